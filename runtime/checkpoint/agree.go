@@ -8,20 +8,21 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// What a member says of itself in agree: nothing is wrong, it has an error, or, with the number of the
-// rank added, it has lost a rank.
+// The fault that a member contributes to agree: no error, an error, or the loss of a rank. For a loss
+// the member contributes faultLoss plus the number of the lost rank.
 const (
 	faultNone = iota
 	faultOther
 	faultLoss
 )
 
-// errElsewhere is the error at the members that have none themselves.
+// errElsewhere is the error of members that have no error of their own when another member has one.
 var errElsewhere = errors.New("another rank could not store its copy")
 
-// agree returns nil at all members if they call it with the same step, and none with an error. The
-// loss of a rank that only some members have noticed is a PeerError at all: World.Resume goes on
-// after it everywhere or nowhere.
+// agree is a collective operation of all members. It returns nil at all members if all pass the same
+// step and no member passes an error; else it returns an error at all members. If some members
+// pass the loss of a rank, all members get a *PeerError, so that World.Resume runs the function
+// again at all ranks or at none.
 func agree(c *runtime.Comm, step int, err error) error {
 	fault := faultNone
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// check returns why a configuration cannot be used.
+// check returns an error if the configuration is invalid.
 func (c Config) check() error {
 	if c.Compression < CompressAuto || c.Compression > CompressAlways {
 		return fmt.Errorf("checkpoint: there is no compression %d: use CompressAuto, CompressNever or CompressAlways", c.Compression)
@@ -23,16 +23,17 @@ func (c Config) check() error {
 	return nil
 }
 
-// name is that of the file of a rank's copy. Two steps in a row have different files.
+// name returns the path of the file for one generation (0 or 1) of a rank's own copies. Two
+// consecutive checkpoints belong to different generations, so that writing one leaves the other intact.
 func (c Config) name(rank, generation int) string {
 	return filepath.Join(c.Directory, fmt.Sprintf("rank-%d.%d.checkpoint", rank, generation))
 }
 
-// partSuffix ends the name of a file that is being written.
+// partSuffix is the suffix of the name of a temporary file, which is still being written.
 const partSuffix = ".part"
 
-// sweep removes what processes that were killed in a Save have left: no rank is in one. What cannot be removed
-// costs space alone.
+// sweep removes the temporary files that were left by processes killed during a Save. Restore calls it,
+// when no rank is in a Save. Errors are ignored, because a file that remains only takes space.
 func (c Config) sweep() {
 	if c.Directory == "" {
 		return
@@ -45,8 +46,8 @@ func (c Config) sweep() {
 	}
 }
 
-// write writes a rank's own copy to its file, whole or not at all: it is renamed when it is on the
-// disk.
+// write writes a rank's own copy to its file atomically: it writes a temporary file, syncs it to the
+// disk, and renames it. Without Config.Directory it does nothing.
 func (s *Store) write(d *copied, size int) error {
 	if s.config.Directory == "" {
 		return nil
@@ -70,8 +71,8 @@ func (s *Store) write(d *copied, size int) error {
 	return syncDirectory(s.config.Directory)
 }
 
-// fill writes the packed form of a copy to a file, and measures the disk. The time of compression is not
-// the disk's.
+// fill writes the packed form of a copy to a file and syncs it. It sets s.disk to the measured rate of
+// the disk: only the time in Write and Sync counts, not the time of compression.
 func (s *Store) fill(f *os.File, d *copied, size int) error {
 	written, took := 0, time.Duration(0)
 	measured := func(fn func() error) error {
@@ -81,7 +82,7 @@ func (s *Store) fill(f *os.File, d *copied, size int) error {
 	}
 	header := packedHead(d.step, size, d.rank, len(d.image))
 	err := stream(&s.filed, &s.rooms, header, d.image, func(block []byte) error {
-		s.filed.Block() // a disk has no window
+		s.filed.Block() // a disk has no window that could be seen to be full: assume that it is
 		written += len(block)
 		return measured(func() error { _, err := f.Write(block); return err })
 	})
@@ -92,7 +93,7 @@ func (s *Store) fill(f *os.File, d *copied, size int) error {
 	return err
 }
 
-// syncDirectory makes a renaming endure.
+// syncDirectory syncs a directory to the disk, so that a rename in it survives a crash of the machine.
 func syncDirectory(name string) error {
 	d, err := os.Open(name)
 	if err != nil {
@@ -101,8 +102,8 @@ func syncDirectory(name string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// load reads this rank's copies from the directory if it has none in memory. A file that is not
-// whole is as if it were not there.
+// load reads this rank's own copies from the files in the directory, if it has none in memory. A
+// corrupt file is treated like a file that does not exist.
 func (s *Store) load(size, rank int) error {
 	if s.config.Directory == "" || s.own[0].step != none || s.own[1].step != none {
 		return nil
@@ -128,7 +129,7 @@ func (s *Store) load(size, rank int) error {
 		s.own[i] = copied{rank: rank, step: step, image: image}
 	}
 	if a, b := &s.own[0], &s.own[1]; a.step != none && b.step != none {
-		// The younger was begun when all ranks had the older.
+		// The later copy was begun after all ranks had stored the earlier one, so the earlier is committed.
 		a.committed, b.committed = a.step < b.step, b.step < a.step
 	}
 	return nil

@@ -1,5 +1,6 @@
-// Package checkpoint keeps copies of what ranks need to go on after the loss of one of them: a
-// rank's own copy and one at another rank, its keeper, on another node if there is one.
+// Package checkpoint keeps copies of the data that ranks need to continue after the loss of a rank.
+// Each rank has a copy in its own memory, and a second copy in the memory of another rank, its keeper.
+// The keeper is on another node if the nodes allow that.
 //
 //	store, err := checkpoint.New(checkpoint.Config{})
 //	...
@@ -23,20 +24,23 @@
 //		return nil
 //	})
 //
-// A Store lives as long as its process, beyond the Worlds of runtime.World.Resume. It has two
-// generations of copies. Save replaces the older one, so that a loss in the middle of it leaves
-// the newer one; it returns nil when all ranks have stored theirs. Restore takes the newest that
-// exists for all ranks: the ranks of processes that were started again get theirs from their
-// keepers, and the keepers that were started again get those that they are to keep.
+// A Store lives as long as its process, so it outlives the Worlds of runtime.World.Resume. It has
+// two generations of copies. Save replaces the older generation, so that the newer one remains if a
+// rank is lost during the Save. Save returns nil when all ranks have stored their copies. Restore
+// uses the newest checkpoint that exists for all ranks. A rank whose process was started again
+// receives its own copy from its keeper, and receives again the copy that it keeps for another rank.
 //
-// A rank and its keeper may be lost together: then the copy is gone, unless there is a directory
-// with files, and Restore returns LostError at all ranks. With a directory that all ranks can
-// read, or each its own part of, a whole job can be started again from it.
+// If a rank and its keeper are lost together, both copies of that rank are lost. Then Restore
+// returns LostError at all ranks, unless Config.Directory has the copies in files. A whole job
+// can be started again from a directory if each rank can read its own files in it.
 //
-// A copy costs the memory of the parts, four times at each rank. Copies at keepers on other nodes and in
-// files are compressed where a Save takes less time by it, as measured on the way there, and files also where
-// they get four times shorter: see Config.Compression. Of other data a sample is tried now and then. gorun
-// -explain and Store.Volume tell how much was compressed to what.
+// Each rank uses four times the memory of the parts: two generations, each with the rank's own copy
+// and the copy that it keeps for another rank. Copies that go to keepers on other nodes and to files
+// are compressed where that makes Save faster, according to the measured rates of the connection and
+// of the disk. Files are also compressed where they become at least four times shorter; see
+// Config.Compression. While data is not compressed, a sample of it is compressed from time to time,
+// to find out whether compression would pay. gorun -explain and Store.Volume report the number
+// of bytes before and after compression.
 //
 // Unstable: any release may change this package, also after v1.
 package checkpoint

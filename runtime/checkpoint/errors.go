@@ -7,24 +7,28 @@ import (
 )
 
 var (
-	// ErrLost says that a copy that Save had completed exists nowhere any more.
+	// ErrLost is the error of Restore if no copy is left of a checkpoint that Save had completed, for
+	// at least one rank.
 	ErrLost = errors.New("checkpoint is lost")
-	// ErrShape refuses parts of other lengths than those that were saved, and a communicator of
-	// another size.
+	// ErrShape is the error of Restore if the number or the lengths of the parts differ from those of
+	// the saved parts, or if the size of the communicator differs.
 	ErrShape = errors.New("checkpoint has another shape")
-	// ErrStep refuses a step that is not the same at all ranks, or not above the last one.
+	// ErrStep is the error of Save if the step is negative, is not above the last completed step, or
+	// is not the same at all ranks.
 	ErrStep = errors.New("bad step of a checkpoint")
-	// ErrVersion refuses a copy that a later version of this package has saved.
+	// ErrVersion is the error of Restore if a later version of this package has saved the copy.
 	ErrVersion = errors.New("checkpoint of another version")
-	// ErrCorrupt refuses a copy whose checksum is wrong.
+	// ErrCorrupt is the error of a copy whose checksum or structure is wrong.
 	ErrCorrupt = errors.New("checkpoint is corrupt")
 )
 
-// LostError is the loss of the copies of some ranks, the same at all ranks. It is ErrLost.
+// LostError is the error of Restore if the copies of some ranks are lost. It is the same at all ranks,
+// and wraps ErrLost.
 type LostError struct {
-	// Step is the last step that Save had completed.
+	// Step is the step of the last checkpoint that Save had completed.
 	Step int
-	// Ranks are the ranks of the communicator whose copies of it are gone, with their keepers'.
+	// Ranks are the ranks in the communicator of whose copies of that checkpoint none is left, neither
+	// their own copy nor the one of their keeper.
 	Ranks []int
 }
 

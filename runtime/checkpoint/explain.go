@@ -6,15 +6,17 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Volume is how much of a Store went where its copies are, in bytes since it was made.
+// Volume counts the bytes that a Store has sent and written since New, before and after compression.
 type Volume struct {
-	// Sent is the length of the copies for a keeper on another node, SentAs what was sent of them.
+	// Sent is the length of the copies that were sent to a keeper on another node, SentAs the number
+	// of bytes in which they were sent.
 	Sent, SentAs int64
-	// Filed is the length of the copies in files, FiledAs what was written of them.
+	// Filed is the length of the copies that were written to files, FiledAs the number of bytes in
+	// which they were written.
 	Filed, FiledAs int64
 }
 
-// Volume returns how much was compressed to what. It may be called at any time.
+// Volume returns the bytes sent and written so far. Any goroutine may call it at any time.
 func (s *Store) Volume() Volume {
 	return Volume{Sent: s.sent.from.Load(), SentAs: s.sent.to.Load(), Filed: s.filed.from.Load(), FiledAs: s.filed.to.Load()}
 }
@@ -33,7 +35,8 @@ func (s *Store) Explain() []string {
 	return lines
 }
 
-// introduce has the World explain the store at its end.
+// introduce makes the store an attribute of the World's communicator, so that the World calls Explain
+// when it is closed.
 func (s *Store) introduce(c *runtime.Comm) error {
 	_, err := c.World().Comm().Attribute(s, func() (any, error) { return s, nil })
 	return err

@@ -7,14 +7,15 @@ import (
 	"slices"
 )
 
-// An image is a copy of a rank's parts, in memory and in messages within a node, and in files of
-// versions before that of packed images:
+// An image is a copy of a rank's parts in the format below. It is used in memory and in messages
+// within a node. It is also in files that were written by versions of this package before packed
+// images (packed.go) existed.
 //
 //	offset  bytes  field, little endian
 //	0       8      magic
 //	8       8      step
 //	16      4      size of the communicator
-//	20      4      rank in it
+//	20      4      rank in the communicator
 //	24      4      number of parts
 //	28      4      CRC-32C of all other bytes
 //	32      8 each lengths of the parts in bytes, then the parts
@@ -26,7 +27,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// writeImage writes the image of parts into b's memory if it is large enough.
+// writeImage returns the image of parts. The image is in the memory of b if the capacity of b suffices,
+// else in new memory.
 func writeImage(b []byte, step, size, rank int, parts []Part) []byte {
 	n := imageLength(parts)
 	if cap(b) < n {
@@ -55,10 +57,11 @@ func writeImage(b []byte, step, size, rank int, parts []Part) []byte {
 	return b
 }
 
-// cachedBytes are copied at a time, so that the cache has them still when they are summed.
+// cachedBytes is the length of the pieces in which writeImage copies a part. A piece is added to the
+// checksum right after it was copied, while it still is in the processor's cache.
 const cachedBytes = 64 << 10
 
-// imageLength is the length in bytes of the image of parts.
+// imageLength returns the length in bytes of the image of parts.
 func imageLength(parts []Part) int {
 	n := imageHeader + 8*len(parts)
 	for _, p := range parts {
@@ -71,7 +74,8 @@ func checksum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:crcOffset], castagnoli), castagnoli, b[imageHeader:])
 }
 
-// checkImage returns the step of a whole image of a rank, packed or not.
+// checkImage validates b as an image, packed or not, of a rank in a communicator of size ranks, and
+// returns its step. The error is ErrCorrupt, ErrVersion or ErrShape.
 func checkImage(b []byte, size, rank int) (step int, err error) {
 	if len(b) < imageHeader {
 		return 0, fmt.Errorf("%w: %d bytes of rank %d", ErrCorrupt, len(b), rank)
@@ -94,10 +98,12 @@ func checkImage(b []byte, size, rank int) (step int, err error) {
 	return int(binary.LittleEndian.Uint64(b[8:])), nil
 }
 
-// isPacked reports whether an image is packed, which has a header as long as that of others.
+// isPacked reports whether an image is packed. b contains at least the header; the headers of both
+// formats have the same length.
 func isPacked(b []byte) bool { return binary.LittleEndian.Uint64(b) == packedMagic }
 
-// checkPlace refuses the header of an image of another rank.
+// checkPlace returns ErrShape if the header of an image names another rank or another size of the
+// communicator.
 func checkPlace(b []byte, size, rank int) error {
 	if s, r := int(binary.LittleEndian.Uint32(b[16:])), int(binary.LittleEndian.Uint32(b[20:])); s != size || r != rank {
 		return fmt.Errorf("%w: it is of rank %d of %d, and this is rank %d of %d", ErrShape, r, s, rank, size)
@@ -105,7 +111,8 @@ func checkPlace(b []byte, size, rank int) error {
 	return nil
 }
 
-// fits reports whether an image is as long as its parts say, which are of another rank.
+// fits reports whether the length of an image agrees with the number and the lengths of its parts.
+// These come from another rank or from a file and are not trusted.
 func fits(b []byte) bool {
 	n, left := uint64(binary.LittleEndian.Uint32(b[24:])), uint64(len(b)-imageHeader)
 	if n > left/8 {
@@ -122,8 +129,9 @@ func fits(b []byte) bool {
 	return left == 0
 }
 
-// checkParts refuses the beginning of an image that has other parts. Of one that ends within the lengths of the
-// parts, those that it has count.
+// checkParts returns ErrShape if the number or the lengths of the parts of an image differ from those of
+// parts. b may be only the beginning of the image. If b ends within the lengths of the parts, checkParts
+// compares the lengths that b contains.
 func checkParts(b []byte, parts []Part) error {
 	if n := int(binary.LittleEndian.Uint32(b[24:])); n != len(parts) {
 		return fmt.Errorf("%w: it has %d parts, and %d are to be restored", ErrShape, n, len(parts))
@@ -140,7 +148,7 @@ func checkParts(b []byte, parts []Part) error {
 	return nil
 }
 
-// readImage fills parts from a checked image.
+// readImage fills parts from an image that checkImage has validated.
 func readImage(b []byte, parts []Part) error {
 	if err := checkParts(b, parts); err != nil {
 		return err

@@ -8,17 +8,18 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// A packed image is an image in blocks, as a keeper on another node and files have it. Its length is
-// known when the last block was compressed, so what depends on that follows the blocks:
+// A packed image is an image divided into blocks, each of which may be compressed. It is the format of
+// the copies at a keeper on another node and in files. The lengths of the compressed blocks are known
+// only when the last block was compressed, so their table and the checksum follow the blocks:
 //
 //	offset  bytes  field, little endian
 //	0       8      magic
 //	8       8      step
 //	16      4      size of the communicator
-//	20      4      rank in it
+//	20      4      rank in the communicator
 //	24      8      length of the image
-//	32             the image, in blocks of 256 KiB of it, the last one of the rest
-//	        4 each lengths of the blocks; one that is shorter than its part of the image is of S2
+//	32             blocks, each of 256 KiB of the image, the last one of the rest
+//	        4 each lengths of the blocks; a block shorter than its part of the image is compressed by S2
 //	        4      CRC-32C of all bytes before
 const (
 	packedMagic  = 0x32544b504b434f47
@@ -28,13 +29,13 @@ const (
 	sumBytes     = 4
 )
 
-// Both magics are a name and a digit for the version.
+// Each magic consists of a name, seven bytes, and an ASCII digit for the version of the format.
 const (
 	digitShift  = 56
 	nameOfMagic = imageMagic & (1<<digitShift - 1)
 )
 
-// checkVersion refuses images of later versions of this package.
+// checkVersion returns ErrVersion for an image of a later version of this package.
 func checkVersion(b []byte) error {
 	magic := binary.LittleEndian.Uint64(b)
 	if digit := byte(magic >> digitShift); magic&(1<<digitShift-1) == nameOfMagic && digit > packedMagic>>digitShift && digit <= '9' {
@@ -43,7 +44,7 @@ func checkVersion(b []byte) error {
 	return nil
 }
 
-// blocksOf is how many blocks an image has.
+// blocksOf returns the number of blocks of an image of length bytes.
 func blocksOf(length uint64) uint64 {
 	n := length / blockBytes
 	if length%blockBytes != 0 {
@@ -52,7 +53,7 @@ func blocksOf(length uint64) uint64 {
 	return n
 }
 
-// packedHead is the header of the packed image of a rank.
+// packedHead returns the header of the packed image of a rank. length is the length of the image.
 func packedHead(step, size, rank, length int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, packedMagic)
 	b = binary.LittleEndian.AppendUint64(b, uint64(step))
@@ -61,14 +62,14 @@ func packedHead(step, size, rank, length int) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(length))
 }
 
-// packedImage is a packed image whose structure is right.
+// packedImage is a packed image whose structure parsePacked has validated.
 type packedImage struct {
 	head, blocks, table []byte
 	length              uint64 // of the image
 }
 
-// parsePacked checks the structure of a packed image, and its checksum. What it allocates does not
-// depend on b.
+// parsePacked validates the checksum and the structure of a packed image. The memory that it allocates
+// does not depend on the contents of b.
 func parsePacked(b []byte) (packedImage, error) {
 	corrupt := fmt.Errorf("%w: %d bytes, packed", ErrCorrupt, len(b))
 	if len(b) < packedHeader+sumBytes || binary.LittleEndian.Uint64(b) != packedMagic {
@@ -95,8 +96,9 @@ func parsePacked(b []byte) (packedImage, error) {
 	return p, nil
 }
 
-// at returns the first of blocks, which begin where left bytes of the image are left, and how many of these
-// it has; nil if it cannot be one.
+// at returns the first block of blocks, and whole, the number of bytes of the image that this block holds.
+// left is the number of bytes of the image that all of blocks hold. block is nil if left is 0 or the
+// length of the block is impossible.
 func (p *packedImage) at(blocks []byte, left uint64) (block []byte, whole uint64) {
 	if left == 0 {
 		return nil, 0
@@ -116,7 +118,8 @@ func (p *packedImage) at(blocks []byte, left uint64) (block []byte, whole uint64
 	return block, whole
 }
 
-// each calls fn for each block, with its part of the image's length, until it returns an error.
+// each calls fn for each block in order; whole is the number of bytes of the image that the block holds.
+// each stops at the first error of fn and returns it.
 func (p *packedImage) each(fn func(block []byte, whole int) error) error {
 	for blocks, left := p.blocks, p.length; left > 0; {
 		block, whole := p.at(blocks, left)
@@ -128,7 +131,7 @@ func (p *packedImage) each(fn func(block []byte, whole int) error) error {
 	return nil
 }
 
-// checkPacked returns the step of a whole packed image of a rank.
+// checkPacked validates b as a packed image of a rank in a communicator of size ranks, and returns its step.
 func checkPacked(b []byte, size, rank int) (step int, err error) {
 	p, err := parsePacked(b)
 	if err != nil {
@@ -140,8 +143,9 @@ func checkPacked(b []byte, size, rank int) (step int, err error) {
 	return int(binary.LittleEndian.Uint64(b[8:])), nil
 }
 
-// unpack returns the image of a packed image of a rank that has parts. It takes memory for these parts, and
-// not for what the packed image says.
+// unpack decompresses a packed image of a rank and returns the image. It returns an error if the image does
+// not have the length that parts need. So the memory that unpack allocates depends on parts, and not on the
+// length in the packed image, which is not trusted.
 func unpack(b []byte, rank int, parts []Part) ([]byte, error) {
 	p, err := parsePacked(b)
 	if err != nil {
@@ -163,7 +167,7 @@ func unpack(b []byte, rank int, parts []Part) ([]byte, error) {
 	return image, nil
 }
 
-// unpackBlock writes the part of an image that a block has.
+// unpackBlock writes the part of the image that a block holds to to, whose length is the length of that part.
 func unpackBlock(to, block []byte) error {
 	if len(block) == len(to) {
 		copy(to, block)
@@ -173,7 +177,8 @@ func unpackBlock(to, block []byte) error {
 	return err
 }
 
-// otherParts says how the parts of a packed image of a rank, whose length is not that of parts, differ from them.
+// otherParts returns the error of unpack for a packed image whose length is not the one that parts need. The
+// error names the difference between the parts of the image and parts.
 func (p *packedImage) otherParts(rank int, parts []Part) error {
 	block, whole := p.at(p.blocks, p.length)
 	head := make([]byte, whole)

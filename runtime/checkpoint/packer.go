@@ -12,23 +12,24 @@ import (
 // packMin is the shortest block in bytes that may be compressed.
 const packMin = 1 << 10
 
-// wayLimits are those of the way to the keeper, fileLimits those of files, which get shorter also where
-// the disk is fast.
+// wayLimits are the limits for copies that are sent to a keeper on another node, fileLimits the limits for
+// files. By Enough, a file that becomes four times shorter is compressed even if the disk is fast.
 var (
 	wayLimits  = packing.Limits{Min: packMin, First: 1 << 20, Most: 64 << 20, Packed: 64 << 20}
 	fileLimits = packing.Limits{Min: packMin, First: 1 << 20, Most: 64 << 20, Packed: 64 << 20, Enough: 4}
 )
 
-// packer compresses the blocks that go one way, where that pays. Except for the counters, one goroutine uses
-// it.
+// packer compresses the blocks for one destination, the keeper or the disk, where that pays. One goroutine
+// at a time uses a packer; only the counters may be read by others.
 type packer struct {
 	packing.Decider
 	look func() packing.Pace
-	// from and to count the bytes of images, and those of the blocks that they became.
+	// from counts the bytes of images before compression, to the bytes of their blocks after it.
 	from, to atomic.Int64
 }
 
-// pack returns a block of an image or, if that pays, its compressed form in room.
+// pack returns the compressed form of a block of an image if compression pays, else the block itself. The
+// compressed form is in the memory of room, which packed allocates if it is nil.
 func (p *packer) pack(block []byte, room *[]byte) []byte {
 	packed := p.packed(block, room)
 	if packed == nil {
@@ -39,7 +40,7 @@ func (p *packer) pack(block []byte, room *[]byte) []byte {
 	return packed
 }
 
-// packed returns the compressed form of a block, nil if that does not pay.
+// packed returns the compressed form of a block in room, or nil if compression does not pay.
 func (p *packer) packed(block []byte, room *[]byte) []byte {
 	if !p.Wants(len(block), p.look) {
 		return nil
@@ -53,7 +54,7 @@ func (p *packer) packed(block []byte, room *[]byte) []byte {
 	return p.try(block, *room)
 }
 
-// try compresses bytes, and returns nil if that does not pay.
+// try compresses b into room and returns the result, or nil if compression did not pay.
 func (p *packer) try(b, room []byte) []byte {
 	began := time.Now()
 	packed := s2.Encode(room, b)

@@ -2,14 +2,14 @@ package checkpoint
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// Part is memory that Save copies and Restore fills, made by Slice.
+// Part is memory that Save copies and Restore fills. Slice makes a Part.
 type Part struct {
 	b   []byte
 	err error
 }
 
-// Slice makes a part of a slice. Its elements are of a type without pointers, else Save and
-// Restore return runtime.ErrElementType.
+// Slice returns a Part that is the memory of the slice s. T must be a type without pointers; else Save
+// and Restore return runtime.ErrElementType.
 func Slice[T any](s []T) Part {
 	if err := runtime.Element[T](); err != nil {
 		return Part{err: err}

@@ -9,18 +9,18 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// holding is what one member says that it has.
+// holding describes the copies that one member has. Members exchange their holdings in Restore.
 type holding struct {
-	Own       [generations]int // steps
-	Kept      [generations]int // steps
-	Ward      [generations]int // ranks whose they are
-	Committed int              // the last step that was
+	Own       [generations]int // steps of the copies of its own parts
+	Kept      [generations]int // steps of the copies that it keeps for other ranks
+	Ward      [generations]int // the ranks whose copies it keeps, by the index of Kept
+	Committed int              // last step of a committed own copy, or none
 }
 
-// Restore fills the parts of every member with the newest checkpoint that exists for all, and
-// returns its step; found is false, and the parts are as before, if Save has never completed.
-// The parts have the lengths of those that the member has saved. An error at one member is an
-// error at all.
+// Restore fills the parts of every member from the newest checkpoint that exists for all members, and
+// returns its step. If there is none because Save has never completed, found is false, and the parts
+// are unchanged. The parts must have the lengths of the parts that the member has saved. If Restore
+// fails at one member, it fails at all.
 func (s *Store) Restore(c *runtime.Comm, parts ...Part) (step int, found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
 		err = s.introduce(own)
 	}
 	if own.World().LocalRank() == 0 {
-		s.config.sweep() // all nodes may have the same directory, or each one of its own
+		s.config.sweep() // by one rank of each node: nodes may share the directory, or each has its own
 	}
 	if err == nil {
 		err = s.load(own.Size(), own.Rank())
@@ -86,7 +86,7 @@ func cmpOr(a, b error) error {
 	return b
 }
 
-// holding says what this rank has.
+// holding returns the description of the copies that this rank has.
 func (s *Store) holding() holding {
 	h := holding{Committed: none}
 	for i := range generations {
@@ -98,8 +98,8 @@ func (s *Store) holding() holding {
 	return h
 }
 
-// holders returns who has a copy of a rank at a step, in the order of ranks; the rank itself
-// comes first.
+// holders returns the ranks that have the copy of a rank at a step: first that rank itself, if it has
+// the copy, then its keepers in ascending order.
 func holders(all []holding, rank, step int) []int {
 	var list []int
 	if slices.Contains(all[rank].Own[:], step) {
@@ -115,8 +115,9 @@ func holders(all []holding, rank, step int) []int {
 	return list
 }
 
-// choose returns the newest step of which there is a copy of every rank, none if there has never
-// been one. A copy that Save did not complete counts if all exist.
+// choose returns the newest step for which a copy of every rank exists. A step whose Save did not complete
+// counts, too, if all its copies exist. Steps before the last completed one do not count. If no step
+// is left, choose returns none if Save has never completed, else a *LostError.
 func choose(all []holding) (int, error) {
 	steps, committed := make([]int, 0, 2*generations*len(all)), none
 	for _, h := range all {
@@ -140,7 +141,7 @@ func choose(all []holding) (int, error) {
 	return none, &LostError{Step: committed, Ranks: missing(all, committed)}
 }
 
-// missing returns the ranks without a copy of a step.
+// missing returns the ranks of which no member has a copy at a step.
 func missing(all []holding, step int) []int {
 	var ranks []int
 	for r := range all {
@@ -151,7 +152,8 @@ func missing(all []holding, step int) []int {
 	return ranks
 }
 
-// fetch returns this rank's copy of a step, which another rank sends if it is not here.
+// fetch returns this rank's copy of a step. If this rank does not have the copy, it receives it from the first
+// of its holders. In the same way it sends the copies that other ranks need from it.
 func (s *Store) fetch(c *runtime.Comm, all []holding, step int) (*copied, error) {
 	var requests []runtime.Request
 	var err error
@@ -174,8 +176,8 @@ func (s *Store) fetch(c *runtime.Comm, all []holding, step int) (*copied, error)
 	return mine, cmpOr(err, runtime.WaitAll(requests))
 }
 
-// read fills parts from a copy of this rank, which is not packed afterwards. One that is corrupt is as
-// if it were not there from then on.
+// read fills parts from a copy of this rank. It replaces a packed image by the unpacked one. If a packed image
+// is corrupt, read marks the copy as absent and returns the error.
 func (d *copied) read(size int, parts []Part) error {
 	if isPacked(d.image) {
 		image, err := unpack(d.image, d.rank, parts)
@@ -193,7 +195,7 @@ func (d *copied) read(size int, parts []Part) error {
 	return readImage(d.image, parts)
 }
 
-// replenish gives the keepers the copies that they do not have.
+// replenish sends the copies of a step to the keepers that do not have them.
 func (s *Store) replenish(c *runtime.Comm, all []holding, step int) error {
 	r, err := newRing(c)
 	if err != nil || c.Size() == 1 {
@@ -213,7 +215,7 @@ func (s *Store) replenish(c *runtime.Comm, all []holding, step int) error {
 	return cmpOr(err, handed())
 }
 
-// find returns a copy of a rank at a step, nil if there is none.
+// find returns the copy of a rank at a step in in, or nil if there is none.
 func find(in *[generations]copied, rank, step int) *copied {
 	for i := range in {
 		if in[i].rank == rank && in[i].step == step {
@@ -223,8 +225,9 @@ func find(in *[generations]copied, rank, step int) *copied {
 	return nil
 }
 
-// forget drops the copies beyond a step that all have restored, which some ranks do not have, and
-// marks those of the step.
+// forget discards the copies of later steps than the step that all ranks have restored, because not all
+// ranks have a copy of these. It marks the copies of the restored step as committed. The step none
+// discards all copies.
 func (s *Store) forget(step int) {
 	for _, of := range [...]*[generations]copied{&s.own, &s.kept} {
 		for i := range of {

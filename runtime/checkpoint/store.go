@@ -14,70 +14,75 @@ import (
 
 // Config describes a Store.
 type Config struct {
-	// Directory is where each rank keeps its own copy in files, too; "" for memory alone. It
-	// exists, and is the same directory at each start of a rank: on another machine it must be
-	// of a shared file system.
+	// Directory is a directory in which each rank also writes its own copies to files. "" means that
+	// copies are only in memory. The directory must exist, and a rank that is started again must
+	// find the same directory. If it may start on another machine, the directory must be in a
+	// shared file system.
 	Directory string
-	// Compression says whether the copies on other nodes and in files are compressed. With
-	// GORUN_COMPRESS=0 in the environment those on other nodes are not.
+	// Compression selects whether the copies at keepers on other nodes and in files are compressed.
+	// With GORUN_COMPRESS=0 in the environment, the copies at keepers on other nodes are never
+	// compressed.
 	Compression Compression
 }
 
-// Compression says whether copies are compressed. A rank's own copy, and that of a rank of the same node,
-// never are.
+// Compression selects whether copies are compressed. A rank's own copy in memory, and a copy that it keeps for a
+// rank of the same node, are never compressed.
 type Compression int
 
 const (
-	// CompressAuto compresses what Save takes less time by, as measured on the way to the keeper and
-	// to the disk, and files also where they get four times shorter.
+	// CompressAuto compresses copies where that makes Save faster, according to the measured rates of the
+	// connection to the keeper and of the disk. It also compresses files where they become at least
+	// four times shorter.
 	CompressAuto = Compression(packing.Auto)
-	// CompressNever sends and writes copies as they are.
+	// CompressNever sends and writes copies without compression.
 	CompressNever = Compression(packing.Never)
-	// CompressAlways compresses what gets shorter by an eighth or more, whatever time it takes: it saves memory
-	// of the keepers, and space in files.
+	// CompressAlways compresses each block that becomes shorter by an eighth or more, however long that takes. This
+	// saves memory of the keepers and space in files.
 	CompressAlways = Compression(packing.Always)
 )
 
-// Store keeps the checkpoints of one rank. Its methods are collective operations of all members
-// of the communicator, which is that of the World, or one of all its ranks in the same order. One
-// of them runs at a time.
+// Store keeps the checkpoints of one rank. Save and Restore are collective operations of all members of
+// the communicator. The communicator is World.Comm, or has all ranks of the World in the same order.
+// Calls of Save and Restore on one Store run one after the other.
 type Store struct {
 	config Config
 
-	// sent is for the copies that go to a keeper on another node, filed for those in files.
+	// sent compresses the copies that are sent to a keeper on another node, filed the copies in files.
 	sent, filed packer
 
-	mu   sync.Mutex // held during Save and Restore
-	own  [generations]copied
-	kept [generations]copied
+	mu   sync.Mutex          // held during Save and Restore
+	own  [generations]copied // this rank's own copies
+	kept [generations]copied // the copies of the rank whose keeper this rank is
 	way  way
-	// disk is the rate in bytes per second of the last file, 0 for none.
+	// disk is the rate in bytes per second at which the last file was written, 0 if there was none.
 	disk  float64
 	rooms rooms
 }
 
-// envCompress set to 0 is for secrecy: lengths of what goes through a network do not depend on its content.
-// See docs/security.md.
+// envCompress is an environment variable. The value 0 disables the compression of copies that are sent to other
+// nodes. It is for secrecy: the length of a message on the network then does not depend on its content. See
+// docs/security.md.
 const envCompress = "GORUN_COMPRESS"
 
-// generations is how many copies of each rank there are.
+// generations is the number of checkpoints of which a Store has copies at the same time.
 const generations = 2
 
 // copied is a copy of a rank's parts.
 type copied struct {
 	rank int
-	step int // none while it is not whole
-	// image is packed if it is another rank's, of another node, or was read from a file.
+	step int // none while the copy is absent or incomplete
+	// image is the image of the parts. It is packed if it came from another node or from a file; read
+	// unpacks the image of this rank.
 	image []byte
-	// committed says that all ranks had theirs.
+	// committed reports whether all ranks have stored their copies of this step.
 	committed bool
 }
 
-// none is the step of no copy.
+// none is the step of a copied that holds no copy.
 const none = -1
 
-// New returns an empty store. A directory that does not exist is an error, and so is a Compression that there
-// is not.
+// New returns an empty Store. It returns an error if the directory does not exist, or if Compression is none of
+// the constants of its type.
 func New(c Config) (*Store, error) {
 	s := &Store{config: c}
 	mode := packing.Mode(c.Compression)
@@ -92,16 +97,16 @@ func New(c Config) (*Store, error) {
 	return s, c.check()
 }
 
-// Tags of the messages of a Save or Restore, on a communicator of its own.
+// Tags of the messages of Save and Restore. Each call uses a communicator of its own, made by Comm.Dup.
 const (
 	tagHead = iota
 	tagImage
 )
 
-// Save copies the parts of every member, which may be of different lengths, as its state at a
-// step, which is the same at all members, not negative and above that of the last Save. The
-// parts may be changed when it returns. An error at one member is an error at all; the
-// last checkpoint is there then.
+// Save stores a copy of the parts of every member as its state at a step. The parts of different members
+// may have different lengths. step must be the same at all members, not negative, and above the step
+// of the last completed Save. The caller may change the parts after Save has returned. If Save fails
+// at one member, it fails at all, and the previous checkpoint is still available.
 func (s *Store) Save(c *runtime.Comm, step int, parts ...Part) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +138,7 @@ func (s *Store) save(own *runtime.Comm, step int, parts []Part) error {
 		mine.rank, mine.step, mine.committed = own.Rank(), step, false
 		err = s.write(mine, own.Size())
 	}
-	// After it, all members have stored theirs, or none counts it.
+	// If agree returns nil, all members have stored their copies. Else no member marks the step as committed.
 	if err := agree(own, step, err); err != nil {
 		return err
 	}
@@ -141,7 +146,7 @@ func (s *Store) save(own *runtime.Comm, step int, parts []Part) error {
 	return nil
 }
 
-// mayFollow checks the arguments of Save at this member.
+// mayFollow validates the arguments of Save at this member: the parts, and the step against the last one.
 func (s *Store) mayFollow(step int, parts []Part) error {
 	for _, p := range parts {
 		if p.err != nil {
@@ -160,7 +165,7 @@ func (s *Store) mayFollow(step int, parts []Part) error {
 	return nil
 }
 
-// oldest returns the copy to be replaced: never the last that all ranks have.
+// oldest returns the copy that the next one replaces. It is never the last committed copy.
 func (s *Store) oldest(of *[generations]copied) *copied {
 	switch {
 	case of[0].committed != of[1].committed && of[0].committed, of[0].committed == of[1].committed && of[1].step < of[0].step:
@@ -170,7 +175,7 @@ func (s *Store) oldest(of *[generations]copied) *copied {
 	}
 }
 
-// exchange sends this rank's copy to its keeper, and takes that of the rank that it keeps.
+// exchange sends this rank's copy to its keeper, and receives into theirs the copy of its ward (see ring).
 func (s *Store) exchange(c *runtime.Comm, r *ring, mine, theirs *copied, step int) error {
 	if c.Size() == 1 {
 		return nil
@@ -180,7 +185,7 @@ func (s *Store) exchange(c *runtime.Comm, r *ring, mine, theirs *copied, step in
 	return cmpOr(err, sent())
 }
 
-// hand begins to send this rank's image to its keeper, and returns a function that waits for the end of it.
+// hand starts to send this rank's image to its keeper. It returns a function that waits until the image is sent.
 func (s *Store) hand(c *runtime.Comm, r *ring, image []byte, step int) func() error {
 	if !r.far {
 		requests := send(c, r.keeper, image)
@@ -191,7 +196,8 @@ func (s *Store) hand(c *runtime.Comm, r *ring, image []byte, step int) func() er
 	return func() error { return <-ended }
 }
 
-// verify makes a copy whole that was received as that of a rank at a step.
+// verify validates the received image of d as the copy of a rank at a step. If it is valid, verify sets the rank
+// and the step of d, which completes the copy.
 func (d *copied) verify(size, rank, step int) error {
 	saved, err := checkImage(d.image, size, rank)
 	if err == nil && saved != step {
@@ -203,15 +209,16 @@ func (d *copied) verify(size, rank, step int) error {
 	return err
 }
 
-// ring says where the copies of a communicator's members are.
+// ring names the two members with which a member exchanges copies. keeper keeps the copies of this member, and
+// this member keeps the copies of ward.
 type ring struct {
 	keeper, ward int
 	far          bool // the keeper is on another node
 }
 
-// newRing finds this member's keeper, and whose keeper it is: with the members ordered by node,
-// one that is as far as the largest node is long. That is on another node, unless one node has more
-// than half of the members.
+// newRing determines the keeper and the ward of this member. With the members ordered by node in a ring, the
+// distance from a member to its keeper is the number of members on the largest node. So the keeper is
+// on another node, unless one node has more than half of the members. With one node, the distance is 1.
 func newRing(c *runtime.Comm) (*ring, error) {
 	nodes := make([]int, c.Size())
 	if err := collectives.AllGather(c, []int{c.World().NodeRank()}, nodes); err != nil {
@@ -220,7 +227,7 @@ func newRing(c *runtime.Comm) (*ring, error) {
 	return ringOf(nodes, c.Rank()), nil
 }
 
-// ringOf is newRing for members on these nodes.
+// ringOf returns the ring of a rank. nodes has the node of each member, by rank.
 func ringOf(nodes []int, rank int) *ring {
 	order, count, largest := make([]int, len(nodes)), map[int]int{}, 0
 	for i, n := range nodes {

@@ -9,15 +9,15 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// windowBlocks is how many blocks are under way to a keeper.
+// windowBlocks is the maximum number of blocks in flight to a keeper.
 const windowBlocks = 8
 
-// rooms are memory for blocks that are under way, and the one that is compressed meanwhile.
+// rooms is memory for compressed blocks: for those in flight and for the one that is being compressed.
 type rooms [windowBlocks + 1][]byte
 
-// stream makes the packed form of an image, of which put takes one block after the other: the header, the
-// blocks, and the table with the checksum. put may keep a block until it was called windowBlocks times
-// again.
+// stream packs an image and passes the packed form to put in order: the header, each block, and the table with
+// the checksum. put may use its argument until it has been called windowBlocks more times; after that, stream
+// reuses the memory.
 func stream(p *packer, r *rooms, header, image []byte, put func(block []byte) error) error {
 	var table []byte
 	sum := uint32(0)
@@ -40,19 +40,20 @@ func stream(p *packer, r *rooms, header, image []byte, put func(block []byte) er
 	return put(binary.LittleEndian.AppendUint32(table, crc32.Update(sum, castagnoli, table)))
 }
 
-// carrier sends blocks to a member, some at a time.
+// carrier sends blocks to a member, with at most windowBlocks in flight.
 type carrier struct {
 	comm *runtime.Comm
 	to   int
 	way  *way
-	full func() // is called when a block had to be waited for
-	// requests and bytes are those of the last blocks, count how many there were.
+	full func() // is called when the window is full, so that put has to wait for a block
+	// requests and bytes are the requests and lengths of the last windowBlocks blocks. count is the number of
+	// all blocks so far.
 	requests [windowBlocks]runtime.Request
 	bytes    [windowBlocks]int
 	count    int
 }
 
-// put begins to send a block. The one before it by windowBlocks has arrived then.
+// put starts to send a block. Before that, it waits until the block that was put windowBlocks calls ago is sent.
 func (k *carrier) put(block []byte) error {
 	i := k.count % windowBlocks
 	if k.count > 0 && k.requests[(k.count-1)%windowBlocks].Done() {
@@ -66,7 +67,7 @@ func (k *carrier) put(block []byte) error {
 	return nil
 }
 
-// end waits for a block.
+// end waits until the block in slot i of requests is sent, if there is one, and reports that to the way.
 func (k *carrier) end(i int) error {
 	if k.count < windowBlocks {
 		return nil
@@ -80,7 +81,7 @@ func (k *carrier) end(i int) error {
 	return err
 }
 
-// deliver sends the packed form of this rank's image to its keeper on another node.
+// deliver packs this rank's image, sends it to its keeper on another node, and waits until it is sent.
 func (s *Store) deliver(c *runtime.Comm, to int, image []byte, step int) error {
 	head := runtime.Isend(c, []int{len(image), formPacked}, to, tagHead)
 	k := carrier{comm: c, to: to, way: &s.way, full: s.sent.Block}
@@ -89,7 +90,7 @@ func (s *Store) deliver(c *runtime.Comm, to int, image []byte, step int) error {
 	return cmpOr(err, runtime.WaitAll(append(k.requests[:], head)))
 }
 
-// forward begins to send a packed image that was received as such.
+// forward starts to send an image that this rank keeps in packed form, without packing it again.
 func forward(c *runtime.Comm, to int, image []byte) ([]runtime.Request, error) {
 	p, err := parsePacked(image)
 	if err != nil {
@@ -106,8 +107,8 @@ func forward(c *runtime.Comm, to int, image []byte) ([]runtime.Request, error) {
 	return append(requests, runtime.Isend(c, image[packedHeader+len(p.blocks):], to, tagImage)), err
 }
 
-// receivePacked takes the packed form of an image of a length, of which another rank says that it has sent
-// it. Memory grows with what has arrived.
+// receivePacked receives the packed form of an image of length bytes. The sender announced length, which is not
+// trusted: memory is allocated only as data arrives.
 func (d *copied) receivePacked(c *runtime.Comm, from, length int) error {
 	d.image = d.image[:0]
 	if err := d.receiveBlock(c, from, packedHeader, 0); err != nil {
@@ -122,7 +123,9 @@ func (d *copied) receivePacked(c *runtime.Comm, from, length int) error {
 	return d.receiveBlock(c, from, blocks*entryBytes+sumBytes, 0)
 }
 
-// receiveBlock takes a message of at most n bytes. expected is how many bytes of the image may follow it.
+// receiveBlock receives a message of at most n bytes and appends it to d.image. expected is the number of bytes
+// of the image that are still to be received, those of this message included. It limits how far the
+// memory grows ahead.
 func (d *copied) receiveBlock(c *runtime.Comm, from, n, expected int) error {
 	at := len(d.image)
 	if cap(d.image)-at < n {

@@ -7,18 +7,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// pieceBytes is how much of an image is a message: memory for it grows with what has arrived, because
-// the length that another rank says may be any.
+// pieceBytes is the length of the messages in which a plain image is sent. The length that the sender
+// announces is not trusted, so the receiver allocates memory for one message at a time.
 const pieceBytes = 32 << 20
 
-// Forms in which images are sent. The head that precedes one has the length of the image, and the form.
+// Forms in which images are sent. A head message precedes each image. It has headWords integers: the
+// length of the image before packing, and the form.
 const (
 	formPlain = iota
 	formPacked
 	headWords = iota
 )
 
-// send begins to send an image to a member: its head, and pieces.
+// send starts to send an image to a member in the plain form: its head, then its pieces.
 func send(c *runtime.Comm, to int, image []byte) []runtime.Request {
 	requests := []runtime.Request{runtime.Isend(c, []int{len(image), formPlain}, to, tagHead)}
 	for piece := range slices.Chunk(image, pieceBytes) {
@@ -27,7 +28,7 @@ func send(c *runtime.Comm, to int, image []byte) []runtime.Request {
 	return requests
 }
 
-// receive takes the copy of a rank at a step from a member.
+// receive receives the copy of a rank at a step from a member, in either form, and verifies it.
 func (d *copied) receive(c *runtime.Comm, from, rank, step int) error {
 	d.step, d.committed = none, false
 	head := make([]int, headWords)
@@ -50,7 +51,7 @@ func (d *copied) receive(c *runtime.Comm, from, rank, step int) error {
 	return d.verify(c.Size(), rank, step)
 }
 
-// receivePlain takes an image of a length.
+// receivePlain receives an image of length bytes in the plain form.
 func (d *copied) receivePlain(c *runtime.Comm, from, rank, length int) error {
 	d.image = d.image[:0]
 	for left := length; left > 0; {

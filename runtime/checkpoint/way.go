@@ -6,17 +6,18 @@ import (
 	"github.com/gorun-hpc/gorun/internal/packing"
 )
 
-// way measures the way to the keeper by the ends of blocks: while some are always under way, it takes what
-// ends.
+// way measures the rate of the connection to the keeper. While blocks are in flight without interruption, the
+// rate is the number of bytes of the completed blocks divided by the time in which they completed.
 type way struct {
-	last  time.Time // when a block ended that was waited for, zero if the way was idle since
-	bytes int       // of blocks that have ended since
-	// taken and took are the bytes that were measured, and their time.
+	last  time.Time // when the last block completed that the sender waited for; zero if the way was idle since
+	bytes int       // of the blocks that have completed since last
+	// taken and took are the bytes and the time that were measured since the last call of pace.
 	taken int
 	took  time.Duration
 }
 
-// ended says that the oldest block has ended, of n bytes; waited, that the sender had to wait for that.
+// ended records that the oldest block in flight, of n bytes, has completed. waited reports whether the sender had
+// to wait for that.
 func (w *way) ended(n int, now time.Time, waited bool) {
 	w.bytes += n
 	if !waited {
@@ -29,17 +30,17 @@ func (w *way) ended(n int, now time.Time, waited bool) {
 	w.last, w.bytes = now, 0
 }
 
-// idle says that no block is under way.
+// idle records that no block is in flight, so that the time until the next completion is not measured.
 func (w *way) idle() { w.last, w.bytes = time.Time{}, 0 }
 
-// pace returns what was measured since the last call.
+// pace returns the rate that was measured since the last call.
 func (w *way) pace() packing.Pace {
 	p := packing.Pace{Rate: rateOf(w.taken, w.took), Bound: w.taken > 0}
 	w.taken, w.took = 0, 0
 	return p
 }
 
-// rateOf is a rate in bytes per second, 0 for one that is not known.
+// rateOf returns a rate in bytes per second, or 0 if the time is 0 and so the rate is unknown.
 func rateOf(bytes int, took time.Duration) float64 {
 	if took <= 0 {
 		return 0

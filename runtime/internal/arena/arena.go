@@ -9,31 +9,33 @@ import (
 )
 
 const (
-	// keepDefault is Config.Keep when that is 0, in bytes.
+	// keepDefault is used for a Config.Keep of 0, in bytes.
 	keepDefault = 256 << 20
-	// growMin and growMax bound what the arena grows by in bytes; in between it
-	// doubles. Chunks begin at multiples of growMin: transport/shm makes the arena
-	// of a rank that shares its process in pieces of that size.
+	// growMin and growMax bound the number of bytes by which the arena grows at
+	// once. Between these bounds, each growth doubles the arena. Chunks begin at
+	// multiples of growMin, because transport/shm allocates the arena of a rank that
+	// shares its process with other ranks in pieces of that size.
 	growMin = 4 << 20
 	growMax = 64 << 20
-	// gatherMin is the size in bytes from which hot neighbours of cold pages are
-	// looked for before cold pages alone are used.
+	// gatherMin is the size in bytes from which span tries to combine hot pages
+	// with adjacent cold pages before it uses cold pages alone.
 	gatherMin = 1 << 20
-	// untouchedMin is the size in bytes from which AllocZeros prefers pages that
-	// were never touched to clearing others.
+	// untouchedMin is the size in bytes from which AllocZeros prefers cold pages,
+	// which are zeros, to hot pages, which it has to clear.
 	untouchedMin = 256 << 10
 )
 
-// Config says how an Arena is run. The zero value serves rank 0.
+// Config configures an Arena. The zero value is valid for rank 0.
 type Config struct {
 	// Rank is the rank that owns the range.
 	Rank int
-	// Keep is how many bytes of freed pages stay backed by memory; what was freed
-	// longest ago is returned to the machine first. 0 means 256 MiB, a negative
-	// number nothing at all.
+	// Keep is the maximum number of bytes of free pages that stay backed by memory.
+	// Beyond it, the pages that were freed longest ago are returned to the operating
+	// system. 0 means 256 MiB; a negative number means that no free page stays backed.
 	Keep int
-	// Contiguous says that the range is one mapping, so memory may cross what was
-	// asked for at different times. The heap is not.
+	// Contiguous reports whether the range is one mapping. If so, a lease may
+	// span bytes that different calls of transport.Arena.Bytes have returned. A
+	// range in Go's heap is not contiguous.
 	Contiguous bool
 	// Guarded makes every access to memory that was freed or given away fault in
 	// this process. Every lease then takes whole pages. The range must be a
@@ -41,21 +43,22 @@ type Config struct {
 	Guarded bool
 }
 
-// Stats counts what an Arena holds at one moment.
+// Stats describes the state of an Arena at one moment.
 type Stats struct {
-	// Own and Given count the leases of this rank and those given away.
+	// Own is the number of leases that this rank holds, Given the number of leases
+	// that it has given away.
 	Own, Given int
-	// Bytes is the sum of the leases, as asked for.
+	// Bytes is the sum of the requested lengths of all leases.
 	Bytes int
-	// Grown is how much of the range is in use or was; Hot is how much of the
-	// free part is still backed by memory. Both in bytes.
+	// Grown is the size in bytes of the part of the range into which the arena has
+	// grown so far. Hot is the number of free bytes that are still backed by memory.
 	Grown, Hot int
 }
 
 // Leases is the number of all leases.
 func (s Stats) Leases() int { return s.Own + s.Given }
 
-// Arena divides one rank's range. See the package comment.
+// Arena divides the range of one rank into leases. See the package comment.
 type Arena struct {
 	mem  transport.Arena
 	rank int32
@@ -63,7 +66,7 @@ type Arena struct {
 	// guarded, contiguous: see Config.
 	guarded, contiguous bool
 
-	// mu guards all below. It is a leaf.
+	// mu guards all fields below. It is a leaf in the order of locks.
 	mu      sync.Mutex
 	heap    heap
 	shelves []shelf
@@ -72,7 +75,7 @@ type Arena struct {
 	epoch   uint64
 }
 
-// New returns the arena of a range of which nothing is in use yet.
+// New returns an Arena for the range of mem, of which no byte may be in use yet.
 func New(mem transport.Arena, cfg Config) *Arena {
 	keep := cfg.Keep
 	if keep == 0 {
@@ -86,8 +89,9 @@ func New(mem transport.Arena, cfg Config) *Arena {
 	}
 }
 
-// Alloc leases n bytes to this rank, aligned to 64 bytes, or to a page from
-// LargeMin on. They are not cleared. The error is ErrFull or that of the machine.
+// Alloc leases n bytes to this rank, aligned to 64 bytes, or to a page if n is at
+// least LargeMin. The bytes are not cleared. The error is ErrFull or the error of the
+// operating system.
 func (a *Arena) Alloc(n int) (Lease, error) {
 	if n < 0 {
 		return Lease{}, fmt.Errorf("allocate %d bytes: a negative size", n)
@@ -101,8 +105,9 @@ func (a *Arena) Alloc(n int) (Lease, error) {
 	return l, err
 }
 
-// AllocZeros is Alloc of whole pages that are zeros. Large ones are not touched if
-// that can be helped: pages that are not written cost no memory.
+// AllocZeros leases whole pages whose bytes are zeros. If n is at least untouchedMin,
+// it prefers cold pages, because it need not clear them: pages that are never written
+// use no memory.
 func (a *Arena) AllocZeros(n int) (Lease, error) {
 	if n < 0 {
 		return Lease{}, fmt.Errorf("allocate %d bytes: a negative size", n)
@@ -120,7 +125,8 @@ func (a *Arena) allocZeros(n int) (l Lease, zeros bool, err error) {
 	return a.allocLarge(n, n >= untouchedMin)
 }
 
-// allocLarge leases whole pages. zeros says that they are cold, and hence zeros.
+// allocLarge leases whole pages. untouched asks for cold pages, see span. zeros reports
+// whether the pages were cold, and hence are zeros.
 func (a *Arena) allocLarge(n int, untouched bool) (l Lease, zeros bool, err error) {
 	s, t, err := a.span(max(n, 1), untouched)
 	if err != nil {
@@ -151,16 +157,16 @@ func (a *Arena) allocSmall(n int) (Lease, error) {
 	return a.begin(&b.leases[slot], b.span, b.span.off+slot*b.size, n), nil
 }
 
-// begin enters a lease in the table.
+// begin records a lease of this rank in its table entry l, and returns the handle.
 func (a *Arena) begin(l *lease, s *span, off, n int) Lease {
 	a.epoch++
 	l.epoch, l.n, l.holder, l.given = a.epoch, n, a.rank, false
 	return Lease{Off: off, Bytes: s.bytes(off, n), epoch: a.epoch}
 }
 
-// span returns a span of at least n bytes, rounded up to pages, from what is
-// free or by growing, and says whether some of it may have been touched: hot.
-// untouched asks for one that was not, if that can be had without growing.
+// span returns a span of n bytes, rounded up to whole pages, from the free spans or
+// by growing the arena. The temperature is hot if some of its pages may have been
+// touched. untouched asks for a cold span, if there is one without growing the arena.
 func (a *Arena) span(n int, untouched bool) (*span, temperature, error) {
 	page := a.heap.page
 	if n > a.mem.Size() {
@@ -175,7 +181,7 @@ func (a *Arena) span(n int, untouched bool) (*span, temperature, error) {
 	if s := a.heap.take(n, hot); s != nil {
 		return s, hot, nil
 	}
-	// A long walk pays where it saves touching many pages first.
+	// gather walks over all spans. That pays if it avoids the page faults of many cold pages.
 	if n >= gatherMin && a.heap.hot >= n/2 {
 		if s := a.heap.gather(a.chunks, n, n/2); s != nil {
 			return s, hot, nil
@@ -195,7 +201,8 @@ func (a *Arena) span(n int, untouched bool) (*span, temperature, error) {
 	if s := a.heap.gather(a.chunks, n, 0); s != nil {
 		return s, hot, nil
 	}
-	// What the range still has joins what is free at its end.
+	// Add the rest of the range, which is shorter than n: with the free spans before
+	// it, it may be long enough.
 	if room := a.room(); room > 0 && room < n && a.grow(room) == nil {
 		if s := a.heap.gather(a.chunks, n, 0); s != nil {
 			return s, hot, nil
@@ -204,10 +211,10 @@ func (a *Arena) span(n int, untouched bool) (*span, temperature, error) {
 	return nil, hot, err
 }
 
-// room is how much of the range was never used, in whole pages.
+// room returns the number of bytes by which the arena can still grow, in whole pages.
 func (a *Arena) room() int { return a.mem.Size()/a.heap.page*a.heap.page - a.grown }
 
-// dissolve frees the slabs that have no slot taken.
+// dissolve releases the spans of all slabs that have no occupied slot.
 func (a *Arena) dissolve() {
 	for i := range a.shelves {
 		f := &a.shelves[i]
@@ -222,8 +229,8 @@ func (a *Arena) dissolve() {
 	}
 }
 
-// grow adds at least n free bytes: it lengthens the last chunk where the range is
-// one mapping, else it begins a new one.
+// grow adds at least n free bytes. It lengthens the chunk of a contiguous range; of
+// any other range it begins a new chunk.
 func (a *Arena) grow(n int) error {
 	room := a.room()
 	if room < n {
@@ -247,7 +254,8 @@ func (a *Arena) grow(n int) error {
 	return nil
 }
 
-// chunk returns the chunk that mem, the bytes at a.grown, is a part of.
+// chunk returns the chunk, lengthened or new, that contains mem. mem is the memory by
+// which the arena grows, at offset a.grown.
 func (a *Arena) chunk(mem []byte) (*chunk, error) {
 	if a.contiguous && len(a.chunks) > 0 {
 		c := a.chunks[0]
@@ -262,11 +270,11 @@ func (a *Arena) chunk(mem []byte) (*chunk, error) {
 	return c, nil
 }
 
-// release frees the pages of s and returns to the machine what exceeds
-// the limit.
+// release makes s a free span. Then it returns the spans that were freed longest ago to
+// the operating system, until the hot free spans have at most Config.Keep bytes.
 func (a *Arena) release(s *span) {
 	if a.guarded {
-		// A failure leaves the pages open, which only weakens the diagnosis.
+		// If Guard fails, the pages stay accessible, which only weakens the diagnosis.
 		_ = Guard(s.bytes(s.off, s.n), true)
 	}
 	a.heap.insert(s, hot)
@@ -275,8 +283,8 @@ func (a *Arena) release(s *span) {
 	}
 }
 
-// cool gives a free span back to the machine, which makes it zeros. It reports
-// false, with the span as hot as before, when the machine does not take it.
+// cool returns the memory of a free hot span to the operating system. The span is then
+// cold, and its bytes are zeros. If that fails, cool returns false, and s stays hot.
 func (a *Arena) cool(s *span) bool {
 	if a.mem.Discard(s.off, s.n) != nil {
 		return false
@@ -286,8 +294,8 @@ func (a *Arena) cool(s *span) bool {
 	return true
 }
 
-// find returns the table's entry of the lease that begins at off, and where its
-// memory is.
+// find returns the table entry of the lease that begins at off, and the span that
+// contains it; nil if no lease begins at off.
 func (a *Arena) find(off uint64) (*lease, *span) {
 	if off >= uint64(a.grown) {
 		return nil, nil
@@ -314,7 +322,7 @@ func (a *Arena) find(off uint64) (*lease, *span) {
 	return l, s
 }
 
-// settle frees the memory of a lease without a holder.
+// settle frees the memory of the lease at off in span s if no rank holds it any more.
 func (a *Arena) settle(l *lease, s *span, off int) {
 	if !l.dead() {
 		return
@@ -331,7 +339,7 @@ func (a *Arena) settle(l *lease, s *span, off int) {
 	}
 }
 
-// Stats counts what the arena holds.
+// Stats returns the current state of the arena.
 func (a *Arena) Stats() Stats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -347,7 +355,7 @@ func (a *Arena) Stats() Stats {
 	return st
 }
 
-// each calls fn for every lease. fn may not end it.
+// each calls fn for every lease. fn must not end a lease.
 func (a *Arena) each(fn func(l *lease, off int)) {
 	for _, c := range a.chunks {
 		for off := c.off; off < c.off+len(c.mem); {

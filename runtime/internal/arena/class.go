@@ -7,12 +7,12 @@ const (
 	LargeMin = 64 << 10
 	// align is the alignment of small leases: a cache line of amd64 and arm64.
 	align = 64
-	// stepsLog says that a doubling of the size is divided into 4 classes, so at
-	// most a fifth of a slot is waste above 256 bytes.
+	// stepsLog is the binary logarithm of the number of classes, 4, in each doubling
+	// of the size. So above 256 bytes, at most a fifth of a slot is unused.
 	stepsLog = 2
 	// slabMin is the least size of a slab in bytes.
 	slabMin = 16 << 10
-	// slabSlots is the number of slots of a slab of a large class.
+	// slabSlots is the least number of slots of a slab.
 	slabSlots = 8
 )
 

@@ -1,5 +1,5 @@
 // Package arena divides one rank's range of node memory into leases and records
-// which rank holds which.
+// which rank holds each lease.
 //
 // The memory comes from a transport.Arena, which has no allocator of its own.
 // Small requests are served from slabs of one size class and are aligned to a
@@ -9,21 +9,23 @@
 //
 // # Leases
 //
-// An allocation is a lease. A table, not a counter, says which rank holds it:
+// An allocation is a lease. A table, instead of a reference counter, records which rank
+// holds it:
 //
 //	state   holder        ends when
 //	own     this rank     Free
 //	given   the receiver  Return by that rank, or TakeBack
 //
-// Given memory has its giver as a second holder until Confirm: the receiver may
-// return it, or die, before the sender's call has ended.
+// Until Confirm, the giver of given memory is its second holder, because the receiver
+// may return the memory, or die, before the call that sends it has ended.
 //
-// Data from peers is not trusted: an offset that names no lease, a release by a
-// rank that does not hold the lease and a second release are errors that change
+// Data from peers is not trusted. An offset at which no lease begins, a release by a
+// rank that does not hold the lease, and a second release return an error and change
 // nothing.
 //
-// Contents are not cleared: a lease starts with the contents that its last holder left.
+// Contents are not cleared, except by AllocZeros: a lease starts with the contents that
+// the last holder of its memory left.
 //
-// All methods may be called from any goroutine. They take one mutex, which is a
-// leaf: only the transport.Arena is called while it is held.
+// Any goroutine may call any method. All methods take one mutex. It is a leaf in the
+// order of locks: while it is held, only the transport.Arena is called.
 package arena

@@ -2,9 +2,9 @@ package arena
 
 import "syscall"
 
-// Guard makes pages fault on use, and takes that back. It serves GORUN_DEBUG=1
-// and works on memory that the process has mapped, never on Go's heap. b is
-// whole pages.
+// Guard makes every access to the pages of b fault if closed is true, and makes the
+// pages accessible again if it is false. It is used with GORUN_DEBUG=1. b must be whole
+// pages that the process has mapped, never pages of Go's heap.
 func Guard(b []byte, closed bool) error {
 	prot := syscall.PROT_READ | syscall.PROT_WRITE
 	if closed {

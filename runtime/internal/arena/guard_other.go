@@ -2,5 +2,5 @@
 
 package arena
 
-// Guard does nothing: memory that the process has mapped is there on Linux alone.
+// Guard does nothing: only on Linux is an arena memory that the process has mapped.
 func Guard([]byte, bool) error { return nil }

@@ -2,7 +2,8 @@ package arena
 
 import "math"
 
-// own returns the table's entry of a Lease of this rank that is not stale.
+// own returns the table entry and the span of l. The error is ErrStale if this rank does
+// not hold the lease any more. op and rank are for that error only.
 func (a *Arena) own(op string, l Lease, rank int) (*lease, *span, error) {
 	e, s := a.find(uint64(l.Off))
 	if e == nil || e.epoch != l.epoch || e.holder != a.rank || e.given {
@@ -11,7 +12,7 @@ func (a *Arena) own(op string, l Lease, rank int) (*lease, *span, error) {
 	return e, s, nil
 }
 
-// Free ends the lease l. Its memory is used again.
+// Free ends the lease l. Its memory may be leased again.
 func (a *Arena) Free(l Lease) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -24,11 +25,12 @@ func (a *Arena) Free(l Lease) error {
 	return nil
 }
 
-// Give makes rank the holder of l, which with all its copies is stale from then
-// on. rank may be this rank itself, for a message to itself.
+// Give makes rank the holder of the memory of l. From then on, l and all copies of it
+// are stale. rank may be this rank itself, for a message to itself.
 //
-// The memory is in flight until Confirm or Regain is called with what Give
-// returned: even when rank returns it or goes down before, it is not used again.
+// The memory is in flight until the caller passes the Lease that Give returns to
+// Confirm or Regain. Until then the memory is not leased again, even if rank returns it
+// or goes down.
 func (a *Arena) Give(l Lease, rank int) (Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,7 +46,8 @@ func (a *Arena) Give(l Lease, rank int) (Lease, error) {
 	return Lease{Off: l.Off, Bytes: l.Bytes, epoch: a.epoch}, nil
 }
 
-// inFlight returns the table's entry of what Give returned.
+// inFlight returns the table entry and the span of a Lease that Give returned. The
+// error is ErrStale if its memory is not in flight any more. op is for that error only.
 func (a *Arena) inFlight(op string, given Lease) (*lease, *span, error) {
 	e, s := a.find(uint64(given.Off))
 	if e == nil || e.epoch != given.epoch || !e.flight {
@@ -53,8 +56,9 @@ func (a *Arena) inFlight(op string, given Lease) (*lease, *span, error) {
 	return e, s, nil
 }
 
-// Confirm ends a Give that succeeded: this rank has nothing to do with the memory
-// any more until its holder returns it.
+// Confirm ends the flight of given memory whose message was sent: this rank must not
+// access the memory until its holder has returned it. If the holder has returned it
+// already, Confirm frees it.
 func (a *Arena) Confirm(given Lease) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,14 +68,15 @@ func (a *Arena) Confirm(given Lease) error {
 	}
 	e.flight = false
 	if a.guarded && e.holder != a.rank {
-		// A failure leaves the pages open, which only weakens the diagnosis.
+		// If Guard fails, the pages stay accessible, which only weakens the diagnosis.
 		_ = Guard(s.bytes(s.off, s.n), true)
 	}
 	a.settle(e, s, given.Off)
 	return nil
 }
 
-// Regain undoes a Give that failed: this rank owns the memory again.
+// Regain undoes a Give whose message could not be sent: this rank holds the memory
+// again, by the Lease that Regain returns.
 func (a *Arena) Regain(given Lease) (Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -84,9 +89,9 @@ func (a *Arena) Regain(given Lease) (Lease, error) {
 	return Lease{Off: given.Off, Bytes: s.bytes(given.Off, e.n), epoch: a.epoch}, nil
 }
 
-// Return ends the hold of rank on the memory at off that was given to it: what a
-// peer's release asks for. off is not trusted: the error is ErrNoLease or ErrNotHeld, and nothing
-// has changed then.
+// Return ends the hold of rank on the memory at off, which was given to it. It is
+// called when a peer sends a release. off is not trusted: if no lease begins there or
+// rank does not hold it, the error is ErrNoLease or ErrNotHeld, and nothing changes.
 func (a *Arena) Return(off uint64, rank int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,8 +106,8 @@ func (a *Arena) Return(off uint64, rank int) error {
 	return nil
 }
 
-// TakeBack ends every hold of a rank that is down and has been reaped, and
-// returns how many leases it held and how many bytes they were.
+// TakeBack ends every hold of a rank that is down and has been reaped. It returns the
+// number of leases that the rank held, and the sum of their lengths in bytes.
 func (a *Arena) TakeBack(rank int) (leases, bytes int) {
 	if rank == int(a.rank) || !isRank(rank) {
 		return 0, 0
@@ -123,5 +128,6 @@ func (a *Arena) TakeBack(rank int) (leases, bytes int) {
 	return len(ended), bytes
 }
 
-// isRank says that a number can be a rank, whatever the size of the world.
+// isRank reports whether n can be the number of a rank. The arena does not know the size
+// of the job.
 func isRank(n int) bool { return n >= 0 && n <= math.MaxInt32 }

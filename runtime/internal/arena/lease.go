@@ -6,23 +6,25 @@ import (
 )
 
 var (
-	// ErrFull says that the range has no room for the request.
+	// ErrFull is the error of an allocation for which the range has no room.
 	ErrFull = errors.New("the arena is full")
-	// ErrNoLease says that an offset names no memory that is leased.
+	// ErrNoLease is the error of an offset at which no lease begins.
 	ErrNoLease = errors.New("no lease begins there")
-	// ErrNotHeld says that a rank released what it does not hold.
+	// ErrNotHeld is the error of a rank that returns memory that it does not hold, and of a
+	// Give to a number that cannot be a rank.
 	ErrNotHeld = errors.New("not held by that rank")
-	// ErrStale says that a Lease was used after it was freed or given away.
+	// ErrStale is the error of the use of a Lease after it was freed or given away.
 	ErrStale = errors.New("freed or given away before")
 )
 
-// OpError says which operation on which lease failed.
+// OpError is the error of an operation on a lease.
 type OpError struct {
 	// Op is "free", "give", "confirm", "regain" or "return".
 	Op string
-	// Off is the offset that was named, in bytes from the start of the range.
+	// Off is the offset to which the operation was applied, in bytes from the start of the
+	// range.
 	Off uint64
-	// Rank is the holder that was named, or -1.
+	// Rank is the holder that was passed to the operation, or -1.
 	Rank int
 	// Err is ErrNoLease, ErrNotHeld or ErrStale.
 	Err error
@@ -39,12 +41,12 @@ func (e *OpError) Error() string {
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// Lease is the handle of memory that this rank owns. It is a plain value; after
-// Free or Give every copy of it is stale, which the epoch shows.
+// Lease is the handle of memory that this rank holds. It is a plain value. After Free or
+// Give every copy of it is stale; the arena detects that by the epoch.
 type Lease struct {
 	// Off is where the memory begins, in bytes from the start of the range.
 	Off int
-	// Bytes is the memory, as long as was asked for.
+	// Bytes is the memory, of the requested length.
 	Bytes []byte
 
 	epoch uint64
@@ -55,18 +57,18 @@ const noHolder = -1
 
 // lease is an entry of the table.
 type lease struct {
-	epoch  uint64 // of the Lease that names it; 0: not leased
-	n      int    // bytes asked for
-	holder int32  // the rank that owns it now, or noHolder
-	given  bool   // away: no Lease is good but for Confirm and Regain
-	flight bool   // given, but the giver has not confirmed it yet
+	epoch  uint64 // epoch of the valid Lease of this entry; 0: not leased
+	n      int    // requested length in bytes
+	holder int32  // the rank that holds it now, or noHolder
+	given  bool   // given away: the Lease is valid only for Confirm and Regain
+	flight bool   // given, and neither Confirm nor Regain was called yet
 }
 
 // dead reports whether no rank holds the memory any more.
 func (l *lease) dead() bool { return l.holder == noHolder && !l.flight }
 
-// drop ends the hold of a rank that the memory was given to. It returns false if rank
-// has none; memory of this rank that was not given away has no such hold.
+// drop ends the hold of rank on memory that was given to it. It returns false if the
+// memory was not given away, or if rank does not hold it.
 func (l *lease) drop(rank int) bool {
 	if !l.given || l.holder != int32(rank) {
 		return false

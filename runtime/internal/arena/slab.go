@@ -10,11 +10,12 @@ type slab struct {
 	vacant []uint16
 	leases []lease
 
-	prev, next *slab // the slabs of the class that have vacant slots
-	listed     bool
+	prev, next *slab // neighbours in the shelf's list of slabs with vacant slots
+	listed     bool  // is in that list
 }
 
-// slabBytes returns the size of a slab of a class, whole pages.
+// slabBytes returns the size in bytes of a slab of a class. It is a multiple of page, the
+// page size.
 func slabBytes(class, page int) int {
 	n := max(classSize(class)*slabSlots, slabMin)
 	return (n + page - 1) / page * page
@@ -22,9 +23,9 @@ func slabBytes(class, page int) int {
 
 // shelf holds the slabs of one class.
 type shelf struct {
-	first *slab // slabs with vacant slots
-	empty int   // how many of them have no slot taken
-	spare *slab // a recycled record
+	first *slab // list of the slabs with vacant slots
+	empty int   // number of them that have no occupied slot
+	spare *slab // a record for the next slab, or nil
 }
 
 func (f *shelf) push(b *slab) {
@@ -48,7 +49,7 @@ func (f *shelf) remove(b *slab) {
 	b.prev, b.next, b.listed = nil, nil, false
 }
 
-// newSlab makes a slab of the span, reusing the shelf's record if it has one.
+// newSlab makes the span s a slab. It reuses the record in spare if there is one.
 func (f *shelf) newSlab(s *span, class int) *slab {
 	b := f.spare
 	f.spare = nil
@@ -68,8 +69,9 @@ func (f *shelf) newSlab(s *span, class int) *slab {
 	return b
 }
 
-// vacate puts a slot back. It returns the slab's span when the slab is to be
-// dissolved: it is empty, and the shelf keeps another empty one.
+// vacate frees a slot. If the slab then has no occupied slot, and the shelf has another
+// such slab, vacate dissolves the slab and returns its span, which the caller releases.
+// Else it returns nil.
 func (f *shelf) vacate(b *slab, slot int) *span {
 	b.vacant = append(b.vacant, uint16(slot))
 	if !b.listed {
@@ -85,7 +87,8 @@ func (f *shelf) vacate(b *slab, slot int) *span {
 	return f.dissolve(b)
 }
 
-// dissolve takes an empty slab from the shelf and returns its span.
+// dissolve removes a slab without occupied slots from the shelf and returns its span. It
+// keeps the record in spare.
 func (f *shelf) dissolve(b *slab) *span {
 	f.remove(b)
 	s := b.span
@@ -94,7 +97,7 @@ func (f *shelf) dissolve(b *slab) *span {
 	return s
 }
 
-// occupy takes a vacant slot.
+// occupy takes a vacant slot of b and returns its index.
 func (f *shelf) occupy(b *slab) int {
 	if len(b.vacant) == len(b.leases) {
 		f.empty--

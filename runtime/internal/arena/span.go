@@ -2,26 +2,27 @@ package arena
 
 import "math/bits"
 
-// temperature says what a free span costs its next user.
+// temperature tells whether the pages of a free span are backed by memory, and so what the
+// first access to them costs.
 type temperature uint8
 
 const (
-	// cold pages are not backed by memory and hence zeros: never touched, or
-	// discarded.
+	// cold pages are not backed by memory and hence read as zeros. They were never
+	// touched, or were discarded.
 	cold temperature = iota
-	// hot pages were touched and are still there.
+	// hot pages were touched and are still backed by memory.
 	hot
 )
 
-// chunk is a stretch of the range that the transport gave in one piece. Spans
-// never cross from one chunk into another.
+// chunk is a part of the range that the transport has returned as one slice. A span
+// never extends over two chunks.
 type chunk struct {
 	off int
 	mem []byte
 }
 
 // span is a run of whole pages inside one chunk: free, one large lease, or a
-// slab. Records are reused; a span that is not in the page table is nothing.
+// slab. Records are reused: a record that is not in the page table stands for no pages.
 type span struct {
 	off, n int
 	chunk  *chunk
@@ -30,8 +31,8 @@ type span struct {
 	slab   *slab       // nil unless a slab
 	lease  lease       // of a large lease
 
-	prev, next   *span // the bin of a free span
-	older, newer *span // free hot spans by the time of their release
+	prev, next   *span // of a free span: neighbours in its bin
+	older, newer *span // of a free hot span: neighbours in the order of release
 }
 
 func (s *span) bytes(off, n int) []byte {
@@ -49,15 +50,17 @@ type heap struct {
 	pages  []*span
 	bins   [2][bins]*span
 	filled [2]uint64 // bit b: bin b is not empty
-	// oldest and newest end the list of free hot spans, hot is their sum in bytes.
+	// oldest and newest are the two ends of the list of free hot spans. hot is the sum of
+	// their lengths in bytes.
 	oldest, newest *span
 	hot            int
 	spare          *span // recycled records, linked by next
 }
 
-// at returns the span that has off on its first or last page (a slab: on any
-// page), or nil. Entries of other pages may be stale: they name a record that is
-// used for something else by now, so a span must confirm that off is its own.
+// at returns the span that contains off, or nil. off must be on the first or last page of
+// the span, or on any page of a slab. The page table may have stale entries for other
+// pages, which point to a record that was reused for another span. So at checks
+// that the span contains off.
 func (h *heap) at(off int) *span {
 	i := off / h.page
 	if off < 0 || i >= len(h.pages) {
@@ -70,7 +73,7 @@ func (h *heap) at(off int) *span {
 	return s
 }
 
-// enter writes s into the page table.
+// enter writes s into the page table: at its first and last page, a slab at all pages.
 func (h *heap) enter(s *span) {
 	first, last := s.off/h.page, (s.off+s.n)/h.page-1
 	h.pages[first], h.pages[last] = s, s
@@ -99,8 +102,8 @@ func (h *heap) discardRecord(s *span) {
 
 func (h *heap) bin(n int) int { return min(bits.Len(uint(n/h.page))-1, bins-1) }
 
-// insert makes s a free span of temperature t, joined with its free neighbours of
-// the same temperature.
+// insert makes s a free span of temperature t, and merges it with the adjacent free spans
+// of the same temperature.
 func (h *heap) insert(s *span, t temperature) {
 	s.free, s.temp = true, t
 	if p := h.at(s.off - 1); joins(s, p) {
@@ -173,7 +176,7 @@ func (h *heap) unlink(s *span) {
 }
 
 // take removes the best free span of temperature t with at least n bytes and
-// returns it cut to n, or nil. The rest of it stays free at its temperature.
+// returns it, cut to n bytes; nil if there is none. The rest of the span stays free.
 func (h *heap) take(n int, t temperature) *span {
 	s := h.best(n, t)
 	if s == nil {
@@ -200,8 +203,9 @@ func (h *heap) cut(s *span, n int) *span {
 	return s
 }
 
-// best returns the smallest span that fits. The newest of equals wins: its
-// pages are the warmest in the caches.
+// best returns the smallest free span of temperature t with at least n bytes, or nil. Of
+// equally long spans it returns the one that was freed last, whose pages are most likely
+// to be in the processor's caches.
 func (h *heap) best(n int, t temperature) *span {
 	b := h.bin(n)
 	var found *span
@@ -225,9 +229,10 @@ func (h *heap) best(n int, t temperature) *span {
 	return found
 }
 
-// gather makes a span of n bytes of free neighbours of different temperatures,
-// for a request that neither could serve alone. Of several places it takes the
-// one with the most hot bytes, if they are at least least.
+// gather makes a span of n bytes from adjacent free spans of different temperatures,
+// none of which is long enough alone. Of several such runs it uses the one with the
+// most hot bytes. It returns nil if there is no run, or none that has at least
+// least hot bytes.
 func (h *heap) gather(chunks []*chunk, n, least int) *span {
 	start, warmest := -1, least-1
 	for _, c := range chunks {

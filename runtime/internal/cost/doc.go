@@ -1,9 +1,9 @@
-// Package cost has benchmarks alone: what each layer between a program and an adapter adds to
-// a message, over a device that completes every request at once
+// Package cost contains only benchmarks. They measure the time that each layer between a program
+// and an adapter adds to a message, over a device that completes every work request at once
 // (internal/testbed/nulldevice). docs/performance.md explains the figures.
 //
 //	go test -run '^$' -bench . ./runtime/internal/cost
 //
-// One goroutine is both ranks in turn, so that a figure is the processor time of both sides,
-// and no cache line travels between processors.
+// One goroutine runs both ranks in turn. So a figure is the sum of the processor times of both
+// sides, and no cache line moves between processors.
 package cost

@@ -1,16 +1,17 @@
 package engine
 
-// acked are the losses that end no receive or probe from AnySource of a context.
+// acked records the ranks whose loss the program has acknowledged in one context: their loss does not
+// end receives and probes from AnySource there.
 type acked struct {
 	ranks map[int]bool
-	// passed is how many of Engine.deaths, from the first on, are acknowledged or of no member
-	// of the context.
+	// passed is the number of entries at the start of Engine.deaths that need no further check:
+	// each is acknowledged, or is not a member of the context.
 	passed int
 }
 
-// Acknowledge says that the program knows of the loss of some ranks: receives and probes from
-// AnySource of this context do not end because of these any more. A rank may be acknowledged
-// before the engine knows of its loss.
+// Acknowledge records that the program knows of the loss of ranks. From then on, the loss of these
+// ranks does not end receives and probes from AnySource in this context. A rank may be
+// acknowledged before the engine has detected its loss.
 func (e *Engine) Acknowledge(context uint32, ranks []int) {
 	e.lock()
 	defer e.unlock()

@@ -1,26 +1,27 @@
 package engine
 
-// Calls returns how many calls the rank has made.
+// Calls returns the number of communication calls that the rank has made, as counted by
+// progress.Token.Called.
 func (e *Engine) Calls() uint64 {
 	e.lock()
 	defer e.unlock()
 	return e.token.Calls()
 }
 
-// Handled returns how much the rank has ever handled of what has arrived.
+// Handled returns the number of arrivals that polls have handled since New.
 func (e *Engine) Handled() uint64 {
 	e.lock()
 	defer e.unlock()
 	return e.handled
 }
 
-// waitPolls bounds the polls of OnlyWaits.
+// waitPolls bounds the number of polls of OnlyWaits.
 const waitPolls = 64
 
-// OnlyWaits handles what has arrived and returns how much the rank has ever handled, and whether
-// it can only wait: there are no frames to send, no Gets or Puts under way, and no wait of a
-// goroutine is over. A goroutine whose wait is over, or for which a message is there, may not
-// have run since.
+// OnlyWaits handles all arrivals. only reports whether the rank can do nothing but wait for its
+// peers: no frames are queued, no Gets or Puts are under way, and no wait of a goroutine is over.
+// A goroutine whose wait is over, for example because its message has arrived, may not have
+// run since, but it will. handled is the result of Handled if only is true.
 func (e *Engine) OnlyWaits() (handled uint64, only bool) {
 	e.lock()
 	defer e.unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// arrivals is the engine as its transports see it: the Handler of Poll. The goroutine that
-// polls holds mu.
+// arrivals is the Engine as the transport.Handler that transports call in Poll. The polling
+// goroutine holds mu during these calls.
 type arrivals Engine
 
 var _ transport.Handler = (*arrivals)(nil)
@@ -15,11 +15,12 @@ var _ transport.Handler = (*arrivals)(nil)
 // eagerWord is the lower half of word A of an eager message without flags.
 const eagerWord = uint32(kindEager)
 
-// actorWord is that of an actor message without memory.
+// actorWord is the lower half of word A of an actor message without flags, that is, without
+// arena memory.
 const actorWord = uint32(kindActor)
 
-// Arrive takes one frame. A frame that no correct peer sends ends the connection to that peer
-// alone.
+// Arrive handles one frame. If the frame violates the protocol, the engine gives up the peer that
+// sent it; operations with other peers continue.
 func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
 	e := (*Engine)(a)
 	if uint(rank) >= uint(len(e.peers)) {
@@ -51,7 +52,7 @@ func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
 	}
 }
 
-// arriveOther takes everything that is not a plain eager message.
+// arriveOther handles the frames for which Arrive has no fast path.
 func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error {
 	h, err := parseHeader(w)
 	if err != nil {
@@ -103,12 +104,12 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 	}
 }
 
-// stray is the error of a frame that answers no operation.
+// stray returns the error for a frame that answers an operation that does not exist.
 func stray(what string, id uint32) error {
 	return fmt.Errorf("%w: %s for operation %#x", ErrProtocol, what, id)
 }
 
-// arriveEager takes a message with its bytes.
+// arriveEager handles a message that arrives with its bytes.
 func (e *Engine) arriveEager(p *peer, h header, payload []byte) error {
 	cost := eagerCost(len(payload))
 	if !p.in.admit(cost) {
@@ -137,7 +138,7 @@ func (e *Engine) arriveEager(p *peer, h header, payload []byte) error {
 	return nil
 }
 
-// arriveRTS takes the announcement of a message whose bytes the sender still has.
+// arriveRTS handles the announcement of a message whose bytes are still at the sender.
 func (e *Engine) arriveRTS(p *peer, h header, payload []byte) error {
 	v, err := parseEnvelope(payload)
 	if err != nil {
@@ -152,7 +153,7 @@ func (e *Engine) arriveRTS(p *peer, h header, payload []byte) error {
 	return nil
 }
 
-// offer gives a message to the receive that waits for it, or keeps it.
+// offer passes a message to the posted receive that matches it, or keeps it as unexpected.
 func (e *Engine) offer(g *message, context uint32) {
 	k := key{context, int32(g.peer.rank), g.tag}
 	if en := e.match.receive(k); en != nil {
@@ -165,8 +166,9 @@ func (e *Engine) offer(g *message, context uint32) {
 	e.keepMessage(g, k)
 }
 
-// keepMessage makes a message unexpected and ends the probes that wait for it. That of a closed
-// context is dropped: nothing can receive it, and its sender may wait for that.
+// keepMessage stores a message as unexpected and ends the probes that wait for it. It drops a
+// message of a closed context (CloseContexts), because no receive can match it. drop then tells
+// the sender, which may be waiting for the match.
 func (e *Engine) keepMessage(g *message, k key) {
 	if k.context >= e.barred && e.over[k.context] {
 		e.drop(g)
@@ -180,7 +182,7 @@ func (e *Engine) keepMessage(g *message, k key) {
 	}
 }
 
-// arriveACK ends a synchronous eager send.
+// arriveACK completes a synchronous eager send.
 func (e *Engine) arriveACK(p *peer, id uint32) error {
 	r := e.operations.find(id)
 	if r == nil || r.peer != p || r.op != opSync || r.phase != phaseAnnounced {
@@ -190,12 +192,12 @@ func (e *Engine) arriveACK(p *peer, id uint32) error {
 	return nil
 }
 
-// Completed takes the completion of a Get or a Put.
+// Completed handles the completion of a Get or a Put.
 func (a *arrivals) Completed(rank int, token, _ uint64, err error) {
 	(*Engine)(a).moved(rank, uint32(token), err)
 }
 
-// Down takes the loss of a peer.
+// Down handles the loss of a peer.
 func (a *arrivals) Down(down *transport.PeerDown) {
 	e := (*Engine)(a)
 	if p, err := e.to(down.Peer); err == nil && p.tr != nil {

@@ -10,9 +10,9 @@ import (
 // tick without calls, the background sleeps until an arrival.
 const tick = 10 * time.Millisecond
 
-// background is the goroutine that handles arrivals while no goroutine waits, see
-// progress.Token.NextBackground. It sleeps in Sleeper.Idle, so that a computing goroutine
-// keeps Go's processor.
+// background is the state of the goroutine that handles arrivals while no goroutine waits, see
+// progress.Token.NextBackground. It sleeps in Sleeper.Idle, which releases Go's processor (P) to
+// computing goroutines at once.
 type background struct {
 	started bool
 	closing bool
@@ -34,7 +34,7 @@ func (e *Engine) Start() {
 	go e.runBackground()
 }
 
-// runBackground is the goroutine.
+// runBackground is the function of the background goroutine.
 func (e *Engine) runBackground() {
 	defer close(e.background.ended)
 	defer e.background.timer.Stop()
@@ -61,18 +61,18 @@ func (e *Engine) runBackground() {
 			e.pause()
 		case progress.Rest:
 			e.await(e.background.wake)
-		default: // of those that wait
+		default: // actions of waiting goroutines
 		}
 	}
 }
 
-// lingerPolls is the number of polls without success after which the background stops to poll
-// for Gets and Puts until the next tick: about a millisecond.
+// lingerPolls is the number of polls in a row without result after which the background stops
+// polling for Gets and Puts until the next tick. They take about a millisecond.
 const lingerPolls = 1000
 
-// drain polls until two polls in a row find nothing, or lingerPolls while bytes move: if a
-// computing goroutine ran in between, the transfer would wait for a whole time slice. drain
-// releases the lock when other goroutines want it.
+// drain polls until two polls in a row find nothing. While Gets or Puts are under way, it polls
+// until lingerPolls in a row find nothing: if a computing goroutine ran in between, the transfer
+// would stop for a whole time slice. drain releases the lock when other goroutines wait for it.
 func (e *Engine) drain() {
 	for empty := 0; empty < 2 || e.moving > 0 && empty < lingerPolls; {
 		if e.poll(pollBudget) > 0 {
@@ -92,7 +92,7 @@ func (e *Engine) drain() {
 	}
 }
 
-// sleepIdle is Sleeper.Idle without the lock.
+// sleepIdle calls Sleeper.Idle without the lock, for at most NapLast while frames are queued.
 func (e *Engine) sleepIdle(ticket uint32) {
 	nanos := int64(-1)
 	if len(e.backlog) > 0 {
@@ -102,14 +102,14 @@ func (e *Engine) sleepIdle(ticket uint32) {
 	e.sleeper.Idle(ticket, nanos)
 }
 
-// nap is Sleeper.Yield without the lock.
+// nap calls Sleeper.Yield without the lock.
 func (e *Engine) nap() {
 	defer e.stepIn(e.stepOut())
 	e.sleeper.Yield()
 }
 
-// pause waits for the next tick, or for NapLast while frames are queued. It releases the lock
-// meanwhile.
+// pause waits until the next tick, or for NapLast while frames are queued, or until
+// resumeBackground. It releases the lock meanwhile.
 func (e *Engine) pause() {
 	b, most := &e.background, tick
 	if len(e.backlog) > 0 {
@@ -129,7 +129,7 @@ func (e *Engine) await(ch chan struct{}) {
 	<-ch
 }
 
-// resumeBackground ends its Pause or Rest.
+// resumeBackground ends a Pause or Rest of the background goroutine.
 func (e *Engine) resumeBackground() {
 	select {
 	case e.background.wake <- struct{}{}:

@@ -9,44 +9,46 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Numbers of types that need no definition. They are sent, so a number is never reused.
+// Numbers of the types that need no definition. The numbers are part of the wire format, so the
+// number of a type that is removed is never assigned again.
 const (
 	NumberBytes = 1 + iota
 	NumberString
 	NumberMessage
 	NumberWatch      // the head's sender is the watcher
-	NumberUnwatch    // as NumberWatch
+	NumberUnwatch    // the head's sender is the watcher
 	NumberTerminated // the head's sender is the actor that has ended, the body is one byte, the reason
 	NumberStop
 	NumberDefined = 16 // the first number that needs a definition
 )
 
-// TypesMax bounds the types of a process.
+// TypesMax is the maximum number of types of a process that need a definition.
 const TypesMax = 1024
 
-// ErrUnregistered refuses a message whose type is not registered.
+// ErrUnregistered is the error of a message whose type is not registered.
 var ErrUnregistered = errors.New("type is not registered, see actors.RegisterType")
 
-// errNil refuses a nil pointer to a registered type.
+// errNil is the error of a message that is a nil pointer to a registered type.
 var errNil = errors.New("nil points to no value")
 
-// Type describes how the values of one Go type are sent. T and *T are two types.
+// Type describes how the values of one Go type are encoded and decoded. T and *T are two types.
 type Type struct {
 	// Name identifies the type for all ranks. Layout must be equal on all ranks, too.
 	Name, Layout string
-	// Number is the number of the type that this process sends.
+	// Number is the number by which this process names the type in messages.
 	Number uint32
-	// View returns the bytes of a message in place, or nil if that is impossible. View is nil if
-	// it is impossible for all messages of the type.
+	// View returns the memory of a message as its encoding, without a copy, or nil if that is
+	// impossible for this message. View is nil if it is impossible for all messages of the type.
 	View func(m any) []byte
-	// Append appends the bytes of a message. Decode is its inverse, and nil if this process does
-	// not have the type. b is valid during the call.
+	// Append appends the encoding of a message to b. Decode is the inverse of Append; its b is valid
+	// during the call only. Decode is nil if this process does not have the type.
 	Append func(b []byte, m any) ([]byte, error)
 	Decode func(b []byte) (any, error)
-	// Copied says that Decode only copies, so that it may be called under a lock.
+	// Copied reports whether Decode only copies bytes and runs no code of the program, so that it
+	// may be called under a lock.
 	Copied bool
-	// slab returns a Decode that allocates several values at once, for one goroutine at a time. It
-	// is nil if there is none.
+	// slab returns a function like Decode that allocates several values at once. One goroutine at a
+	// time may call that function. slab is nil if the type has no such function.
 	slab func() func(b []byte) (any, error)
 }
 
@@ -58,7 +60,7 @@ var types = struct {
 	all    []*Type // by number - NumberDefined
 
 	byType sync.Map // reflect.Type -> *Type
-	// recent is a cache by typeWord.
+	// recent is a direct-mapped cache of byType, indexed by bits of typeWord.
 	recent [256]atomic.Pointer[recentType]
 }{byName: make(map[string]*Type)}
 
@@ -82,15 +84,16 @@ var (
 		Append: func(b []byte, m any) ([]byte, error) { return append(b, m.(string)...), nil },
 		Decode: func(b []byte) (any, error) { return string(b), nil },
 	}
-	// Message has no functions: its memory is handed over. RegisterMessage sets its Go
-	// type.
+	// Message is the type of messages whose memory is handed over. It has no functions, since no
+	// bytes are encoded. RegisterMessage sets its Go type.
 	Message = &Type{Number: NumberMessage}
 )
 
 // RegisterMessage makes T the Go type of Message.
 func RegisterMessage[T any]() { types.byType.Store(reflect.TypeFor[T](), Message) }
 
-// add adds a type once. It returns nil if there are too many.
+// add assigns a number to c, the Type of t, and returns c. If t has a Type already, add returns that
+// Type. It returns nil if the process has TypesMax types.
 func add(t reflect.Type, c *Type) *Type {
 	types.mu.Lock()
 	defer types.mu.Unlock()
@@ -107,7 +110,8 @@ func add(t reflect.Type, c *Type) *Type {
 	return c
 }
 
-// Of returns the Type of a message, or nil if it is not registered.
+// Of returns the Type of a message, or nil if its Go type is not registered. It registers a type
+// of protobuf messages at its first use.
 func Of(m any) *Type {
 	word := typeWord(m)
 	slot := &types.recent[word>>5%256]

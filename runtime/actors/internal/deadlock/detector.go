@@ -7,39 +7,41 @@ import (
 	"sync"
 )
 
-// Origin is the actor that a probe is about.
+// Origin identifies the actor on whose behalf a probe is sent.
 type Origin struct {
 	Rank int
 	ID   string
 }
 
-// Probe asks whether its origin waits for itself.
+// Probe is a message that finds out whether its origin waits for itself, through other actors.
 type Probe struct {
 	Origin Origin
-	// Number identifies a probe of its origin. It grows.
+	// Number identifies a probe among those of its origin. Later probes have larger numbers, mod 2^32.
 	Number uint32
 }
 
-// Detector records the waiting actors of one rank and the targets of each: actors of this rank or of
-// others. Any goroutine may use it.
+// Detector records which actors of one rank wait, and the targets for which each of them waits. A
+// target is an actor of this rank or of another rank. Any goroutine may use a Detector.
 type Detector[Actor, Target comparable] struct {
-	// mu is taken only when an actor begins or ends to wait, and for probes.
+	// mu guards all fields. It is taken for messages that have to wait and for probes, not for other
+	// messages.
 	mu     sync.Mutex
 	actors map[Actor]*waiter[Target]
-	number uint32 // of the last probe
+	number uint32 // Number of the last probe that Begin has returned
 }
 
 // waiter is an actor that waits.
 type waiter[Target comparable] struct {
-	at    map[Target]int64 // bytes that wait for each target
-	total int64
-	// seen is the number of the newest probe of each origin that was passed on.
+	at    map[Target]int64 // bytes of the actor's messages that wait for each target
+	total int64            // the sum over all targets
+	// seen is, for each origin, the Number of the newest probe that Pass has passed on.
 	seen map[Origin]uint32
 }
 
-// Hold records that bytes of an actor wait for a target. It admits at most limit bytes of one actor,
-// but always one message. begins says that no bytes of the actor waited for the target before,
-// so that a probe is due. held is false, and nothing is recorded, if the limit is exceeded.
+// Hold records that a message of an actor, of so many bytes, waits for a target. If the sum of the
+// actor's waiting bytes would exceed limit, Hold records nothing and held is false. The first message
+// of an actor that does not wait yet is admitted whatever its length. begins reports whether no
+// bytes of the actor waited for this target before; the caller then has to send a probe.
 func (d *Detector[Actor, Target]) Hold(who Actor, target Target, bytes, limit int64) (begins, held bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -60,7 +62,7 @@ func (d *Detector[Actor, Target]) Hold(who Actor, target Target, bytes, limit in
 	return had == 0, true
 }
 
-// Release is the inverse of Hold.
+// Release undoes a Hold whose message waits no more. bytes is the same as in Hold.
 func (d *Detector[Actor, Target]) Release(who Actor, target Target, bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -77,7 +79,7 @@ func (d *Detector[Actor, Target]) Release(who Actor, target Target, bytes int64)
 	}
 }
 
-// Begin returns a new probe of an actor of this rank.
+// Begin returns a new probe whose origin is an actor of this rank.
 func (d *Detector[Actor, Target]) Begin(origin Origin) Probe {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,15 +87,16 @@ func (d *Detector[Actor, Target]) Begin(origin Origin) Probe {
 	return Probe{origin, d.number}
 }
 
-// Targets lists the targets that an actor waits for.
+// Targets returns the targets for which an actor waits, in any order.
 func (d *Detector[Actor, Target]) Targets(who Actor) []Target {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.targets(who)
 }
 
-// Pass returns the targets that get a probe which has reached an actor. There are none if the actor
-// does not wait, or has passed on this probe or a newer one.
+// Pass returns the targets to which the caller has to pass on probe p, which has reached the actor at.
+// It returns none if the actor does not wait, or has already passed on p or a newer probe of the same
+// origin.
 func (d *Detector[Actor, Target]) Pass(p Probe, at Actor) []Target {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -108,7 +111,7 @@ func (d *Detector[Actor, Target]) Pass(p Probe, at Actor) []Target {
 	return d.targets(at)
 }
 
-// targets is Targets. mu is held.
+// targets is Targets with mu held.
 func (d *Detector[Actor, Target]) targets(who Actor) []Target {
 	w := d.actors[who]
 	if w == nil {
@@ -117,22 +120,22 @@ func (d *Detector[Actor, Target]) targets(who Actor) []Target {
 	return slices.Collect(maps.Keys(w.at))
 }
 
-// Probes returns the number of probes of this rank.
+// Probes returns the number of probes that Begin has returned.
 func (d *Detector[Actor, Target]) Probes() uint32 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.number
 }
 
-// Append appends the encoded probe: rank and number, 32 bits each, little endian, and the origin's
-// id.
+// Append appends the encoding of p: the rank and the number in 32 bits each, little endian, then the
+// ID of the origin.
 func (p Probe) Append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(p.Origin.Rank))
 	b = binary.LittleEndian.AppendUint32(b, p.Number)
 	return append(b, p.Origin.ID...)
 }
 
-// Parse is the inverse of Append. It returns false for malformed bytes.
+// Parse is the inverse of Append. It returns ok = false if b is malformed.
 func Parse(b []byte) (p Probe, ok bool) {
 	if len(b) < 8 {
 		return p, false
