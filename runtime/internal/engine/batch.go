@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Where a Send is costly (transport.Caps.CostlySend), actor messages share one. The first
-// message is sent at once. Messages that follow within batchWithin, before a frame of the
-// peer has arrived, wait in a batch, which is one frame. The batch is sent
+// If a Send is costly (transport.Caps.CostlySend), several actor messages to a peer share one Send.
+// The first message is sent at once. Messages that follow within batchWithin, and before a frame
+// from the peer has arrived, are collected in a batch, which is one frame. The batch is sent
 //
 //   - by the next poll; a sleeping poller is woken for it;
 //   - when it is full;
@@ -23,31 +23,34 @@ import (
 const (
 	// batchMax bounds the body of a batch, in bytes.
 	batchMax = 16 << 10
-	// batchedMax is the longest actor message of a batch: a longer one is worth a Send.
+	// batchedMax is the maximum length in bytes of an actor message in a batch, with its
+	// batchedHead. A longer message is sent in a Send of its own.
 	batchedMax = 2 << 10
-	// batchedHead is what precedes the body of an actor message.
+	// batchedHead is the length in bytes of the five words before the body of an actor message.
 	batchedHead = 20
-	// batchWithin is the longest time between two actor messages that share a batch.
+	// batchWithin is the time after an actor message that was sent at once, in which a further
+	// message begins a batch.
 	batchWithin = 20 * time.Microsecond
-	// batchMost is how long a batch waits if the processor is free.
+	// batchMost is the time after which a timer sends a batch. The timer is late if no processor
+	// is free.
 	batchMost = 100 * time.Microsecond
 )
 
-// batches are the peers with an open batch.
+// batches is the state of the batches of all peers.
 type batches struct {
-	open []*peer
-	// rung says that the poller was woken to send them.
+	open []*peer // the peers with an open batch
+	// rung reports whether a sleeping poller was woken to send the open batches.
 	rung bool
-	// timer sends them if no goroutine polls; running says that it runs.
+	// timer sends the open batches if no goroutine polls. running reports whether it is set.
 	timer   *time.Timer
 	running bool
-	// base is what times are measured from, within is batchWithin.
+	// base is the time from which peer.alone is measured. within is batchWithin, except in tests.
 	base   time.Time
 	within time.Duration
 }
 
-// batch appends an actor message to the batch of a peer. It returns false if the caller has
-// to post the message by itself.
+// batch appends an actor message to the batch of a peer. If the message is not to be batched, it
+// returns false, and the caller has to post the message.
 func (e *Engine) batch(p *peer, w ActorMessage, head, body []byte) bool {
 	n := batchedHead + len(head) + len(body)
 	if n > min(batchedMax, p.caps.MaxEager) || !p.connected {
@@ -62,7 +65,7 @@ func (e *Engine) batch(p *peer, w ActorMessage, head, body []byte) bool {
 	} else if len(p.batch)+n > min(batchMax, p.caps.MaxEager) {
 		e.sendBatch(p)
 	}
-	p.eager = -1 // nothing overtakes it
+	p.eager = -1 // no fast path, so that no message overtakes the batch
 	b := p.batch
 	b = binary.LittleEndian.AppendUint32(b, w.Stream)
 	b = binary.LittleEndian.AppendUint32(b, w.Tag)
@@ -73,7 +76,7 @@ func (e *Engine) batch(p *peer, w ActorMessage, head, body []byte) bool {
 	return true
 }
 
-// openBatch arranges that the batch of p will be sent.
+// openBatch arranges that the batch of p will be sent: by a poll, or by the timer.
 func (e *Engine) openBatch(p *peer) {
 	s := &e.mail.batches
 	if !p.batching {
@@ -130,7 +133,7 @@ func (e *Engine) sendBatches() {
 	s.open = kept
 }
 
-// sendBatch sends the batch of p. An empty one has been sent already.
+// sendBatch sends the batch of p. If the batch is empty, it has been sent already.
 func (e *Engine) sendBatch(p *peer) {
 	if len(p.batch) == 0 {
 		return

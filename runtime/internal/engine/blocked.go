@@ -7,30 +7,33 @@ import (
 
 // Blocked is an operation for which a goroutine has waited for some time.
 type Blocked struct {
-	// Op is what it does: "receive", "send", "probe", or the what of Await.
+	// Op names the operation: "receive", "send", "probe", or the argument what of Await.
 	Op string
-	// Await says that it is a wait of Await. Peer and Tag are -1 then, and Context and Bytes
-	// have no meaning. Serves says that it is a wait of Serve, for messages to actors.
+	// Await reports whether the goroutine waits in Await, AwaitCredit or Serve, and not for a message. Peer
+	// and Tag are -1 then, and Context and Bytes have no meaning. Serves reports whether it waits in
+	// Serve, for actor messages.
 	Await, Serves bool
-	// Limited says that a context that is no [InnerContext] may end the wait; Several that it ends with any one of
-	// several operations, of which this is one.
+	// Limited reports whether the end of a context may end the wait; a context of which [InnerContext] says
+	// that only the program ends it does not count. Several reports whether the wait ends when any one of
+	// several operations ends, of which this is one.
 	Limited, Several bool
 	// Peer is the destination or source, or AnySource; Tag may be AnyTag.
 	Peer, Tag int
 	Context   uint32
-	// PC is the program counter that the caller gave.
+	// PC is the program counter that the caller passed to the engine, or 0.
 	PC uintptr
-	// Stack is where the goroutine called the engine, innermost frame first, if PC
-	// is 0 and it has slept; for goruntime.CallersFrames.
+	// Stack is the call stack of the goroutine at its call of the engine, innermost frame first, for
+	// goruntime.CallersFrames. It is empty if PC is not 0, or if the goroutine has neither slept nor parked yet.
 	Stack []uintptr
-	// Since is the time when the first polls had found nothing, about a microsecond after the
-	// operation's start.
+	// Since is the time at which the first polls had found nothing, about a microsecond after the
+	// start of the operation.
 	Since time.Time
 	// Bytes is the length of the caller's buffer.
 	Bytes int
 }
 
-// Blocked lists the operations that goroutines wait for. Of WaitAny it shows one.
+// Blocked lists the operations for which goroutines wait. Of the operations of a WaitAny it lists
+// one.
 func (e *Engine) Blocked() []Blocked {
 	e.lock()
 	defer e.unlock()

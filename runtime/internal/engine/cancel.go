@@ -1,9 +1,10 @@
 package engine
 
-// cancel asks for the end of an operation. cause is the error of the wait for it, or nil. An
-// operation that is matched continues: a receive that has its message, a send whose bytes
-// move. A send whose envelope was sent asks its peer to forget the envelope. It ends with the
-// answer kindWithdrawn, or continues with the next frame of a match.
+// cancel cancels an operation if it is not matched yet. cause is the error of the wait for the
+// operation, or nil. A matched operation continues: a receive that has its message, or a send
+// whose bytes are being transferred. For a send whose envelope was sent, cancel asks the peer to
+// forget the envelope. The send ends when the peer answers with kindWithdrawn. If the peer
+// has matched the envelope before, its next frame shows that, and the send continues.
 func (e *Engine) cancel(r *Request, cause error) {
 	if r.canceled || r.phase == phaseDone {
 		return
@@ -26,8 +27,8 @@ func (e *Engine) cancel(r *Request, cause error) {
 	}
 }
 
-// cancelError is the result of a cancelled request: the error of the wait that cancelled it,
-// which contains the cause.
+// cancelError returns the error of a cancelled request. If a wait cancelled it, that is the error of
+// the wait, which contains the cause.
 func (r *Request) cancelError() error {
 	if of, ok := r.cause.(*CancelError); ok { //nolint:errorlint // as wait made it
 		return of
@@ -35,7 +36,7 @@ func (r *Request) cancelError() error {
 	return &CancelError{Op: opNames[r.op], Cause: r.cause}
 }
 
-// unqueue ends a send whose frame the lane has not taken.
+// unqueue cancels a send whose frame is still queued, because the lane has not taken it.
 func (e *Engine) unqueue(r *Request) {
 	p := r.peer
 	if h, ok := e.unkeep(p, r); ok && h.kind == kindEager {
@@ -44,8 +45,9 @@ func (e *Engine) unqueue(r *Request) {
 	e.complete(r, r.cancelError())
 }
 
-// arriveWithdraw forgets an envelope that no receive has matched. It does nothing if the
-// envelope is matched, or was dropped with the peer.
+// arriveWithdraw handles the request of a peer to forget an envelope. If no receive has matched the
+// envelope, arriveWithdraw removes it and confirms that. If the envelope is matched, or was
+// dropped because the peer was lost, it does nothing.
 func (e *Engine) arriveWithdraw(p *peer, id uint32) {
 	for g := p.envelopes; g != nil; g = g.after {
 		if g.id == id {
@@ -57,8 +59,8 @@ func (e *Engine) arriveWithdraw(p *peer, id uint32) {
 	}
 }
 
-// arriveWithdrawn ends a send whose envelope was forgotten: because this rank asked for that,
-// or because the peer does not use the context any more.
+// arriveWithdrawn ends a send whose envelope the peer has forgotten, either because this rank asked
+// for that, or because the peer does not use the context any more.
 func (e *Engine) arriveWithdrawn(p *peer, id uint32) error {
 	r := e.operations.find(id)
 	if r == nil || r.peer != p || r.op > opSync || r.phase != phaseAnnounced {

@@ -6,11 +6,11 @@ package engine
 //	CloseStream          ---- kindClose ---->  ActorReceiver.Closed   after all of its actor messages
 //	number is free     <---- kindClosed ---  after all of its grants and refusals
 //
-// Therefore a new stream with the same number never gets a frame of the old one.
+// Therefore a new stream with the same number never receives a frame of the old stream.
 
-// CloseStream ends a stream. Messages that were sent are delivered, no other may follow, and
-// operations that wait for its credit end. A second call, or a call after the end of the
-// engine, does nothing.
+// CloseStream ends a stream. Messages that were sent before are delivered. Later sends fail with
+// ErrStreamClosed, and waits for the credit of the stream end. A second call, or a call after the
+// end of the engine, does nothing.
 func (e *Engine) CloseStream(l *Stream) {
 	e.lock()
 	defer e.unlock()
@@ -28,7 +28,8 @@ func (e *Engine) CloseStream(l *Stream) {
 	}
 }
 
-// arriveClose tells the actor receiver that a stream of a peer has ended.
+// arriveClose tells the actor receiver that a stream of a peer has ended. Before the actor receiver is
+// set, the end of the stream is kept for it, in order with the early actor messages.
 func (e *Engine) arriveClose(p *peer, number uint32) {
 	if c := e.mail.actorReceiver; c != nil {
 		e.closed(c, p, number)
@@ -38,12 +39,12 @@ func (e *Engine) arriveClose(p *peer, number uint32) {
 	switch y := &e.mail.early; {
 	case y.hopeless:
 		e.post(p, header{kind: kindClosed, context: number}, nil)
-	case y.bytes+messageOverhead <= earlyMax: // else the number stays out of use
+	case y.bytes+messageOverhead <= earlyMax: // else the peer gets no answer and does not reuse the number
 		y.keep(earlyMessage{source: p.rank, closed: number}, messageOverhead)
 	}
 }
 
-// closed tells the actor receiver that a stream has ended, and then confirms that to the peer.
+// closed tells the actor receiver that a stream of p has ended, and then confirms the end to p.
 func (e *Engine) closed(c ActorReceiver, p *peer, number uint32) {
 	c.Closed(p.rank, number)
 	if p.down == nil {
@@ -51,7 +52,7 @@ func (e *Engine) closed(c ActorReceiver, p *peer, number uint32) {
 	}
 }
 
-// arriveClosed makes the number of a stream free.
+// arriveClosed handles the answer to CloseStream: the number of the stream may be reused.
 func (e *Engine) arriveClosed(p *peer, number uint32) error {
 	if l := p.stream(number); l == nil || !l.closed {
 		return stray("end", number)
@@ -61,7 +62,7 @@ func (e *Engine) arriveClosed(p *peer, number uint32) error {
 	return nil
 }
 
-// enter gives a stream its number.
+// enter assigns a number to a new stream.
 func (p *peer) enter(l *Stream) {
 	if n := len(p.unused); n > 0 {
 		l.number, p.unused = p.unused[n-1], p.unused[:n-1]

@@ -7,11 +7,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// feedBurst is the number of bytes that go through a lane before the engine does anything
-// else.
+// feedBurst is the number of bytes after which driveFeeds returns, so that the engine can do other
+// work.
 const feedBurst = 1 << 20
 
-// feed queues a matched send for DATA frames.
+// feed enqueues a matched send whose bytes are to be sent in DATA frames.
 func (e *Engine) feed(r *Request) {
 	r.peer.feeds.push(r)
 	e.list(r.peer)
@@ -20,7 +20,8 @@ func (e *Engine) feed(r *Request) {
 	}
 }
 
-// driveFeeds sends DATA frames as far as the lane takes them.
+// driveFeeds sends DATA frames of the queued sends until the lane refuses one or feedBurst is
+// reached. It returns the number of frames sent.
 func (e *Engine) driveFeeds(p *peer) int {
 	steps := 0
 	for burst := 0; p.feeds.head != nil && burst < feedBurst; {
@@ -45,7 +46,8 @@ func (e *Engine) driveFeeds(p *peer) int {
 	return steps
 }
 
-// arriveData takes a part of a message that a CTS has requested.
+// arriveData handles a DATA frame, which has a part of a message that this rank has requested by a
+// CTS.
 func (e *Engine) arriveData(p *peer, id uint32, offset uint64, payload []byte) error {
 	r := e.operations.find(id)
 	if r == nil || r.peer != p || !r.move.cleared {

@@ -7,32 +7,32 @@ import (
 
 // Costs and sizes of the flow control, in bytes.
 const (
-	// messageOverhead is charged for every eager message besides its bytes: what
-	// the receiver spends on an unexpected message that it has to keep.
+	// messageOverhead is the cost of every eager message besides its bytes. It stands
+	// for the memory of the record that the receiver needs to store an unexpected message.
 	messageOverhead = 448
-	// firstWindow is the credit of a peer that has not asked for more.
+	// firstWindow is the largest initial window of a peer, see firstWindowOf.
 	firstWindow = 256 << 10
-	// maxWindow bounds a window: limits are compared mod 2^32.
+	// maxWindow is the largest window. It is below 1<<31, because limits are compared mod 2^32.
 	maxWindow = 1 << 30
-	// defaultBudget is Config.UnexpectedBudget when it is 0.
+	// defaultBudget is used for a Config.UnexpectedBudget of 0.
 	defaultBudget = 64 << 20
 )
 
 // eagerCost is the credit that an eager message of n bytes consumes.
 func eagerCost(n int) uint32 { return uint32(n) + messageOverhead }
 
-// outgoing is the sender's side of the credit at one peer: cumulative counters
-// mod 2^32.
+// outgoing is the sender's state of the credit that one peer has granted. The counters
+// are cumulative, mod 2^32.
 type outgoing struct {
 	sent  uint32 // cost of all eager messages sent
 	limit uint32 // upper bound of sent
 }
 
-// fits reports whether a message of that cost may be sent.
+// fits reports whether the credit suffices for a message of this cost.
 func (o *outgoing) fits(cost uint32) bool { return int32(o.limit-o.sent-cost) >= 0 }
 
-// raise takes the limit of a frame. It returns false if the window is larger than maxWindow,
-// which no correct peer sends. A lower limit than before is ignored.
+// raise sets the limit to the limit of a received frame, if that is higher. It returns false if the
+// limit would allow more than maxWindow bytes, which no correct peer does.
 func (o *outgoing) raise(limit uint32) bool {
 	if int32(limit-o.limit) > 0 {
 		o.limit = limit
@@ -40,19 +40,19 @@ func (o *outgoing) raise(limit uint32) bool {
 	return limit-o.sent <= maxWindow || int32(limit-o.sent) < 0
 }
 
-// incoming is the receiver's side of the credit of one peer.
+// incoming is the receiver's state of the credit that it has granted to one peer.
 type incoming struct {
 	arrived  uint32 // cost of all eager messages that arrived
-	returned uint32 // cost of those that were matched and copied out
+	returned uint32 // cost of the eager messages that were matched and copied out
 	window   uint32 // limit of arrived - returned
 	told     uint32 // the last limit that was sent to the peer
 }
 
-// limit is the upper bound of the peer's sent.
+// limit returns the upper bound of outgoing.sent at the peer.
 func (i *incoming) limit() uint32 { return i.returned + i.window }
 
-// due reports whether a frame should be sent for the limit alone: half of the window has been
-// returned since the last limit was sent.
+// due reports whether a frame should be sent only to carry the new limit. That is so when half of
+// the window has been returned since the last limit was sent.
 func (i *incoming) due() bool { return i.limit()-i.told >= i.window/2 && i.limit() != i.told }
 
 // admit accounts for an arriving eager message. It returns false if the peer had no credit
@@ -66,12 +66,13 @@ func (i *incoming) admit(cost uint32) bool {
 // to a peer.
 type budget struct{ free int64 }
 
-// firstWindowOf is the initial window of every peer. These windows take half of the budget.
+// firstWindowOf returns the initial window of every peer. All initial windows together take at most half
+// of the budget, total.
 func firstWindowOf(total int64, size int) uint32 {
 	return uint32(min(firstWindow, total/int64(2*size)))
 }
 
-// widen doubles the window of a peer that ran out of credit, within the budget.
+// widen about doubles the window of a peer that ran out of credit, as far as the budget allows.
 func (b *budget) widen(i *incoming) {
 	more := min(int64(i.window)+messageOverhead, b.free, maxWindow-int64(i.window))
 	if more > 0 {
@@ -80,8 +81,8 @@ func (b *budget) widen(i *incoming) {
 	}
 }
 
-// AwaitCredit waits until a stream that refused an actor message has credit again, is closed,
-// or its peer is down. The error is that of Await.
+// AwaitCredit waits until a stream that had no credit for an actor message has credit again, is
+// closed, or its peer is down. what and the errors are as for Await.
 func (e *Engine) AwaitCredit(l *Stream, what string) error {
 	e.lock()
 	defer e.unlock()
@@ -100,7 +101,8 @@ func (e *Engine) AwaitCredit(l *Stream, what string) error {
 	return err
 }
 
-// credited ends the waits for the credit of l: it has credit, or will never have any.
+// credited ends the waits for the credit of l. It is called when l has credit, or will never have
+// any again.
 func (e *Engine) credited(l *Stream) {
 	for _, w := range e.crediting {
 		if w.stream == l && !w.fired {

@@ -8,14 +8,15 @@
 //   - Messages of one sender in one context are matched in the order in which
 //     they were sent, whatever their sizes: every message has its envelope in the
 //     one ordered lane of its pair.
-//   - Matching costs the same however many unrelated receives are posted and
-//     unrelated messages wait.
-//   - Unexpected messages take at most Config.UnexpectedBudget of the receiver's memory, and
-//     less than as much again for rounding. Beyond that, a message is announced without its
-//     bytes, which its sender keeps until the match; a blocking send waits. Each announced
-//     message costs the receiver a record of less than 512 bytes. The program has to bound
-//     their number, which is that of the sends under way at all peers: refusing one of them
-//     could cause a deadlock, because the receiver may be waiting for it.
+//   - The cost of matching does not depend on the number of posted receives and
+//     unexpected messages that have other keys.
+//   - Unexpected messages take at most Config.UnexpectedBudget of the receiver's memory.
+//     Rounding of their lengths adds less than as much again. Beyond the budget, a message is
+//     announced without its bytes, which its sender keeps until the match; a blocking send waits.
+//     Each announced message costs the receiver a record of less than 512 bytes. The program
+//     has to bound the number of announced messages, that is, of the pending sends of all
+//     peers. The engine cannot bound it: if it refused a message for which the receiver waits,
+//     there would be a deadlock.
 //   - A cancellation has an effect only before the match. A matched operation is completed, and no
 //     call returns while the engine or a peer may still access the caller's slice.
 //   - Any number of goroutines may call any method at any time.
@@ -28,21 +29,23 @@
 //	put          RTS, CTS with the receiver's key, the sender writes, FIN
 //	copy         RTS, CTS, DATA frames in the lane
 //
-// The sender chooses between eager and the rest from transport.Caps and its
-// credit; the receiver, which alone knows what memory it can read, chooses between get
-// and an answer by CTS.
+// The sender chooses between eager and the other protocols, by transport.Caps and its
+// credit. The receiver chooses between get and an answer by CTS, because only the receiver
+// knows which memory it can read.
 //
 // # Locks and waiting
 //
-// Engine.mu guards everything, transports included. It is a lock of the engine's
-// own, released by a plain store (docs/adr/0008) in a deferred call. So a panic releases it,
-// and ends the engine if it came out of a transport or of a wait (guard.go).
-// A waiting goroutine polls: one goroutine holds the poll token, the others park until
+// Engine.mu guards everything, transports included. Its type is the engine's own and is
+// released by a plain store (docs/adr/0008). Every call releases it by a deferred call, so a
+// panic releases it, too. A panic in a transport or in a wait ends the engine (guard.go).
+//
+// A waiting goroutine polls: one goroutine holds the poll token, and the others are parked until
 // the poller completes their request or passes the token on. When no goroutine waits, a
-// background goroutine serves arrivals. Package progress decides all that, and the engine
-// carries it out (wait.go, background.go, serve.go): an event of the token is a call, and
-// obey carries out its result. A wait ends by fire (requests, probes, credit), when its done
-// returns true (words of memory), by its err, or with the engine.
+// background goroutine handles arrivals. Package progress decides which goroutine does what,
+// and the engine carries that out (wait.go, background.go, serve.go): each event of the token
+// is a call of the engine, and obey carries out its result. A wait ends when fire is called
+// (for requests, probes and credit), when its done returns true (for words of memory), when
+// its err is set, or when the engine ends.
 //
 // # Ownership
 //

@@ -6,7 +6,7 @@ const (
 	// earlyMax bounds the bytes of actor messages of all peers that wait for the ActorReceiver
 	// of this rank.
 	earlyMax = 4 << 20
-	// defaultEarly is Config.Early when it is 0.
+	// defaultEarly is used for a Config.Early of 0.
 	defaultEarly = 30 * time.Second
 )
 
@@ -19,38 +19,38 @@ type earlyMessage struct {
 	memory       *Message
 }
 
-// early holds what has arrived for the ActorReceiver of this rank before it was set.
+// early holds what has arrived for the ActorReceiver of this rank before the receiver was set.
 type early struct {
 	actorMessages []earlyMessage
 	bytes         int
-	// patience is the timer that ends the wait for the actor receiver, hopeless says that the
-	// wait has ended.
+	// patience is the timer that ends the wait for the actor receiver after Config.Early. hopeless
+	// reports whether the timer has ended the wait.
 	patience *time.Timer
 	hopeless bool
 }
 
-// keep keeps an actor message, which takes this many bytes.
+// keep stores an actor message or the end of a stream. cost is its share of earlyMax, in bytes.
 func (y *early) keep(p earlyMessage, cost int) {
 	y.actorMessages, y.bytes = append(y.actorMessages, p), y.bytes+cost
 }
 
-// take removes and returns what was kept.
+// take removes and returns everything that was kept.
 func (y *early) take() []earlyMessage {
 	all := y.actorMessages
 	y.actorMessages, y.bytes = nil, 0
 	return all
 }
 
-// stop ends the wait for the actor receiver. A timer function that is already running finds
-// that the receiver is set or that the engine has ended.
+// stop stops the timer patience. A timer function that is already running finds that the actor
+// receiver is set or that the engine has ended.
 func (y *early) stop() {
 	if y.patience != nil {
 		y.patience.Stop()
 	}
 }
 
-// takeMessage gives an actor message to the actor receiver. Before that is set, it keeps the
-// message for Config.Early.
+// takeMessage passes an actor message to the actor receiver. Before the actor receiver is set, it
+// keeps the message for at most Config.Early, or refuses it if there is no space.
 func (e *Engine) takeMessage(p *peer, w ActorMessage, body []byte, memory *Message) {
 	if c := e.mail.actorReceiver; c != nil {
 		c.ActorMessage(p.rank, w, body, memory)
@@ -68,7 +68,8 @@ func (e *Engine) takeMessage(p *peer, w ActorMessage, body []byte, memory *Messa
 	y.keep(earlyMessage{source: p.rank, actorMessage: w, body: append([]byte(nil), body...), memory: memory}, cost)
 }
 
-// refuse drops an actor message. It tells the sender if the message came through a stream.
+// refuse drops an actor message and returns its arena memory. It tells the sender if the message
+// came through a stream.
 func (e *Engine) refuse(p *peer, stream uint32, memory *Message) {
 	if memory != nil {
 		e.giveBack(p, memory.key)
@@ -98,7 +99,8 @@ func (e *Engine) despair() {
 	}
 }
 
-// arriveRefuse tells the actor receiver that the peer has no actor receiver.
+// arriveRefuse tells the actor receiver that the peer dropped an actor message, because the peer has
+// no actor receiver.
 func (e *Engine) arriveRefuse(p *peer, number uint32) error {
 	l := p.stream(number)
 	if l == nil {

@@ -15,41 +15,42 @@ import (
 
 // Config describes an engine. Rank and Size must be set, and Route when Size > 1.
 type Config struct {
-	// Rank is this rank, in [0, Size).
+	// Rank is the number of this rank, in [0, Size). Size is the number of ranks of the job.
 	Rank, Size int
 	// Route returns the transport that reaches a peer, or nil if there is none.
 	Route func(peer int) transport.Transport
 	// Transports are the transports to poll; the first one is polled most often.
 	Transports []transport.Transport
-	// Sleeper is what waiting goroutines yield and sleep with. nil suits ranks that are
-	// goroutines.
+	// Sleeper is used by waiting goroutines to yield and to sleep. nil means a
+	// transport.ChannelSleeper, which suits ranks that are goroutines of one process.
 	Sleeper transport.Sleeper
 	// Wait is the policy of waiting goroutines.
 	Wait WaitPolicy
 	// UnexpectedBudget bounds the memory in bytes for unexpected messages of all peers. It
 	// must be the same on all ranks. Default 64 MiB.
 	UnexpectedBudget int64
-	// ChunkBytes is the longest single Get or Put. Default 64 MiB.
+	// ChunkBytes is the maximum length of one Get or Put. Default 64 MiB.
 	ChunkBytes int
 	// Allocate returns n bytes of memory for a message that RecvMessage receives, or an error
-	// if there is no memory. n comes from a peer. It is called without the engine's lock. nil
-	// means Go's heap, for up to 1 GiB.
+	// if there is no memory. n was announced by a peer and is not trusted. Allocate is called
+	// without the engine's lock. nil means Go's heap, for up to 1 GiB.
 	Allocate func(n int) ([]byte, error)
-	// TypeName returns the text of a Type of this rank. nil = decimal numbers.
+	// TypeName returns the text of a Type of this rank. nil means the decimal number.
 	// Called with the engine's lock held: it must not call the engine.
 	TypeName func(Type) string
 	// Member reports whether a peer belongs to a context. It is called when a peer is down, to
 	// find the contexts in which a receive from AnySource ends with the loss. nil means that
 	// every peer belongs to every context. Called with the engine's lock held.
 	Member func(context uint32, peer int) bool
-	// Lost is called once for every peer that is down. It reclaims the memory that was handed
-	// over to the peer. Called with the engine's lock held: it must not call the engine. May be
-	// nil.
+	// Lost is called once for every peer that is down. It has to reclaim the memory that was
+	// handed over to the peer. Called with the engine's lock held: it must not call the engine.
+	// May be nil.
 	Lost func(peer int, cause error)
 	// Release is called when holder returns memory of this rank that was handed over to it, or
-	// when the engine has transferred its bytes. off is the Addr of its key. The values come
-	// from the peer and are not checked: the peer may not hold that memory, or it may not
-	// exist. Called with the engine's lock held: it must not call the engine.
+	// when the engine has transferred the bytes of the memory instead of handing it over. off is
+	// the Addr of the memory's key. off comes from the peer and is not checked: the peer may not
+	// hold that memory, or it may not exist. Called with the engine's lock held: it must not call
+	// the engine.
 	Release func(holder int, off uint64)
 	// Early is how long actor messages wait for SetActorReceiver before they are refused.
 	// Default 30 s.
@@ -57,11 +58,11 @@ type Config struct {
 	// Notice is called with the arguments of a peer's Notify. text is valid during the call.
 	// Called with the engine's lock held: it must not call the engine. May be nil.
 	Notice func(source, number int, text []byte)
-	// Recorder records the program's operations. nil stands for one that nobody reads.
+	// Recorder records the program's operations. nil means a recorder that nobody reads.
 	Recorder *flight.Recorder
 }
 
-// defaultChunk is Config.ChunkBytes when it is 0.
+// defaultChunk is used for a Config.ChunkBytes of 0.
 const defaultChunk = 64 << 20
 
 // populate checks the configuration and fills in the defaults.
@@ -98,16 +99,17 @@ type Engine struct {
 	// recorder is never nil. Its methods for messages are called with mu held.
 	recorder *flight.Recorder
 	texts    opTexts
-	window   uint32 // first window of every peer
+	window   uint32 // initial window of every peer
 
-	// crowd counts the goroutines that wait for mu; the poller releases it for them.
+	// crowd counts the goroutines that wait for mu. While it is above 0, the poller releases mu
+	// between polls.
 	crowd atomic.Int32
 	// mu guards everything below and everything reached from it, and serialises
 	// the transports. No lock of the engine is taken under it. See guard.go.
 	mu    mutex
 	burst progress.Burst
-	// within counts the nested calls that are under way and that a panic must not leave: see
-	// unlock.
+	// within counts the calls of transports and the waits that are under way, nested. If a panic
+	// leaves one of them, unlock finds within above 0 and ends the engine.
 	within int32
 	// silent is set when no transport may be called any more: the engine is closed, and the
 	// caller of Close closes the transports, or a panic came out of one.
@@ -120,8 +122,8 @@ type Engine struct {
 	spare      spareMemory
 	backlog    []*peer             // peers with queued frames or transfers, for after a poll
 	moving     int                 // Gets and Puts under way
-	rounds     uint                // polls, to be fair to the transports
-	handled    uint64              // what polls have found
+	rounds     uint                // polls so far: every eighth polls all transports
+	handled    uint64              // arrivals that polls have found
 	body       [clearanceSize]byte // of a frame under construction
 
 	requests *Request // free lists
@@ -132,17 +134,18 @@ type Engine struct {
 	blocked   waiterList     // goroutines that wait for long
 	probing   []*waiter      // goroutines that wait for an unexpected message
 	crediting []*waiter      // goroutines that wait for the credit of a stream
-	armed     bool           // the transports ring
+	armed     bool           // the transports are armed: they ring on an arrival
 	idle      uint           // nonblocking calls in a row without result
 
 	deaths []int             // ranks that are down, in order
-	acked  map[uint32]*acked // by context: which of deaths end no AnySource receive any more
+	acked  map[uint32]*acked // by context: the losses that the program has acknowledged
 	err    error             // the error of every operation, if not nil
 
 	broken map[uint32]error // by context: the error of its operations
-	// barred is the lowest context of broken, or above all.
+	// barred is the lowest context in broken, or the largest uint32 if broken is empty. Contexts
+	// below barred need no lookup in broken.
 	barred uint32
-	// over are the contexts of CloseContexts, until Forget.
+	// over is the set of contexts that CloseContexts has closed and Forget has not removed yet.
 	over map[uint32]bool
 
 	mail mail // actor messages
@@ -179,11 +182,11 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// pollBudget is the largest number of messages of one poll of a transport.
+// pollBudget is the maximum number of arrivals in one poll of a transport.
 const pollBudget = 64
 
 // poll polls each transport for up to budget arrivals and sends queued frames. It returns the
-// number of things done. mu is held.
+// number of arrivals and of frames or transfers that have advanced. mu is held.
 func (e *Engine) poll(budget int) int {
 	n := 0
 	if e.silent {
@@ -221,9 +224,9 @@ func (e *Engine) pollOnce() {
 	}
 }
 
-// MarkDown says that the process of a peer was reaped. It is passed to the transport even if
-// the peer was given up before, because memory that the peer might have written to is free
-// from now on. Any goroutine may call it at any time.
+// MarkDown records that the process of a peer was reaped. It tells the transport even if the peer
+// was given up before: only from now on is it certain that the peer does not write to memory
+// of this rank any more. Any goroutine may call it at any time.
 func (e *Engine) MarkDown(rank int, cause error) {
 	e.lock()
 	defer e.unlock()
@@ -235,7 +238,7 @@ func (e *Engine) MarkDown(rank int, cause error) {
 	e.urge()
 }
 
-// Prepare prepares the transports for messages to these ranks, which have joined the job.
+// Prepare tells the transports to prepare for messages to ranks that have joined the job.
 func (e *Engine) Prepare(ranks []int) {
 	e.lock()
 	defer e.unlock()
@@ -256,8 +259,8 @@ func (e *Engine) Flush(ctx context.Context) error {
 	return e.Await(ctx, func() bool { return len(e.backlog)+len(e.mail.batches.open) == 0 }, 0, "flush")
 }
 
-// Abort ends every blocked and every future operation with err. Operations whose
-// bytes a transport is moving end when it has stopped.
+// Abort ends every blocked and every future operation with err. An operation whose bytes
+// a transport is moving ends when the transport has stopped moving them.
 func (e *Engine) Abort(err error) {
 	e.lock()
 	defer e.unlock()
@@ -282,7 +285,7 @@ func (e *Engine) EndMoves() {
 	e.endMoves()
 }
 
-// endMoves is EndMoves under the lock.
+// endMoves is EndMoves with mu held.
 func (e *Engine) endMoves() {
 	e.moving = 0
 	for i := range e.operations.slots {
@@ -292,7 +295,8 @@ func (e *Engine) endMoves() {
 	}
 }
 
-// end is the first call of Close. It returns whether the background still runs.
+// end is the part of Close under the lock. It reports whether Close has to wait for the end of the
+// background goroutine: only in the first call, and if the background was started.
 func (e *Engine) end() bool {
 	e.lock()
 	defer e.unlock()

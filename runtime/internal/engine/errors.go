@@ -8,27 +8,27 @@ import (
 )
 
 var (
-	// ErrCanceled is the cause of operations that were cancelled before their
-	// match.
+	// ErrCanceled is the cause of the error of operations that were cancelled before
+	// their match.
 	ErrCanceled = errors.New("operation was cancelled")
-	// ErrClosed is the cause of operations on a closed engine.
+	// ErrClosed is the error of operations on a closed engine.
 	ErrClosed = errors.New("engine is closed")
-	// ErrPanicked is the cause of operations on an engine in which a panic has left a
-	// transport, or a call that waits, unfinished.
+	// ErrPanicked is the error of operations on an engine that ended because of a panic in a
+	// transport or in a call that waits.
 	ErrPanicked = errors.New("the engine ended by a panic")
-	// ErrStreamClosed refuses an actor message of a stream that was closed.
+	// ErrStreamClosed is the error of sending an actor message through a closed stream.
 	ErrStreamClosed = errors.New("stream is closed")
-	// ErrForgotten ends a send whose message was dropped because its receiver does not use the
-	// context any more, see Engine.Forget.
+	// ErrForgotten is the error of a send whose message was dropped, because its receiver does not
+	// use the context any more, see Engine.Forget.
 	ErrForgotten = errors.New("the receiver dropped the message")
-	// ErrAddress says that a rank or a tag lies outside its range.
+	// ErrAddress is the error of a rank or a tag outside its range.
 	ErrAddress = errors.New("rank or tag out of range")
-	// ErrProtocol says that a peer violated the protocol.
+	// ErrProtocol is the cause of the loss of a peer that violated the protocol.
 	ErrProtocol = errors.New("peer broke the protocol")
 )
 
-// PeerError ends an operation whose peer is down. For a receive from AnySource, Rank is the
-// rank whose loss it reports.
+// PeerError is the error of an operation whose peer is down. For a receive from AnySource, Rank is
+// the rank whose loss ended the receive.
 type PeerError struct {
 	Rank  int
 	Op    string
@@ -46,11 +46,11 @@ func (e *PeerError) Error() string {
 // Unwrap returns the cause.
 func (e *PeerError) Unwrap() error { return e.Cause }
 
-// TruncatedError ends a receive whose buffer is shorter than its message. The
-// first Room bytes are in the buffer; the sender is not affected.
+// TruncatedError is the error of a receive whose buffer is shorter than its message. The
+// first Room bytes of the message are in the buffer. The sender is not affected.
 type TruncatedError struct {
 	Source, Tag int
-	// Sent is the length of the message, Room that of the buffer, in bytes.
+	// Sent is the length of the message, Room the length of the buffer, in bytes.
 	Sent, Room int
 }
 
@@ -60,11 +60,11 @@ func (e *TruncatedError) Error() string {
 		e.Sent, e.Source, e.Tag, e.Room)
 }
 
-// TypeMismatchError ends a receive whose element type is not that of its message.
-// The message is consumed; the sender is not affected.
+// TypeMismatchError is the error of a receive whose element type differs from the element
+// type of its message. The message is consumed. The sender is not affected.
 type TypeMismatchError struct {
 	Source, Tag int
-	// Sent and Want are the texts of the two types.
+	// Sent is the text of the message's type, Want the text of the receive's type.
 	Sent, Want string
 }
 
@@ -74,11 +74,11 @@ func (e *TypeMismatchError) Error() string {
 		e.Source, e.Tag, e.Sent, e.Want)
 }
 
-// LabelError ends a receive whose label is not that of its message. The message is
-// consumed; the sender is not affected.
+// LabelError is the error of a receive whose label differs from the label of its message.
+// The message is consumed. The sender is not affected.
 type LabelError struct {
 	Source, Tag int
-	// Sent and Want are the two labels.
+	// Sent is the label of the message, Want the label of the receive.
 	Sent, Want uint32
 }
 
@@ -88,8 +88,8 @@ func (e *LabelError) Error() string {
 		e.Source, e.Tag, e.Sent, e.Want)
 }
 
-// MemoryError ends a RecvMessage if there is no memory for the message. The message is lost;
-// the sender is not affected.
+// MemoryError is the error of a RecvMessage if there is no memory for the message. The message is
+// lost. The sender is not affected.
 type MemoryError struct {
 	Source, Tag int
 	// Bytes is the length of the message according to its sender.
@@ -106,8 +106,9 @@ func (e *MemoryError) Error() string {
 // Unwrap returns the cause.
 func (e *MemoryError) Unwrap() error { return e.Cause }
 
-// CancelError ends an operation that was cancelled before its match. errors.Is
-// finds ErrCanceled and, when a context was the reason, that context's error.
+// CancelError is the error of an operation that was cancelled before its match. errors.Is
+// finds ErrCanceled in it. If the end of a context was the reason, errors.Is also finds
+// the cause of that end.
 type CancelError struct {
 	Op    string
 	Cause error
@@ -129,5 +130,5 @@ func (e *CancelError) Unwrap() []error {
 	return []error{ErrCanceled, e.Cause}
 }
 
-// errTooMany ends an operation if 16 million others wait for answers.
+// errTooMany is the error of an operation if 16 million others wait for answers.
 var errTooMany = errors.New("too many operations under way")

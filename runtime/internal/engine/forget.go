@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Forget ends what is left of contexts that this rank does not use any more: dead says which.
-// Their posted receives and probes end with err, and their messages that no receive has
-// matched are dropped. A send of the peer that waits for its match ends with ErrForgotten.
-// What the engine recorded of the contexts is removed, as if they had never been used.
+// Forget ends the operations of contexts that this rank does not use any more. dead reports whether a
+// context is one of them. Their posted receives and probes end with err. Their unexpected messages
+// are dropped; if the sender of such a message waits for the match, its send ends with
+// ErrForgotten. All records of the contexts are removed, as if they had never been used.
 //
-// A message of such a context that arrives later is unexpected like any other, unless CloseContexts
-// was called: before the context is used again the caller makes sure that none is under way, and calls
-// Forget again.
+// A message of such a context that arrives later is unexpected like any other, unless
+// CloseContexts was called. So before the context is used again, the caller has to make sure that
+// no message of it is in flight any more, and has to call Forget again.
 func (e *Engine) Forget(dead func(context uint32) bool, err error) {
 	e.lock()
 	defer e.unlock()
@@ -28,8 +28,8 @@ func (e *Engine) Forget(dead func(context uint32) bool, err error) {
 	}
 }
 
-// CloseContexts is Forget of contexts whose operations that begin later, of goroutines that were late, are
-// refused with err, until Forget. So are their messages that arrive later.
+// CloseContexts does what Forget does, and keeps the contexts closed until Forget is called. Meanwhile,
+// operations that a late goroutine begins in them end with err, and messages that arrive are dropped.
 func (e *Engine) CloseContexts(err error, contexts ...uint32) {
 	e.lock()
 	defer e.unlock()
@@ -68,8 +68,9 @@ func (e *Engine) forget(dead func(context uint32) bool, err error) {
 	}
 }
 
-// drop drops an unexpected message and tells its sender, if that waits. A rank whose operations have all
-// been ended says nothing: its peers end their own for the same reason, and are not to take another one for it.
+// drop drops an unexpected message and, if its sender waits for the match, tells the sender. If all operations
+// of this rank have been ended (Engine.err), drop tells the sender nothing. The peers then end their operations
+// for the same reason as this rank, and they should report that reason instead of ErrForgotten.
 func (e *Engine) drop(g *message) {
 	p := g.peer
 	e.match.take(g)

@@ -2,8 +2,9 @@ package engine
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// sendGiven sends arena memory by the other protocols. The memory belongs to the request, for
-// which no goroutine waits. mu is held.
+// sendGiven sends the bytes of arena memory by a protocol other than handover. Unless it returns an
+// error, the request owns the memory until the bytes are transferred. No goroutine waits for the
+// request. mu is held.
 func (e *Engine) sendGiven(to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
 	r := e.startSend(to, t, buf, Standard, pc)
 	r.gift = k.Addr
@@ -18,14 +19,14 @@ func (e *Engine) sendGiven(to Match, t Type, k transport.Key, buf []byte, pc uin
 	return err
 }
 
-// endGiven ends a request for which no goroutine waits.
+// endGiven reclaims the memory of a completed request of sendGiven, and frees the request.
 func (e *Engine) endGiven(r *Request) {
 	e.reclaim(r)
 	_, _ = e.free(r) // SendHandover has returned already
 }
 
-// reclaim returns the memory of a sendGiven after the transfer of its bytes. If the peer is
-// lost, Config.Lost has reclaimed the memory.
+// reclaim returns the memory of a sendGiven to its arena after the transfer of its bytes. If the peer
+// is lost, Config.Lost has already reclaimed the memory.
 func (e *Engine) reclaim(r *Request) {
 	if e.cfg.Release != nil && !r.peer.reclaimed {
 		e.cfg.Release(r.peer.rank, r.gift)

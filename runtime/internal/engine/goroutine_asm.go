@@ -2,8 +2,9 @@
 
 package engine
 
-// goroutine names the calling goroutine while it lives: the address of its
-// descriptor, which never moves. It is a number, never a pointer.
+// goroutine returns an identifier of the calling goroutine, which is valid while the
+// goroutine exists. It is the address of the goroutine's descriptor, which never moves.
+// It is used as a number, never as a pointer.
 //
 //go:noescape
 func goroutine() uintptr

@@ -4,8 +4,8 @@ package engine
 
 import goruntime "runtime"
 
-// goroutine names the calling goroutine: the number at the head of its stack's
-// text, "goroutine 7 [running]:".
+// goroutine returns an identifier of the calling goroutine. It is the number at the start of
+// the text of its stack, "goroutine 7 [running]:".
 func goroutine() uintptr {
 	var text [40]byte
 	n := goruntime.Stack(text[:], false)

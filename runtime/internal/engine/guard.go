@@ -2,24 +2,26 @@ package engine
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// Every call into the engine takes mu and releases it by a deferred unlock. So no panic leaves
-// it taken: neither one of foreign code under the lock (transports, functions of Config, actor
-// receivers, functions of Await and Serve), nor one of memory of the program
-// (debug.SetPanicOnFault), nor one of the engine itself.
+// Every call into the engine takes mu and releases it by a deferred unlock. So mu is released after
+// any panic: in foreign code that is called under the lock (transports, functions of Config,
+// actor receivers, functions of Await and Serve), by a fault in memory of the program
+// (debug.SetPanicOnFault), or in the engine itself.
 //
 // A panic in a transport or in a wait leaves the poll token, and records of that transport, in
-// an unknown state. Engine.within counts these calls. unlock finds it above 0 only after a
-// panic in one of them. It then ends the engine: every operation ends with ErrPanicked, and no
-// transport is called any more. Transfers under way may continue for a while.
+// an unknown state. Engine.within counts the calls of transports and the waits that are under
+// way. unlock finds it above 0 only after a panic in one of them, and then ends the engine:
+// every operation ends with ErrPanicked, and no transport is called any more. Gets and Puts
+// under way may continue for a while.
 
-// lock takes mu. It asks a poller that holds mu to release it.
+// lock takes mu. By Engine.crowd it asks a poller that holds mu to release it.
 func (e *Engine) lock() {
 	if !e.mu.TryLock() {
 		e.lockTaken()
 	}
 }
 
-// lockTaken is lock while another goroutine holds mu. It is apart so that lock is inlined.
+// lockTaken is lock while another goroutine holds mu. It is a function of its own so that lock is
+// inlined.
 func (e *Engine) lockTaken() {
 	e.crowd.Add(1)
 	e.mu.Lock()
@@ -53,11 +55,11 @@ func (e *Engine) wreck() {
 	e.silent = true
 	e.token.Wreck()
 	e.fail(ErrPanicked)
-	e.endMoves() // their completions will not be polled
+	e.endMoves() // the completions of Gets and Puts will not be polled any more
 }
 
-// stepOut releases mu in the middle of a call. stepIn takes it again with the result of
-// stepOut. The two are one line, with a defer for stepIn:
+// stepOut releases mu in the middle of a call of the engine. stepIn takes mu again, and gets the
+// result of stepOut. Callers write both in one line:
 //
 //	defer e.stepIn(e.stepOut())
 func (e *Engine) stepOut() (within int32) {
@@ -72,7 +74,7 @@ func (e *Engine) stepIn(within int32) {
 	e.within = within
 }
 
-// transmit is Endpoint.Send.
+// transmit calls Endpoint.Send, counted in within.
 func (e *Engine) transmit(p *peer, w transport.Header, body []byte) error {
 	e.within++
 	err := p.ep.Send(w, body)

@@ -9,8 +9,9 @@ import (
 // allocates nothing; copies identify the same operation. The zero Handle is a finished
 // operation without result.
 //
-// The result of an operation is taken once. Its record then serves another one,
-// with another generation, and handles of the old generation say ErrTaken.
+// The result of an operation can be taken once. After that, the record of the operation is
+// reused for another operation, with another generation. Calls with a handle of the old
+// generation then return ErrTaken.
 type Handle struct {
 	request    *Request
 	generation uint32
@@ -18,13 +19,13 @@ type Handle struct {
 	Unit int32
 }
 
-// ErrTaken says that the result of an operation has already been taken.
+// ErrTaken is the error of taking the result of an operation a second time.
 var ErrTaken = errors.New("the result was taken before")
 
 // handle returns the handle of r. mu is held.
 func (r *Request) handle() Handle { return Handle{request: r, generation: r.generation} }
 
-// pending returns the operation of h, nil if its result was taken or h is zero.
+// pending returns the operation of h, or nil if its result was taken or h is zero.
 // mu is held.
 func (h Handle) pending() *Request {
 	if h.request == nil || h.request.generation != h.generation {
@@ -47,9 +48,9 @@ func (h Handle) Taken() bool {
 	return h.pending() == nil
 }
 
-// Wait waits for the end and takes the result. If ctx ends first, the operation is cancelled,
-// which has an effect only before the match. When Wait returns, neither the engine nor a peer
-// accesses the slice any more. ctx may be nil.
+// Wait waits until the operation has ended and takes its result. If ctx ends first, Wait cancels the
+// operation, which has an effect only before the match. When Wait returns, neither the engine
+// nor a peer accesses the caller's slice any more. ctx may be nil.
 func (h Handle) Wait(ctx context.Context) (Status, error) {
 	if h.request == nil {
 		return Status{}, nil
@@ -67,7 +68,7 @@ func (h Handle) Wait(ctx context.Context) (Status, error) {
 	return e.free(r)
 }
 
-// Test polls once and reports whether the operation is finished; if so it takes
+// Test polls once and reports whether the operation is finished. If it is, Test takes
 // the result.
 func (h Handle) Test() (Status, bool, error) {
 	if h.request == nil {
@@ -94,7 +95,7 @@ func (h Handle) test() (s Status, idle uint, err error) {
 	return s, 0, err
 }
 
-// look polls once for r, if it is not finished. idle is as for test.
+// look polls once if r is not finished. idle is as for test.
 func (e *Engine) look(r *Request) (idle uint) {
 	if r.phase == phaseDone {
 		return 0
@@ -128,8 +129,8 @@ func (h Handle) glance() (idle uint) {
 	return e.look(r)
 }
 
-// Cancel asks for the end of an operation that is not matched yet. The caller still has to
-// Wait, which returns a *CancelError if the cancellation came in time, else the result.
+// Cancel cancels the operation if it is not matched yet. The caller still has to call Wait, which
+// returns a *CancelError if the operation was cancelled before the match, else its result.
 func (h Handle) Cancel() {
 	if h.request == nil {
 		return

@@ -3,9 +3,9 @@ package engine
 import "context"
 
 // WaitAny waits until one of n operations is finished, takes its result and
-// returns its index. at returns their handles; it is called with the engine's lock
-// held and must not call the engine. Those without a result are skipped; the index
-// is -1 when all are. When ctx ends first no operation is changed.
+// returns its index. at returns the handle of operation i. at is called with the engine's
+// lock held and must not call the engine. Operations without a result are skipped. If no
+// operation has a result, the index is -1. If ctx ends first, no operation is cancelled.
 func (e *Engine) WaitAny(ctx context.Context, n int, at func(i int) Handle) (int, Status, error) {
 	e.lock()
 	defer e.unlock()
@@ -37,7 +37,7 @@ func (e *Engine) WaitAny(ctx context.Context, n int, at func(i int) Handle) (int
 	}
 }
 
-// leave removes a waiter from several operations.
+// leave removes a waiter from the operations of a WaitAny, and frees it.
 func (e *Engine) leave(w *waiter, n int, at func(i int) Handle) {
 	for i := range n {
 		if r := at(i).pending(); r != nil && r.waiter == w {
@@ -48,9 +48,9 @@ func (e *Engine) leave(w *waiter, n int, at func(i int) Handle) {
 }
 
 // WaitAll waits until all operations are finished and takes their results. It
-// returns nil if none failed, else the error of each. Operations without a result
-// are skipped. It takes the engine's lock once for all of them. When ctx ends
-// first, it cancels those that are not matched.
+// returns nil if none failed, else the error of each, by index. Operations without a
+// result are skipped. It takes the engine's lock once for all operations. If ctx ends
+// first, it cancels the operations that are not matched.
 func (e *Engine) WaitAll(ctx context.Context, hs []Handle) []error {
 	e.lock()
 	defer e.unlock()

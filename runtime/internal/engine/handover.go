@@ -16,15 +16,16 @@ type Message struct {
 	Bytes []byte
 
 	e     *Engine
-	owner *peer // whose arena Bytes is in; nil: memory of this process
+	owner *peer // the peer in whose arena Bytes is; nil: memory of this process
 	key   transport.Key
 }
 
-// SendHandover gives buf away: arena memory of this rank that peers know as key.
-// The receiver owns it until Config.Release. Where a handover is impossible, the engine owns
-// the memory until the bytes are transferred, and then calls Config.Release itself. If the
-// transfer fails or the peer is lost, the message is lost, as after a handover. The call does
-// not wait for the receiver. After an error the memory still belongs to the caller.
+// SendHandover sends buf by transferring its ownership. buf is arena memory of this rank, and k is
+// the key by which peers know it. The receiver owns the memory until Config.Release is called.
+// Where a handover is impossible, the engine owns the memory until it has transferred the
+// bytes, and then calls Config.Release itself. If that transfer fails or the peer is lost, the
+// message is lost, as it is if the peer is lost after a handover. The call does not wait for the
+// receiver. After an error the memory still belongs to the caller.
 func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
 	if ctx != nil && ctx.Err() != nil {
 		return &CancelError{Op: opNames[opSendHandover], Cause: context.Cause(ctx)}
@@ -38,7 +39,7 @@ func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport
 	return e.handOver(ctx, to, t, k, buf, pc)
 }
 
-// handOver is SendHandover off the fast path. mu is held.
+// handOver is the part of SendHandover after the fast path was impossible. mu is held.
 func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
 	r := e.newRequest(opSendHandover, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf, pc)
 	p, err := e.destination(r, to)
@@ -74,7 +75,8 @@ func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key
 	return err
 }
 
-// handOverNow is the fast path: to a connected peer without queued frames. mu is held.
+// handOverNow is the fast path of SendHandover: to a connected peer without queued frames. It
+// returns false if the fast path is impossible. mu is held.
 func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 	if uint(to.Peer) >= uint(len(e.peers)) || uint(to.Tag) > TagMax {
 		return false
@@ -94,9 +96,10 @@ func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 	return true
 }
 
-// RecvMessage receives a message of any length and type together with its memory:
-// the sender's arena after a handover, else new memory of this process. The caller releases
-// it. The error is a *MemoryError if there is no memory; only this message is lost then.
+// RecvMessage receives a message of any length and type together with its memory. After a
+// handover that is memory of the sender's arena, else new memory of this process. The caller
+// has to call Message.Release. The error is a *MemoryError if there is no memory; then only
+// this message is lost.
 func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (Message, error) {
 	e.lock()
 	defer e.unlock()
@@ -105,7 +108,7 @@ func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (Messa
 	return e.awaitMessage(ctx, r)
 }
 
-// arriveHandover takes a message that is arena memory.
+// arriveHandover handles the arrival of a message that is arena memory.
 func (e *Engine) arriveHandover(p *peer, h header, payload []byte) error {
 	v, err := parseEnvelope(payload)
 	if err != nil {
@@ -123,8 +126,9 @@ func (e *Engine) arriveHandover(p *peer, h header, payload []byte) error {
 	return nil
 }
 
-// takeOver gives handed-over memory to a receive. RecvMessage gets the memory itself; any
-// other receive gets a copy, and the memory is released. b is the memory if this rank owns it.
+// takeOver completes a receive with handed-over memory. A RecvMessage gets the memory itself. Any
+// other receive gets a copy of the bytes, and the memory is returned to its owner. b is the memory
+// if it is in the arena of this rank, that is, if the message is from this rank to itself.
 func (e *Engine) takeOver(r *Request, tag int32, typ Type, k transport.Key, length int, b []byte) {
 	p, err := r.peer, error(nil)
 	if p.tr != nil {
@@ -162,7 +166,7 @@ func (e *Engine) giveBack(p *peer, k transport.Key) {
 // releaseSize is the length of the body of kindRelease: the Addr of the key.
 const releaseSize = 8
 
-// arriveRelease takes back memory of this rank from a peer.
+// arriveRelease handles the return of memory of this rank by a peer.
 func (e *Engine) arriveRelease(p *peer, payload []byte) error {
 	if len(payload) != releaseSize {
 		return fmt.Errorf("%w: release of %d bytes", ErrProtocol, len(payload))
@@ -173,8 +177,8 @@ func (e *Engine) arriveRelease(p *peer, payload []byte) error {
 	return nil
 }
 
-// Release gives the memory back to its owner. Bytes must not be used afterwards;
-// a second call does nothing.
+// Release returns the memory to its owner. Bytes must not be used afterwards. A second
+// call does nothing.
 func (m *Message) Release() {
 	m.Bytes = nil
 	if m.owner == nil {

@@ -18,17 +18,17 @@ const (
 	kindData                      // bytes requested by CTS; B is their offset
 	kindFIN                       // the bytes of a rendezvous have been transferred
 	kindACK                       // a synchronous eager message was matched
-	kindCredit                    // only the limit in C
+	kindCredit                    // no content except the limit in C
 	kindTypedef                   // the text of a type
 	kindWithdraw                  // forget the envelope, if it is not yet matched
-	kindWithdrawn                 // it is forgotten, or was dropped by Engine.Forget
+	kindWithdrawn                 // the envelope is forgotten, or was dropped by Engine.Forget
 	kindRelease                   // handed-over memory is returned; body: key
 	kindNotice                    // for Config.Notice; the tag is the number, the body the text
 	kindActor                     // for the ActorReceiver, see stream.go; with flagKey the body begins with an envelope
-	kindGrant                     // new limit of a stream; the context is its number, the id the limit
+	kindGrant                     // new limit of a stream; the context is the number of the stream, the id the limit
 	kindRefuse                    // an actor message was dropped; the context is the number of its stream
 	kindBatch                     // actor messages that share a frame, see batch.go
-	kindClose                     // a stream has ended; the context is its number
+	kindClose                     // a stream has ended; the context is the number of the stream
 	kindClosed                    // answer to kindClose: the number of the stream may be reused
 	kindEnd
 )
@@ -37,7 +37,7 @@ const (
 const (
 	flagSync    = 1 << iota // kindEager: the sender waits for kindACK
 	flagKey                 // kindRTS, kindCTS, kindActor: the key in the body is valid
-	flagStarved             // kindRTS: small, but the sender had no credit left
+	flagStarved             // kindRTS: short enough for eager, but the sender had no credit left
 	flagsKnown  = flagSync | flagKey | flagStarved
 )
 
@@ -73,13 +73,13 @@ func (h header) pack() transport.Header {
 	}
 }
 
-// withOffset returns w, the words of a kindData frame, with its offset.
+// withOffset returns w, the words of a kindData frame, with this offset.
 func withOffset(w transport.Header, offset int) transport.Header {
 	w.B = uint64(offset)
 	return w
 }
 
-// parseHeader is the inverse of pack. It refuses what pack cannot have made.
+// parseHeader is the inverse of pack. It returns ErrProtocol for words that pack cannot have returned.
 func parseHeader(w transport.Header) (header, error) {
 	h := header{
 		kind:    kind(w.A),
@@ -100,7 +100,7 @@ func parseHeader(w transport.Header) (header, error) {
 }
 
 // envelope is the body of kindRTS and kindHandover: the length of the message
-// and, with flagKey or in kindHandover, where its bytes are.
+// and, with flagKey or in kindHandover, the key of the memory that holds its bytes.
 //
 //	bytes 0-7 length, 8-15 key address, 16-23 key token, little endian
 type envelope struct {
@@ -118,8 +118,8 @@ func (v envelope) put(b *[envelopeSize]byte) {
 	binary.LittleEndian.PutUint64(b[16:], v.key.Token)
 }
 
-// envelope returns v as the body of a frame, valid until the next one is made: a
-// lane copies it.
+// envelope returns v as the body of a frame. The result is valid until the next use of
+// e.body, which suffices because a lane copies the body.
 func (e *Engine) envelope(v envelope) []byte {
 	body := (*[envelopeSize]byte)(e.body[:])
 	v.put(body)

@@ -13,11 +13,11 @@ import (
 // mutex is a lock that is held for short times. It is released by a release store, not by a
 // locked instruction. A locked instruction would wait until the message just published in a
 // ring has taken its cache line from the reader, for every message (half of a sender's time at
-// full rate, measured). The price is that Unlock wakes no goroutine: one that finds the lock
-// taken yields and tries again. The holder releases the lock for others about every
-// microsecond (Engine.crowd).
+// full rate, measured). The price is that Unlock wakes no goroutine: a goroutine that finds the
+// lock taken yields and tries again. If goroutines wait, the holder releases the lock for them
+// about every microsecond (Engine.crowd).
 //
-// The word is 0 when free, 1 when held.
+// word is 0 when the lock is free, 1 when it is held.
 type mutex struct{ word uint32 }
 
 // Number of tries before a goroutine sleeps between two tries, and the length of that sleep:

@@ -4,5 +4,5 @@ package engine
 
 import "sync"
 
-// mutex is that of package sync: the race detector knows it.
+// mutex is sync.Mutex, which the race detector knows.
 type mutex = sync.Mutex

@@ -2,17 +2,17 @@ package engine
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// lost is the error of an operation whose peer is down.
+// lost returns the error of an operation whose peer p is down.
 func (p *peer) lost(r *Request) error { return p.lostIn(opNames[r.op]) }
 
 // lostIn is lost for an operation without a request.
 func (p *peer) lostIn(op string) error { return &PeerError{Rank: p.rank, Op: op, Cause: p.down} }
 
 // lose ends all operations with a peer. Messages of the peer that arrived completely can still
-// be received; those whose bytes the peer still had are lost.
+// be received. Announced messages whose bytes were still at the peer are lost.
 //
 // In every context of the peer, receives and probes from AnySource that find no message end with
-// *PeerError, those that wait and later ones, until Acknowledge.
+// *PeerError: those that wait now, and those that begin later, until Acknowledge is called.
 func (e *Engine) lose(p *peer, cause error) {
 	if p.down != nil {
 		return
@@ -55,7 +55,7 @@ func (e *Engine) lose(p *peer, cause error) {
 	}
 }
 
-// dropEnvelopes drops the announced messages of a lost sender.
+// dropEnvelopes drops the messages that a lost sender has announced without their bytes.
 func (e *Engine) dropEnvelopes(p *peer) {
 	for g := p.envelopes; g != nil; {
 		after := g.after
@@ -67,8 +67,8 @@ func (e *Engine) dropEnvelopes(p *peer) {
 	}
 }
 
-// failPosted ends the receives and probes that wait for p, and those from AnySource in its
-// contexts.
+// failPosted ends the receives and probes that wait for p, and the receives and probes from AnySource
+// in the contexts of p.
 func (e *Engine) failPosted(p *peer) {
 	var named, wild []*entry
 	e.match.eachPosted(func(en *entry) {
@@ -99,8 +99,9 @@ func (e *Engine) failPosted(p *peer) {
 	}
 }
 
-// knownLoss is the error of a receive or a probe that found no message: the loss of its
-// source or, for AnySource, the first loss that is not acknowledged in this context.
+// knownLoss returns the error of a receive or a probe that found no message: the loss of its
+// source or, for AnySource, the first loss that is not acknowledged in this context. It returns nil
+// if there is no such loss.
 func (e *Engine) knownLoss(k key, op string) error {
 	if len(e.deaths) == 0 {
 		if k.source < 0 || e.peers[k.source].down == nil {
@@ -127,8 +128,8 @@ func (e *Engine) knownLoss(k key, op string) error {
 	return nil
 }
 
-// fail ends every present and later operation with err. Requests whose bytes a transport is
-// still moving end with their last part.
+// fail ends every present and later operation with err. A request whose bytes a transport is still
+// moving ends when its last Get or Put completes.
 func (e *Engine) fail(err error) {
 	if e.err != nil {
 		return
@@ -154,7 +155,8 @@ func (e *Engine) fail(err error) {
 	}
 }
 
-// failPeer empties the queues of a peer, except for frames that end operations of that peer.
+// failPeer empties the queues of a peer. It keeps the frames that belong to no request of this rank,
+// because they may end operations of the peer.
 func (e *Engine) failPeer(p *peer, err error) {
 	p.eager, p.ignored = -1, true
 	for p.reads.head != nil {

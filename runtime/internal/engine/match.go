@@ -1,6 +1,6 @@
 package engine
 
-// shape says which parts of a key are wildcards: bit 0 the source, bit 1 the tag.
+// shape is the set of parts of a key that are wildcards: bit 0 the source, bit 1 the tag.
 type shape uint8
 
 const (
@@ -35,24 +35,25 @@ func (k key) as(s shape) key {
 	return k
 }
 
-// matcher matches posted receives and unexpected messages. It uses no transports, bytes or
-// time.
+// matcher matches posted receives and unexpected messages. It knows nothing of transports, of the
+// bytes of messages, or of time.
 //
-// A posted receive waits in the table of its shape. A message asks each table
-// that has entries, under its key with the wildcards of that shape, and takes the
-// oldest of at most four answers. An unexpected message waits in the table of the
-// exact shape and in those of the wildcard shapes that any receive or probe has used: a
-// program without wildcards does not pay for them.
+// A posted receive is in the table of its shape. When a message arrives, the matcher looks it
+// up in each table that has entries, by the message's key with the wildcards of the table's
+// shape, and takes the oldest of the at most four receives found. An unexpected message is
+// in the table of the exact shape. It is also in the tables of those wildcard shapes that any
+// receive or probe has used, so that a program without wildcards does not pay for them.
 //
-// The front is a queue of receives of one key that are in no table and are older than
-// all that are. A receive joins it if the tables are empty and no other key is in it.
-// Mostly all receives are there: a blocking receive is the only one, and the receives of a
-// window of messages have the same key. The front needs no hash.
+// The front is a queue of posted receives that have the same key and are in no table. They are
+// older than all receives in tables: a receive joins the front if the tables are empty and the
+// front has no receive with another key. Mostly all receives are in the front, because a blocking
+// receive is the only one, and the receives of a window of messages have the same key. The front
+// needs no hash.
 type matcher struct {
 	front      queue
 	posted     [shapesTotal]table
 	unexpected [shapesTotal]table
-	indexed    [shapesTotal]bool // unexpected[s] is kept; [shapeExact] always is
+	indexed    [shapesTotal]bool // unexpected[s] is maintained; unexpected[shapeExact] always is
 	seq        uint64            // order of posting and of arrival
 }
 
@@ -84,7 +85,7 @@ func (m *matcher) eachPosted(f func(*entry)) {
 	}
 }
 
-// unpost takes a receive out, if it is in.
+// unpost removes a receive and returns true, or returns false if the receive is not posted.
 func (m *matcher) unpost(e *entry) bool {
 	switch {
 	case !e.in:
@@ -97,14 +98,14 @@ func (m *matcher) unpost(e *entry) bool {
 	return true
 }
 
-// matches reports whether a receive for k, with or without wildcards, takes a
+// matches reports whether a receive with key k, which may have wildcards, matches a
 // message with key g.
 func (k key) matches(g key) bool {
 	return k.context == g.context && (k.source == g.source || k.source < 0) && (k.tag == g.tag || k.tag < 0)
 }
 
-// receive returns the oldest posted receive that matches a message with key k,
-// and takes it out; nil if there is none.
+// receive removes and returns the oldest posted receive that matches a message with
+// key k. It returns nil if there is none.
 func (m *matcher) receive(k key) *entry {
 	if e := m.front.head; e != nil && e.matches(k) {
 		m.front.remove(e)
@@ -145,7 +146,8 @@ func (m *matcher) link(g *message, k key, s shape, seq uint64) {
 	m.unexpected[s].insert(e)
 }
 
-// look returns the oldest message that k, with or without wildcards, matches.
+// look returns the oldest unexpected message that a receive or a probe with key k
+// matches, or nil. k may have wildcards.
 func (m *matcher) look(k key) *message {
 	if m.unexpected[shapeExact].entries == 0 {
 		return nil
@@ -160,7 +162,7 @@ func (m *matcher) look(k key) *message {
 	return nil
 }
 
-// take removes a message.
+// take removes an unexpected message from all tables.
 func (m *matcher) take(g *message) {
 	for s := range g.links {
 		if e := &g.links[s]; e.in {
@@ -169,7 +171,7 @@ func (m *matcher) take(g *message) {
 	}
 }
 
-// index creates the table of a wildcard shape.
+// index creates the table of a wildcard shape, with all present unexpected messages.
 func (m *matcher) index(s shape) {
 	m.indexed[s] = true
 	all := make([]*entry, 0, m.unexpected[shapeExact].entries)

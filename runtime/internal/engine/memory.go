@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The memory of a message that RecvMessage takes:
+// The origin of the memory of a message that RecvMessage receives:
 //
 //	message                            memory
 //	eager                              allocated on arrival
@@ -14,14 +14,15 @@ import (
 //	                                   message is matched and waits (phaseHeld)
 //	arena memory                       the arena memory itself
 //
-// The length that a peer announces is not trusted. If Config.Allocate refuses it, the receive
-// ends with that error. A length beyond messageMax is impossible, and the peer is given up.
+// The length that a peer announces is not trusted. If Config.Allocate returns an error, the receive
+// ends with a *MemoryError that wraps it. A length above messageMax is impossible, and the peer
+// is given up.
 
 const (
 	// directMax is the longest announced message whose memory is allocated on arrival.
 	directMax = 64 << 10
-	// messageMax is the largest length that a peer may announce: Go's heap has 48 bits of
-	// addresses (runtime/malloc.go, heapAddrBits), and a mapping has no more.
+	// messageMax is the largest length that a peer may announce. Addresses of Go's heap have
+	// 48 bits (runtime/malloc.go, heapAddrBits), and addresses of a mapping have no more.
 	messageMax = 1 << 48
 	// allocateMax bounds one allocation if Config.Allocate is nil.
 	allocateMax = 1 << 30
@@ -46,7 +47,7 @@ func (e *Engine) hold(r *Request, g *message) {
 	}
 }
 
-// awaitMessage waits for the end of a RecvMessage, and allocates its memory if needed.
+// awaitMessage waits until a RecvMessage has ended. It allocates memory for the message if needed.
 func (e *Engine) awaitMessage(ctx context.Context, r *Request) (Message, error) {
 	for r.phase != phaseDone {
 		if r.phase == phaseHeld {
@@ -91,7 +92,7 @@ func (e *Engine) provide(r *Request) {
 	}
 }
 
-// allocateOutside is Config.Allocate without the lock.
+// allocateOutside calls Config.Allocate without the lock.
 func (e *Engine) allocateOutside(n int) ([]byte, error) {
 	defer e.stepIn(e.stepOut())
 	return e.cfg.Allocate(n)
