@@ -105,3 +105,22 @@ func parseNumbered(b []byte) (n int, text string, err error) {
 	}
 	return int(int32(binary.LittleEndian.Uint32(b))), string(b[4:]), nil
 }
+
+// failed returns the body of a frame by which a rank says with what it ends.
+func failed(origin, lost int, text string) []byte {
+	return numbered(origin, string(binary.LittleEndian.AppendUint32(nil, uint32(int32(lost))))+text)
+}
+
+// parseFailed is the inverse of failed. No other number than -1 is below 0 for lost.
+func parseFailed(b []byte) (origin, lost int, text string, err error) {
+	if origin, text, err = parseNumbered(b); err != nil {
+		return 0, 0, "", err
+	}
+	if lost, text, err = parseNumbered([]byte(text)); err != nil {
+		return 0, 0, "", err
+	}
+	if lost < -1 {
+		err = fmt.Errorf("bootstrap: loss of rank %d: %w", lost, ErrMalformed)
+	}
+	return origin, lost, text, err
+}

@@ -18,7 +18,7 @@ const (
 	EventAborted                        // ends the job with Code; Text is the reason
 	EventFinalized                      // left on purpose
 	EventReport                         // Text answers the dump of the number Code
-	EventFailed                         // is about to end with the error Text; Origin is the rank whose failure it is
+	EventFailed                         // is about to end with the error Text; Origin is the rank whose failure it is, Lost the one whose loss it names
 	EventHandled                        // the program has recovered from the loss of the rank Code
 	EventStalled                        // has waited for some time; Text is its report
 )
@@ -29,7 +29,9 @@ type Event struct {
 	Rank   int
 	Code   int
 	Origin int
-	Text   string
+	// Lost is the rank whose loss ends a rank that has failed, -1 for none. It may not be known otherwise yet.
+	Lost int
+	Text string
 	// Generation is that of the job in which a rank has failed: Origin may have been started again since.
 	Generation int
 }
@@ -59,7 +61,7 @@ const (
 //	3   abort      rank    4 bytes exit code, reason
 //	4   finalize   rank    empty
 //	5   report     rank    4 bytes number of the dump, text
-//	6   failed     rank    4 bytes rank whose failure it is, error
+//	6   failed     rank    4 bytes rank whose failure it is, 4 bytes rank that was lost or -1, error
 //	7   handled    rank    4 bytes rank
 //	8   cards      relay   packed cards of its ranks
 //	9   stalled    rank    4 bytes 0, report
@@ -255,8 +257,8 @@ func (s *Server) take(rank int, k kind, body []byte) error {
 		_, e.Text, err = parseNumbered(body)
 	case kindFailed:
 		e.Kind, e.Generation = EventFailed, s.generationOf(rank)
-		if e.Origin, e.Text, err = parseNumbered(body); err == nil && (e.Origin < 0 || e.Origin >= len(s.members)) {
-			err = fmt.Errorf("bootstrap: failure of rank %d of %d: %w", e.Origin, len(s.members), ErrMalformed)
+		if e.Origin, e.Lost, e.Text, err = parseFailed(body); err == nil && (e.Origin < 0 || max(e.Origin, e.Lost) >= len(s.members)) {
+			err = fmt.Errorf("bootstrap: failure of rank %d by the loss of %d of %d: %w", e.Origin, e.Lost, len(s.members), ErrMalformed)
 		}
 	case kindHandled:
 		e.Kind = EventHandled

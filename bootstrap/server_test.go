@@ -226,10 +226,6 @@ func TestAbortAndReport(t *testing.T) {
 	require.Equal(t, 2, w.server.Dump(1))
 	require.NoError(t, w.sessions[1].Report(9, strings.Repeat("x", 100<<10)))
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventReport, Rank: 1, Code: 9, Text: strings.Repeat("x", 64<<10)}, w.next(t, bootstrap.EventReport))
-	require.NoError(t, w.sessions[1].Fail(0, "it was rank 0"))
-	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventFailed, Rank: 1, Origin: 0, Text: "it was rank 0"}, w.next(t, bootstrap.EventFailed))
-	require.NoError(t, w.sessions[0].Fail(1, ""))
-	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventFailed, Rank: 0, Origin: 1}, w.next(t, bootstrap.EventFailed))
 	require.NoError(t, w.sessions[0].Handled(1))
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventHandled, Code: 1}, w.next(t, bootstrap.EventHandled))
 	w.sessions[0].Abort(-3, "no more work")
@@ -278,7 +274,7 @@ func TestWorldOfOneWithoutAgent(t *testing.T) {
 	require.NoError(t, s.Fence(t.Context()))
 	require.NoError(t, s.Report(1, "there is no agent"))
 	s.Abort(1, "there is no agent")
-	require.Error(t, s.Fail(0, "there is no agent"))
+	require.Error(t, s.Fail(0, -1, "there is no agent"))
 	require.NoError(t, s.Finalize())
 }
 
@@ -286,9 +282,6 @@ func TestWorldOfOneWithoutAgent(t *testing.T) {
 type recorded struct{ io.Reader }
 
 func (recorded) Write(p []byte) (int, error) { return len(p), nil }
-
-// kindFailed is the kind of Session.Fail.
-const kindFailed = 6
 
 func frame(k uint8, body []byte) []byte { return bootstrap.AppendFrame(nil, k, body) }
 
@@ -303,9 +296,6 @@ func TestServerRefusesMalformedFrames(t *testing.T) {
 		"card and more":         frame(bootstrap.KindCard, append(encoded(t, plainCard(0)), 0)),
 		"second card":           append(card, card...),
 		"short abort":           frame(bootstrap.KindAbort, []byte{1, 2, 3}),
-		"failure of no rank":    frame(kindFailed, []byte{255, 255, 255, 255, 'x'}),
-		"failure of a stranger": frame(kindFailed, []byte{2, 0, 0, 0, 'x'}),
-		"short failure":         frame(kindFailed, []byte{1, 0, 0}),
 		"short handled":         frame(bootstrap.KindHandled, []byte{1, 0, 0}),
 		"handled of no rank":    frame(bootstrap.KindHandled, []byte{2, 0, 0, 0}),
 		"handled below rank 0":  frame(bootstrap.KindHandled, []byte{255, 255, 255, 255}),

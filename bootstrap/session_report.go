@@ -1,17 +1,18 @@
 package bootstrap
 
 // Fail says that this rank is about to end with an error, the text, that was caused by
-// the failure of rank origin, which may be this one. The agent prints the text, once for
-// all ranks that say the same. Where there is no agent to do so the error says why, and
+// the failure of rank origin, which may be this one. lost is the rank whose loss the error names, -1
+// for none: the agent may learn of that loss later than of the end of this rank. The agent prints the
+// text, once for all ranks that say the same. Where there is no agent to do so the error says why, and
 // the caller prints it.
-func (s *Session) Fail(origin int, text string) error {
+func (s *Session) Fail(origin, lost int, text string) error {
 	if s.conn == nil || s.away != nil && origin == s.Job().Rank {
 		return errNoAgent
 	}
 	if s.away != nil {
 		return nil // rank 0 names the rank that failed first
 	}
-	return s.send(kindFailed, numbered(origin, text))
+	return s.send(kindFailed, failed(origin, lost, text))
 }
 
 // Report answers the Dump of a number with text of at most 64 KiB; the rest is cut.

@@ -66,7 +66,11 @@ func failed(session *bootstrap.Session, err error) {
 			origin = o
 		}
 	}
-	if session.Fail(origin, err.Error()) != nil {
+	lost := -1
+	if peer, ok := errors.AsType[*PeerError](err); ok && peer.Rank >= 0 && peer.Rank < session.Job().Size {
+		lost = peer.Rank // the launcher may hear of it later than of the end of this rank
+	}
+	if session.Fail(origin, lost, err.Error()) != nil {
 		fmt.Fprintf(os.Stderr, "rank %d: %v\n", rank, err)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +42,7 @@ var programs = map[string]func(){
 	"cross":   func() { runtime.Main(crossNodes) },
 	"remark":  func() { runtime.Main(remark) },
 	"intrude": func() { runtime.Main(intrude) },
+	"named":   func() { runtime.Main(dieWhenNamed) },
 	"record":  func() { runtime.Main(dieOnRecord) },
 	"halt":    func() { runtime.Main(stopOnRecord) },
 	"rally":   func() { runtime.Main(rallyUntilTold) },
@@ -171,6 +174,36 @@ func TestFirstFailureIsThatOfTheRankThatBroke(t *testing.T) {
 		require.Contains(t, r.errors, "\ngorun: first failure: rank 2 (", r.errors)
 		require.Contains(t, r.errors, "was broken by rank 1: no luck today") // 1 in the communicator
 	}
+}
+
+// In dieWhenNamed rank 0 ends with the loss of rank 1, as all ranks do that are told of one, before rank 1 dies.
+func dieWhenNamed(w *runtime.World) error {
+	c := w.Comm()
+	if w.Rank() == 0 {
+		// Synchronous: the break must not overtake it.
+		if err := runtime.Ssend(c, []int{os.Getpid()}, 1, 0); err != nil {
+			return err
+		}
+		c.Break(&runtime.PeerError{Rank: 1, Op: "receive", Cause: errors.New("it does not answer")})
+		_, err := runtime.Recv(c, make([]int, 1), 1, 0)
+		return err
+	}
+	other := make([]int, 1)
+	if _, err := runtime.Recv(c, other, 0, 0); err != nil {
+		return err
+	}
+	for !errors.Is(syscall.Kill(other[0], 0), syscall.ESRCH) { // until gorun knows of its end
+		time.Sleep(time.Millisecond)
+	}
+	return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+}
+
+// A rank that ends because of the loss of another one names that one: gorun waits for its end.
+func TestRankNamesTheOneThatItLost(t *testing.T) {
+	r := launch(t, 2, "named")
+	require.Equal(t, 137, r.code, r.errors)
+	require.Contains(t, r.errors, "receive: rank 1: it does not answer")
+	require.Regexp(t, `first failure: rank 1 .* was killed by SIGKILL`, r.errors)
 }
 
 func panicAsRankOne(w *runtime.World) error {

@@ -237,7 +237,7 @@ func TestEndsBeforeTheLossOfAHost(t *testing.T) {
 	first := *j.verdict.first
 	require.Same(t, j.ranks[2], first.lost)
 	first.lost = nil
-	first.of = nil // the process
+	first.of, first.ended = nil, nil // the process
 	require.Equal(t, failure{rank: 2, code: 7, how: "exited with code 7"}, first)
 	require.Empty(t, j.ranks[2].lost)
 	require.Equal(t, "gone", j.ranks[0].lost)

@@ -255,7 +255,7 @@ func (j *job) conclude() (int, error) {
 		j.brokenOutput(e)
 	}
 	err = errors.Join(err, j.dismiss(whole))
-	j.verdict.forgive()
+	j.verdict.decide()
 	code := j.verdict.code()
 	for _, text := range j.said.counts() {
 		complain("%s", text)

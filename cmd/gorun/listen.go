@@ -210,19 +210,19 @@ func (j *job) lostHost(h *host) {
 		for _, r := range lost {
 			numbers = append(numbers, strconv.Itoa(r.number))
 		}
-		f := failure{rank: -1, code: exitLauncher, how: fmt.Sprintf("host %s is lost with rank %s: %v", h.name, strings.Join(numbers, ", "), h.reason())}
+		f := failure{rank: -1, code: exitLauncher, ended: lost, how: fmt.Sprintf("host %s is lost with rank %s: %v", h.name, strings.Join(numbers, ", "), h.reason())}
 		if j.respawn(lost, &f) {
 			return
 		}
 		j.verdict.blame(f)
 		if j.opts.onFailure != bootstrap.OnFailureContinue {
-			j.end()
+			j.endKnowing(nil)
 		} else {
 			complain("%s; the others go on", f.how)
 		}
 	}
 	for _, r := range lost {
-		j.server.Gone(r.number, r.how())
+		j.gone(r)
 	}
 }
 

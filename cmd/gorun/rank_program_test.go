@@ -127,10 +127,12 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		if s.Job().Rank == origin && len(args) > 2 && args[2] == "stays" {
 			select {} // until it gets a signal to end
 		}
-		if err := s.Fail(origin, args[1]); err != nil {
+		if err := s.Fail(origin, -1, args[1]); err != nil {
 			panic(err)
 		}
 		return 1
+	case name == "named":
+		return endAsNamed(s, args[0], args[1])
 	case name == "flood": // writes for ever and fences, and reports that through a pipe
 		go func() {
 			for {

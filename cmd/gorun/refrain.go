@@ -19,12 +19,19 @@ func (j *job) failing(r *rank, e bootstrap.Event) {
 // failure is the end of the rank for the verdict: that of the rank that has caused it, if
 // the error says which.
 func (j *job) failure(r *rank, code int) failure {
-	if r.said != nil && r.said.Origin != r.number {
-		of := j.ranks[r.said.Origin].in(r.said.Generation)
-		return failure{rank: r.said.Origin, of: of, code: code, how: fmt.Sprintf("made rank %d fail: %s", r.number, r.said.Text)}
+	f := failure{rank: r.number, code: code, how: r.how(), ended: []*rank{r}}
+	e := r.said
+	if e != nil && e.Lost >= 0 && j.ranks[e.Lost].in(e.Generation) == nil { // else its end is known, and it runs again
+		f.cause = j.ranks[e.Lost]
+	}
+	if e != nil && e.Origin != r.number {
+		f.rank, f.of = e.Origin, j.ranks[e.Origin].in(e.Generation)
+		f.how = fmt.Sprintf("made rank %d fail: %s", r.number, e.Text)
+		return f
 	}
 	of := r.incarnation()
-	return failure{rank: r.number, of: &of, code: code, how: r.how()}
+	f.of = &of
+	return f
 }
 
 // refrains counts the ranks that end with the same error.

@@ -39,6 +39,7 @@ type watch struct {
 	shown    bool              // the reports are to be printed
 	late     bool              // reports that arrive after the wait are to be printed, too
 	hang     hang
+	suspense suspense
 	inspectors
 }
 
@@ -104,6 +105,8 @@ func (j *job) supervise() {
 			j.stallEnded()
 		case <-j.watch.hang.retry:
 			j.suspect()
+		case <-j.watch.suspense.late:
+			j.suspenseLate()
 		case <-j.watch.kill:
 			j.graceEnded()
 		case err := <-j.out.broken:
@@ -152,12 +155,15 @@ func (j *job) reaped(x exit) {
 		}
 		j.verdict.blame(f)
 		if j.opts.onFailure != bootstrap.OnFailureContinue {
-			j.end()
+			j.endKnowing(nil)
 		} else {
 			complain("rank %d (%spid %d) %s; the others go on", r.number, r.where(), r.pid, r.how())
 		}
 	}
-	j.server.Gone(r.number, r.how())
+	if r.clean && r == j.watch.suspense.of {
+		j.end() // it is not to blame
+	}
+	j.gone(r)
 }
 
 // handle acts on an event of a rank.
@@ -165,7 +171,7 @@ func (j *job) handle(n news) {
 	r := j.ranks[n.Rank]
 	switch {
 	case n.err != nil:
-		j.verdict.blame(failure{rank: n.Rank, code: exitLauncher, how: "broke the protocol: " + n.err.Error()})
+		j.verdict.blame(failure{rank: n.Rank, code: exitLauncher, ended: []*rank{r}, how: "broke the protocol: " + n.err.Error()})
 		r.signal(unix.SIGKILL)
 		j.end()
 	case n.Kind == bootstrap.EventJoined:
@@ -184,8 +190,8 @@ func (j *job) handle(n news) {
 		if n.Text != "" {
 			how += ": " + n.Text
 		}
-		j.verdict.blame(failure{rank: n.Rank, code: max(code, 1), how: how})
-		j.endExcept(r)
+		j.verdict.blame(failure{rank: n.Rank, code: max(code, 1), ended: []*rank{r}, how: how})
+		j.endKnowing(r)
 	}
 }
 
@@ -209,6 +215,7 @@ func (j *job) endExcept(spared *rank) {
 func (j *job) startGrace() {
 	j.watch.ending = true
 	j.forgetHomeless()
+	j.tellGone()
 	if j.watch.kill == nil {
 		j.watch.kill = time.After(j.opts.grace)
 	}

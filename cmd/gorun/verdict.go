@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +21,9 @@ type failure struct {
 	then string // why it was not started again, to follow how
 	// lost is the rank that ended, if the other ranks continued.
 	lost *rank
+	// ended are the ranks whose end it is, and cause is the one whose loss was the reason, as they say; nil for none.
+	ended []*rank
+	cause *rank
 }
 
 // verdict collects what decides the exit code and the last block of a job. Only the first
@@ -41,10 +45,50 @@ func (v *verdict) blame(f failure) {
 	v.later = append(v.later, f)
 }
 
-// forgive removes the losses of ranks that the program has recovered from. It does nothing
-// in a job that was ended by its user.
-func (v *verdict) forgive() {
-	for v.interrupt == 0 && v.first != nil && v.first.lost != nil && v.first.lost.handled {
+// root returns the place of the failure that has caused the first one, as far as the failures say: in later,
+// or -1 for the first one itself. Ranks that name each other, because the way between them is broken, have
+// no other cause.
+func (v *verdict) root() int {
+	at, f := -1, v.first
+	for range v.later {
+		next := slices.IndexFunc(v.later, func(l failure) bool { return f.cause != nil && slices.Contains(l.ended, f.cause) })
+		if next < 0 {
+			return at
+		}
+		if slices.Contains(v.first.ended, v.later[next].cause) {
+			return -1
+		}
+		at, f = next, &v.later[next]
+	}
+	return at
+}
+
+// cause returns the rank by whose loss all went wrong, as the one says that ended first because of it; nil if
+// nobody names one.
+func (v *verdict) cause() *rank {
+	if at := v.root(); at >= 0 {
+		return v.later[at].cause
+	}
+	return v.first.cause
+}
+
+// trace makes the failure the first one that has caused it: its report may have had the longer way.
+func (v *verdict) trace() {
+	if at := v.root(); at >= 0 {
+		cause := v.later[at]
+		v.later = slices.Insert(slices.Delete(v.later, at, at+1), 0, *v.first)
+		v.first = &cause
+	}
+}
+
+// decide finds the failure that counts, and removes the losses of ranks that the program has recovered from,
+// unless the job was ended by its user.
+func (v *verdict) decide() {
+	for v.first != nil {
+		v.trace()
+		if v.interrupt != 0 || v.first.lost == nil || !v.first.lost.handled {
+			return
+		}
 		v.first = nil
 		if len(v.later) > 0 {
 			v.first, v.later = &v.later[0], v.later[1:]
