@@ -2,13 +2,13 @@ package runtime
 
 import "slices"
 
-// placeVertices returns the order in which ranks become vertices so that light edges are
-// between nodes: order[v] is the rank at vertex v.
+// placeVertices assigns the vertices to ranks so that the edges between nodes have a low
+// weight: order[v] is the rank that becomes vertex v.
 //
-// Vertices are visited in the order of Cuthill and McKee, "Reducing the bandwidth of sparse
-// symmetric matrices" (1969), breadth first from a vertex of the lowest degree, and given to
-// the ranks in the order of their nodes: neighbors come close to each other. The order of the
-// ranks stays unless the other one is better.
+// It visits the vertices in the order of Cuthill and McKee, "Reducing the bandwidth of sparse
+// symmetric matrices" (1969): breadth first from a vertex of the lowest degree. It assigns them
+// in this order to the ranks sorted by node, so that neighbors are likely to share a node. If
+// this does not reduce the weight between nodes, it returns the identity order.
 func placeVertices(all []vertex, nodes []uint64) []int {
 	best := identityOrder(len(all))
 	byNode, walk := orderByNode(nodes), breadthFirst(all)
@@ -22,7 +22,8 @@ func placeVertices(all []vertex, nodes []uint64) []int {
 	return best
 }
 
-// breadthFirst returns all vertices, those of each component breadth first.
+// breadthFirst returns all vertices, one connected component after the other, each in
+// breadth-first order.
 func breadthFirst(all []vertex) []int {
 	around := make([][]int, len(all)) // neighbors by edges of either direction
 	for v := range all {
@@ -50,7 +51,8 @@ func breadthFirst(all []vertex) []int {
 	return walk
 }
 
-// cutWeight is the weight of the edges between nodes; one without a weight has 1.
+// cutWeight returns the total weight of the edges whose ends are on different nodes. In a graph
+// without weights each edge counts 1.
 func cutWeight(all []vertex, order []int, nodes []uint64) int {
 	sum := 0
 	for v := range all {

@@ -5,18 +5,19 @@ import (
 	"slices"
 )
 
-// wordsMax bounds the words by which a member gives its edges to the others: 5 million edges of
-// CreateGraph, 128 MiB.
+// wordsMax bounds the number of words in which a member sends its edges to the others: 128 MiB,
+// enough for 5 million edges of CreateGraph.
 const wordsMax = 1 << 24
 
-// roundWords is how many words of all members together are exchanged at a time, at least one of
-// each: memory is taken for words that arrive, not for those that a member announces.
+// roundWords bounds how many words all members together exchange in one round; each member sends
+// at least one. Because of the rounds, a rank allocates memory only for words that arrive, not for
+// the number of words that a member announces.
 const roundWords = 1 << 20
 
-// vertexWords are those of a vertex without edges: four lengths, and the node.
+// vertexWords is the number of words of a vertex without edges: four lengths, and the node.
 const vertexWords = 5
 
-// checkWords refuses too many words.
+// checkWords returns an error if the edges of this rank take more than wordsMax words.
 func checkWords(n int) error {
 	if n > wordsMax {
 		return fmt.Errorf("%w: the edges of this rank take %d words, at most %d are possible", ErrArgument, n, wordsMax)
@@ -24,8 +25,8 @@ func checkWords(n int) error {
 	return nil
 }
 
-// words are a vertex as one list: for each of its slices 1 + the length, 0 for nil, and the
-// elements.
+// words encodes a vertex as one list of words. Each of its slices becomes 1 + its length, or 0
+// if it is nil, followed by its elements.
 func (v *vertex) words() []int {
 	var list []int
 	for _, part := range [][]int{v.sources, v.sourceWeights, v.dests, v.destWeights} {
@@ -38,8 +39,8 @@ func (v *vertex) words() []int {
 	return list
 }
 
-// vertexOf is the inverse of words, with the node behind them. The list is another rank's, which
-// may be wrong in any way.
+// vertexOf decodes the words of a vertex, which the number of its node follows. The list comes
+// from another rank and may be malformed in any way.
 func (c *Comm) vertexOf(list []int) (v vertex, node uint64, err error) {
 	for _, part := range []*[]int{&v.sources, &v.sourceWeights, &v.dests, &v.destWeights} {
 		if len(list) == 0 || list[0] < 0 || list[0] > len(list) {
@@ -61,8 +62,8 @@ func (c *Comm) vertexOf(list []int) (v vertex, node uint64, err error) {
 	return v, uint64(list[0]), nil
 }
 
-// checkList refuses edges of CreateGraph, with the node behind them, that cannot be. The list is
-// another rank's.
+// checkList validates the words of a member's edges in CreateGraph, which the number of its node
+// follows. The list comes from another rank.
 func (c *Comm) checkList(list []int) error {
 	if len(list)%edgeWords != 1 {
 		return fmt.Errorf("%w: %d words", ErrArgument, len(list))
@@ -78,7 +79,7 @@ func (c *Comm) checkList(list []int) error {
 	return nil
 }
 
-// exchangeLists returns the lists of all members. Their lengths may differ.
+// exchangeLists gathers the lists of all members, by rank. Their lengths may differ.
 func (c *Comm) exchangeLists(mine []int) ([][]int, error) {
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagGraph}
 	lengths, err := a.allgather([]uint64{uint64(len(mine))})

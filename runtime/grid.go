@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// grid is a Cartesian grid: pure arithmetic. Ranks are its points in row-major order: the last
-// coordinate changes fastest.
+// grid is a Cartesian grid; its methods only compute. Ranks are the points of the grid in
+// row-major order: the last coordinate changes fastest.
 type grid struct {
 	dims    []int
 	periods []bool
@@ -27,10 +27,10 @@ func newGrid(dims []int, periods []bool) (*grid, error) {
 	return &grid{slices.Clone(dims), slices.Clone(periods)}, nil
 }
 
-// gridMax bounds the points of a grid, as ranks are 32-bit numbers.
+// gridMax bounds the number of points of a grid, because ranks are 32-bit numbers.
 const gridMax = 1<<31 - 1
 
-// points is how many points the grid has; one without dimensions has one.
+// points returns the number of points of the grid. A grid without dimensions has one point.
 func (g *grid) points() int {
 	n := 1
 	for _, d := range g.dims {
@@ -47,8 +47,8 @@ func (g *grid) coords(rank int, at []int) {
 	}
 }
 
-// rank is the inverse of coords. Coordinates of periodic dimensions may be any; others are
-// ErrArgument outside of the grid.
+// rank returns the rank at these coordinates. In a periodic dimension every coordinate is valid;
+// in another dimension, a coordinate outside of the grid is ErrArgument.
 func (g *grid) rank(at []int) (int, error) {
 	if len(at) != len(g.dims) {
 		return Undefined, fmt.Errorf("%w: %d coordinates in a grid of %d dimensions", ErrArgument, len(at), len(g.dims))
@@ -67,8 +67,8 @@ func (g *grid) rank(at []int) (int, error) {
 	return rank, nil
 }
 
-// step returns the rank that is some steps from another one in a dimension, or ProcNull
-// beyond the border.
+// step returns the rank that is some steps away from rank in a dimension, or ProcNull if that
+// is beyond the border.
 func (g *grid) step(rank, dim, steps int) int {
 	stride, n := 1, g.dims[dim]
 	for _, d := range g.dims[dim+1:] {
@@ -86,7 +86,8 @@ func (g *grid) step(rank, dim, steps int) int {
 	}
 }
 
-// neighbors returns those of a rank: of each dimension the previous and the next one.
+// neighbors returns the neighbors of a rank: for each dimension the previous and the next rank,
+// ProcNull beyond a border.
 func (g *grid) neighbors(rank int) []int {
 	list := make([]int, 0, 2*len(g.dims))
 	for dim := range g.dims {
@@ -95,8 +96,9 @@ func (g *grid) neighbors(rank int) []int {
 	return list
 }
 
-// sub returns the grid of the dimensions that are kept, and where a rank is: in the order of
-// the grids that this one falls into, and of the points of its own.
+// sub splits the grid into smaller grids with only the dimensions that keep marks. It returns the
+// smaller grid (part), the number of the one that contains the point of rank (which), and the
+// rank of the point in it (place).
 func (g *grid) sub(keep []bool, rank int) (part *grid, which, place int) {
 	at := make([]int, len(g.dims))
 	g.coords(rank, at)

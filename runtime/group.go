@@ -40,8 +40,8 @@ func (c Comparison) String() string {
 // Size returns the number of members.
 func (g Group) Size() int { return len(g.ranks) }
 
-// WorldRank returns the world rank of a member, or Undefined if there is none of
-// that number.
+// WorldRank returns the world rank of the member that has this rank in the group, or
+// Undefined if no member has it.
 func (g Group) WorldRank(rank int) int {
 	if rank < 0 || rank >= len(g.ranks) {
 		return Undefined
@@ -49,8 +49,8 @@ func (g Group) WorldRank(rank int) int {
 	return g.ranks[rank]
 }
 
-// Rank returns the number in the group of a world rank, or Undefined if it is
-// not a member.
+// Rank returns the rank in the group of the member with this world rank, or Undefined
+// if it is not a member.
 func (g Group) Rank(worldRank int) int {
 	if i := slices.Index(g.ranks, worldRank); i >= 0 {
 		return i
@@ -61,9 +61,9 @@ func (g Group) Rank(worldRank int) int {
 // Ranks returns the world ranks of the members in order, as a new slice.
 func (g Group) Ranks() []int { return slices.Clone(g.ranks) }
 
-// Translate returns, for each of these ranks of g, its rank in other, or
-// Undefined where other lacks it. ProcNull stays ProcNull. A rank that is not in
-// g is ErrRank.
+// Translate returns, for each of these ranks of g, the rank of the same member in
+// other, or Undefined if it is not in other. ProcNull stays ProcNull. A rank that is not
+// in g is ErrRank.
 func (g Group) Translate(ranks []int, other Group) ([]int, error) {
 	inOther := other.index()
 	translated := make([]int, len(ranks))
@@ -84,8 +84,8 @@ func (g Group) Translate(ranks []int, other Group) ([]int, error) {
 	return translated, nil
 }
 
-// Include returns the group of these members of g, in this order. A rank that is
-// not in g or appears twice is ErrRank.
+// Include returns the group of the members of g that have these ranks, in this order. A
+// rank that is not in g or appears twice is ErrRank.
 func (g Group) Include(ranks ...int) (Group, error) {
 	picked := make([]int, 0, len(ranks))
 	seen := make(map[int]bool, len(ranks))
@@ -102,8 +102,8 @@ func (g Group) Include(ranks ...int) (Group, error) {
 	return Group{picked}, nil
 }
 
-// Exclude returns g without these members. A rank that is not in g or appears
-// twice is ErrRank.
+// Exclude returns g without the members that have these ranks. A rank that is not in g
+// or appears twice is ErrRank.
 func (g Group) Exclude(ranks ...int) (Group, error) {
 	gone, err := g.Include(ranks...)
 	if err != nil {
@@ -112,7 +112,7 @@ func (g Group) Exclude(ranks ...int) (Group, error) {
 	return g.Difference(gone), nil
 }
 
-// Union returns the members of g followed by those of other that are not in g.
+// Union returns the members of g, followed by the members of other that are not in g.
 func (g Group) Union(other Group) Group {
 	return Group{append(slices.Clone(g.ranks), other.Difference(g).ranks...)}
 }
@@ -123,7 +123,7 @@ func (g Group) Intersection(other Group) Group { return g.filter(other, true) }
 // Difference returns the members of g that are not in other, in the order of g.
 func (g Group) Difference(other Group) Group { return g.filter(other, false) }
 
-// Compare compares members and order.
+// Compare reports whether the groups have the same members, and in the same order.
 func (g Group) Compare(other Group) Comparison {
 	switch {
 	case slices.Equal(g.ranks, other.ranks):
@@ -135,7 +135,8 @@ func (g Group) Compare(other Group) Comparison {
 	}
 }
 
-// filter returns the members that are in other or, if wanted is false, those that are not.
+// filter returns the members that are in other or, if wanted is false, the members that are
+// not in other.
 func (g Group) filter(other Group, wanted bool) Group {
 	inOther := other.index()
 	var kept []int
@@ -156,7 +157,7 @@ func (g Group) index() map[int]int {
 	return m
 }
 
-// check refuses a rank that is not in the group.
+// check returns ErrRank for a rank that is not in the group.
 func (g Group) check(rank int) error {
 	if rank < 0 || rank >= len(g.ranks) {
 		return callsite.At(fmt.Errorf("%w: %d of a group of %d", ErrRank, rank, len(g.ranks)))

@@ -7,20 +7,21 @@ import (
 	"time"
 )
 
-// inquiryTime is how long an Inquire waits. The background of a rank that computes
-// answers within tens of milliseconds.
+// inquiryTime is the timeout of an Inquire. If the asked rank computes, its background
+// goroutine answers within tens of milliseconds.
 const inquiryTime = 2 * time.Second
 
-// inquiry is a question under way. text is set before answered is.
+// inquiry is a question of this rank that is under way. text is written before answered
+// becomes true.
 type inquiry struct {
 	text     []byte
 	answered atomic.Bool
 }
 
-// inquiries are those of a World.
+// inquiries are the inquiries of a World that are under way.
 type inquiries struct {
 	// mu guards the fields below it. It may be taken with the engine's lock held, and
-	// nothing is called under it.
+	// nothing is called while it is held.
 	mu   sync.Mutex
 	last uint32
 	open map[uint32]*inquiry
@@ -43,7 +44,8 @@ func (s *inquiries) remove(id uint32) {
 	delete(s.open, id)
 }
 
-// answer hands a text to the inquiry with a number, once, if it is still open.
+// answer stores the text of the answer to an inquiry, if the inquiry is still open and has
+// no answer yet.
 func (s *inquiries) answer(id uint32, text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +55,7 @@ func (s *inquiries) answer(id uint32, text []byte) {
 	}
 }
 
-// question is the body of a notice that asks a question.
+// question is the text of a notice that asks a question.
 //
 //	byte 0 noticeQuestion, bytes 1-4 id, 5-12 subject, little endian
 type question struct {
@@ -76,30 +78,30 @@ func parseQuestion(b []byte) (question, bool) {
 	return question{binary.LittleEndian.Uint32(b[1:]), binary.LittleEndian.Uint64(b[5:])}, true
 }
 
-// questionsMax bounds the questions of a rank that wait for their answers. A correct
-// rank has one under way for each goroutine that reports a mistake.
+// questionsMax bounds how many questions of one rank wait here to be answered. A correct
+// rank has one question under way for each of its goroutines that reports a mistake.
 const questionsMax = 64
 
-// posed is a question about a communicator.
+// posed is a question with the number of the communicator that it is about.
 type posed struct {
 	question
 	number uint32
 }
 
-// questions are those of other ranks that wait for their answers. A goroutine answers
-// those of a rank, one after the other, as long as there are any: however many a rank
-// asks, and however long an Answerer takes, others are answered.
+// questions are the questions of other ranks that wait to be answered. For each rank with
+// waiting questions, one goroutine answers them in order and ends after the last. So neither
+// a rank that asks many questions nor a slow Answerer delays the answers to other ranks.
 type questions struct {
 	// mu guards waiting. It may be taken with the engine's lock held, and nothing is
-	// called under it.
+	// called while it is held.
 	mu sync.Mutex
-	// waiting are the questions by the rank that asked them. A rank with an entry has a
-	// goroutine that answers it.
+	// waiting holds the questions by the world rank that asked them. For a rank with an
+	// entry, a goroutine runs that answers its questions.
 	waiting map[int][]posed
 }
 
-// add queues a question of a rank, or drops it if too many of the rank wait. It reports
-// whether the caller must start a goroutine that answers the rank.
+// add enqueues a question of a rank, or discards it if questionsMax of that rank wait. It
+// reports whether the caller must start a goroutine that answers the rank.
 func (s *questions) add(source int, q posed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +116,8 @@ func (s *questions) add(source int, q posed) bool {
 	return !answered
 }
 
-// next takes the oldest question of a rank. If there is none, the goroutine that answers
-// the rank ends.
+// next dequeues the oldest question of a rank. If it returns false, no question is left,
+// and the caller, which is the goroutine that answers the rank, must end.
 func (s *questions) next(source int) (posed, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +130,8 @@ func (s *questions) next(source int) (posed, bool) {
 	return waiting[0], true
 }
 
-// takeQuestion starts the answer to another rank. The engine calls it with its lock held.
+// takeQuestion handles the notice of a question: it enqueues the question and starts the
+// goroutine that answers source if none runs. The engine calls it with its lock held.
 func (w *World) takeQuestion(source, number int, text []byte) {
 	q, ok := parseQuestion(text)
 	if ok && w.questions.add(source, posed{q, uint32(number)}) {
@@ -144,8 +147,8 @@ func (w *World) answerAll(source int) {
 	}
 }
 
-// takeAnswer takes an answer: byte 0 noticeAnswer, bytes 1-4 id, then the text. The
-// engine calls it with its lock held.
+// takeAnswer handles the notice of an answer: byte 0 noticeAnswer, bytes 1-4 id, then the
+// text of the answer. The engine calls it with its lock held.
 func (w *World) takeAnswer(text []byte) {
 	if len(text) < 5 {
 		return
@@ -154,7 +157,8 @@ func (w *World) takeAnswer(text []byte) {
 	w.wake()
 }
 
-// answer returns the first answer of a communicator's attributes to a subject.
+// answer asks the Answerers among the attributes of a communicator about a subject, and
+// returns the first answer that is not empty, or nil.
 func (s *comms) answer(number uint32, subject uint64) []byte {
 	s.mu.RLock()
 	core := s.live[number]

@@ -9,34 +9,34 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// Intercomm is a communicator between two groups without a common rank. Its Comm is for
-// messages between them: the destination of a send, the source of a receive and that in a
-// Status are ranks of the other group, and Comm.Size is the size of that. Package collectives
-// has operations for it, whose names begin with Inter. Close ends it.
+// Intercomm is a communicator between two groups without a common rank. Its Comm carries the
+// messages between the groups: the destination of a send, the source of a receive and the Source of
+// a Status are ranks of the other group, and Comm.Size is the size of the other group. The names of
+// the operations of package collectives for it begin with Inter. Close ends it.
 //
-// The Comm is exported because messages are sent through it (runtime.Send(t.Comm, ...)); it is not
-// to be replaced: an Intercomm whose Comm is another one is ErrComm, and so are a nil one and the
-// zero value. The Comm shares its end with the Intercomm.
+// The Comm is exported because messages are sent through it (runtime.Send(t.Comm, ...)). The program
+// must not replace it: the methods of an Intercomm with another Comm return ErrComm, as do those of
+// a nil Intercomm and of the zero value. When the Comm is closed or broken, so is the Intercomm.
 type Intercomm struct {
 	*Comm
 	// local is a communicator of this rank's group.
 	local *Comm
 }
 
-// CreateIntercomm connects the group of c with another one that makes the same call on its
-// own communicator. The leaders, localLeader of c and remoteLeader of the other group's, are
-// members of bridge, in which remoteLeader is the rank of the other group's leader. At other
-// ranks than the leader, bridge and remoteLeader are not used. All members of both groups call
-// it, with the same leader in each group; the tag (0..TagMax) keeps calls apart that overlap
-// in time, of Create on bridge, too.
+// CreateIntercomm connects the group of c with another group, which makes the same call on its own
+// communicator. localLeader is the rank in c of this group's leader. bridge is a communicator with
+// both leaders as members, and remoteLeader is the rank in bridge of the other group's leader. Only
+// the leader uses bridge and remoteLeader. All members of both groups call CreateIntercomm, with
+// the same localLeader within a group. The tag (0..TagMax) distinguishes calls of CreateIntercomm
+// and of Create that overlap in time on bridge.
 //
-// A leader that is not in its communicator is ErrRank, and so is, at the leader, a remoteLeader
-// that is not in bridge; groups with a common rank are ErrArgument at all
-// members. A rank that gives up, for these ranks, because its context ended or a member was
-// lost, ends the call of both groups, whose communicators c are broken; the next call on bridge
-// takes another tag then. Two goroutines of a rank in it with one c are ErrInUse.
+// A localLeader that is not in c is ErrRank, as is, at the leader, a remoteLeader that is not in
+// bridge. Groups with a common rank are ErrArgument at all members. If a rank gives up, because of
+// remoteLeader, because its context has ended or because a member is lost, the call ends in both
+// groups and breaks the communicator c of each group. The next call on bridge must use another tag
+// then. If two goroutines of a rank overlap in calls with one c, the second one gets ErrInUse.
 func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag int) (*Intercomm, error) {
-	broken := c.ready() // by a member that gave up: then the other group is told
+	broken := c.ready() // ErrCommBroken: a member gave up, and b.giveUp below tells the other group
 	if broken != nil && !errors.Is(broken, ErrCommBroken) {
 		return nil, callsite.At(broken)
 	}
@@ -51,7 +51,7 @@ func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag 
 	if c.rank == localLeader {
 		if err := bridge.ready(); err != nil {
 			err = fmt.Errorf("bridge: %w", err)
-			if errors.Is(err, ErrCommBroken) { // a loss, not a mistake: the group waits for its leader
+			if errors.Is(err, ErrCommBroken) { // a loss, not a mistake: end the wait of the group for its leader
 				return nil, c.giveUp("CreateIntercomm", err)
 			}
 			return nil, callsite.At(err)
@@ -61,7 +61,7 @@ func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag 
 		}
 		b.over, b.acrossTag = bridge, tagCreate+tag
 		err := bridge.checkPeer(remoteLeader)
-		if err != nil || remoteLeader == bridge.rank { // that is in both groups, as all members here find
+		if err != nil || remoteLeader == bridge.rank { // this rank is in both groups: all its group find that below
 			b.failAll()
 		}
 		if err != nil {
@@ -88,7 +88,8 @@ func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag 
 	return b.connect("CreateIntercomm", ".inter", c.Dup, intsOf(ranks), intsOf(others))
 }
 
-// Comms of an Intercomm are made by agreement of both groups.
+// connect makes an Intercomm, on whose number both groups agree. group makes the communicator of
+// this rank's group. ranks and others are the world ranks of this group and of the other one.
 func (b *bridging) connect(op, name string, group func() (*Comm, error), ranks, others []int) (*Intercomm, error) {
 	c := b.local
 	a := agreement{comm: c, ranks: ranks, rank: c.rank, tag: tagInter, across: b.all}
@@ -98,7 +99,7 @@ func (b *bridging) connect(op, name string, group func() (*Comm, error), ranks, 
 	}
 	local, err := group()
 	if err != nil {
-		// Ranks of the other group may have the Intercomm: they are told by its number.
+		// Ranks of the other group may have made the Intercomm: a break with its number tells them.
 		broken := newIntercomm(c, number, c.core.name+name, others, ranks)
 		broken.Break(err)
 		b.fail(err)
@@ -108,8 +109,8 @@ func (b *bridging) connect(op, name string, group func() (*Comm, error), ranks, 
 	return &Intercomm{made, local}, nil
 }
 
-// Err returns nil while the Intercomm can be used, else ErrCommClosed, a BrokenError, or ErrComm for
-// a nil one.
+// Err returns nil while the Intercomm can be used. Otherwise it returns ErrCommClosed, a BrokenError,
+// or ErrComm for an Intercomm that is nil, the zero value or has another Comm.
 func (t *Intercomm) Err() error {
 	if t == nil || t.Comm == nil || t.local == nil || t.core.own != t.local.core {
 		return fmt.Errorf("%w: no Intercomm of CreateIntercomm or Dup", ErrComm)
@@ -117,7 +118,7 @@ func (t *Intercomm) Err() error {
 	return t.Comm.Err()
 }
 
-// intsOf converts words.
+// intsOf converts words to ints.
 func intsOf(words []uint64) []int {
 	list := make([]int, len(words))
 	for i, v := range words {
@@ -126,7 +127,8 @@ func intsOf(words []uint64) []int {
 	return list
 }
 
-// bridge is an Intercomm's own.
+// bridge returns the bridging of an existing Intercomm: the leaders are rank 0 of both groups and
+// exchange words through the Intercomm's Comm.
 func (t *Intercomm) bridge() *bridging {
 	b := &bridging{local: t.local, over: t.Comm, tag: tagInter, acrossTag: tagInter, spans: t.Comm}
 	if t.local.rank == 0 {
@@ -143,8 +145,8 @@ func (t *Intercomm) WithContext(ctx context.Context) *Intercomm {
 	return &Intercomm{t.Comm.WithContext(ctx), t.local.WithContext(ctx)}
 }
 
-// Local returns the communicator of this rank's group that belongs to the Intercomm and is
-// closed with it, nil if t is nil.
+// Local returns the communicator of this rank's group, or nil if t is nil. It belongs to the
+// Intercomm and is closed with it.
 func (t *Intercomm) Local() *Comm {
 	if t == nil {
 		return nil
@@ -152,7 +154,7 @@ func (t *Intercomm) Local() *Comm {
 	return t.local
 }
 
-// RemoteSize returns the number of ranks of the other group, 0 if t is nil.
+// RemoteSize returns the number of ranks of the other group, or 0 if t is nil.
 func (t *Intercomm) RemoteSize() int {
 	if errors.Is(t.Err(), ErrComm) {
 		return 0
@@ -160,7 +162,7 @@ func (t *Intercomm) RemoteSize() int {
 	return t.size
 }
 
-// RemoteGroup returns the other group, an empty one if t is nil.
+// RemoteGroup returns the other group, or an empty group if t is nil.
 func (t *Intercomm) RemoteGroup() Group {
 	if errors.Is(t.Err(), ErrComm) {
 		return Group{}
@@ -168,7 +170,7 @@ func (t *Intercomm) RemoteGroup() Group {
 	return t.Group()
 }
 
-// Close ends the Intercomm and its Local as Comm.Close does.
+// Close closes the Comm of the Intercomm and its Local, as Comm.Close does.
 func (t *Intercomm) Close() error {
 	if err := t.Err(); errors.Is(err, ErrComm) {
 		return callsite.At(err)
@@ -176,8 +178,8 @@ func (t *Intercomm) Close() error {
 	return errors.Join(t.Comm.Close(), t.local.Close())
 }
 
-// Dup returns an Intercomm of the same groups with messages of its own. All members of both
-// groups call it.
+// Dup returns an Intercomm of the same groups with a message space of its own. All members of
+// both groups call it.
 func (t *Intercomm) Dup() (*Intercomm, error) {
 	if err := t.Err(); err != nil {
 		return nil, callsite.At(err)
@@ -189,10 +191,10 @@ func (t *Intercomm) Dup() (*Intercomm, error) {
 	return t.bridge().connect("Dup", ".dup", t.local.Dup, t.local.members(), t.members())
 }
 
-// Merge returns a communicator of both groups. The members of one group give high true and come
-// behind those of the other; if both groups give the same, the group with the lowest rank of
-// the World comes first. All members of both groups call it. Members of one group that do not
-// agree are ErrArgument, at all members.
+// Merge returns a communicator of both groups. All members of both groups call it. If one group
+// passes high = true and the other one false, the members of the group with true get the higher
+// ranks. If both groups pass the same, the group with the lowest world rank gets the lower ranks.
+// If the members of one group pass different values, all members of both groups get ErrArgument.
 func (t *Intercomm) Merge(high bool) (*Comm, error) {
 	if err := t.Err(); err != nil {
 		return nil, callsite.At(err)
@@ -228,7 +230,7 @@ func (t *Intercomm) Merge(high bool) (*Comm, error) {
 	return newComm(c.core.world, number, t.core.name+".merge", union, rank), nil
 }
 
-// wordOf is 1 for true.
+// wordOf returns 1 for true and 0 for false.
 func wordOf(b bool) uint64 {
 	if b {
 		return 1

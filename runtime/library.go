@@ -9,32 +9,32 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Private returns the communicator's twin: the same group and context.Context, and messages
-// of its own. Libraries such as package collectives use it, so that their messages never
-// match the user's receives. It is the same *Comm each time, needs no communication, and
-// its own Private is itself.
+// Private returns the communicator's twin: a view with the same group and context.Context, but a
+// message space of its own. Libraries such as package collectives use it, so that their messages
+// never match the user's receives. Private needs no communication and returns the same *Comm each
+// time. Private of the twin returns the twin.
 func (c *Comm) Private() *Comm { return c.twin }
 
-// Oversubscribed reports whether the ranks of this node outnumber the processors
-// they may use.
+// Oversubscribed reports whether this node has more ranks than processors that they may
+// use.
 func (c *Comm) Oversubscribed() bool {
 	return c.core.world.LocalSize() > c.core.world.Processors()
 }
 
-// Remote reports whether the ranks of the communicator are those of another group: it is that of
-// an Intercomm.
+// Remote reports whether the communicator is the Comm of an Intercomm, so that its ranks are the
+// ranks of another group.
 func (c *Comm) Remote() bool { return c != nil && c.core.allies != nil }
 
 // Element returns nil if values of type T can be sent in messages, else an ElementTypeError
-// that names the field in the way.
+// that names the field which cannot be sent.
 func Element[T any]() error { return elementOf[T]().err }
 
-// Attribute returns the value that belongs to key in this communicator, and makes it with
-// create when there is none yet. Views and the Private twin share the attributes.
-// Goroutines that ask for one key at the same time wait for the first one's create; when it
-// fails nothing is kept. Values that are io.Closers are closed by Comm.Close, the latest first;
-// Explainers of World.Comm are called at its end. Keys are compared like those of maps;
-// define a type for them, as for those of context.WithValue.
+// Attribute returns the value that this communicator stores under key. If there is none yet, it
+// calls create and stores the result. Views and the Private twin share the attributes. While one
+// goroutine runs create, others that ask for the same key wait for it. If create fails, nothing is
+// stored. Comm.Close closes the values that are io.Closers, in the reverse order of the first use of
+// their keys. With GORUN_EXPLAIN, World.Close calls the Explainers among the attributes of
+// World.Comm. Keys are compared like keys of maps; define a type for them, as for context.WithValue.
 func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
@@ -42,18 +42,19 @@ func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 	return c.core.attributes.get(key, create)
 }
 
-// NewRequest runs fn on a goroutine of its own with a view of c whose context
-// ends when the request is canceled, and returns its request. Wait returns fn's
-// error. A panic in fn is a panic of the rank.
+// NewRequest runs fn on a new goroutine and returns a Request for it. fn gets a view
+// of c whose context also ends when the request is canceled. Wait returns fn's error.
+// A panic in fn is a panic of the rank.
 //
-// The end of fn is a message of the rank to itself, so that WaitAny and its variants need
-// no support for goroutines.
+// When fn has returned, the rank sends itself a message, which completes the request. So WaitAny
+// and its variants need no support for goroutines.
 func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	return NewRequestUsing(c, nil, nil, fn)
 }
 
-// NewRequestUsing is NewRequest for a function that reads and writes memory of the program until it returns. gorun
-// -check compares that memory with that of other requests, and looks whether what is read has changed.
+// NewRequestUsing is NewRequest for a function that reads the memory reads and writes the memory writes of the
+// program until it returns. gorun -check reports accesses that conflict with other requests, and changes of reads
+// before the result is taken.
 func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Request {
 	if err := c.Err(); err != nil {
 		return failedRequest(callsite.At(err))
@@ -67,7 +68,7 @@ func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Requ
 		defer func() {
 			cancel()
 			close(t.done)
-			// It fails only when the engine has ended, and the receive with it.
+			// Send fails only when the engine has ended, which ends the receive of the request, too.
 			_ = c.engine.Send(context.Background(), end, 0, nil, engine.Standard, 0)
 		}()
 		t.err = w.guard(func() error { return fn(c.WithContext(taskContext{ctx, c.Context()})) })
@@ -75,18 +76,18 @@ func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Requ
 	return r
 }
 
-// NewPersistent returns an operation that start starts, each time that Start or StartAll is
-// called. It is not called while an operation that it has started is under way.
+// NewPersistent returns a Persistent whose Start, and StartAll, call start to start the operation.
+// start is not called while an operation that it started before is under way.
 func NewPersistent(start func() Request) *Persistent { return &Persistent{launch: start} }
 
-// Break marks the communicator as broken: operations on it, on its views and on its Private
-// twin, those under way included, end with an error that is ErrCommBroken and cause, at
-// this rank at once and at the other members as soon as the notice arrives. Collective
-// operations call it when they are abandoned, because members that continue would wait for
-// ever or match wrong messages. Only the first Break of a communicator counts. Elsewhere
-// the cause is its text, cut after some 250 bytes, and the PeerError of the rank that was
-// lost if it is one. After a Close at this rank, which may have ended an operation of another
-// goroutine that other members have begun, these are notified still.
+// Break marks the communicator as broken. Operations on it, on its views and on its Private
+// twin, including those under way, end with an error that is ErrCommBroken and cause: at this
+// rank at once, at the other members as soon as the notice arrives. A collective operation that is
+// abandoned calls Break, because the members that continue would wait for ever or match wrong
+// messages. Only the first Break of a communicator counts. Other members get the text of cause,
+// cut after some 250 bytes; if cause is a PeerError, they also get a PeerError of the lost rank.
+// If this rank has closed the communicator, Break still notifies the other members: the Close may
+// have ended an operation of another goroutine which other members have begun.
 func (c *Comm) Break(cause error) {
 	if c == nil || c.Broken() {
 		return
@@ -104,5 +105,5 @@ func (c *Comm) Break(cause error) {
 	w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, origin: origin}, notice)
 }
 
-// Broken reports whether a member broke the communicator, also when it was closed since.
+// Broken reports whether a member has broken the communicator. It stays true after Close.
 func (c *Comm) Broken() bool { return c.core.broken.Load() }

@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// Placement returns for each member the number of its node among the nodes of c, which are
-// numbered from 0 in the order of their first members. Members of one node can share memory; with
-// -transport rdma each rank is a node of its own. It sends nothing, and is the same at every
-// member.
+// Placement returns the number of each member's node, by rank in c. The nodes of the members are
+// numbered from 0 in the order of their lowest ranks in c. Members of one node can share memory;
+// with -transport rdma each rank is a node of its own. Placement sends no messages, and its result
+// is the same at every member.
 func (c *Comm) Placement() []int {
 	place, seen := make([]int, c.size), make(map[any]int)
 	for rank := range place {
@@ -24,7 +24,7 @@ func (c *Comm) Placement() []int {
 	return place
 }
 
-// placeOf returns what is the same for the ranks of a node, and for no others.
+// placeOf returns a key that is equal for the ranks of one node and differs between nodes.
 func (w *World) placeOf(rank int) any {
 	if w.network.forced {
 		return rank
@@ -37,12 +37,12 @@ func (w *World) placeOf(rank int) any {
 			return card.Node
 		}
 	}
-	return rank // it ended before it published its node
+	return rank // the rank ended before it published its card
 }
 
-// NewSharedAmong is NewShared for some members of c: ranks are theirs, in rising order, and those
-// alone call it. Part and Word take a member's place in ranks. Of members that overlap, one group
-// after the other may call it.
+// NewSharedAmong is NewShared for some members of c. ranks are the ranks of these members in c, in
+// ascending order; they alone call it. Part and Word take a member's index in ranks in place of its
+// rank. Sets of members that overlap must call it one after the other.
 func NewSharedAmong(c *Comm, ranks []int, bytesPerRank int) (*Shared, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(fmt.Errorf("new shared memory: %w", err))
@@ -60,9 +60,9 @@ func NewSharedAmong(c *Comm, ranks []int, bytesPerRank int) (*Shared, error) {
 	return newSharedOf(c, world, me, bytesPerRank)
 }
 
-// CacheDomain returns which processors this rank shares a cache with: the number of the L3 cache of
-// the processors that it may run on, among those of the machine, or of the NUMA node where the
-// machine has only one L3 cache or describes none. It is -1 if these processors are in several
-// domains, so that the rank is not bound to one, and domains is 0 or 1 where the machine has no
-// several. Ranks of a node see the same domains.
+// CacheDomain returns the cache domain in which this rank runs, and how many domains the machine
+// has. A domain is the set of processors that share an L3 cache or, if the machine has only one L3
+// cache or describes none, a NUMA node. domain is -1 if the rank is not bound to one domain: the
+// processors on which it may run are in several. domains is 0 or 1 on a machine that has not
+// several domains. All ranks of a node number the domains alike.
 func CacheDomain() (domain, domains int) { return ownDomain() }

@@ -8,32 +8,33 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// AnswerMax is how many bytes an answer has at most.
+// AnswerMax is the maximum length of an answer in bytes.
 const AnswerMax = 240
 
-// ErrNoAnswer says that a member did not answer in time, or had no answer.
+// ErrNoAnswer is the error of an Inquire if the member did not answer in time or had no answer.
 var ErrNoAnswer = errors.New("no answer")
 
-// Answerer is implemented by attributes of a communicator that answer questions of other
-// members, see Comm.Inquire.
+// Answerer is implemented by attributes of a communicator that answer the questions which
+// other members ask with Comm.Inquire.
 type Answerer interface {
-	// Answer returns information on a subject, at most AnswerMax bytes, or nil. It is
-	// called on a goroutine of its own and must not communicate.
+	// Answer returns information on a subject, at most AnswerMax bytes, or nil if it has
+	// none. It is called on a background goroutine and must not communicate.
 	Answer(subject uint64) []byte
 }
 
 // Describer is implemented by attributes of a communicator that describe the rank's current
-// operation, for the report of a job that hangs: "barrier, call 3, at main.go:12", or
-// nothing. It is called on a goroutine of its own.
+// operation for the report of a job that hangs. Doing returns a text such as "barrier, call 3, at
+// main.go:12", or "" if there is no operation. It is called on a background goroutine.
 type Describer interface{ Doing() string }
 
-// Explainer is implemented by attributes of World.Comm that add lines to what GORUN_EXPLAIN
-// prints at the end of a run.
+// Explainer is implemented by attributes of World.Comm that add lines to the text which a rank
+// prints in World.Close with GORUN_EXPLAIN=1.
 type Explainer interface{ Explain() []string }
 
-// Inquire asks another member, which need not make a call, and returns the answer of the
-// first of its attributes of this communicator that has one. It is for errors, not for
-// data: it also works on a communicator that is broken. The error is ErrNoAnswer.
+// Inquire asks another member about a subject and returns the first answer of an Answerer among
+// the attributes that the member has in this communicator. The member need not make a call. Inquire
+// is meant for describing errors, not for moving data, and also works on a broken communicator. If
+// no answer arrives, the error is ErrNoAnswer.
 func (c *Comm) Inquire(rank int, subject uint64) ([]byte, error) {
 	if err := c.checkPeer(rank); err != nil {
 		return nil, err
@@ -51,11 +52,12 @@ func (c *Comm) Inquire(rank int, subject uint64) ([]byte, error) {
 	return q.text, nil
 }
 
-// inquiryWait is how the wait for an answer appears in diagnosis and errors.
+// inquiryWait names the wait for an answer in diagnosis and errors.
 const inquiryWait = "answer"
 
-// AwaitedRanks lists the members that blocking calls of this view and of others of the
-// same kind, Private or not, wait for at this moment in order to receive.
+// AwaitedRanks lists the members from which blocking calls wait to receive at this moment. It
+// covers the calls on all views with the messages of this view: all Private views if c is one,
+// else all others.
 func (c *Comm) AwaitedRanks() []int {
 	var ranks []int
 	for _, o := range c.engine.Blocked() {
@@ -66,15 +68,16 @@ func (c *Comm) AwaitedRanks() []int {
 	return ranks
 }
 
-// Unreceived is a message that has arrived and that no receive has matched.
+// Unreceived is a message that has arrived but has not been matched by a receive.
 type Unreceived struct {
 	Status
-	// Label is that of a SendLabeled, or 0.
+	// Label is the label of a message of SendLabeled, or 0.
 	Label uint32
 }
 
-// Unreceived lists the messages of this view and of others of the same kind, Private or
-// not, that have arrived and that no receive has matched, in the order of their arrival.
+// Unreceived lists the messages that have arrived but have not been matched by a receive, in the
+// order of their arrival. It covers all views with the messages of this view: all Private views if
+// c is one, else all others.
 func (c *Comm) Unreceived() []Unreceived {
 	var list []Unreceived
 	for _, u := range c.engine.Unreceived() {

@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/value"
 )
 
-// AppendValue appends the bytes of a value, as SendValue sends them, to b. If the value cannot be
-// encoded it appends a failure, which DecodeValue returns as an error, and returns the error: a
-// collective operation goes on with it, so that no member waits for ever. op and rank are for the
-// ValueError.
+// AppendValue appends the bytes of a value to b, encoded as SendValue encodes it. If the value cannot
+// be encoded, it appends a failure, which DecodeValue returns as an error, and returns the error. A
+// collective operation sends the failure in place of the value, so that no member waits for ever.
+// op and rank become fields of the ValueError.
 func AppendValue[T any](b []byte, v T, op string, rank int) ([]byte, error) {
 	grown, err := value.Append(b, &v)
 	if err != nil {
@@ -21,11 +21,11 @@ func AppendValue[T any](b []byte, v T, op string, rank int) ([]byte, error) {
 	return grown, nil
 }
 
-// AppendFailure appends a failure in place of a value.
+// AppendFailure appends a failure with this cause in place of a value.
 func AppendFailure(b []byte, cause error) []byte { return value.AppendFailure(b, cause) }
 
-// DecodeValue decodes what AppendValue of a rank appended. The result does not refer to b. Its
-// errors are ValueErrors of op and rank.
+// DecodeValue decodes the bytes that AppendValue appended at a rank. The result does not refer to b.
+// Errors are ValueErrors with this op and rank.
 func DecodeValue[T any](b []byte, op string, rank int) (T, error) {
 	var v, zero T
 	err := value.Decode(b, &v)
@@ -38,8 +38,9 @@ func DecodeValue[T any](b []byte, op string, rank int) (T, error) {
 	return zero, callsite.At(&ValueError{Op: op, Rank: rank, Tag: AnyTag, Type: value.Name[T](), Cause: err})
 }
 
-// AllocateValues returns n bytes for values whose lengths other ranks announced, or why this process
-// cannot have them: Go ends the process when the system refuses memory.
+// AllocateValues allocates n bytes for values whose lengths other ranks have announced. If the memory
+// is not available, it returns an error that says why. A plain allocation would end the process,
+// because Go does so when the system refuses memory.
 func AllocateValues(n int) ([]byte, error) {
 	b, err := allocate(n)
 	if err != nil {

@@ -18,23 +18,23 @@ import (
 )
 
 // Local runs fn on n ranks that are goroutines of this process, and returns when
-// all have returned. The ranks share heap memory, so the race detector sees what
-// they do. When one rank fails, with an error or a panic, the operations of the
-// others end with ErrAborted, and Local returns the failure that came first, alone, as a
-// *RankError; errors.Is and errors.As reach its cause. Where no rank fails and the end of the job does, the
-// error is that of the rank or the memory that could not be closed; several are joined (errors.Join), with a
-// *RankError for each rank, and errors.As finds that of the lowest one.
+// all have returned. The ranks share heap memory, so the race detector sees their
+// accesses. When a rank fails, with an error or a panic, the operations of the
+// others end with ErrAborted, and Local returns only the first failure, as a
+// *RankError; errors.Is and errors.As reach its cause. If no rank fails but a rank or the node memory
+// cannot be closed at the end, Local returns that error. Several such errors are joined (errors.Join), with a
+// *RankError for each rank; errors.As finds the *RankError of the lowest rank.
 func Local(n int, fn func(*World) error) error { return LocalContext(context.Background(), n, fn) }
 
-// LocalContext is Local that ends with ctx: the operations of all ranks end with
-// ErrAborted then, and the error is a HangError, which says what each rank was doing. So
-// a test that hangs says why before its time is over:
+// LocalContext is Local with a context. When ctx ends, the operations of all ranks end with
+// ErrAborted, and the error is a HangError, which describes what each rank was doing. So
+// a test that hangs can report why before its deadline:
 //
 //	deadline, _ := t.Deadline()
 //	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(-time.Second))
 //
-// A rank that does not call gorun cannot be ended. Where one goes on for a second the
-// report is written to standard error, too.
+// A rank that does not call gorun cannot be ended. If a rank still runs a second after the end of
+// ctx, the report is also written to standard error.
 func LocalContext(ctx context.Context, n int, fn func(*World) error) error {
 	wait, err := localWait()
 	if err != nil {
@@ -48,11 +48,11 @@ func LocalContext(ctx context.Context, n int, fn func(*World) error) error {
 	return job.Wait(ctx)
 }
 
-// LocalRespawn is LocalContext for programs that go on after a loss: it stands for gorun -on-failure
-// respawn=restarts. A rank that panics is lost; it is started again, so that fn runs from its beginning
-// with Role Recovered, and the others come back to World.Resume. A rank that panics when the job has
-// had all its restarts, or when World.Resume has ended at all ranks, ends the job, and so does one that returns an
-// error, or whose goroutine ends by runtime.Goexit, as in a test that fails.
+// LocalRespawn is LocalContext for programs that continue after the loss of a rank. It does what gorun
+// -on-failure respawn=restarts does. A rank that panics is lost and started again: fn runs from its
+// beginning with Role Recovered, and the other ranks return to World.Resume. A rank ends the job if it returns
+// an error, if its goroutine ends by runtime.Goexit, as in a test that fails, or if it panics after the job has
+// used all its restarts or after World.Resume has ended at all ranks.
 func LocalRespawn(ctx context.Context, n, restarts int, fn func(*World) error) error {
 	if restarts < 1 {
 		return callsite.At(fmt.Errorf("%w: %d restarts", ErrArgument, restarts))
@@ -69,36 +69,37 @@ func LocalRespawn(ctx context.Context, n, restarts int, fn func(*World) error) e
 	return job.Wait(ctx)
 }
 
-// localJob is what the ranks of a Local share.
+// localJob is the state that the ranks of a Local share.
 type localJob struct {
 	worlds []*World
-	// restarts stands for the launcher where ranks are started again, else nil, and council does. There
-	// are no worlds then.
+	// restarts takes the place of the launcher if lost ranks are started again; worlds is empty and
+	// council nil then. Otherwise restarts is nil, and council takes the launcher's place.
 	restarts *restarts
 	council  *localCouncil
 	node     *shm.Node
 	wait     engine.WaitPolicy
 	secret   [32]byte
-	// simulated is the configuration of a job over a network of its own, else zero.
+	// simulated is the configuration of a job that localjob.Start or LocalRespawn has started, else
+	// zero. Its Network is nil unless the job has a network of its own.
 	simulated localjob.Config
-	// running are the goroutines of the ranks.
+	// running counts the goroutines of the ranks and, with restarts, the goroutines that serve them.
 	running sync.WaitGroup
 
 	// mu guards the fields below it.
 	mu    sync.Mutex
 	first error // the failure that came first
-	left  int   // ranks that wait to leave, or are dead
-	// dead are the ranks that were killed.
+	left  int   // how many ranks wait in fence or are dead
+	// dead has the ranks that were killed.
 	dead map[int]bool
-	// over is closed when all ranks wait to leave, or one failed.
+	// over is closed when every rank waits in fence or is dead, or when one has failed.
 	over   chan struct{}
 	closed bool // over is closed
 }
 
-// errGoexit is the failure of a rank whose goroutine was ended.
+// errGoexit is the failure of a rank whose goroutine was ended by runtime.Goexit.
 var errGoexit = errors.New("the rank's goroutine was ended by runtime.Goexit (a failed test does that)")
 
-// newLocalJob makes the Worlds of n ranks.
+// newLocalJob returns a job of n ranks, with their Worlds unless ranks are started again when lost.
 func newLocalJob(n int, wait engine.WaitPolicy, simulated localjob.Config) (*localJob, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("%w: %d ranks", ErrArgument, n)
@@ -167,8 +168,8 @@ func (j *localJob) run(w *World, fn func(*World) error) {
 	}
 }
 
-// guard runs fn on a goroutine of this rank. In Local its panic is the rank's
-// failure; in a process it ends the process, as Go does.
+// guard runs fn on a goroutine of this rank. In Local, a panic of fn is a failure of the
+// rank; in a process of its own, it ends the process, as Go does.
 func (w *World) guard(fn func() error) (err error) {
 	if w.local == nil {
 		return fn()
@@ -189,7 +190,7 @@ func (w *World) guard(fn func() error) (err error) {
 	return err
 }
 
-// failed says that this rank of a Local has failed.
+// failed reports the failure of this rank of a Local to its process, if it has one, or to the job.
 func (w *World) failed(why error) {
 	if w.life != nil {
 		w.life.fail(why)
@@ -198,8 +199,8 @@ func (w *World) failed(why error) {
 	w.local.fail(w.Rank(), why)
 }
 
-// fail ends the job because of one rank. Only the first failure counts: those
-// after it are mostly its consequences.
+// fail ends the job because of the failure of one rank. Only the first failure counts: later
+// failures are mostly its consequences.
 func (j *localJob) fail(rank int, why error) {
 	if j.isDead(rank) || !j.blame(&RankError{Rank: rank, Err: why}) {
 		return
@@ -211,7 +212,7 @@ func (j *localJob) fail(rank int, why error) {
 	j.abort(abort)
 }
 
-// blame notes a failure, and reports whether it is the first.
+// blame records a failure if it is the first, and reports whether it is.
 func (j *localJob) blame(why error) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -233,7 +234,7 @@ func (j *localJob) abort(why error) {
 	}
 }
 
-// present are the Worlds that the ranks are in.
+// present returns the Worlds that the ranks are in now.
 func (j *localJob) present() []*World {
 	if j.restarts != nil {
 		return j.restarts.worlds()
@@ -245,7 +246,8 @@ func (j *localJob) present() []*World {
 // its report is written to standard error.
 const hangWait = time.Second
 
-// watch ends the job with ctx, until the function that it returns is called.
+// watch ends the job when ctx ends. The caller calls stop when all ranks have returned: then ctx has
+// no effect any more, and stop waits until a report that is being made has been recorded.
 func (j *localJob) watch(ctx context.Context) (stop func()) {
 	returned, told := make(chan struct{}), make(chan struct{})
 	undo := context.AfterFunc(ctx, func() {
@@ -281,7 +283,7 @@ func (j *localJob) Report() string {
 	return bootstrap.Together(list)
 }
 
-// fence waits until every rank leaves or one failed.
+// fence waits until every rank waits here or is dead, or one has failed.
 func (j *localJob) fence(rank int) {
 	j.mu.Lock()
 	if !j.dead[rank] {
@@ -291,14 +293,14 @@ func (j *localJob) fence(rank int) {
 	<-j.over
 }
 
-// leave counts a rank that is waited for no more. mu is held.
+// leave counts a rank for which the others need not wait any more. mu is held.
 func (j *localJob) leave() {
 	if j.left++; j.left == len(j.worlds) {
 		j.end()
 	}
 }
 
-// end lets the ranks leave. mu is held.
+// end wakes the ranks that wait in fence. mu is held.
 func (j *localJob) end() {
 	if !j.closed {
 		j.closed = true
@@ -306,7 +308,7 @@ func (j *localJob) end() {
 	}
 }
 
-// close closes the worlds that were made and returns the job's result.
+// close closes the Worlds that were made, and returns the result of the job.
 func (j *localJob) close() error {
 	j.mu.Lock()
 	j.end()
@@ -322,12 +324,12 @@ func (j *localJob) close() error {
 		errs = append(errs, j.restarts.close())
 	}
 	if first != nil {
-		return first // what closing says after a failure is its consequence
+		return first // errors of closing are consequences of the failure
 	}
 	return joinErrors(errs...)
 }
 
-// ofRank is the failure of a rank, nil for none.
+// ofRank returns err as the RankError of a rank, or nil if err is nil.
 func ofRank(rank int, err error) error {
 	if err == nil {
 		return nil
@@ -335,7 +337,7 @@ func ofRank(rank int, err error) error {
 	return &RankError{Rank: rank, Err: err}
 }
 
-// joinErrors joins errors, of which a single one stays as it is.
+// joinErrors joins errors. If only one of them is not nil, it returns that error itself.
 func joinErrors(errs ...error) error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) == 1 {

@@ -12,32 +12,33 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// restarts stands for gorun -on-failure respawn in a job whose ranks are goroutines: the launcher's
-// Server as it is, with a Session for each process. A process is a rank from one start to its end.
+// restarts does for ranks that are goroutines what gorun -on-failure respawn does for processes. It
+// uses the launcher's bootstrap.Server unchanged, with a Session for each process. A process here is
+// a rank from one start to its end. A loss is handled in three places:
 //
-//	killed:   its wire is closed, its operations end
-//	served:   all that it had sent has been taken; the Server begins a generation, in which the rank is
-//	          started again
-//	survivor: World.Resume, as in a process of its own
+//	die        closes the wire of the process and ends its operations
+//	serve      handles all that the process had sent; then ended has the Server begin a generation,
+//	           in which the rank is started again
+//	survivors  run World.Resume, as ranks that are processes do
 type restarts struct {
 	job    *localJob
 	server *bootstrap.Server
 	main   func(*World) error
 
-	// mu guards what follows. The Server's lock may be taken under it.
+	// mu guards the fields below it. The Server's lock may be taken under it.
 	mu        sync.Mutex
 	left      int             // how many restarts the job still has
-	starts    []int           // of each rank before
-	places    []place         // of the generations
-	processes []*localProcess // the newest of each rank
-	ends      []*wire         // of the launcher, to all processes
+	starts    []int           // the epoch of each rank
+	places    []place         // by generation
+	processes []*localProcess // the newest process of each rank
+	ends      []*wire         // the launcher's ends of the wires to all processes
 	over      bool            // the job has failed
 }
 
-// place is where the ranks of a generation meet.
+// place is the memory and the network through which the ranks of a generation communicate.
 type place struct {
 	node    *shm.Node
-	network localjob.Network // nil for shared memory
+	network localjob.Network // nil: shared memory only
 }
 
 // localProcess is a rank of a Local from one start to its end.
@@ -47,13 +48,13 @@ type localProcess struct {
 	session *bootstrap.Session
 	wire    *wire
 
-	// What follows is guarded by the lock of restarts.
-	world *World // the newest, nil before the first
-	cause error  // of its death, nil while it lives
-	gone  bool   // it has left the job
+	// restarts.mu guards the fields below it.
+	world *World // the newest World, nil before the first
+	cause error  // why the process was killed, nil while it lives
+	gone  bool   // the process has left the job
 }
 
-// newRestarts returns the launcher of a job that has made its first node.
+// newRestarts returns the restarts of a job whose node memory has been made.
 func newRestarts(j *localJob, size int) *restarts {
 	return &restarts{
 		job: j, server: bootstrap.NewServer(size, func(bootstrap.Event) {}), left: j.simulated.Restarts,
@@ -61,7 +62,7 @@ func newRestarts(j *localJob, size int) *restarts {
 	}
 }
 
-// launch starts all ranks.
+// launch starts main on all ranks.
 func (l *restarts) launch(main func(*World) error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +72,7 @@ func (l *restarts) launch(main func(*World) error) {
 	}
 }
 
-// start starts a rank in the newest generation. mu is held.
+// start starts a process of a rank in the newest generation. mu is held.
 func (l *restarts) start(rank int) {
 	direct := func(arrive func()) { arrive() }
 	up, down := direct, direct
@@ -88,7 +89,7 @@ func (l *restarts) start(rank int) {
 	l.job.running.Go(p.live)
 }
 
-// describe is a rank's identity in the newest generation. mu is held.
+// describe returns the bootstrap.Job of a rank in the newest generation. mu is held.
 func (l *restarts) describe(rank int) bootstrap.Job {
 	size := len(l.processes)
 	return bootstrap.Job{
@@ -97,14 +98,14 @@ func (l *restarts) describe(rank int) bootstrap.Job {
 	}
 }
 
-// place returns where the ranks of a generation meet.
+// place returns the place of a generation.
 func (l *restarts) place(generation int) place {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.places[generation]
 }
 
-// serve serves a process until its end, and acts on that.
+// serve serves the frames of a process until its connection ends, and then handles its end.
 func (l *restarts) serve(p *localProcess, end *wire) {
 	err := l.server.Serve(p.rank, end)
 	_ = end.Close()
@@ -116,7 +117,7 @@ func (l *restarts) serve(p *localProcess, end *wire) {
 	}
 }
 
-// ended acts on the end of a process. An error is that of the job.
+// ended handles the end of a process. An error ends the job.
 func (l *restarts) ended(p *localProcess) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,8 +133,8 @@ func (l *restarts) ended(p *localProcess) error {
 	return l.renew(p)
 }
 
-// renew begins a generation in which the rank of a process is started again. If the others may be
-// leaving the job already, the rank is lost for good. mu is held.
+// renew begins a generation in which the rank of a process is started again. If other ranks may
+// already be leaving the job, the rank is not started again. mu is held.
 func (l *restarts) renew(p *localProcess) error {
 	node, err := shm.NewLocalNode(len(l.processes))
 	if err != nil {
@@ -159,8 +160,8 @@ func (l *restarts) renew(p *localProcess) error {
 	return nil
 }
 
-// lateFailure is the error of a job whose ranks have all ended World.Resume when this one is lost: a panic is a
-// failure of the program still, and a kill, which is the test's, is none.
+// lateFailure returns the error of the job if the process is lost after World.Resume has ended at all ranks. A panic
+// is still a failure of the program. A kill comes from the test and is not an error.
 func (p *localProcess) lateFailure() error {
 	if panicked, ok := errors.AsType[*PanicError](p.cause); ok {
 		return fmt.Errorf("after World.Resume has ended at all ranks: %w", panicked)
@@ -168,7 +169,7 @@ func (p *localProcess) lateFailure() error {
 	return nil
 }
 
-// kill ends the newest process of a rank, and reports whether there was one.
+// kill kills the newest process of a rank, and reports whether it was alive.
 func (l *restarts) kill(rank int, cause error) bool {
 	l.mu.Lock()
 	p := l.processes[rank]
@@ -187,7 +188,7 @@ func (l *restarts) cut() {
 	}
 }
 
-// worlds are the newest ones of the ranks that have one.
+// worlds returns the newest World of each rank that has one.
 func (l *restarts) worlds() (list []*World) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -199,12 +200,12 @@ func (l *restarts) worlds() (list []*World) {
 	return list
 }
 
-// close unmaps the memory of all generations. No process is left.
+// close unmaps the node memory of all generations but the first. No process may be left.
 func (l *restarts) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	errs := make([]error, 0, len(l.places))
-	for _, p := range l.places[1:] { // the first is the job's own
+	for _, p := range l.places[1:] { // the job closes its own node, which is the first
 		errs = append(errs, p.node.Close())
 	}
 	return errors.Join(errs...)
@@ -225,7 +226,8 @@ func (p *localProcess) live() {
 	}
 }
 
-// leave gives back what the process had. w is its first World, nil for none.
+// leave abandons the newest World of the process and closes its wire. w is the first World of the
+// process, or nil.
 func (p *localProcess) leave(w *World) {
 	if w != nil {
 		_ = w.last().abandon() // nothing is left to do if it was closed
@@ -236,9 +238,9 @@ func (p *localProcess) leave(w *World) {
 	_ = p.wire.Close()
 }
 
-// fail is the failure of the process: with a panic it is lost, as its process would be, and with an error
-// it ends the job, as with runtime.Goexit: a test that has failed fails again. What a process that was killed
-// returns does not count.
+// fail handles the failure of the process. After a panic the rank is lost, as a real process would be. An error
+// ends the job. So does runtime.Goexit: a failed test ends its goroutine so, and would fail again. The result of a
+// process that was killed is ignored.
 func (p *localProcess) fail(why error) {
 	var panicked *PanicError
 	switch {
@@ -256,7 +258,7 @@ func (p *localProcess) alive() bool {
 	return p.cause == nil
 }
 
-// die kills the process, and reports whether it has lived.
+// die kills the process, and reports whether it was alive.
 func (p *localProcess) die(cause error) bool {
 	p.of.mu.Lock()
 	if p.cause != nil || p.gone || p.of.over {
@@ -273,14 +275,14 @@ func (p *localProcess) die(cause error) bool {
 	return true
 }
 
-// surroundings is what a process makes its Worlds of.
+// surroundings holds what a process needs to make the World of a generation.
 type surroundings struct {
 	node  *shm.Node
 	wait  engine.WaitPolicy
 	local *localJob // nil in a process of its own
 }
 
-// surroundings are those of the session's generation. p is nil in a process of its own.
+// surroundings returns the surroundings in the session's generation. p is nil in a process of its own.
 func (p *localProcess) surroundings(session *bootstrap.Session) (s surroundings, err error) {
 	job := session.Job()
 	if p != nil {
@@ -292,7 +294,7 @@ func (p *localProcess) surroundings(session *bootstrap.Session) (s surroundings,
 	return s, err
 }
 
-// entered takes note of a World of the process. One that has come after the death of its process ends.
+// entered records the newest World of the process. If the process was killed before, it aborts that World.
 func (p *localProcess) entered(w *World) {
 	p.of.mu.Lock()
 	p.world = w

@@ -18,13 +18,13 @@ import (
 // Exit codes of Main.
 const (
 	exitError = 1
-	exitPanic = 2 // that of Go
+	exitPanic = 2 // as Go's own after a panic
 )
 
-// Main joins the job, runs fn, leaves the job and ends the process: with 0, or
-// with 1 after printing the error. A panic in fn prints its stack and ends the
-// job, with 2; under gorun -on-failure continue it ends this rank, like an error, and under
-// -on-failure respawn the rank is started again.
+// Main joins the job, runs fn, leaves the job and ends the process with exit code 0.
+// If there is an error, Main prints it and ends the process with exit code 1. A panic in fn
+// prints its stack and ends the job with exit code 2. With gorun -on-failure continue, a
+// panic, like an error, ends only this rank; with -on-failure respawn, the rank is started again.
 // Main does not return.
 func Main(fn func(*World) error) {
 	w, session, err := initialize()
@@ -48,9 +48,9 @@ func Main(fn func(*World) error) {
 	os.Exit(0)
 }
 
-// failed reports the error with which a rank ends: to its agent, which prints equal errors
-// of several ranks once, or to standard error if the session is nil. Findings of a check that were
-// told before are not told again.
+// failed reports the error with which a rank ends. It sends the error to the agent; equal errors of
+// several ranks are printed once. If the session is nil, it prints the error on standard error. It does
+// not report a CheckError that World.findings has already reported.
 func failed(session *bootstrap.Session, err error) {
 	if session == nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -75,15 +75,15 @@ func failed(session *bootstrap.Session, err error) {
 	}
 }
 
-// originator is an error that names the world rank whose failure caused it: BrokenError,
-// and the errors with which package collectives breaks a communicator.
+// originator is implemented by errors that name the world rank whose failure caused them:
+// BrokenError, and the errors with which package collectives breaks a communicator.
 type originator interface {
 	error
 	FailureOrigin() int
 }
 
-// panicked ends the rank after a panic with v, and, unless the job continues after
-// failures, the job; nil means that the goroutine ended without a panic.
+// panicked ends the process after a panic with the value v; nil means that the goroutine ended
+// without a panic. It also ends the job, unless the job has -on-failure continue or respawn.
 func (w *World) panicked(v any) {
 	if v == nil {
 		v = errGoexit
@@ -95,12 +95,12 @@ func (w *World) panicked(v any) {
 	w.abort(exitPanic, fmt.Sprintf("panic: %v", v), nil)
 }
 
-// panicStack returns the stack of the goroutine that panics, to be called while it is
-// recovered: without the frames of the recovery, so that the first is where it happened.
+// panicStack returns the stack of the calling goroutine, which is recovering from a panic. It
+// leaves out the frames of the recovery, so that the first frame is the one that panicked.
 func panicStack() []byte {
 	stack := debug.Stack()
 	head, frames, _ := bytes.Cut(stack, []byte("\n"))
-	// Each frame is two lines; that of the panic is the last before the program's.
+	// Each frame is two lines. The frame of panic itself is the last before those of the program.
 	_, after, found := bytes.Cut(frames, []byte("\npanic("))
 	if _, rest, ok := bytes.Cut(after, []byte("\n\t")); found && ok {
 		if _, program, ok := bytes.Cut(rest, []byte("\n")); ok {
@@ -110,17 +110,18 @@ func panicStack() []byte {
 	return stack
 }
 
-// joined says that this process has joined its job, which it can do once.
+// joined reports whether this process has tried to join its job, which it can do once.
 var joined atomic.Bool
 
-// Init joins the job. A program started without gorun is a world of one rank. A
-// process joins once; the caller ends with World.Close.
+// Init joins the job and returns its World, which the caller closes with World.Close. In a
+// program started without gorun, the World has one rank. A process can join only once.
 func Init() (*World, error) {
 	w, _, err := initialize()
 	return w, err
 }
 
-// initialize is Init. The session is there if the agent is, whatever the error.
+// initialize is Init that also returns the session. The session is not nil once bootstrap.Join
+// has succeeded, even if there is an error.
 func initialize() (*World, *bootstrap.Session, error) {
 	if joined.Swap(true) {
 		return nil, nil, errors.New("runtime: this process has joined its job already")
@@ -138,14 +139,15 @@ func initialize() (*World, *bootstrap.Session, error) {
 	return w, session, err
 }
 
-// begin makes the first World of a process, which in a Local is life.
+// begin makes the first World of a process. life is the process of a rank of LocalRespawn, nil for a
+// process of its own.
 func begin(session *bootstrap.Session, life *localProcess) (*World, error) {
 	role := Initial
 	if session.Job().Epoch > 0 {
 		role = Recovered
 	}
 	w, err := enter(session, role, life)
-	for errors.Is(err, bootstrap.ErrRenewed) { // a rank was lost before all were there
+	for errors.Is(err, bootstrap.ErrRenewed) { // a rank was lost before all ranks had joined
 		if role == Initial {
 			role = Survivor
 		}
@@ -156,15 +158,16 @@ func begin(session *bootstrap.Session, life *localProcess) (*World, error) {
 	return w, err
 }
 
-// enter makes the World of a session's generation of the job, or leaves nothing of it. The error is
-// bootstrap.ErrRenewed if the generation ends before all ranks are there.
+// enter makes the World for the generation of the job that the session is in. If it fails, it
+// releases all that it has made. The error is bootstrap.ErrRenewed if the generation ends before all
+// ranks have joined it.
 func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, error) {
 	job := session.Job()
 	around, err := life.surroundings(session)
 	if err != nil {
 		return nil, err
 	}
-	// Join the node first: when the book is complete, every rank has joined its node.
+	// Join the node before the exchange of cards: so every rank has joined its node when the book is complete.
 	w, err := newWorld(job, around.node, job.Peers, around.wait, session.Secret(), around.local)
 	if err != nil {
 		return nil, err
@@ -186,8 +189,8 @@ func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, e
 	return w, nil
 }
 
-// warnOfForeign warns that another launcher than gorun has started several processes, each
-// of which is a world of one rank. Only one of them prints the warning.
+// warnOfForeign prints a warning if another launcher than gorun has started several processes,
+// each of which is a world of one rank. Only one of these processes prints it.
 func warnOfForeign() {
 	if f, found := bootstrap.FindForeign(os.Getenv); found && f.Rank == 0 {
 		fmt.Fprintf(os.Stderr, "gorun: %s started %d processes of this program, which do not join each other: each is a world of one rank; %s\n",
@@ -195,7 +198,7 @@ func warnOfForeign() {
 	}
 }
 
-// openNode maps the memory of the node. A rank without one is alone.
+// openNode maps the node memory. A rank whose session has none gets a node with itself alone.
 func openNode(session *bootstrap.Session) (*shm.Node, error) {
 	memory := session.Memory()
 	if memory == nil {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// mourning is what a rank has acknowledged of the deaths of the members of a communicator, and
-// how many agreements it has begun there.
+// mourning holds the lost members of a communicator whose loss this rank has acknowledged (Ack), and
+// the number of agreements that this rank has begun in the communicator.
 type mourning struct {
 	// mu guards the fields. Nothing is called under it.
 	mu           sync.Mutex
@@ -14,7 +14,7 @@ type mourning struct {
 	rounds       uint32
 }
 
-// begin returns the number of an agreement, and what is acknowledged.
+// begin begins an agreement: it returns its number in the communicator and the acknowledged ranks.
 func (m *mourning) begin() (round uint32, acknowledged []int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -22,7 +22,7 @@ func (m *mourning) begin() (round uint32, acknowledged []int) {
 	return m.rounds, slices.Clone(m.acknowledged)
 }
 
-// acknowledge adds ranks.
+// acknowledge adds world ranks to the acknowledged ranks.
 func (m *mourning) acknowledge(ranks []int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

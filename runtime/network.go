@@ -15,20 +15,20 @@ const (
 	transportRDMA = "rdma"
 )
 
-// network is the way to ranks that shared memory does not lead to.
+// network connects a rank with the ranks that it does not reach by shared memory.
 type network struct {
-	// fabric is nil where there is none, and why says why not.
+	// fabric is nil if there is no network; why is the reason then.
 	fabric fabric
 	why    error
-	// forced makes ranks of one node use it, too: each is then a node of its own.
+	// forced reports whether ranks of one machine use the network, too: each is then a node of its own.
 	forced bool
 }
 
-// forcesNetwork reports whether shared memory is not to be used between ranks.
+// forcesNetwork reports whether all ranks must communicate by the network and not by shared memory.
 func forcesNetwork() bool { return setting(bootstrap.EnvTransport) == transportRDMA }
 
-// openNetwork opens what connects the nodes of a job. Where it is missing that is an
-// error only if it was asked for by name: the ranks of a node still reach each other.
+// openNetwork opens the network between the nodes of a job. If it cannot be opened, this is an
+// error only with -transport rdma; otherwise the ranks of a node still reach each other.
 func openNetwork(w *World, secret [32]byte) (network, error) {
 	if w.local.isSimulated() {
 		return network{fabric: newSimulatedFabric(w.local.network(w.job.Generation), w.Rank()), forced: true}, nil
@@ -52,7 +52,7 @@ func openNetwork(w *World, secret [32]byte) (network, error) {
 	return n, nil
 }
 
-// hostOf returns the name of the host of a rank, "" if it is not known.
+// hostOf returns the name of a rank's host, or "" if it is not known.
 func (w *World) hostOf(rank int) string {
 	if book := w.book.Load(); book != nil {
 		if card, ok := book.Card(rank); ok {
@@ -62,7 +62,7 @@ func (w *World) hostOf(rank int) string {
 	return ""
 }
 
-// card returns the card of a rank that can be reached by network.
+// card returns the card of a rank, or an error if the card has no network address.
 func (w *World) card(rank int) (bootstrap.Card, error) {
 	book := w.book.Load()
 	if book == nil {
@@ -78,8 +78,8 @@ func (w *World) card(rank int) (bootstrap.Card, error) {
 	return card, nil
 }
 
-// arena returns what a rank's allocator is to use in place of its range: adapters may have
-// parts of it registered.
+// arena returns the Arena that a rank's allocator uses in place of own, the rank's range of node
+// memory. A fabric may replace own because adapters may have parts of the range registered.
 func (n *network) arena(own transport.Arena) transport.Arena {
 	if f, ok := n.fabric.(interface {
 		arena(transport.Arena) transport.Arena
@@ -89,7 +89,7 @@ func (n *network) arena(own transport.Arena) transport.Arena {
 	return own
 }
 
-// fill writes into a card where this rank listens.
+// fill writes the network addresses at which this rank listens into its card.
 func (n *network) fill(c *bootstrap.Card) {
 	if n.fabric == nil {
 		return
@@ -97,8 +97,7 @@ func (n *network) fill(c *bootstrap.Card) {
 	n.fabric.fill(c)
 }
 
-// met tells the network that the cards of all ranks have come, before any connection is
-// made.
+// met passes the book of all ranks' cards to the network, before any connection is made.
 func (n *network) met(w *World, book *bootstrap.Book) error {
 	if f, ok := n.fabric.(interface {
 		met(*World, *bootstrap.Book) error
@@ -108,7 +107,7 @@ func (n *network) met(w *World, book *bootstrap.Book) error {
 	return nil
 }
 
-// transports are those that the engine polls.
+// transports returns the transports that the engine polls.
 func (w *World) transports() []transport.Transport {
 	switch {
 	case w.network.fabric == nil:
@@ -119,9 +118,9 @@ func (w *World) transports() []transport.Transport {
 	return []transport.Transport{w.shm, w.network.fabric.way()}
 }
 
-// route returns the transport that leads to a rank, a gap if none does. Before the cards
-// have arrived, a rank is known only because a message of it arrived: then the network
-// leads to it.
+// route returns the transport that reaches a rank, or a gap if none does. Before the book has
+// arrived, the engine asks for a rank of another node only if a message of that rank has
+// arrived; then the network reaches it.
 func (w *World) route(peer int) transport.Transport {
 	switch {
 	case !w.network.forced && w.shm.Reach(peer) == nil:
@@ -137,7 +136,7 @@ func (w *World) route(peer int) transport.Transport {
 	return w.network.fabric.way()
 }
 
-// abandon leaves the network without waiting for peers, which leave it, too, or are lost.
+// abandon leaves the network without waiting for the peers: they leave it, too, or are lost.
 func (n *network) abandon() error {
 	if f, ok := n.fabric.(interface{ abandon() error }); ok {
 		return f.abandon()
@@ -145,7 +144,7 @@ func (n *network) abandon() error {
 	return n.close()
 }
 
-// close leaves the network. Peers see an orderly end.
+// close leaves the network. Its connections end in an orderly way at the peers.
 func (n *network) close() error {
 	if n.fabric == nil {
 		return nil

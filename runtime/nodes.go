@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// meet hands in this rank's card and waits for those of the others.
+// meet publishes this rank's card, waits for the book of all ranks' cards, and prepares the
+// network and the engine for them.
 func (w *World) meet(session *bootstrap.Session) error {
 	card := session.Card()
 	w.network.fill(&card)
@@ -28,8 +29,9 @@ func (w *World) meet(session *bootstrap.Session) error {
 	return nil
 }
 
-// gap stands for the transport to a rank that none leads to. Connections are
-// made on the first message: that is when the lack of one is an error.
+// gap takes the place of the transport to a rank that no transport reaches. Its
+// Endpoint fails: the engine calls it for the first message to the rank, so that the lack of
+// a transport is no error before.
 type gap struct {
 	*shm.Transport // implements the methods that are called for every transport
 	world          *World
@@ -38,20 +40,21 @@ type gap struct {
 // Endpoint implements transport.Transport.
 func (g gap) Endpoint(peer int) (transport.Endpoint, error) { return nil, g.world.apart(peer) }
 
-// apart says why nothing leads to a rank. It is transport.ErrNotSupported.
+// apart returns the error that says why no transport reaches a rank. It wraps
+// transport.ErrNotSupported.
 func (w *World) apart(peer int) error {
 	why := fmt.Errorf("%w: ranks %d and %d are on different nodes (%s) and no transport connects them: %w",
 		transport.ErrNotSupported, w.Rank(), peer, w.hosts(w.Rank(), peer), w.unconnected(peer))
 	return &transport.OpError{Op: "connect", Transport: "network", Peer: peer, Err: why}
 }
 
-// hosts names the hosts of two ranks as well as the book knows them.
+// hosts returns the names of the hosts of two ranks, "unknown" for a host that is not in the book.
 func (w *World) hosts(a, b int) string {
 	name := func(rank int) string { return cmp.Or(w.hostOf(rank), "unknown") }
 	return name(a) + ", " + name(b)
 }
 
-// unconnected says why the network does not lead to a rank.
+// unconnected returns the reason why the network does not reach a rank.
 func (w *World) unconnected(peer int) error {
 	if w.network.fabric == nil {
 		return w.network.why

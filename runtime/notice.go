@@ -1,15 +1,15 @@
 package runtime
 
-// The first byte of a notice between ranks says what it is. Its number is that of a
-// communicator.
+// Kinds of notices between ranks: the first byte of the text. The number of a notice is the number
+// of a communicator.
 const (
-	noticeBreak    = 'b' // the communicator is broken; why
+	noticeBreak    = 'b' // the sender has broken the communicator; the cause follows
 	noticeClosed   = 'c' // the sender has closed communicators; see World.tell
 	noticeQuestion = 'q' // see Comm.Inquire
-	noticeAnswer   = 'a'
+	noticeAnswer   = 'a' // see World.takeAnswer
 )
 
-// takeNotice takes a notice of another rank. One of another form changes nothing. The engine
+// takeNotice handles a notice of another rank. It ignores a malformed notice. The engine
 // calls it with its lock held.
 func (w *World) takeNotice(source, number int, text []byte) {
 	if len(text) == 0 {

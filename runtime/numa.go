@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// sysNodes is where Linux describes the NUMA nodes.
+// sysNodes is the directory in which Linux describes the NUMA nodes.
 const sysNodes = "/sys/devices/system/node"
 
-// numaDomains returns the NUMA nodes of the processors that may be used, in order, by the
-// description in a directory. There is none where the system describes none.
+// numaDomains returns the numbers of the NUMA nodes with processors for which may is true, in
+// ascending order. It reads the description in dir, and returns none if the system describes none.
 func numaDomains(dir string, may func(processor int) bool) []int {
 	var found []int
 	for node, list := range numaLists(dir) {
@@ -24,7 +24,7 @@ func numaDomains(dir string, may func(processor int) bool) []int {
 	return found
 }
 
-// numaLists returns the lists of the processors of all NUMA nodes.
+// numaLists returns the list of the processors of each NUMA node, by the number of the node.
 func numaLists(dir string) map[int]string {
 	names, _ := filepath.Glob(filepath.Join(dir, "node[0-9]*", "cpulist")) // the pattern is well-formed
 	lists := make(map[int]string)
@@ -59,5 +59,5 @@ func anyListed(list string, may func(int) bool) bool {
 	return false
 }
 
-// processorsMax bounds a range of processors.
+// processorsMax bounds a range in a list of processors; anyListed ignores longer ranges.
 const processorsMax = 1 << 16

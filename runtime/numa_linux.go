@@ -4,7 +4,8 @@ package runtime
 
 import "golang.org/x/sys/unix"
 
-// mayRunOn says which processors this process may use; all if that is not known.
+// mayRunOn returns a function that reports whether this process may run on a processor. If the
+// affinity cannot be read, it may run on all.
 func mayRunOn() func(processor int) bool {
 	var set unix.CPUSet
 	if unix.SchedGetaffinity(0, &set) != nil {

@@ -2,5 +2,5 @@
 
 package runtime
 
-// mayRunOn says that every processor may be used.
+// mayRunOn returns a function that reports true for every processor: the affinity is not known here.
 func mayRunOn() func(processor int) bool { return func(int) bool { return true } }

@@ -6,15 +6,17 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// numbers are those of communicators that a rank cannot give to a new one, as a bitmap from 0
-// on. It is as long as the highest number needs, and numbers are taken from below.
+// numbers is the set of the numbers that a rank cannot give to a new communicator, as a bitmap
+// that begins at 0. The bitmap grows to the highest number taken; it stays short because the
+// lowest free numbers are taken first.
 type numbers struct {
-	words []uint64 // bit i of word w: 64 w + i is taken
-	top   uint32   // above every number that was ever taken
+	words []uint64 // bit i of word w is set if number 64 w + i is taken
+	top   uint32   // 1 + the highest number that was ever taken
 }
 
-// take takes a number, and reports whether it was free. Those of the launcher are, and are not
-// recorded: it gives none twice.
+// take takes a number, and reports whether it was free. Numbers that the launcher gives
+// (bootstrap.FirstShrunk and above) are always free and are not recorded, because the launcher gives
+// none of them twice.
 func (n *numbers) take(number uint32) bool {
 	if number >= bootstrap.FirstShrunk {
 		return true
@@ -31,14 +33,14 @@ func (n *numbers) take(number uint32) bool {
 	return true
 }
 
-// free gives a number back.
+// free makes a number free again.
 func (n *numbers) free(number uint32) {
 	if number < bootstrap.FirstShrunk {
 		n.words[number/64] &^= 1 << (number % 64)
 	}
 }
 
-// lowest returns the lowest free number that is at least from.
+// lowest returns the lowest free number that is not below from.
 func (n *numbers) lowest(from uint32) uint32 {
 	for int(from/64) < len(n.words) {
 		if open := n.window(from); open != 0 {
@@ -49,7 +51,7 @@ func (n *numbers) lowest(from uint32) uint32 {
 	return from
 }
 
-// window says which of the 64 numbers from one on are free: bit i is that of from + i.
+// window returns which of the 64 numbers from from on are free: bit i is set if from + i is free.
 func (n *numbers) window(from uint32) uint64 {
 	word, shift := int(from/64), from%64
 	var taken uint64
@@ -62,21 +64,22 @@ func (n *numbers) window(from uint32) uint64 {
 	return ^taken
 }
 
-// proposal is what a rank says about its numbers when it agrees with others on one.
+// proposal describes the free numbers of a rank to the ranks with which it agrees on a number.
 type proposal struct {
 	lowest uint64 // the lowest free number
-	window uint64 // which of it and the 63 next ones are free
-	top    uint64 // above every number that was ever taken, so free, too
+	window uint64 // bit i is set if lowest + i is free
+	top    uint64 // above every number that was ever taken, so that it is free, too
 }
 
-// propose returns the proposal of numbers that are at least from.
+// propose returns the proposal of this rank with only numbers that are not below from.
 func (n *numbers) propose(from uint32) proposal {
 	lowest := n.lowest(from)
 	return proposal{uint64(lowest), n.window(lowest), uint64(max(n.top, lowest))}
 }
 
-// common returns the lowest number that is free by all proposals, as far as they tell, else
-// one above all that were ever taken. Every rank computes the same one.
+// common returns the lowest number that the windows of all proposals show as free. If there is
+// none, it returns a number above all numbers that were ever taken. Every rank computes the same
+// number.
 func common(proposals []proposal) uint64 {
 	var from, top uint64
 	for _, p := range proposals {

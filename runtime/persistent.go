@@ -17,10 +17,10 @@ type Persistent struct {
 	peer, tag int
 	direction direction
 	mode      engine.Mode
-	// launch starts an operation of a library, nil for a message.
+	// launch starts an operation of a library. It is nil for a send or a receive.
 	launch  func() Request
 	request Request
-	// state says whether an operation is under way and whether Close was called.
+	// state records whether an operation is under way and whether Close was called.
 	state persistentState
 }
 
@@ -41,7 +41,7 @@ const (
 	persistentClosed
 )
 
-// SendInit sets up a Send of buf, which Start sends as it is then.
+// SendInit sets up a Send of buf. Each Start sends the contents that buf has at that time.
 func SendInit[T any](c *Comm, buf []T, dest, tag int) *Persistent {
 	p := &Persistent{comm: c, element: elementOf[T](), buf: bytesOf(buf), peer: dest, tag: tag}
 	if c != nil {
@@ -64,8 +64,8 @@ func RecvInit[T any](c *Comm, buf []T, source, tag int) *Persistent {
 	return p
 }
 
-// Start starts the operation. It fails with ErrRequest while one is under way
-// whose end was not seen by Wait or Test, and after Close.
+// Start starts the operation. It fails with ErrRequest after Close, and as long as
+// Wait or Test has not returned the result of the previous start.
 func (p *Persistent) Start() error {
 	switch p.state {
 	case persistentStarted:
@@ -86,21 +86,21 @@ func (p *Persistent) Start() error {
 	return nil
 }
 
-// Wait waits for the end of the operation started last and returns its result.
-// Without one it returns at once.
+// Wait waits for the end of the operation started last and returns its result. If
+// no operation is started, it returns an empty Status at once.
 func (p *Persistent) Wait() (Status, error) {
 	if p.state != persistentStarted {
 		return emptyStatus, nil
 	}
 	s, err := p.request.Wait()
 	if !errors.Is(err, ErrInline) || p.request.Done() {
-		p.state = persistentIdle // a handler that may not wait leaves the operation under way
+		p.state = persistentIdle // after ErrInline, from the handler of an inline actor, the operation goes on
 	}
 	return s, err
 }
 
-// Test reports whether the operation started last has ended, and its result if
-// so.
+// Test reports whether the operation started last has ended. If so, it returns the
+// result.
 func (p *Persistent) Test() (Status, bool, error) {
 	if p.state != persistentStarted {
 		return emptyStatus, true, nil
@@ -112,9 +112,9 @@ func (p *Persistent) Test() (Status, bool, error) {
 	return s, ok, err
 }
 
-// Request returns the request of the operation started last, for WaitAll and its like, and
-// the zero Request when there is none under way. A caller that waits for it takes its
-// result; the Wait or Test of the Persistent is still due before the next Start.
+// Request returns the request of the operation started last, for WaitAll and similar functions,
+// or the zero Request if no operation is started. Waiting for the request takes the result; Wait
+// or Test of the Persistent must still be called before the next Start.
 func (p *Persistent) Request() Request {
 	if p.state != persistentStarted {
 		return Request{}
@@ -122,14 +122,14 @@ func (p *Persistent) Request() Request {
 	return p.request
 }
 
-// Cancel is Request.Cancel for the operation started last.
+// Cancel cancels the operation started last, as Request.Cancel does.
 func (p *Persistent) Cancel() {
 	if p.state == persistentStarted {
 		p.request.Cancel()
 	}
 }
 
-// Close ends the use of the operation. One that is under way completes without Wait.
+// Close ends the use of the Persistent. An operation that is under way completes without Wait.
 func (p *Persistent) Close() {
 	p.state = persistentClosed
 	if p.comm != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Probe waits until a message that matches can be received and describes it.
-// The message stays; another goroutine may receive it first. A probe of ProcNull
-// returns at once.
+// Probe waits until a message that matches source and tag can be received, and returns
+// its Status. The message stays in the queue, so that another goroutine may receive it
+// first. A probe of ProcNull returns at once.
 func Probe(c *Comm, source, tag int) (Status, error) {
 	in, err := c.incoming(byteElement, nil, source, tag)
 	if err != nil || in.from.Peer == ProcNull {
@@ -22,7 +22,7 @@ func Probe(c *Comm, source, tag int) (Status, error) {
 	return c.status(s, 1), nil
 }
 
-// Iprobe is Probe that does not wait: it reports whether there was a message.
+// Iprobe is Probe without waiting: it also reports whether there was a message.
 func Iprobe(c *Comm, source, tag int) (Status, bool, error) {
 	in, err := c.incoming(byteElement, nil, source, tag)
 	if err != nil || in.from.Peer == ProcNull {
@@ -38,9 +38,9 @@ func Iprobe(c *Comm, source, tag int) (Status, bool, error) {
 	return c.status(s, 1), true, nil
 }
 
-// Mprobe waits until a message that matches can be received and takes it out of
-// the queue: only RecvMatched or IrecvMatched receive it, and one of them must.
-// From ProcNull it returns a message of no elements at once.
+// Mprobe waits until a message that matches source and tag can be received, and takes it
+// out of the queue. Only RecvMatched or IrecvMatched can receive it then, and one of them must
+// be called. For ProcNull, Mprobe returns a message without elements at once.
 func Mprobe(c *Comm, source, tag int) (*Matched, error) {
 	in, err := c.incoming(byteElement, nil, source, tag)
 	if err != nil {
@@ -56,7 +56,7 @@ func Mprobe(c *Comm, source, tag int) (*Matched, error) {
 	return c.matched(m), nil
 }
 
-// Improbe is Mprobe that does not wait: it returns nil, false when there is no
+// Improbe is Mprobe without waiting: it returns nil and false if there is no
 // message.
 func Improbe(c *Comm, source, tag int) (*Matched, bool, error) {
 	in, err := c.incoming(byteElement, nil, source, tag)
@@ -81,12 +81,12 @@ func Improbe(c *Comm, source, tag int) (*Matched, bool, error) {
 type Matched struct {
 	comm   *Comm
 	status Status
-	// message is the engine's, nil from ProcNull.
+	// message is the engine's matched message, nil for ProcNull.
 	message  *engine.Matched
 	received bool
 }
 
-// matched wraps a message of the engine.
+// matched returns a matched message of the engine as a Matched.
 func (c *Comm) matched(m *engine.Matched) *Matched {
 	matched := &Matched{comm: c, status: c.status(m.Status(), 1), message: m}
 	c.core.check.opened(matched, "nobody received the message probed")
@@ -96,7 +96,7 @@ func (c *Comm) matched(m *engine.Matched) *Matched {
 // Status describes the message; see Probe.
 func (m *Matched) Status() Status { return m.status }
 
-// RecvMatched receives the message into buf, once.
+// RecvMatched receives the message into buf. A message can be received only once.
 func RecvMatched[T any](m *Matched, buf []T) (Status, error) {
 	e := elementOf[T]()
 	if err := m.take(e); err != nil || m.message == nil {
@@ -109,7 +109,7 @@ func RecvMatched[T any](m *Matched, buf []T) (Status, error) {
 	return m.comm.status(s, e.size), err
 }
 
-// IrecvMatched starts to receive the message into buf, once.
+// IrecvMatched starts to receive the message into buf. A message can be received only once.
 func IrecvMatched[T any](m *Matched, buf []T) Request {
 	e := elementOf[T]()
 	if err := m.take(e); err != nil || m.message == nil {
@@ -119,7 +119,8 @@ func IrecvMatched[T any](m *Matched, buf []T) Request {
 	return m.comm.receiving(e, m.message.Irecv(e.typ, bytesOf(buf), 0)).watched(p)
 }
 
-// take marks the message as received.
+// take marks the message as received. It fails if it was received already, or if elements of type e
+// cannot be received.
 func (m *Matched) take(e *element) error {
 	switch {
 	case m == nil:
@@ -133,7 +134,7 @@ func (m *Matched) take(e *element) error {
 	return nil
 }
 
-// taken notes that the message is received.
+// taken records that the message was received.
 func (m *Matched) taken() {
 	m.received = true
 	m.comm.core.check.closed(m)

@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// notifyQuit sends the signal that asks for a report of the rank to a channel: SIGQUIT,
-// that is Ctrl-\\.
+// notifyQuit relays SIGQUIT (Ctrl-\), the signal that asks for a report of the rank, to a channel.
 func notifyQuit(to chan<- os.Signal) { signal.Notify(to, syscall.SIGQUIT) }
 
-// quitAsGoDoes ends the process with the stacks of all goroutines.
+// quitAsGoDoes restores Go's own handling of SIGQUIT and raises it: the process prints the stacks
+// of all goroutines and ends.
 func quitAsGoDoes() {
 	signal.Reset(syscall.SIGQUIT)
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT)

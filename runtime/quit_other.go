@@ -4,7 +4,7 @@ package runtime
 
 import "os"
 
-// No signal asks for a report here.
+// notifyQuit does nothing: on this system no signal asks for a report.
 func notifyQuit(chan<- os.Signal) {}
 
 func quitAsGoDoes() {}

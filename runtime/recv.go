@@ -7,9 +7,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Recv receives one message into buf. A message longer than buf fills it and ends with a
-// TruncatedError; a shorter one is no error: Status.Count returns its length. From AnySource it
-// ends with a PeerError if no message is there and a member is lost, until Comm.Ack.
+// Recv receives one message into buf. If the message is longer than buf, Recv fills buf and returns
+// a TruncatedError. A shorter message is no error: Status.Count returns its length. A Recv from
+// AnySource ends with a PeerError if no matching message is there and the loss of a member has not
+// been acknowledged with Comm.Ack.
 func Recv[T any](c *Comm, buf []T, source, tag int) (Status, error) {
 	return c.recv(elementOf[T](), bytesOf(buf), source, tag)
 }
@@ -19,7 +20,7 @@ func Irecv[T any](c *Comm, buf []T, source, tag int) Request {
 	return c.irecv(elementOf[T](), bytesOf(buf), source, tag)
 }
 
-// recv is Recv of bytes.
+// recv is Recv into the bytes b of elements of type e.
 func (c *Comm) recv(e *element, b []byte, source, tag int) (Status, error) {
 	if c == nil || e.err != nil {
 		return nullStatus, callsite.At(c.cause(e))
@@ -46,14 +47,14 @@ func (c *Comm) recv(e *element, b []byte, source, tag int) (Status, error) {
 	return Status{Source: s.Source, Tag: s.Tag, Bytes: s.Bytes, size: e.size}, err
 }
 
-// incoming is a receive, its arguments checked.
+// incoming is a receive whose arguments have been checked.
 type incoming struct {
 	from engine.Match // Peer may be ProcNull
 	e    *element
 	b    []byte
 }
 
-// incoming checks the arguments of a receive.
+// incoming checks the arguments of a receive of elements of type e into the bytes b.
 func (c *Comm) incoming(e *element, b []byte, source, tag int) (incoming, error) {
 	if c == nil || e.err != nil {
 		return incoming{}, callsite.At(c.cause(e))
@@ -62,7 +63,7 @@ func (c *Comm) incoming(e *element, b []byte, source, tag int) (incoming, error)
 	return incoming{from, e, b}, err
 }
 
-// cause says why a receive of e on c cannot be.
+// cause returns why elements of type e cannot be received on c.
 func (c *Comm) cause(e *element) error {
 	if err := c.Err(); err != nil {
 		return err
@@ -70,8 +71,9 @@ func (c *Comm) cause(e *element) error {
 	return e.err
 }
 
-// from checks the address of a receive or a probe. The engine's wildcards are
-// ours, ProcNull never reaches it.
+// from checks the source and the tag of a receive or a probe, and returns what the engine
+// matches. AnySource and AnyTag have the same values in the engine. If Peer is ProcNull, the
+// caller must not call the engine.
 func (c *Comm) from(source, tag int) (engine.Match, error) {
 	m := engine.Match{Context: c.id, Peer: source, Tag: tag}
 	if uint(tag) > TagMax && tag != AnyTag || c.core.failure.Load() != nil {
@@ -89,7 +91,8 @@ func (c *Comm) from(source, tag int) (engine.Match, error) {
 	return m, callsite.At(fmt.Errorf("%w: source %d in communicator %s of %d", ErrRank, source, c.core.name, c.size))
 }
 
-// wrongTag says why a tag cannot be received on c.
+// wrongTag returns why no message with this tag can be received on c: c has ended, or the tag is
+// wrong.
 func (c *Comm) wrongTag(tag int) error {
 	if err := c.Err(); err != nil {
 		return err
@@ -97,7 +100,8 @@ func (c *Comm) wrongTag(tag int) error {
 	return checkTag(tag)
 }
 
-// status makes the engine's status the user's.
+// status converts a status of the engine to a Status of this communicator. size is the size of an
+// element in bytes.
 func (c *Comm) status(s engine.Status, size int) Status {
 	source := s.Source
 	if c.ranks != nil {
@@ -106,7 +110,7 @@ func (c *Comm) status(s engine.Status, size int) Status {
 	return Status{Source: source, Tag: s.Tag, Bytes: s.Bytes, size: size}
 }
 
-// irecv is Irecv of bytes.
+// irecv is Irecv into the bytes b of elements of type e.
 func (c *Comm) irecv(e *element, b []byte, source, tag int) Request {
 	if c == nil || e.err != nil {
 		return c.refused("Irecv", callsite.At(c.cause(e)))
@@ -123,13 +127,14 @@ func (c *Comm) irecv(e *element, b []byte, source, tag int) Request {
 	return c.receiving(e, c.engine.Irecv(from, e.typ, b, 0))
 }
 
-// receiving is the request of a receive of e that was started.
+// receiving returns the Request of a receive of elements of type e that was started.
 func (c *Comm) receiving(e *element, operation engine.Handle) Request {
 	operation.Unit = int32(e.size)
 	return Request{comm: c, operation: operation}
 }
 
-// refused is an operation that need not or, with an error, could not be started.
+// refused returns the Request of an operation that was not started: because of err or, if err is
+// nil, because its peer is ProcNull. what is the name of the operation.
 func (c *Comm) refused(what string, err error) Request {
 	if c == nil {
 		return unstarted(err)

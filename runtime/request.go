@@ -6,46 +6,48 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Request is an operation that was started. It is a small value that allocates
-// nothing; copies are the same operation, which belongs to one goroutine at a time
-// and may be dropped when its end is of no interest. The zero Request is complete.
+// Request is a handle of an operation that was started. It is a small value that
+// allocates nothing, and its copies stand for the same operation. The operation belongs to
+// one goroutine at a time. The program may drop a Request whose result it does not need.
+// The zero Request is complete.
 //
-// The result is taken once, by Wait, Test or a function over several requests that
-// returns it. After that the operation is complete, with an empty Status and no
-// error. A request that was complete when it was started, such as that of a small
-// send, does not remember that; one that could not be started returns its error
-// each time.
+// The result is taken once: by Wait, Test or a function on several requests that returns
+// it. After that the operation is complete, with an empty Status and no error. A Request
+// that was complete at its start, such as the Request of a small send, does not record
+// whether its result was taken. A Request whose operation could not be started returns its
+// error each time.
 type Request struct {
 	comm *Comm
-	// rest is the work left at the end of the operation; mostly nil.
+	// rest is the work that remains at the end of the operation; mostly nil.
 	rest *rest
-	// operation is the engine's, zero if there is none. Its Unit is the size of an element
-	// in bytes, sendUnit for a send.
+	// operation is the engine's handle, zero if the engine has no operation. Its Unit is the
+	// size of an element in bytes, or sendUnit for a send.
 	operation engine.Handle
 }
 
 // sendUnit marks operations whose Status is empty.
 const sendUnit = -1
 
-// rest is what is left to do at the end of an operation, or how one ended that was
-// not started.
+// rest holds the work that remains at the end of an operation, or the error of an
+// operation that could not be started.
 type rest struct {
-	// task is the goroutine of a NewRequest, whose end is the message that the
-	// operation receives.
+	// task is the goroutine of a NewRequest, else nil. At its end it sends the message
+	// that the operation receives.
 	task    *task
 	strides strides
 	err     error
-	// watched is for the check, nil without one.
+	// watched is the record of the request in the check, nil without a check.
 	watched *watched
 }
 
 // nullRest is the rest of an operation with ProcNull, which has no peer.
 var nullRest = new(rest)
 
-// failedRequest is an operation that could not be started.
+// failedRequest returns the Request of an operation that could not be started.
 func failedRequest(err error) Request { return Request{rest: &rest{err: err}} }
 
-// unstarted is an operation that need not or, with an error, could not be started.
+// unstarted returns the Request of an operation that was not started: because of err or, if err
+// is nil, because its peer is ProcNull.
 func unstarted(err error) Request {
 	if err != nil {
 		return failedRequest(err)
@@ -53,7 +55,7 @@ func unstarted(err error) Request {
 	return Request{rest: nullRest}
 }
 
-// watched returns r, watched by the check unless p is nil.
+// watched returns r with its record p in the check; p is nil without a check.
 func (r Request) watched(p *watched) Request {
 	switch {
 	case p == nil:
@@ -77,9 +79,9 @@ func (r Request) task() *task {
 }
 
 // Wait waits for the end of the operation and takes its result. The Status of a
-// send is empty. When the context of the view with which it was started ends
-// first, the operation is canceled as by Cancel; Wait then returns the context's
-// error, or the result if the message had been matched already.
+// send is empty. If the context of the view on which the operation was started ends
+// first, Wait cancels the operation as Cancel does. It then returns the context's
+// error, or the result if the message had already been matched.
 func (r Request) Wait() (Status, error) {
 	if r.operation.Zero() {
 		return r.early()
@@ -89,30 +91,30 @@ func (r Request) Wait() (Status, error) {
 		if err := r.comm.engine.Inline("wait"); err != nil && !r.operation.Look() {
 			return emptyStatus, err // the request continues
 		}
-		ctx = nil // it has a context of its own
+		ctx = nil // the function has a context of its own
 	}
 	s, err := r.result(r.operation.Wait(ctx))
 	return s, untaken(err)
 }
 
-// Test makes progress, and reports whether the operation has ended; if so it takes
-// the result.
+// Test makes progress and reports whether the operation has ended. If so, it takes the
+// result.
 func (r Request) Test() (Status, bool, error) {
 	s, ok, err := r.test()
 	return s, ok, untaken(err)
 }
 
-// Done makes progress, reports whether the operation has ended and leaves the
+// Done makes progress and reports whether the operation has ended. It does not take the
 // result.
 func (r Request) Done() bool { return r.operation.Look() }
 
-// Cancel asks to end an operation that is not matched yet; Wait then returns ErrCanceled.
-// After the match it does nothing. Wait or Test is still due. The function of a NewRequest
-// finds its context ended.
+// Cancel cancels an operation that has not been matched yet; Wait then returns ErrCanceled.
+// After the match it does nothing. Wait or Test must still be called. For a NewRequest,
+// Cancel ends the context of its function.
 //
-// A small standard send cannot be canceled once its message was copied into the lane,
+// A small standard send cannot be canceled once its message has been copied into the lane,
 // although no receive has matched it. It can be canceled only while it waits for the
-// connection with a rank of another node or for room. The result of Wait shows this: after
+// connection to a rank of another node or for room. The result of Wait shows which: after
 // nil the message arrives, after ErrCanceled it never does.
 func (r Request) Cancel() {
 	if t := r.task(); t != nil {
@@ -122,7 +124,7 @@ func (r Request) Cancel() {
 	r.operation.Cancel()
 }
 
-// test is Test that returns engine.ErrTaken.
+// test is Test, but returns engine.ErrTaken if the result was taken before.
 func (r Request) test() (Status, bool, error) {
 	if r.operation.Zero() {
 		s, err := r.early()
@@ -136,7 +138,7 @@ func (r Request) test() (Status, bool, error) {
 	return status, true, err
 }
 
-// early is the result of an operation that was complete when it was started.
+// early returns the result of an operation that was complete when it was started.
 func (r Request) early() (Status, error) {
 	if r.rest == nil {
 		return emptyStatus, nil
@@ -148,7 +150,8 @@ func (r Request) early() (Status, error) {
 	return nullStatus, r.rest.err
 }
 
-// result makes the engine's result the user's, once it was taken.
+// result converts a result taken from the engine to the user's, and does the work that rest
+// holds.
 func (r Request) result(s engine.Status, err error) (Status, error) {
 	if isTaken(err) {
 		return emptyStatus, err
@@ -173,7 +176,7 @@ func (r Request) result(s engine.Status, err error) (Status, error) {
 // isTaken reports whether the result had been taken before.
 func isTaken(err error) bool { return err != nil && errors.Is(err, engine.ErrTaken) }
 
-// untaken replaces a result that was taken before by an empty one.
+// untaken replaces engine.ErrTaken by nil: the user gets an empty result instead.
 func untaken(err error) error {
 	if isTaken(err) {
 		return nil
@@ -181,6 +184,6 @@ func untaken(err error) error {
 	return err
 }
 
-// emptyStatus is the result of a zero Request, of one whose result was taken, and of a
+// emptyStatus is the Status of a zero Request, of a Request whose result was taken, and of a
 // send.
 var emptyStatus = Status{Source: AnySource, Tag: AnyTag, size: 1}
