@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// Role says how a rank has come into a World.
+// Role is the way in which a rank has come into a World.
 type Role int
 
 // The roles of a rank.
@@ -38,44 +38,45 @@ func (r Role) String() string {
 	}
 }
 
-// ErrResume refuses a second World.Resume in a process.
+// ErrResume is the error of a second World.Resume in a process.
 var ErrResume = errors.New("World.Resume was called before")
 
-// renewalMost bounds how long Resume waits, after an operation has ended with the loss of a rank,
-// for gorun to say that it has started the rank again. A rank that was lost without having
-// ended, such as one that cannot be reached any more, is not started again.
+// renewalMost is the timeout of Resume, after an operation has ended with the loss of a rank, for
+// gorun's notice that the rank is started again. gorun does not start a rank again that was lost
+// but has not ended, such as a rank that cannot be reached any more.
 const renewalMost = 30 * time.Second
 
 // Role returns how this rank has come into the World: Initial, Recovered or Survivor.
 func (w *World) Role() Role { return w.role }
 
-// Generation returns how many losses the job had gone on after before this World was made: 0 if no rank
-// was lost. The ranks of a host that are lost with it are one loss. A loss whose ranks have had to wait for a pod
-// counts twice.
+// Generation returns how many losses the job had survived when this World was made; 0 if no rank had been
+// lost. Ranks that are lost together with their host count as one loss. A loss whose ranks had to wait for a
+// pod counts twice.
 func (w *World) Generation() int { return w.job.Generation }
 
 // Resume runs fn, and runs it again after the loss of a rank, if gorun starts that rank again
-// (gorun -on-failure respawn). It returns nil when fn has returned nil at all ranks, with the
-// same World generation, and the error of fn if that is not due to a loss. Without respawn it
-// is a call of fn.
+// (gorun -on-failure respawn). It returns nil when fn has returned nil at all ranks in the same
+// generation. It returns the error of fn if the error is not due to a loss. Without respawn it
+// only calls fn.
 //
-// An error is due to a loss if it is a PeerError, or wraps one; so may be the ErrCommClosed of a send whose
-// receiver has closed the communicator, because it knew of the loss before. Any other, such as one with the
-// text of a PeerError alone, ends the job, whether a rank has been lost meanwhile or not.
+// An error is due to a loss if it is or wraps a PeerError. The ErrCommClosed of a send may also be due to a
+// loss: the receiver may have known of the loss before and closed the communicator. Any other error ends the
+// job, whether a rank has been lost meanwhile or not; so does an error with only the text of a PeerError.
 //
-// When a rank ends, gorun starts its program again, on another host if its own is lost: Main runs from
-// its beginning to Resume, where Role is Recovered; with -spares the program has been started before. At the other ranks every operation ends with PeerError, those that
-// are under way and all later ones, on every communicator. Then fn is to return; Resume leaves
-// the World and runs fn again, with a new World in which Role is Survivor and all ranks are
-// present. That happens at a rank where fn has returned nil, too, as long as it has not at all.
+// When a rank ends, gorun starts its program again, on another host if its own is lost. Main runs from its
+// beginning to Resume, where Role is Recovered; with -spares the program has been started in advance. At the
+// other ranks every operation on every communicator, under way or later, ends with PeerError. fn must then
+// return. Resume leaves the World and runs fn again, with a new World in which Role is Survivor and
+// all ranks are present. This also happens at a rank where fn has returned nil, as long as fn has
+// not returned nil at all ranks.
 //
-// Nothing of the old World reaches the new one: messages, communicators, requests, Buffers,
-// Shared memory and PIDs belong to the World in which they were made. Memory of an old World is
-// readable, as zeros, but holds nothing any more. Package checkpoint keeps what fn needs.
+// Nothing passes from the old World to the new one: messages, communicators, requests, Buffers,
+// Shared memory and PIDs belong to the World in which they were made. Memory of an old World can
+// be read, but contains zeros. Package checkpoint keeps the data that fn needs.
 //
-// Before Resume the function of Main may not communicate: the other ranks do not, when a rank
-// is started again. A process calls Resume once; World.Close of the World of Main closes the
-// last one.
+// The function of Main must not communicate before it calls Resume: when a rank is started again,
+// the other ranks do not run that part. A process calls Resume once. World.Close of the World of
+// Main closes the last World.
 func (w *World) Resume(fn func(w *World) error) error {
 	if w.resumed.Swap(true) {
 		return callsite.At(ErrResume)
@@ -99,15 +100,15 @@ func (w *World) Resume(fn func(w *World) error) error {
 	}
 }
 
-// dueToLoss reports whether an error with which fn has returned is due to the end of the World. It
-// does not ask whether a rank was lost: another error would end the job or not by who is faster.
+// dueToLoss reports whether an error of fn is due to the end of the World. It does not check whether
+// a rank was lost: then timing would decide whether an unrelated error ends the job.
 func dueToLoss(err error) bool {
 	var lost *PeerError
 	return errors.As(err, &lost) || errors.Is(err, bootstrap.ErrRenewed) || errors.Is(err, errDropped)
 }
 
-// isOver reports whether the World has ended with the loss of a rank. gorun may know of the loss later
-// than this rank.
+// isOver reports whether the World has ended with the loss of a rank. gorun may detect the loss later
+// than this rank, so isOver waits for its notice, at most renewalMost.
 func (w *World) isOver() bool {
 	wait := time.NewTimer(renewalMost)
 	defer wait.Stop()
@@ -121,11 +122,12 @@ func (w *World) isOver() bool {
 	}
 }
 
-// withoutResume is said at a rank that ends with the loss of another one because it is not in Resume.
+// withoutResume is appended to the cause of a PeerError at a rank that has not called Resume, and so
+// ends when another rank is lost.
 const withoutResume = "; it is started again, but this rank cannot go on: the program has to call World.Resume"
 
-// renewed ends all operations, because a rank has ended and the job goes on in another World. It is
-// called again when a further rank has ended.
+// renewed ends all operations, because a rank has ended and the job continues in another World. It is
+// called again after the end of each further rank.
 func (w *World) renewed() {
 	r := w.session.Renewal()
 	if r == nil {
@@ -143,8 +145,8 @@ func (w *World) renewed() {
 		w.broken(core, &BrokenError{Comm: core.name, Rank: w.Rank(), Cause: lost, origin: r.Lost[0], over: true}, nil)
 	}
 	w.engine.Abort(lost)
-	// Those that live leave this World, too: no transfer is to wait for one of them. After Abort,
-	// because no error is to name them.
+	// The ranks that live leave this World, too, so no transfer may wait for one of them. MarkDown
+	// follows Abort so that no error names such a rank.
 	for rank := range w.Size() {
 		if rank != w.Rank() {
 			w.engine.MarkDown(rank, causeError(r.Cause))
@@ -152,8 +154,8 @@ func (w *World) renewed() {
 	}
 }
 
-// renew leaves a World that is over, and returns that of the next generation of the job. If that
-// is over before all ranks are there, it is left for the one after it.
+// renew leaves a World that is over, and returns the World of the next generation of the job. If
+// that generation ends before all ranks have joined it, renew goes on to the one after it.
 func (w *World) renew() (*World, error) {
 	defer w.heedQuit()()
 	err := w.abandon()
@@ -166,7 +168,7 @@ func (w *World) renew() (*World, error) {
 			next.line = w.line
 			next.resumed.Store(true)
 			w.line.newest.Store(next)
-			w.shm.Discard() // no rank uses it any more: all have come into the new World
+			w.shm.Discard() // all ranks have come into the new World, so none uses the old node memory
 			return next, nil
 		}
 		if errors.Is(err, bootstrap.ErrRenewed) {
@@ -176,10 +178,10 @@ func (w *World) renew() (*World, error) {
 	return nil, fmt.Errorf("World.Resume: %w", err)
 }
 
-// lineage is what the Worlds of a process have in common.
+// lineage is the state that the Worlds of a process share.
 type lineage struct {
-	// newest is the World that all others have led to, nil if there is but one. The others are
-	// not held: they may be large.
+	// newest is the newest World of the process, nil if there is only one. Older Worlds are not
+	// referenced here, because they may be large.
 	newest atomic.Pointer[World]
 }
 
@@ -193,18 +195,17 @@ func (w *World) last() *World {
 	return w
 }
 
-// abandon leaves a World whose other ranks leave it, too, or are lost: it waits for none of
-// them. Afterwards this process neither reads nor writes memory of theirs. It does nothing with a World that
-// was left.
+// abandon leaves a World without waiting for the other ranks, which leave it, too, or are lost. Afterwards
+// this process neither reads nor writes their memory. It does nothing if the World was left or closed before.
 func (w *World) abandon() error {
 	w.closing.Do(func() { w.closeErr = w.drop() })
 	return w.closeErr
 }
 
-// drop is abandon, once.
+// drop does the work of abandon. It is called once.
 func (w *World) drop() error {
 	w.stop()
-	w.renewed() // if the program was faster than the goroutine that takes notices
+	w.renewed() // needed if the goroutine that handles notices has not called it yet
 	for _, core := range w.comms.all() {
 		_ = core.attributes.close() // their errors are due to the loss
 	}

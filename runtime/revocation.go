@@ -7,26 +7,28 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// revocations are what the launcher has reported of other ranks, and what has not been acted on:
-// a revocation comes as a message of its rank, too, after all that the rank has sent before, and
-// so it ends no operation that has its message already.
+// revocations holds the revocations by other ranks that the launcher has reported and on which this
+// rank has not acted yet. The revoking rank also sends a notice in its lane, behind its earlier
+// messages. Acting on the revocation is delayed in favor of that notice, so that it does not end an
+// operation whose message has been sent before.
 type revocations struct {
 	mu      sync.Mutex // guards pending; the engine's lock may be held when it is taken
 	pending map[int][]*pendingRevocation
 }
 
-// pendingRevocation is one of them.
+// pendingRevocation is a revocation on which this rank has not acted yet.
 type pendingRevocation struct {
-	comm uint64 // identity
+	comm uint64 // identity of the communicator
 	once sync.Once
 	act  func()
 }
 
-// revocationWait is how long the message of a rank that has not ended is waited for.
+// revocationWait is the timeout for the notice of a revoking rank that has not ended.
 const revocationWait = 100 * time.Millisecond
 
-// takeRevocation acts on a revocation when the messages of its rank have been taken, its rank is
-// lost, an agreement of the communicator has been decided after it, or revocationWait is over.
+// takeRevocation handles a revocation that the launcher reports. It acts on the revocation when the
+// revoking rank is lost, when a later agreement of the communicator has been decided, or after
+// revocationWait. If the notice of that rank has arrived before, acting has no effect.
 func (w *World) takeRevocation(r *bootstrap.Revocation) {
 	if r.Rank == w.Rank() {
 		return
@@ -57,7 +59,7 @@ func (s *revocations) add(rank int, p *pendingRevocation) {
 	s.pending[rank] = append(s.pending[rank], p)
 }
 
-// drop removes it.
+// drop removes a revocation of a rank.
 func (s *revocations) drop(rank int, p *pendingRevocation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,11 +82,11 @@ func (s *revocations) lost(rank int) {
 	delete(s.pending, rank)
 	s.mu.Unlock()
 	for _, p := range list {
-		go p.once.Do(p.act) // the engine's lock may be held
+		go p.once.Do(p.act) // a goroutine, because the engine's lock may be held here
 	}
 }
 
-// settle acts on the revocations of a communicator.
+// settle acts on the pending revocations of the communicator with this identity.
 func (s *revocations) settle(comm uint64) {
 	s.mu.Lock()
 	var list []*pendingRevocation

@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Send sends buf to dest and returns when buf may be changed. A small message
-// does not wait for its receiver, a large one does.
+// Send sends buf to dest and returns when buf may be changed. The Send of a large
+// message waits for the receiver, the Send of a small one does not.
 func Send[T any](c *Comm, buf []T, dest, tag int) error {
 	return c.send(elementOf[T](), bytesOf(buf), dest, tag, engine.Standard)
 }
@@ -16,8 +16,8 @@ func Ssend[T any](c *Comm, buf []T, dest, tag int) error {
 	return c.send(elementOf[T](), bytesOf(buf), dest, tag, engine.Synchronous)
 }
 
-// Isend starts a Send. buf may not be changed until the request is complete; errors come
-// out of Wait. A request completes without Wait, too.
+// Isend starts a Send. buf must not be changed until the request is complete. Wait returns
+// the error. The send also completes if Wait is never called.
 func Isend[T any](c *Comm, buf []T, dest, tag int) Request {
 	return c.isend(elementOf[T](), bytesOf(buf), dest, tag, engine.Standard)
 }
@@ -27,7 +27,7 @@ func Issend[T any](c *Comm, buf []T, dest, tag int) Request {
 	return c.isend(elementOf[T](), bytesOf(buf), dest, tag, engine.Synchronous)
 }
 
-// send is Send and Ssend of bytes.
+// send is Send and Ssend of the bytes b of elements of type e.
 func (c *Comm) send(e *element, b []byte, dest, tag int, mode engine.Mode) error {
 	if !c.ordinary(e, dest, tag) {
 		return c.sendOdd(e, b, dest, tag, mode)
@@ -50,13 +50,14 @@ func (c *Comm) send(e *element, b []byte, dest, tag int, mode engine.Mode) error
 	return nil
 }
 
-// ordinary reports whether a send needs nothing but sending.
+// ordinary reports whether a send can be passed to the engine as it is: its arguments are valid, its
+// elements need no packing and c can be used.
 func (c *Comm) ordinary(e *element, dest, tag int) bool {
 	return c != nil && e.plain && uint(dest) < uint(c.size) && uint(tag) <= TagMax && c.core.failure.Load() == nil
 }
 
-// sendOdd handles the sends that are not plain: wrong arguments, ProcNull, and elements
-// with padding.
+// sendOdd handles the sends that are not ordinary: with wrong arguments, to ProcNull, of
+// elements with padding, or on a communicator that has ended.
 func (c *Comm) sendOdd(e *element, b []byte, dest, tag int, mode engine.Mode) error {
 	o, err := c.outgoing(e, b, dest, tag)
 	if err != nil || o.to.Peer == ProcNull {
@@ -71,15 +72,15 @@ func (c *Comm) sendOdd(e *element, b []byte, dest, tag int, mode engine.Mode) er
 	return nil
 }
 
-// outgoing is a message to be sent, its arguments checked.
+// outgoing is a message to be sent whose arguments have been checked.
 type outgoing struct {
 	to engine.Match // Peer may be ProcNull
 	e  *element
 	b  []byte
 }
 
-// outgoing checks the arguments of a send and packs the elements if they have
-// padding.
+// outgoing checks the arguments of a send of the bytes b, and packs the elements if they
+// have padding.
 func (c *Comm) outgoing(e *element, b []byte, dest, tag int) (outgoing, error) {
 	o := outgoing{engine.Match{Peer: ProcNull, Tag: tag}, e, b}
 	if err := c.Err(); err != nil {
@@ -104,7 +105,7 @@ func (c *Comm) outgoing(e *element, b []byte, dest, tag int) (outgoing, error) {
 	return o, nil
 }
 
-// isend is Isend and Issend of bytes.
+// isend is Isend and Issend of the bytes b of elements of type e.
 func (c *Comm) isend(e *element, b []byte, dest, tag int, mode engine.Mode) Request {
 	to := engine.Match{Peer: dest, Tag: tag}
 	if c.ordinary(e, dest, tag) {

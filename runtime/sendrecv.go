@@ -8,19 +8,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// SendRecv sends and receives at the same time, so that ranks that exchange messages do not
-// deadlock. The buffers must not overlap.
+// SendRecv sends and receives at the same time, so that ranks which exchange messages do not
+// deadlock. send and recv must not overlap.
 func SendRecv[S, R any](c *Comm, send []S, dest, sendTag int, recv []R, source, recvTag int) (Status, error) {
 	return c.sendRecv(elementOf[S](), bytesOf(send), dest, sendTag, elementOf[R](), bytesOf(recv), source, recvTag)
 }
 
-// SendRecvReplace sends buf and then receives into it.
+// SendRecvReplace is SendRecv that sends the contents of buf and receives into buf. It sends a copy.
 func SendRecvReplace[T any](c *Comm, buf []T, dest, sendTag, source, recvTag int) (Status, error) {
 	e, b := elementOf[T](), bytesOf(buf)
 	return c.sendRecv(e, slices.Clone(b), dest, sendTag, e, b, source, recvTag)
 }
 
-// sendRecv is SendRecv of bytes.
+// sendRecv is SendRecv of the bytes sb and rb of elements of types se and re.
 func (c *Comm) sendRecv(se *element, sb []byte, dest, sendTag int, re *element, rb []byte, source, recvTag int) (Status, error) {
 	if overlap(sb, rb) {
 		return Status{}, callsite.At(fmt.Errorf("%w: send and recv of SendRecv; use SendRecvReplace", ErrAlias))
@@ -67,7 +67,7 @@ func (c *Comm) exchange(out outgoing, in incoming) (Status, error) {
 	}
 	s, err := r.Wait(c.ctx)
 	if sendErr != nil {
-		err = sendErr // the reason, where the receive's end may be its consequence
+		err = sendErr // the receive may have ended only because of the send's error
 	}
 	if err != nil {
 		err = c.failed(err)

@@ -12,52 +12,53 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Shared is memory that the members of a communicator on one node have in common: each
-// member's part lies in its own arena and is used by all of them in place. Its initial
-// contents are zeros, and pages that are never written cost no memory.
+// Shared is memory that the members of a communicator on one node share: each member has a part
+// in its own arena, and all of them access it in place. Its initial contents are zeros, and pages
+// that are never written cost no memory.
 //
-// Words order accesses: write into a part, then Signal a word; a rank that has read the new
-// value by Await or Load sees all earlier writes. A Shared may be used from any goroutine.
+// Words order accesses: a rank writes into a part and then calls Signal on a word; a rank that reads
+// the new value by Await or Load sees all earlier writes. A Shared may be used from any goroutine.
 type Shared struct {
 	world   *World
 	memory  *memory
 	members []int // world ranks
-	me      int
-	size    int
+	me      int   // index of this rank in members
+	size    int   // bytes of each member's data
 	layout  sharedLayout
-	// parts holds every member's part with its control words behind it; nil for
-	// members on other nodes.
+	// parts holds every member's part, including the control words behind the data; nil
+	// for members on other nodes.
 	parts  [][]byte
 	lease  arena.Lease
 	closed atomic.Bool
 
-	// sleepers counts the ranks of the node that sleep or are about to, asleep has
-	// a bit for each. Both lie in the part of the first member on the node.
+	// sleepers counts the members on the node that sleep or are about to sleep; asleep has
+	// a bit for each of them. Both lie in the part of the first member on the node.
 	sleepers *Word
 	asleep   []*Word
-	// barred says that the processors of this process pass a barrier before a member sleeps.
+	// barred reports whether every other member on the node, before it sleeps, makes the processors of
+	// this process pass a memory barrier; see Signal.
 	barred bool
 
-	// waiting counts the goroutines of this rank in Await, announced says that
-	// this rank is among the sleepers. memory.mu guards both.
+	// waiting counts the goroutines of this rank in Await. announced is true while this
+	// rank is counted in sleepers. memory.mu guards both.
 	waiting   int
 	announced bool
 }
 
-// sharedLayout says what a part is made of. Every group begins a cache line.
+// sharedLayout has the offsets of the fields of a part. Every field begins a cache line.
 //
-//	offset        bytes            what                              in the part of
-//	0             bytesPerRank     the members' data                 all members
-//	sleepers      8                ranks that may sleep              the first on the node
-//	asleep        8 per 64 members which ranks these are             the first on the node
-//	gone          8 per 64 members that will not use the part again  all members
+//	offset        bytes             field                                        used in the part of
+//	0             bytesPerRank      data                                         every member
+//	sleepers      8                 number of members that may sleep             the first on the node
+//	asleep        8 per 64 members  bit set of these members                     the first on the node
+//	gone          8 per 64 members  bit set of members that have called Close    every member
 type sharedLayout struct {
 	sleepers, asleep, gone int
-	words                  int // of each set of members
-	total                  int
+	words                  int // number of words of a bit set
+	total                  int // bytes of a part
 }
 
-// sharedLine separates words that different ranks write: a cache line.
+// sharedLine is the size of a cache line, which separates words that different ranks write.
 const sharedLine = 64
 
 // sharedMax bounds the size of a part, so that no sum of sizes overflows.
@@ -73,9 +74,9 @@ func sharedLayoutOf(bytesPerRank, members int) sharedLayout {
 	return l
 }
 
-// sharedCard is what a member tells the others about its part: its words.
+// The words in which a member describes its part to the others.
 const (
-	cardFailed = iota // not 0 if it has none
+	cardFailed = iota // not 0 if the member has no part
 	cardSize
 	cardNode
 	cardAddr
@@ -83,15 +84,15 @@ const (
 	cardWords
 )
 
-// tagShared is the tag of NewShared in the control context: the engine's largest,
-// which no other agreement has.
+// tagShared is the tag of NewShared in the control context. It is the engine's largest
+// tag, which no other agreement uses.
 const tagShared = engine.TagMax
 
 var errSharedMember = errors.New("another member could not take part")
 
 // NewShared allocates bytesPerRank bytes for every member of c. All members call
-// it with the same size, and all of them get an error if one does. Members on
-// other nodes take part, but have no part that can be seen here.
+// it with the same size. If one gets an error, all get one. Members on other nodes
+// take part in the call, but their parts cannot be accessed here.
 func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(fmt.Errorf("new shared memory: %w", err))
@@ -103,8 +104,8 @@ func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 	return s, err
 }
 
-// newSharedOf is NewShared for the members with these world ranks; me is the caller's place among
-// them.
+// newSharedOf is NewShared for the members with these world ranks; me is the caller's index in
+// members.
 func newSharedOf(c *Comm, members []int, me, bytesPerRank int) (*Shared, error) {
 	s := newShared(c, members, me, bytesPerRank)
 	a := agreement{comm: c, ranks: s.members, rank: s.me, tag: tagShared}
@@ -113,13 +114,14 @@ func newSharedOf(c *Comm, members []int, me, bytesPerRank int) (*Shared, error) 
 	if lost == nil && err == nil {
 		err = s.attach(cards)
 	}
-	// A second round, since a member that failed must not be waited for later.
+	// In a second round every member learns whether all have succeeded: otherwise it would later wait for a
+	// member that has failed.
 	var votes []uint64
 	if lost == nil {
 		votes, lost = a.allgather([]uint64{vote(err)})
 	}
 	if lost != nil {
-		// Other members may use the part, so it stays allocated.
+		// Other members may already use this rank's part, so it stays allocated.
 		return nil, c.giveUp("NewShared", lost)
 	}
 	for i := 0; err == nil && i < len(votes); i++ {
@@ -145,7 +147,7 @@ func newShared(c *Comm, members []int, me, bytesPerRank int) *Shared {
 	}
 }
 
-// vote is a word that is not 0 for an error.
+// vote returns 1 for an error and 0 for nil.
 func vote(err error) uint64 {
 	if err == nil {
 		return 0
@@ -153,7 +155,8 @@ func vote(err error) uint64 {
 	return 1
 }
 
-// allocate makes this rank's part. The card is valid in any case.
+// allocate allocates this rank's part and returns the card that describes it. The card is valid
+// even if there is an error.
 func (s *Shared) allocate() ([]uint64, error) {
 	card := make([]uint64, cardWords)
 	card[cardFailed], card[cardSize], card[cardNode] = 1, uint64(s.size), uint64(s.world.NodeRank())
@@ -171,7 +174,7 @@ func (s *Shared) allocate() ([]uint64, error) {
 	return card, nil
 }
 
-// attach finds the parts of the others.
+// attach maps the parts of the other members on this node by their cards.
 func (s *Shared) attach(cards []uint64) error {
 	card := func(rank int) []uint64 { return cards[rank*cardWords:][:cardWords] }
 	first := s.me
@@ -205,8 +208,8 @@ func (s *Shared) attach(cards []uint64) error {
 	return nil
 }
 
-// Part returns the part of a member, bytesPerRank bytes from the start of a page,
-// or nil if the member is on another node.
+// Part returns the data of a member's part, or nil if the member is on another node. The
+// data are bytesPerRank bytes and begin at the start of a page.
 func (s *Shared) Part(rank int) []byte {
 	if s.parts[rank] == nil {
 		return nil
@@ -214,8 +217,8 @@ func (s *Shared) Part(rank int) []byte {
 	return s.parts[rank][:s.size:s.size]
 }
 
-// Word returns the word at byte off of a member's part, a multiple of 8. The
-// member must be on this node.
+// Word returns the word at byte off of a member's part; off is a multiple of 8. It panics
+// if off is invalid or the member is on another node.
 func (s *Shared) Word(rank, off int) *Word {
 	if off < 0 || off%wordBytes != 0 || off+wordBytes > s.size {
 		panic(fmt.Sprintf("runtime: no Word at %d of a part of %d bytes", off, s.size))
@@ -226,8 +229,8 @@ func (s *Shared) Word(rank, off int) *Word {
 	return wordAt(s.parts[rank], off)
 }
 
-// SharedView returns the whole values of type T that are in b, which is a part
-// of a Shared or the bytes of a Buffer. It panics if T cannot be an element.
+// SharedView returns b as a slice of values of type T, without a last incomplete value. b is
+// a part of a Shared or the bytes of a Buffer. SharedView panics if T cannot be an element.
 func SharedView[T any](b []byte) []T {
 	e := elementOf[T]()
 	if e.err != nil {
@@ -236,8 +239,9 @@ func SharedView[T any](b []byte) []T {
 	return viewOf[T](b, count(len(b), e.size))
 }
 
-// Close ends the use of the memory at this member. Every member calls it; none waits. A
-// part is reused when all of them have called it or are down. A second Close is ErrArgument.
+// Close ends the use of the memory at this member. Every member calls it, and none waits. The
+// memory of a part is reused when all members have called Close or are down. A second Close is
+// ErrArgument.
 func (s *Shared) Close() error {
 	if s.closed.Swap(true) {
 		return callsite.At(fmt.Errorf("%w: shared memory was closed before", ErrArgument))
@@ -253,7 +257,7 @@ func (s *Shared) Close() error {
 	return nil
 }
 
-// part describes this rank's part to its owner, which frees it when no member uses it.
+// part returns the record by which this rank's memory frees the part when no member uses it.
 func (s *Shared) part() part {
 	p := part{lease: s.lease, users: make([]int, len(s.members))}
 	for i := range s.layout.words {

@@ -9,14 +9,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Signal stores v in a word and wakes the members of the node that sleep. What the rank wrote
-// before is seen by every rank that has seen v. What it loads afterwards may be older than v:
-// where that matters, Store comes first.
+// Signal stores v in a word and wakes the members on the node that sleep. A rank that has seen v
+// also sees what this rank wrote before. Loads of this rank after Signal may be executed before
+// the store of v; if that matters, call Store before Signal.
 //
-// The fence of a Store would wait until the line of the word has come from the member that
-// reads it in a loop, which is most of the time of a small collective. Without it, the order
-// of the two lines below is due to the sleeper: it counts itself, and the barrier that it then
-// makes all processors pass comes before its last look at the word.
+// The fence of a Store would wait until the cache line of the word has arrived from the member that
+// polls it, which is most of the time of a small collective. Without the fence, the processor
+// may load sleepers before the store of v is visible. The sleeper makes this harmless: it counts
+// itself in sleepers, then makes all processors pass a barrier, and then reads the word a last time.
 func (s *Shared) Signal(w *Word, v uint64) {
 	if s.barred {
 		w.publish(v)
@@ -28,8 +28,8 @@ func (s *Shared) Signal(w *Word, v uint64) {
 	}
 }
 
-// SignalAdd adds d to a word, wakes the members of the node that sleep, and
-// returns the new value.
+// SignalAdd adds d to a word, wakes the members on the node that sleep, and
+// returns the new value of the word.
 func (s *Shared) SignalAdd(w *Word, d uint64) uint64 {
 	v := w.v.Add(d)
 	if s.sleepers.v.Load() != 0 {
@@ -38,10 +38,10 @@ func (s *Shared) SignalAdd(w *Word, d uint64) uint64 {
 	return v
 }
 
-// wake rings every rank that sleeps. The word is changed before sleepers is read, and a
-// sleeper counts itself before it reads the word a last time, so one of the two sees the
-// other. Engine.wait does that: it calls Sleeper.Prepare, Transport.Arm with the barrier, and
-// then asks whether the wait is over.
+// wake rings the doorbell of every member that sleeps. The caller changes the word before it reads
+// sleepers, and a sleeper counts itself before it reads the word a last time. So the caller sees
+// the sleeper, or the sleeper sees the change. Engine.wait does the sleeper's part: it calls
+// Sleeper.Prepare, then Transport.Arm, which has the barrier, and then checks whether the wait is over.
 func (s *Shared) wake() {
 	for i, set := range s.asleep {
 		for left := set.Load(); left != 0; left &= left - 1 {
@@ -53,11 +53,11 @@ func (s *Shared) wake() {
 	}
 }
 
-// Await waits until the word is at least this large. Meanwhile the rank serves
-// its messages. It ends with an error when c's context ends, c is broken, the
-// job is aborted, or a member is lost, a PeerError; a word that is large enough
-// is no error in any case. A caller that expects the word to change within microseconds
-// reads it itself before.
+// Await waits until the value of the word is at least atLeast. Meanwhile the rank makes
+// progress. Await returns an error if c's context ends, c is broken, the job is aborted,
+// or a member is lost (PeerError). If the word is large enough, it returns nil in any
+// case. A caller that expects the word to change within microseconds polls it before it
+// calls Await.
 func (s *Shared) Await(c *Comm, w *Word, atLeast uint64) error {
 	if w.v.Load() >= atLeast {
 		return nil
@@ -85,7 +85,7 @@ func (s *Shared) Await(c *Comm, w *Word, atLeast uint64) error {
 	}
 }
 
-// sharedWaitName is how Await appears in diagnosis and errors.
+// sharedWaitName names an Await in diagnosis and errors.
 const sharedWaitName = "wait for shared memory"
 
 // lost returns the PeerError of a member that is down, or nil.
@@ -101,7 +101,7 @@ func (s *Shared) lost() error {
 	return nil
 }
 
-// sharedWait is one wait for a word. They are reused, so that waiting allocates
+// sharedWait is one wait for a word. The values are reused, so that Await allocates
 // nothing.
 type sharedWait struct {
 	word    *Word
@@ -109,7 +109,7 @@ type sharedWait struct {
 	memory  *memory
 	losses  uint32
 	core    *commCore
-	// done is the method over, bound once.
+	// done is the method value of over, made only once because making it allocates.
 	done func() bool
 }
 
@@ -119,8 +119,8 @@ var sharedWaits = sync.Pool{New: func() any {
 	return t
 }}
 
-// over reports whether the wait has to check its conditions: the word is large enough, a
-// rank was lost, or the communicator ended.
+// over reports whether Await has to check its conditions: the word is large enough, a
+// rank was lost, or the communicator has ended.
 func (t *sharedWait) over() bool {
 	return t.word.v.Load() >= t.atLeast || t.memory.losses.Load() != t.losses || t.core.failure.Load() != nil
 }
@@ -135,7 +135,7 @@ func (m *memory) enlist(s *Shared) {
 	m.mu.Unlock()
 }
 
-// delist is the inverse of enlist.
+// delist reverses enlist when a goroutine ends its wait for a word of s.
 func (m *memory) delist(s *Shared) {
 	m.mu.Lock()
 	if s.waiting--; s.waiting == 0 {
@@ -147,7 +147,7 @@ func (m *memory) delist(s *Shared) {
 	m.mu.Unlock()
 }
 
-// announce makes this rank one of the sleepers or not. memory.mu is held.
+// announce adds this rank to the sleepers of s or removes it. memory.mu is held.
 func (s *Shared) announce(asleep bool) {
 	if s.announced == asleep {
 		return
@@ -163,9 +163,9 @@ func (s *Shared) announce(asleep bool) {
 	s.asleep[s.me/64].v.And(^bit)
 }
 
-// dozer is the Sleeper of a rank whose goroutines may wait for words in shared memory:
-// before one of them sleeps, the rank is announced to the writers of the words. Until then
-// a change of a word costs its writer a read of a counter that is not written.
+// dozer is the Sleeper of a rank whose goroutines may wait for words in shared memory. Before
+// one of them sleeps, it announces the rank to the writers of the words. As long as no rank is
+// announced, a writer only reads a counter that nobody writes.
 type dozer struct {
 	transport.Sleeper
 	memory *memory

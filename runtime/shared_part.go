@@ -2,11 +2,12 @@ package runtime
 
 import "github.com/gorun-hpc/gorun/runtime/internal/arena"
 
-// part is a part of this rank's arena that members may use until they are gone.
+// part is the part of a Shared in this rank's arena, which other members may use until each of them
+// is gone or down.
 type part struct {
 	lease arena.Lease
-	gone  []*Word
-	users []int // world ranks, -1 where a member never had the part
+	gone  []*Word // bit set of the members that have called Close, by index of the member
+	users []int   // world ranks by index of the member, -1 for a member that never had the part
 }
 
 // unused reports whether every user is gone or down.

@@ -20,11 +20,11 @@ func init() {
 
 var _ localjob.Job = (*localJob)(nil)
 
-// isSimulated reports whether the job brought a network of its own. A process of its own
-// has no localJob.
+// isSimulated reports whether the job has a network of its own (localjob.Network). j is nil for a
+// rank that is a process.
 func (j *localJob) isSimulated() bool { return j != nil && j.simulated.Network != nil }
 
-// budget is engine.Config.UnexpectedBudget, 0 for the default.
+// budget returns the engine.Config.UnexpectedBudget of the ranks, 0 for the default.
 func (j *localJob) budget() int64 {
 	if j == nil {
 		return 0
@@ -32,7 +32,7 @@ func (j *localJob) budget() int64 {
 	return j.simulated.Budget
 }
 
-// network is that of the ranks of a generation.
+// network returns the network of the ranks in a generation.
 func (j *localJob) network(generation int) localjob.Network {
 	if j.restarts == nil {
 		return j.simulated.Network
@@ -61,8 +61,8 @@ func (j *localJob) Kill(rank int, cause error) bool {
 	return true
 }
 
-// isSilent reports whether the launcher receives nothing of a rank: the rank was killed, or a job
-// that is simulated has none.
+// isSilent reports whether the council receives nothing from a rank: the rank was killed, or the job
+// is simulated without a launcher.
 func (j *localJob) isSilent(rank int) bool {
 	return j.isDead(rank) || j.isSimulated() && j.simulated.Launcher == nil
 }
@@ -74,7 +74,7 @@ func (j *localJob) isDead(rank int) bool {
 	return j.dead[rank]
 }
 
-// simulatedFabric is one rank's side of a localjob.Network.
+// simulatedFabric is the fabric of a rank of a localjob.Network.
 type simulatedFabric struct {
 	network   localjob.Network
 	rank      int
@@ -91,7 +91,7 @@ func (f *simulatedFabric) way() transport.Transport { return f.transport }
 func (f *simulatedFabric) fill(*bootstrap.Card)     {}
 func (f *simulatedFabric) Known(int) bool           { return true }
 
-// abandon implements what network.abandon asks for.
+// abandon implements the optional method that network.abandon calls.
 func (f *simulatedFabric) abandon() error { return f.transport.Abandon() }
 
 func (f *simulatedFabric) Explain(peer int) string { return f.network.Explain(f.rank, peer) }

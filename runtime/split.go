@@ -9,9 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Dup returns a communicator of the same group with messages of its own. All members call
-// it. The context of a view ends the call, but does not apply to the new communicator; the
-// same holds for Split and Create.
+// Dup returns a communicator of the same group with a message space of its own. All members
+// call it. The end of the context of c ends the call, but the context does not apply to the new
+// communicator; Split and Create do the same.
 func (c *Comm) Dup() (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -24,10 +24,10 @@ func (c *Comm) Dup() (*Comm, error) {
 	return newComm(c.core.world, number, c.core.name+".dup", a.ranks, a.rank), nil
 }
 
-// Split parts the communicator: members that give the same color find
-// themselves in one new communicator, ordered by key and, where keys are equal,
-// by their rank in c. A member that gives Undefined gets nil. All members call
-// it. Other negative colors are ErrArgument, at every member.
+// Split splits the communicator. All members call it. The members that pass the same
+// color become one new communicator, in the order of their keys and, if keys are equal,
+// of their ranks in c. A member that passes the color Undefined gets nil. Any other
+// negative color is ErrArgument at every member.
 func (c *Comm) Split(color, key int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -35,11 +35,11 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	return c.split(color, key, byColor, fmt.Sprintf(".split(%d)", color))
 }
 
-// byColor is the Sharing of a Split by color.
+// byColor is the value of what that Split passes to split.
 const byColor Sharing = -1
 
-// split is Split and SplitType. All members have to give the same what, unless their color is
-// Undefined.
+// split implements Split and SplitType. what is the way to split; all members whose color is not
+// Undefined must pass the same. name is appended to the name of c.
 func (c *Comm) split(color, key int, what Sharing, name string) (*Comm, error) {
 	const width = 3 // words per rank
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagSplit}
@@ -70,7 +70,8 @@ func (c *Comm) split(color, key int, what Sharing, name string) (*Comm, error) {
 	return newComm(c.core.world, number, c.core.name+name, ranks, mine), nil
 }
 
-// checkColors refuses negative colors, and ways to split that differ.
+// checkColors returns ErrArgument if the words of all members have a negative color other than
+// Undefined, or different ways to split.
 func checkColors(all []uint64, width int) error {
 	first := Sharing(Undefined)
 	for at := 0; at < len(all); at += width {
@@ -88,10 +89,9 @@ func checkColors(all []uint64, width int) error {
 	return nil
 }
 
-// Create returns a communicator of the members of g, in that order. Only they
-// call it, all with the same group and tag; the tag (0..TagMax) keeps calls apart
-// that overlap in time. A caller that is not in g, and a member of g that is not
-// in c, is ErrRank.
+// Create returns a communicator of the members of g, in the order of g. Only they call
+// it, all with the same group and tag. The tag (0..TagMax) distinguishes calls that
+// overlap in time. It is ErrRank if the caller is not in g or a member of g is not in c.
 func (c *Comm) Create(g Group, tag int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -116,19 +116,20 @@ func (c *Comm) Create(g Group, tag int) (*Comm, error) {
 	return newComm(c.core.world, number, c.core.name+".create", g.ranks, rank), nil
 }
 
-// Tags of agreements in the control context. The engine's tags go up to 1<<31-1,
-// twice the user's.
+// Tags of agreements in the control context. The engine's largest tag is 1<<31-1, about
+// twice the user's TagMax, so that tagCreate plus a tag of the user fits.
 const (
 	tagDup = iota
 	tagSplit
 	tagCart
 	tagGraph
 	tagInter
-	tagVote   // of Agree and Shrink, which send no messages
+	tagVote   // Agree and Shrink, which send no messages with it
 	tagCreate // plus the tag of the call
 )
 
-// giveUp breaks the communicator after a collective operation failed.
+// giveUp breaks the communicator after the collective operation op has failed with err, and returns
+// the error for the caller.
 func (c *Comm) giveUp(op string, err error) error {
 	c.Break(fmt.Errorf("%s: %w", op, err))
 	if _, ok := errors.AsType[*PeerError](err); ok {
@@ -137,7 +138,7 @@ func (c *Comm) giveUp(op string, err error) error {
 	return callsite.At(fmt.Errorf("%s on %s: %w", op, c.core.name, err))
 }
 
-// control is the address of a world rank in the control context.
+// control returns the engine's address of a world rank in the control context of c.
 func (c *Comm) control(world, tag int) engine.Match {
 	return engine.Match{Context: c.core.number*contextStride + contextControl, Peer: world, Tag: tag}
 }

@@ -6,19 +6,19 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// Sharing is what the members of a communicator of SplitType have in common.
+// Sharing is the resource that the members of a communicator of SplitType share.
 type Sharing int
 
 // What ranks may share.
 const (
-	// SharedNode is memory: the ranks of a node.
+	// SharedNode is the node memory: the members are the ranks of a node.
 	SharedNode Sharing = iota
-	// SharedNUMA is a NUMA node: the ranks of a node whose processors are all in it. Ranks that
-	// may run on processors of several NUMA nodes form one group on their node.
+	// SharedNUMA is a NUMA node: the members are the ranks of a node that may run only on processors
+	// of this NUMA node. The other ranks of the node form one group.
 	SharedNUMA
 )
 
-// String returns the name.
+// String returns the name of the resource.
 func (s Sharing) String() string {
 	switch s {
 	case SharedNode:
@@ -30,10 +30,10 @@ func (s Sharing) String() string {
 	}
 }
 
-// SplitType parts the communicator by what ranks share: members of one node, or of one NUMA
-// node, find themselves in one new communicator, ordered by key and, where keys are equal, by
-// their rank in c. All members call it with the same what, or with Undefined: they get nil.
-// Other values, and values that differ between members, are ErrArgument.
+// SplitType splits the communicator by a shared resource. The members on one node, or on one NUMA
+// node, become one new communicator, in the order of their keys and, if keys are equal, of their
+// ranks in c. All members call it with the same what, or with Undefined, in which case they get
+// nil. Other values of what, and values that differ between members, are ErrArgument.
 func (c *Comm) SplitType(what Sharing, key int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -51,14 +51,14 @@ func (c *Comm) SplitType(what Sharing, key int) (*Comm, error) {
 	return c.split(color, key, what, "."+what.String())
 }
 
-// numaBits is how many bits the number of a NUMA node has, and numaSeveral stands for several
-// of them.
+// numaBits is the number of bits of the number of a NUMA node in a color. numaSeveral takes the place of
+// that number for a rank that is not on exactly one NUMA node.
 const (
 	numaBits    = 16
 	numaSeveral = 1<<numaBits - 1
 )
 
-// domainOf returns the number that stands for the NUMA nodes of a rank.
+// domainOf returns the number for the color of a rank with these NUMA nodes.
 func domainOf(domains []int) int {
 	if len(domains) != 1 {
 		return numaSeveral

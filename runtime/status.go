@@ -4,15 +4,15 @@ import "github.com/gorun-hpc/gorun/runtime/internal/engine"
 
 // Wildcards and special ranks.
 const (
-	// AnySource as a source matches a message of every rank.
+	// AnySource as the source of a receive or probe matches every source.
 	AnySource = engine.AnySource
-	// AnyTag as a tag of a receive or probe matches every tag.
+	// AnyTag as the tag of a receive or probe matches every tag.
 	AnyTag = engine.AnyTag
 	// ProcNull is the null rank: a send to it does nothing, a receive from it returns at
 	// once with source ProcNull, tag AnyTag and count 0.
 	ProcNull = -2
-	// Undefined as a color of Split requests no communicator; it is also the result of
-	// Group lookups that find nothing.
+	// Undefined as the color of a Split requests no communicator. It is also the result of
+	// lookups in a Group that find nothing.
 	Undefined = -32766
 	// TagMax is the largest tag.
 	TagMax = 1<<30 - 1
@@ -22,7 +22,7 @@ const (
 type Status struct {
 	// Source is the rank of the sender in the communicator.
 	Source int
-	// Tag is the tag that the sender gave.
+	// Tag is the tag of the message.
 	Tag int
 	// Bytes is the length of the message in bytes.
 	Bytes int
@@ -30,12 +30,12 @@ type Status struct {
 	size int // bytes of an element
 }
 
-// Count returns the length of the message in whole elements of the type it was
-// received into. After a probe, which knows no type, it is the length in bytes;
-// CountOf tells it in elements. Elements of no size are not counted: 0.
+// Count returns the length of the message in whole elements of the type into which it was
+// received. A probe has no type: after it, Count returns the length in bytes, and CountOf
+// the number of elements. If elements have size 0, Count returns 0.
 func (s Status) Count() int { return count(s.Bytes, s.size) }
 
-// count returns the number of whole elements of a size in n bytes.
+// count returns the number of whole elements of size bytes in n bytes, 0 if size is 0.
 func count(n, size int) int {
 	if size == 0 {
 		return 0

@@ -11,14 +11,15 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/value"
 )
 
-// A stream is frames to the receiver and credits back, in a context of the engine of their own.
+// The wire format of a stream: the sender sends frames and the receiver returns credits, both in a context of the
+// engine that only streams use. Numbers are little endian.
 //
-//	frame   kind, number of the stream (32 bits, little endian), contents
-//	credit  kind, number of the stream, values and bytes taken so far (64 bits each)
+//	frame   kind (8 bits), number of the stream (32 bits), contents
+//	credit  kind (8 bits), number of the stream (32 bits), values and bytes taken so far (64 bits each)
 //
-// The number is the sender's. A receiver that stops leaves frames behind, which the next one with the
-// same source and tag drops: a stream begins with a frame that says so. A sender that is canceled leaves
-// credits behind, which have an older number.
+// The sender numbers its streams. A receiver that stops leaves frames unreceived. The next Stream with the same
+// source and tag discards them: the first frame of a stream has frameFirst set. A sender that is canceled leaves
+// credits unreceived; the next SendStream ignores them by their number.
 const (
 	frameValue = 1 + iota
 	frameEnd
@@ -27,30 +28,31 @@ const (
 	frameFirst = 0x80
 
 	creditMore    = 1 // the receiver has taken values
-	creditDone    = 2 // it has taken the end
-	creditStopped = 3 // it takes no more
+	creditDone    = 2 // the receiver has taken the last frame
+	creditStopped = 3 // the receiver takes no more frames
 
 	frameHead  = 5
 	creditSize = 21
-	// streamCredits is added to the tag of credits: streams in both directions may have one tag.
+	// streamCredits is added to the tag of credits, because streams in both directions may have the same tag.
 	streamCredits = TagMax + 1
 )
 
-// Bounds of what a sender sends before the receiver has taken it. One value may be longer.
+// The window of a stream: bounds of the values and the bytes that are sent but not yet taken by the receiver. A
+// longer value is sent when everything before it has been taken.
 const (
 	streamValues = 128
 	streamBytes  = 256 << 10
 )
 
-// ErrStreamStopped ends SendStream when the receiver has left the stream before its end.
+// ErrStreamStopped is the error of SendStream when the receiver has left the stream before its end.
 var ErrStreamStopped = errors.New("the receiver stopped the stream")
 
-// StreamError ends a Stream whose sender has failed: its values ended with an error, or were not
-// all sent.
+// StreamError ends a Stream whose sender has failed: the sequence of values ended with an error, or
+// not all values could be sent.
 type StreamError struct {
 	// Source is the sender's rank in the communicator, Tag the tag of the stream.
 	Source, Tag int
-	// Text is that of the sender's error.
+	// Text is the text of the sender's error.
 	Text string
 }
 
@@ -59,7 +61,7 @@ func (e *StreamError) Error() string {
 	return fmt.Sprintf("stream from rank %d with tag %d: the sender failed: %s", e.Source, e.Tag, e.Text)
 }
 
-// streamContext is the context of the engine of streams in c.
+// streamContext returns the engine's context of the streams in c.
 func (c *Comm) streamContext() uint32 { return c.id + contextStream }
 
 // outflow is the sending end of a stream.
@@ -69,27 +71,28 @@ type outflow struct {
 	tag    int
 	number uint32
 	opened bool
-	// credit is the receive of the next credit, always under way, with its memory.
+	// credit is the receive of the next credit into room. It is under way while state is creditMore.
 	credit Request
 	room   [creditSize]byte
-	// sent is what was sent, taken what the receiver has taken of it.
+	// sent counts what was sent, taken what the receiver has taken of it.
 	sent, taken flow
-	// state is the kind of the last credit.
+	// state is the kind of the last credit, at first creditMore.
 	state byte
-	frame []byte
+	frame []byte // memory for frames, reused
 }
 
 // flow counts values and the bytes of their frames.
 type flow struct{ values, bytes uint64 }
 
-// SendStream sends the values of a sequence to dest, which receives them by Stream, in order, each in
-// a message of its own. Not more than 128 values or 256 KiB, or one longer value, are sent before the
-// receiver takes them; then it waits. It returns nil when the receiver has taken all values. If seq
-// yields an error, or a value cannot be encoded, the receiver gets the values before it and a
-// StreamError, and the error is returned. It returns ErrStreamStopped if the receiver stops, and a
-// PeerError if it is lost; the loop of seq is left then, at the next value. At one time there is one
-// stream from a rank to another one with a tag. Streams do not match other messages. To ProcNull
-// nothing is sent, and seq is not called.
+// SendStream sends the values of a sequence to dest in order, each in its own message; dest receives
+// them by Stream. It sends at most 128 values or 256 KiB, or one longer value, ahead of the receiver,
+// and then waits until the receiver has taken some. It returns nil when the receiver has taken all
+// values. If seq yields an error, or a value cannot be encoded, SendStream returns the error, and the
+// receiver gets the values before it and a StreamError. SendStream returns ErrStreamStopped if the
+// receiver stops the stream, and a PeerError if the receiver is lost; in both cases it leaves the loop
+// over seq at the next value. At a time, only one stream with a given tag may go from one rank to
+// another. Streams do not match other messages. If dest is ProcNull, SendStream sends nothing and does
+// not call seq.
 func SendStream[T any](c *Comm, seq iter.Seq2[T, error], dest, tag int) error {
 	if seq == nil {
 		return callsite.At(fmt.Errorf("%w: no sequence", ErrArgument))
@@ -119,7 +122,7 @@ func SendStream[T any](c *Comm, seq iter.Seq2[T, error], dest, tag int) error {
 	return s.finish(s.begin(frameEnd))
 }
 
-// newOutflow begins a stream.
+// newOutflow returns the sending end of a new stream.
 func (c *Comm) newOutflow(dest, tag int) *outflow {
 	s := &outflow{comm: c, tag: tag, number: c.core.world.streams.Add(1), state: creditMore}
 	s.to = engine.Match{Context: c.streamContext(), Peer: c.WorldRank(dest), Tag: tag}
@@ -134,7 +137,7 @@ func (s *outflow) await() {
 	s.credit = s.comm.receiving(valueElement, s.comm.engine.Irecv(from, valueElement.typ, s.room[:], 0))
 }
 
-// close ends the receive of a credit.
+// close cancels the receive of a credit if it is under way.
 func (s *outflow) close() {
 	if s.state == creditMore {
 		s.credit.Cancel()
@@ -142,7 +145,7 @@ func (s *outflow) close() {
 	}
 }
 
-// begin begins a frame.
+// begin returns the header of a frame, to which the caller appends the contents.
 func (s *outflow) begin(kind byte) []byte {
 	if !s.opened {
 		kind |= frameFirst
@@ -150,13 +153,13 @@ func (s *outflow) begin(kind byte) []byte {
 	return binary.LittleEndian.AppendUint32(append(s.frame[:0], kind), s.number)
 }
 
-// send sends a frame when there is room for it.
+// send waits until the window has room for a frame, and sends the frame.
 func (s *outflow) send(b []byte) error {
 	s.frame = b
 	if cap(b) > encodingKept {
 		s.frame = nil
 	}
-	if s.credit.Done() { // what stops the stream is seen at once, not when the room is used up
+	if s.credit.Done() { // a stop or a loss ends the stream now, and not only when the window is full
 		if _, err := s.credit.Wait(); err != nil {
 			return s.lost(err)
 		}
@@ -179,13 +182,14 @@ func (s *outflow) send(b []byte) error {
 	return s.transmit(b)
 }
 
-// full reports whether a frame of n bytes has to wait.
+// full reports whether a frame of n bytes has to wait for credit.
 func (s *outflow) full(n int) bool {
 	waiting := flow{s.sent.values - s.taken.values, s.sent.bytes - s.taken.bytes}
 	return waiting.values >= streamValues || waiting.bytes > 0 && waiting.bytes+uint64(n) > streamBytes
 }
 
-// transmit sends a frame. A long one is sent when the receiver takes it, unless it stops.
+// transmit sends a frame. The send of a long frame completes when the receiver takes the frame; it is
+// canceled if the receiver stops the stream or is lost before.
 func (s *outflow) transmit(b []byte) error {
 	send := Request{comm: s.comm, operation: s.comm.engine.Isend(s.to, valueElement.typ, b, engine.Standard, 0)}
 	send.operation.Unit = sendUnit
@@ -216,10 +220,11 @@ func (s *outflow) transmit(b []byte) error {
 	return nil
 }
 
-// credited reads the credit that was received, and awaits the next one.
+// credited parses the credit that was received, and posts the receive of the next credit unless this
+// one is the last.
 func (s *outflow) credited() error {
 	kind, number := s.room[0], binary.LittleEndian.Uint32(s.room[1:])
-	if number != s.number { // of a stream that was canceled here
+	if number != s.number { // a credit of an earlier stream, which was canceled here
 		s.await()
 		return nil
 	}
@@ -253,7 +258,8 @@ func (s *outflow) finish(b []byte) error {
 	return nil
 }
 
-// fail tells the receiver that there are no more values, and returns why.
+// fail ends the stream because of cause: it sends the failure to the receiver, waits until the receiver has
+// taken it, and returns cause.
 func (s *outflow) fail(cause error) error {
 	if err := s.finish(append(s.begin(frameFailure), cause.Error()...)); err != nil && !errors.Is(err, ErrStreamStopped) {
 		return errors.Join(cause, err)
@@ -261,7 +267,8 @@ func (s *outflow) fail(cause error) error {
 	return cause
 }
 
-// lost ends a stream that cannot go on here. The receiver gets to know it if it can.
+// lost ends a stream that this rank cannot continue. It sends the failure to the receiver without waiting for
+// credit or for the end of the send, and returns cause.
 func (s *outflow) lost(cause error) error {
 	b := append(s.begin(frameFailure), cause.Error()...)
 	if len(b) > streamFailureMax {
@@ -271,5 +278,5 @@ func (s *outflow) lost(cause error) error {
 	return cause
 }
 
-// streamFailureMax bounds the text of a failure that is sent without credit.
+// streamFailureMax bounds the bytes of the frame of a failure that is sent without credit.
 const streamFailureMax = 1 << 10

@@ -18,20 +18,20 @@ type inflow struct {
 	from   engine.Match
 	number uint32
 	opened bool
-	// taken is what was received, told what the sender knows of it.
+	// taken counts what the loop has taken, told the part of it that credits have reported.
 	taken, told flow
-	// length is that of the frame of the value under way.
+	// length is the length in bytes of the frame that was received last.
 	length int
-	ended  bool
-	room   *[]byte
+	ended  bool    // the last frame has been received
+	room   *[]byte // memory for frames, from encodings
 }
 
 // Stream returns the values that a SendStream of source with this tag sends. Each loop over it
-// receives one stream, and with AnySource that of the first sender; a tag is given. The sender waits
-// when the loop is slower. The last pair is an error if the stream does not end as it should: a
-// StreamError with the sender's, a PeerError if the sender is lost, a ValueError if a value cannot be
-// decoded. To leave the loop early ends the sender's SendStream with ErrStreamStopped; it does not
-// wait for that. From ProcNull there are no values.
+// receives one stream; with AnySource, the stream whose first frame arrives first. The tag cannot be
+// AnyTag. The sender waits when the loop is slower. If the stream does not end as it should, the last
+// pair has an error: a StreamError with the text of the sender's error, a PeerError if the sender is
+// lost, or a ValueError if a value cannot be decoded. Leaving the loop early ends the sender's
+// SendStream with ErrStreamStopped, without waiting for that. From ProcNull there are no values.
 //
 //	for v, err := range runtime.Stream[Line](c, 0, 7) {
 //		if err != nil {
@@ -80,7 +80,8 @@ func Stream[T any](c *Comm, source, tag int) iter.Seq2[T, error] {
 	}
 }
 
-// newInflow checks the arguments of a Stream, and returns nil for that of ProcNull.
+// newInflow checks the arguments of a Stream and returns its receiving end, or nil if source is
+// ProcNull.
 func (c *Comm) newInflow(source, tag int) (*inflow, error) {
 	in, err := c.incoming(valueElement, nil, source, tag)
 	if err == nil && tag == AnyTag {
@@ -93,8 +94,8 @@ func (c *Comm) newInflow(source, tag int) (*inflow, error) {
 	return &inflow{comm: c, from: in.from, room: encodings.Get().(*[]byte)}, nil
 }
 
-// next receives the next frame with a value; first says that it is the first one. At the end of the
-// stream ended is set.
+// next receives the next frame and returns the bytes of its value; first reports whether the frame is
+// the first of the stream. At the end of the stream, next sets ended instead.
 func (s *inflow) next() (b []byte, first bool, err error) {
 	for {
 		m, err := s.comm.engine.Mprobe(s.comm.ctx, s.from, 0)
@@ -107,7 +108,7 @@ func (s *inflow) next() (b []byte, first bool, err error) {
 			return nil, false, err
 		}
 		if cap(b) <= encodingKept {
-			*s.room = b[:0] // SendValue appends to what it gets from the pool
+			*s.room = b[:0] // length 0, because SendValue appends to the slices of the pool
 		}
 		if len(b) < frameHead {
 			return nil, false, s.malformed(status, "a frame")
@@ -118,7 +119,7 @@ func (s *inflow) next() (b []byte, first bool, err error) {
 			if s.opened {
 				return nil, false, s.malformed(status, "two streams with one tag")
 			}
-			continue // the rest of a stream that was stopped here
+			continue // a frame of an earlier stream, which was stopped here
 		}
 		if first {
 			s.opened, s.number = true, number
@@ -141,12 +142,12 @@ func (s *inflow) next() (b []byte, first bool, err error) {
 	}
 }
 
-// malformed is the error of a frame that no SendStream sends.
+// malformed returns the error for a frame that no SendStream sends.
 func (s *inflow) malformed(at Status, what string) error {
 	return callsite.At(fmt.Errorf("stream from rank %d with tag %d: %w: %s", at.Source, at.Tag, value.ErrMalformed, what))
 }
 
-// undecoded is the error of a value that cannot be decoded.
+// undecoded returns the error for a value that cannot be decoded.
 func (s *inflow) undecoded(name string, cause error) error {
 	source := s.comm.rankOf(s.from.Peer)
 	if t, ok := errors.AsType[*value.TypeError](cause); ok {
@@ -155,7 +156,8 @@ func (s *inflow) undecoded(name string, cause error) error {
 	return callsite.At(&ValueError{Op: "Stream", Rank: source, Tag: s.from.Tag, Type: name, Cause: cause})
 }
 
-// took counts a value that the loop has taken, and tells the sender now and then.
+// took counts a value that the loop has taken. It sends a credit each time half of the window has been
+// taken.
 func (s *inflow) took() error {
 	s.taken.values++
 	s.taken.bytes += uint64(s.length)
@@ -165,7 +167,7 @@ func (s *inflow) took() error {
 	return nil
 }
 
-// credit tells the sender what was taken.
+// credit sends a credit of this kind, which reports to the sender what was taken.
 func (s *inflow) credit(kind byte) error {
 	s.told = s.taken
 	b := binary.LittleEndian.AppendUint32(append(make([]byte, 0, creditSize), kind), s.number)
@@ -178,10 +180,10 @@ func (s *inflow) credit(kind byte) error {
 	return nil
 }
 
-// close tells the sender to stop if the loop was left early.
+// close sends creditStopped to the sender if the loop was left early.
 func (s *inflow) close() {
 	if s.opened && !s.ended {
-		// A sender that is lost need not know.
+		// An error means that the sender is lost, and then it needs no credit.
 		_ = s.credit(creditStopped)
 	}
 	encodings.Put(s.room)

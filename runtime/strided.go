@@ -7,15 +7,16 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// Strided describes Count blocks of Block elements each in a slice, whose
-// beginnings lie Stride elements apart: a column of a matrix in rows of n is
-// {Count: rows, Block: 1, Stride: n}. Blocks must not overlap.
+// Strided describes Count blocks of Block elements each in a slice. The beginnings of
+// successive blocks lie Stride elements apart. A column of a row-major matrix with n
+// columns is {Count: rows, Block: 1, Stride: n}. Blocks must not overlap.
 type Strided struct{ Count, Block, Stride int }
 
 // Len returns the number of elements described.
 func (s Strided) Len() int { return s.Count * s.Block }
 
-// check refuses what does not lie within a slice of n elements.
+// check returns ErrArgument for a description that is invalid or reaches beyond a slice
+// of n elements.
 func (s Strided) check(n int) error {
 	switch {
 	case s.Count < 0 || s.Block < 0 || s.Count > 1 && s.Stride < s.Block:
@@ -29,8 +30,8 @@ func (s Strided) check(n int) error {
 	return nil
 }
 
-// checkStrided refuses a description that does not fit buf, and elements that may
-// not be copied to plain memory.
+// checkStrided returns an error if the description does not fit buf, or if elements of
+// type T cannot be sent in messages.
 func checkStrided[T any](buf []T, s Strided) error {
 	if err := elementOf[T]().err; err != nil {
 		return callsite.At(err)
@@ -39,7 +40,7 @@ func checkStrided[T any](buf []T, s Strided) error {
 }
 
 // SendStrided sends the elements of buf that s describes as one message of
-// s.Len elements. Any receive of that type can take it.
+// s.Len elements. Any receive of that element type can receive it.
 func SendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) error {
 	if err := checkStrided(buf, s); err != nil {
 		return err
@@ -62,7 +63,7 @@ func RecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) (Status, e
 	return status, err
 }
 
-// IsendStrided starts a SendStrided. The elements are read before it returns, so
+// IsendStrided starts a SendStrided. It copies the elements before it returns, so
 // that buf may be changed at once.
 func IsendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) Request {
 	if err := checkStrided(buf, s); err != nil {
@@ -101,7 +102,8 @@ func gather[T any](packed *space, buf []T, s Strided) []T {
 	return to
 }
 
-// scatter copies elements to where s describes, as many as there are.
+// scatter copies the elements of from to the elements of buf that s describes, beginning with
+// the first. from may be shorter than s.Len.
 func scatter[T any](buf []T, s Strided, from []T) {
 	if s.Block == 1 {
 		for i, v := range from {
@@ -116,14 +118,14 @@ func scatter[T any](buf []T, s Strided, from []T) {
 	}
 }
 
-// strides is the work left when a strided operation ends.
+// strides is the work that remains when a strided operation ends.
 type strides struct {
 	packed *space
 	// unpack distributes the first n bytes of packed; nil for sends.
 	unpack func(n int)
 }
 
-// finish does it. n is the length of the message in bytes.
+// finish does the remaining work. n is the length of the message in bytes.
 func (s strides) finish(n int) {
 	if s.unpack != nil {
 		s.unpack(n)
@@ -133,26 +135,27 @@ func (s strides) finish(n int) {
 	}
 }
 
-// after returns r with s to be done at its end.
+// after returns r with s as the work that remains at its end. If r has ended already, after
+// frees the space of s.
 func (r Request) after(s strides) Request {
 	if r.operation.Zero() {
-		s.packed.free() // ended already: sent, refused, or with ProcNull
+		s.packed.free() // r was sent, refused, or has the peer ProcNull
 	} else {
 		if r.rest == nil {
 			r.rest = new(rest)
 		}
-		r.rest.strides = s // the rest is this request's own
+		r.rest.strides = s // no other request shares this rest
 	}
 	return r
 }
 
-// space is memory for packed elements that is used again.
+// space is reusable memory for packed elements.
 type space struct {
 	words []uint64 // aligned for every element type
-	bytes []byte   // of the words, as long as asked for
+	bytes []byte   // the memory of words, with the length that scratch was asked for
 }
 
-// spaces keeps the spaces that are free.
+// spaces holds the free spaces.
 var spaces = sync.Pool{New: func() any { return new(space) }}
 
 // scratch returns a space of n bytes.
@@ -165,5 +168,5 @@ func scratch(n int) *space {
 	return s
 }
 
-// free gives the space back.
+// free returns the space to spaces.
 func (s *space) free() { spaces.Put(s) }

@@ -12,38 +12,39 @@ import (
 )
 
 const (
-	// stalledLook is the time between two looks at what the rank waits for, stalledAfter how
-	// old its youngest wait is when the launcher is told. Operations that fail because the
-	// members of a communicator called different ones have failed by then.
+	// stalledLook is the interval at which a rank checks what it waits for. stalledAfter is the
+	// age of the youngest wait at which the rank reports to the launcher. It is long enough for
+	// operations to fail if the members of a communicator have called different ones.
 	stalledLook  = 250 * time.Millisecond
 	stalledAfter = 1500 * time.Millisecond
-	// stacksMax bounds the text of the stacks of all goroutines that a proof may need.
+	// stacksMax bounds the text of the stacks of all goroutines that onlyIn examines.
 	stacksMax = 1 << 20
 )
 
-// stalls tells the launcher when this rank waits for long. It belongs to the goroutine of
-// World.listen.
+// stalls is the state by which World.look reports long waits of this rank to the launcher. Only the
+// goroutine of World.listen uses it.
 type stalls struct {
-	calls uint64    // of the engine, at the last look
-	quiet time.Time // since when they have not changed
-	// handled is what the rank had handled at the last look, and idle since when that has not changed.
+	calls uint64    // Engine.Calls at the last look
+	quiet time.Time // since when calls has not changed
+	// handled is Engine.Handled at the last look, idle the time since which it has not changed.
 	handled uint64
 	idle    time.Time
-	// told is the number of the waits that the launcher was told of, stuck that they were
-	// proven to depend on other ranks alone.
+	// told is the episode that was reported to the launcher last. stuck reports whether its waits
+	// were proven to depend on other ranks alone.
 	told  int64
 	stuck bool
-	// again is when a proof is tried next, pause how long after that.
+	// again is the time of the next attempt at a proof. pause is the time between the last attempt
+	// and that one.
 	again time.Time
 	pause time.Duration
 }
 
-// pauseMax bounds the time between two attempts to prove that the same waits depend on other
-// ranks alone: another goroutine of the program may end meanwhile.
+// pauseMax bounds the time between two attempts to prove that the same waits depend on other ranks
+// alone. A later attempt may succeed because another goroutine of the program has ended meanwhile.
 const pauseMax = 16 * time.Second
 
-// look tells the launcher once that the rank waits for long, and again when it is known that
-// other ranks alone can end that.
+// look reports to the launcher once that the rank has waited for long, and a second time when it is
+// proven that only other ranks can end the waits.
 func (w *World) look(now time.Time) {
 	w.engine.Tick(now)
 	s := &w.stalls
@@ -67,8 +68,9 @@ func (w *World) look(now time.Time) {
 	_ = w.session.Stalled(d.Encode()) // fails only when the job ends
 }
 
-// episode is a number that changes when the rank begins or ends to wait; 0 if it does not wait for long. A rank with actors
-// may wait for an answer, which the engine does not know: it waits if it handles nothing.
+// episode returns a number that changes when the rank begins or ends a wait, or 0 if it does not wait
+// for long. A rank with actors may wait for an answer to an actor, which the engine does not know as a
+// wait. Such a rank counts as waiting if it has handled nothing for stalledAfter.
 func (w *World) episode(now time.Time) int64 {
 	s := &w.stalls
 	if handled := w.engine.Handled(); handled != s.handled || s.idle.IsZero() {
@@ -87,16 +89,16 @@ func (w *World) episode(now time.Time) int64 {
 	return s.idle.UnixNano()
 }
 
-// waiting are the operations that goroutines wait for, but messages to actors and answers to
-// inquiries of libraries.
+// waiting returns the operations that goroutines wait for. It leaves out the waits of the serving
+// goroutine for actor messages and the waits of libraries for answers to an Inquire.
 func (w *World) waiting() []engine.Blocked {
 	return slices.DeleteFunc(w.engine.Blocked(), func(o engine.Blocked) bool {
 		return o.Serves || o.Await && o.Op == inquiryWait
 	})
 }
 
-// episode is a number that changes when a wait begins or ends; 0 if there are none or one
-// has not lasted for long.
+// episode returns a number that changes when a wait begins or ends. It returns 0 if there is no
+// wait, or if one is younger than stalledAfter.
 func episode(waiting []engine.Blocked, now time.Time) int64 {
 	var n int64
 	for _, o := range waiting {
@@ -111,10 +113,11 @@ func episode(waiting []engine.Blocked, now time.Time) int64 {
 // episodePrime mixes the times of several waits (FNV-1a's 64-bit prime).
 const episodePrime = 1<<40 + 0x1b3
 
-// dependence returns a number of the waits if nothing but other ranks can end them, else 0: no
-// context ends them, all goroutines of the program are in them, in World.Close, or wait for those
-// that are, no timer is going to call a function of the program, and the rank has nothing to send. It changes when the rank handles anything, because
-// gorun may have answered.
+// dependence returns a number that identifies the waits if only other ranks can end them, else 0.
+// This is proven if no context can end them, every goroutine of the program is in one of them or in
+// World.Close, or waits for such a goroutine, no timer is going to call a function of the program, and
+// the rank has nothing to send. The number changes when the rank handles anything that arrives,
+// because gorun may have answered it.
 func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait) int64 {
 	n, in := episode(waiting, time.Now()), len(waiting)
 	if w.leaving.Load() {
@@ -132,11 +135,11 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 	}
 	for i, o := range waiting {
 		if o.Limited || described[i].Among == "" || len(o.Stack) == 0 {
-			return 0 // where it waits is not known before the goroutine has slept
+			return 0 // the stack is unknown until the goroutine has slept
 		}
 	}
-	// Before the stacks, a timer may become a goroutine that is in them; behind them, one may come from a goroutine
-	// that has begun to wait.
+	// A timer that has fired before the first check has a goroutine, which is in the stacks. The second check finds a
+	// timer that a goroutine has set after the first check and before it began to wait.
 	if timersAct() || !onlyIn(in) || timersAct() || !w.actorsIdle() {
 		return 0
 	}
@@ -146,28 +149,30 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 	return n
 }
 
-// onlyIn reports whether n goroutines, all of those of the program, are in a wait of the engine or in World.Close.
+// onlyIn reports whether n goroutines are in a wait of the engine or in World.Close, and all other goroutines of the
+// program wait for those; see goroutine.AllIn.
 func onlyIn(n int) bool {
 	text := make([]byte, stacksMax)
 	text = text[:goruntime.Stack(text, true)]
 	return len(text) < stacksMax && goroutine.AllIn(string(text), n, engineWait, closeWait)
 }
 
-// timersAct reports whether a function of time.AfterFunc may go on with the program, or may exist.
+// timersAct reports whether a timer of time.AfterFunc may call a function that acts for the program. It returns true
+// if the timers are not known.
 func timersAct() bool {
 	functions, known := goroutine.Timers()
 	return !known || goroutine.Acts(functions)
 }
 
-// engineWait is the function of the engine that a goroutine is in as long as it waits, closeWait
-// that in which World.Close waits for the other ranks.
+// engineWait is the function of the engine in which a goroutine waits. closeWait is the function in
+// which World.Close waits for the other ranks.
 const (
 	engineWait = "github.com/gorun-hpc/gorun/runtime/internal/engine.(*Engine).waitLong"
 	closeWait  = "github.com/gorun-hpc/gorun/bootstrap.(*Session).Fence"
 )
 
-// among are the world ranks of which one ends a wait, as bootstrap.FormatRanks writes them; ""
-// if that is not known.
+// among returns the world ranks any of which may end a wait, as bootstrap.FormatRanks writes them, or
+// "" if they are not known.
 func (w *World) among(o engine.Blocked) string {
 	switch {
 	case o.Await && o.Op == sharedWaitName:
@@ -185,7 +190,8 @@ func (w *World) among(o engine.Blocked) string {
 	}
 }
 
-// serves are the world ranks whose messages the actors of this rank may get, "" if it has no actors.
+// serves returns the world ranks from which the actors of this rank may get messages, as
+// bootstrap.FormatRanks writes them, or "" if the rank has no actors.
 func (w *World) serves() string {
 	if !w.hasActors() {
 		return ""
@@ -199,19 +205,21 @@ func (w *World) serves() string {
 
 // laneCounter is a fabric that counts the frames to and from a peer.
 type laneCounter interface {
-	// Position returns how many frames were given a place in the lane to a peer and how many
-	// came from it, modulo 65536. The engine's lock is held.
+	// Position returns the number of frames that have a place in the lane to a peer, and the
+	// number of frames that have arrived from the peer, both modulo 65536. The engine's lock is
+	// held.
 	Position(peer int) (sent, received uint16)
 }
 
-// lanes are the positions of the lanes to ranks of other nodes.
+// lanes returns the positions of the lanes to the ranks of other nodes with which this rank has
+// exchanged messages or tried to.
 func (w *World) lanes() []bootstrap.Lane {
 	f, ok := w.network.fabric.(laneCounter)
 	if !ok {
 		return nil
 	}
 	var list []bootstrap.Lane
-	_ = w.ask(func() { // an engine that has ended has no frames under way
+	_ = w.ask(func() { // ask fails if the engine has ended, and then no frames are under way
 		for peer := range w.Size() {
 			if w.network.fabric.Known(peer) {
 				sent, received := f.Position(peer)
@@ -222,8 +230,9 @@ func (w *World) lanes() []bootstrap.Lane {
 	return list
 }
 
-// whereabouts adds for how long the rank has ended no wait and, if none of its goroutines
-// waits, not called gorun, and where the program is then.
+// whereabouts adds to d for how long the rank has not ended a wait. If no goroutine waits, it adds
+// for how long the rank has not called gorun or, with actors, has handled nothing, and the line and the
+// function where the program is.
 func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	for i, wait := range d.Waits {
 		if i == 0 || wait.Seconds < d.Quiet {
@@ -235,7 +244,7 @@ func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	}
 	switch s := &w.stalls; {
 	case s.quiet.IsZero():
-	case w.hasActors(): // the goroutine that serves them calls the engine now and then
+	case w.hasActors(): // Calls does not tell: the serving goroutine calls the engine now and then
 		d.Quiet = now.Sub(s.idle).Seconds()
 	case w.engine.Calls() == s.calls:
 		d.Quiet = now.Sub(s.quiet).Seconds()
@@ -248,8 +257,8 @@ func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	}
 }
 
-// awaited are the world ranks that share memory of which goroutines of this rank wait for a
-// word, in ascending order.
+// awaited returns the world ranks of the members of all Shareds in which a goroutine of this rank
+// waits for a word, in ascending order.
 func (m *memory) awaited() []int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,12 +2,12 @@ package runtime
 
 import "context"
 
-// contextTask is the engine's context of the messages with which goroutines of
-// NewRequest tell their end. No communicator has it.
+// contextTask is the engine's context of the messages by which the goroutines of
+// NewRequest complete their requests. No communicator uses it.
 const contextTask = 1<<32 - 2
 
-// taskContext is the context of the function of a NewRequest, which Request.Cancel ends, and outer, that
-// of the communicator.
+// taskContext is the context of the function of a NewRequest, which Request.Cancel ends. outer is the
+// context of the communicator.
 type taskContext struct {
 	context.Context
 	outer context.Context
@@ -16,10 +16,10 @@ type taskContext struct {
 // Inner implements engine.InnerContext.
 func (t taskContext) Inner() bool { return t.outer.Done() == nil }
 
-// task is the goroutine behind a NewRequest.
+// task is the goroutine of a NewRequest.
 type task struct {
 	cancel context.CancelFunc
-	// done is closed at the end of fn; err is valid from then on.
+	// done is closed when fn has returned; err, the result of fn, may be read from then on.
 	done chan struct{}
 	err  error
 }

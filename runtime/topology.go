@@ -7,19 +7,19 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// topology says who the neighbors of a rank are.
+// topology describes the neighbors of the ranks of a communicator.
 type topology interface {
-	// around returns the ranks that a rank receives from and those that it sends to.
+	// around returns the ranks from which a rank receives and the ranks to which it sends.
 	around(rank int) (sources, dests []int)
-	// order is that of Comm.SendOrder.
+	// order returns the order that Comm.SendOrder returns.
 	order() []int
 }
 
 // Neighbors returns the ranks from which and to which the neighborhood operations of package
-// collectives move data, in the order of the blocks of their buffers: in a Cart, for each
-// dimension the previous and the next rank, ProcNull beyond a border; in a Graph, the
-// neighbors with which it was made. The slices are the caller's. It is ErrTopology if the
-// communicator is neither.
+// collectives move data, in the order of the blocks of their buffers. In a Cart, these are for each
+// dimension the previous and the next rank, or ProcNull beyond a border. In a Graph, they are the
+// neighbors with which the Graph was made. The caller owns the slices. If the communicator is neither
+// a Cart nor a Graph, the error is ErrTopology.
 func (c *Comm) Neighbors() (sources, dests []int, err error) {
 	if c == nil {
 		return nil, nil, callsite.At(ErrComm)
@@ -31,8 +31,8 @@ func (c *Comm) Neighbors() (sources, dests []int, err error) {
 	return sources, dests, nil
 }
 
-// arrange makes a communicator of the ranks of c, in the order of their new ranks. A caller
-// that is not among them gets nil.
+// arrange makes a communicator of some ranks of c: order[i] is the rank in c of the member with the
+// new rank i. If the caller is not in order, arrange releases the number and returns nil.
 func (c *Comm) arrange(number uint32, name string, order []int, t topology) *Comm {
 	ranks, mine := make([]int, len(order)), Undefined
 	for i, rank := range order {
@@ -49,11 +49,12 @@ func (c *Comm) arrange(number uint32, name string, order []int, t topology) *Com
 	return made
 }
 
-// agreeOn is an agreement of all members on a number and on arguments, which have to be equal
-// everywhere: else it is ErrArgument at every member. It returns the further words of all.
+// agreeOn runs an agreement of all members on a number. The arguments must be equal at all members;
+// otherwise every member gets ErrArgument. all has the words of all members in the order of their
+// ranks. op is the name of the operation for errors.
 func (c *Comm) agreeOn(op string, tag int, arguments any, words ...uint64) (number uint32, all []uint64, err error) {
 	h := fnv.New64a()
-	_, _ = fmt.Fprint(h, arguments) // a hash takes everything
+	_, _ = fmt.Fprint(h, arguments) // writing to a hash never fails
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tag}
 	number, got, err := a.run(append([]uint64{h.Sum64()}, words...)...)
 	if err != nil {

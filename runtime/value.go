@@ -14,32 +14,32 @@ import (
 // Codec encodes and decodes the values of one type. Several goroutines may call its methods at the
 // same time.
 type Codec[T any] interface {
-	// Append appends v, which is not nil if its type has nil, to b.
+	// Append appends the encoding of *v to b. If type T has nil, *v is not nil.
 	Append(b []byte, v *T) ([]byte, error)
-	// Decode is the inverse of Append: it sets v, which is zero before. b is valid during the
-	// call, and may be malformed. A panic is returned as an error.
+	// Decode decodes b, which Append has made, into *v, which is zero before the call. b is valid
+	// only during the call, and may be malformed. The runtime turns a panic of Decode into an error.
 	Decode(b []byte, v *T) error
 }
 
-// RegisterCodec makes c the codec of the values of type T. It is called at every rank before the
-// first such value, preferably in an init function. Only the first registration of a type counts.
-// Package actors uses the codec, too, if T is registered there afterwards.
+// RegisterCodec makes c the codec of the values of type T. Every rank calls it before it sends or
+// receives the first such value, preferably in an init function. Only the first registration of a
+// type counts. If T is registered with package actors afterwards, that package uses the codec, too.
 func RegisterCodec[T any](c Codec[T]) { value.Register[T](c) }
 
 // JSON is the Codec of encoding/json, for RegisterCodec.
 type JSON[T any] struct{ value.JSON[T] }
 
-// ValueError is a value that could not be encoded or decoded. Nothing was sent, or the message is
-// lost; nothing else is.
+// ValueError is the error for a value that could not be encoded or decoded. If it could not be encoded,
+// nothing was sent. If it could not be decoded, its message is lost. Other operations are not affected.
 type ValueError struct {
 	// Op is the operation: "SendValue", "RecvValue", "BcastValue", ...
 	Op string
-	// Rank is that of the other rank in the communicator, that of the sender or of the rank
-	// itself in a collective operation. Tag is the tag of the message, AnyTag in one.
+	// Rank is the rank of the peer in the communicator; in a collective operation, the rank whose
+	// value it is. Tag is the tag of the message; in a collective operation, AnyTag.
 	Rank, Tag int
-	// Type is the type of the value at this rank, and its codec.
+	// Type is the type of the value at this rank, with its codec.
 	Type string
-	// Cause is what is wrong. It is a TypeMismatchError if the sender's type is another one.
+	// Cause is the reason. It is a TypeMismatchError if the sender's type is another one.
 	Cause error
 }
 
@@ -58,7 +58,7 @@ func (e *ValueError) Error() string {
 // Unwrap returns the cause.
 func (e *ValueError) Unwrap() error { return e.Cause }
 
-// valueElement is the element of messages with values.
+// valueElement is the element type of messages that carry values.
 var valueElement = func() *element {
 	const text = "a value"
 	layouts.mu.Lock()
@@ -69,13 +69,13 @@ var valueElement = func() *element {
 	return &element{typ: typ, size: 1, layout: new(layout.Layout), plain: true}
 }()
 
-// encodings holds memory for the bytes of values that are not longer than encodingKept.
+// encodings holds reusable slices of at most encodingKept bytes for encoded values.
 var encodings = sync.Pool{New: func() any { return new([]byte) }}
 
-// encodingKept bounds the bytes that a pool entry keeps.
+// encodingKept bounds the capacity of a slice in encodings.
 const encodingKept = 1 << 20
 
-// keepEncoding returns memory to the pool.
+// keepEncoding returns p to encodings with the memory of b. It does nothing if b is too large.
 func keepEncoding(p *[]byte, b []byte) {
 	if cap(b) <= encodingKept {
 		*p = b[:0]
@@ -83,13 +83,13 @@ func keepEncoding(p *[]byte, b []byte) {
 	}
 }
 
-// SendValue sends one value of any type, as Send does a slice; RecvValue receives it. Values without
-// pointers (see Element), strings and slices of values without pointers are sent as their bytes,
-// others by the codec of RegisterCodec or else by encoding/gob with its rules: unexported fields are
-// not sent, the types in interfaces are registered by gob.Register, and an empty slice within a value
-// arrives as nil. A value that is nil, and one that is an empty slice or map, arrives as it is. Values
-// that contain themselves or are nested more than 10,000 times are refused. A value that cannot be
-// encoded is a ValueError, and nothing is sent.
+// SendValue sends one value of any type, as Send sends a slice; RecvValue receives it. Values without
+// pointers (see Element), strings, and slices of values without pointers are sent as their bytes. Other
+// values are encoded by the codec of RegisterCodec or, if there is none, by encoding/gob. Its rules
+// apply then: unexported fields are not sent, types in interfaces must be registered by gob.Register,
+// and an empty slice within a value arrives as nil. A value that is itself nil, or an empty slice or
+// map, arrives unchanged. Values that contain themselves, or are nested more than 10,000 levels deep,
+// cannot be encoded. If a value cannot be encoded, the error is a ValueError, and nothing is sent.
 func SendValue[T any](c *Comm, v T, dest, tag int) error {
 	if null, err := c.checkValue(dest, tag); null || err != nil {
 		return err
@@ -105,7 +105,7 @@ func SendValue[T any](c *Comm, v T, dest, tag int) error {
 	return err
 }
 
-// IsendValue starts a SendValue. v is encoded before it returns, and may be changed then.
+// IsendValue starts a SendValue. It encodes v before it returns; v may be changed then.
 func IsendValue[T any](c *Comm, v T, dest, tag int) Request {
 	if null, err := c.checkValue(dest, tag); null || err != nil {
 		return unstarted(err)
@@ -117,7 +117,7 @@ func IsendValue[T any](c *Comm, v T, dest, tag int) Request {
 	return c.isend(valueElement, b, dest, tag, engine.Standard)
 }
 
-// checkValue checks the address of a value before it is encoded, and reports whether it is ProcNull.
+// checkValue checks dest and tag before a value is encoded, and reports whether dest is ProcNull.
 func (c *Comm) checkValue(dest, tag int) (null bool, err error) {
 	if c.ordinary(valueElement, dest, tag) {
 		return false, nil
@@ -126,14 +126,15 @@ func (c *Comm) checkValue(dest, tag int) (null bool, err error) {
 	return o.to.Peer == ProcNull, err
 }
 
-// unsent is the error of a value that cannot be encoded.
+// unsent returns the error for a value that cannot be encoded.
 func unsent[T any](op string, dest, tag int, cause error) error {
 	return callsite.At(&ValueError{Op: op, Rank: dest, Tag: tag, Type: value.Name[T](), Cause: cause})
 }
 
-// RecvValue receives a value of SendValue, of whatever length; source and tag may be AnySource and
-// AnyTag. From ProcNull it is zero. A value of another type, and a message that is no value, is a
-// ValueError whose cause is a TypeMismatchError. The memory of the value is this rank's.
+// RecvValue receives a value that SendValue has sent, of any length. source and tag may be AnySource and
+// AnyTag. From ProcNull the value is zero. If the message has a value of another type or is not
+// a value, the error is a ValueError whose cause is a TypeMismatchError. This rank owns the memory of
+// the value.
 func RecvValue[T any](c *Comm, source, tag int) (T, Status, error) {
 	var v, zero T
 	m, err := Mprobe(c, source, tag)
@@ -154,7 +155,8 @@ func RecvValue[T any](c *Comm, source, tag int) (T, Status, error) {
 	return v, s, err
 }
 
-// bytes receives the message of a value into room, or into new memory.
+// bytes receives the message of a value into room or, if room is too small, into new memory. If the
+// memory is not available, the message is discarded and the error is a MemoryError.
 func (m *Matched) bytes(room []byte) ([]byte, Status, error) {
 	n := m.status.Bytes
 	m.taken()
@@ -175,7 +177,7 @@ func (m *Matched) bytes(room []byte) ([]byte, Status, error) {
 	return room[:n], m.comm.status(s, 1), err
 }
 
-// undecoded is the error of a value that cannot be decoded.
+// undecoded returns the error for a value that cannot be decoded.
 func undecoded[T any](s Status, cause error) error {
 	if t, ok := errors.AsType[*value.TypeError](cause); ok {
 		cause = &TypeMismatchError{Source: s.Source, Tag: s.Tag, Sent: t.Sent, Want: t.Want}

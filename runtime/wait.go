@@ -8,15 +8,15 @@ import (
 
 // Completion is the result of one of several requests.
 type Completion struct {
-	// Index is its place among them.
+	// Index is the index of the request among them.
 	Index  int
 	Status Status
 	Err    error
 }
 
-// WaitAll waits for all requests, takes their results and makes them zero Requests. It
-// returns their errors joined, nil if none failed, and waits for every one even when some
-// fail.
+// WaitAll waits for all requests, takes their results and sets the requests to zero Requests.
+// It waits for every request even if some fail. It returns their errors joined, or nil if none
+// failed.
 func WaitAll(requests []Request) error {
 	var errs []error
 	for len(requests) > 0 {
@@ -38,10 +38,10 @@ func WaitAll(requests []Request) error {
 	return errors.Join(errs...)
 }
 
-// waitAllBatch is how many requests WaitAll hands to the engine at a time.
+// waitAllBatch is the maximum number of requests that WaitAll passes to the engine at a time.
 const waitAllBatch = 64
 
-// joins reports whether r can be waited for together with the requests of c.
+// joins reports whether one call of the engine can wait for r together with requests of c.
 func (r Request) joins(c *Comm) bool {
 	if r.rest != nil || c == nil {
 		return false
@@ -49,7 +49,7 @@ func (r Request) joins(c *Comm) bool {
 	return r.comm == c || r.operation.Zero() || r.comm.ctx == nil && c.ctx == nil && r.comm.engine == c.engine
 }
 
-// collect ends requests that can be waited for together, and appends their errors.
+// collect waits for requests that join each other, and appends their errors to errs.
 func collect(errs []error, requests []Request) []error {
 	var room [waitAllBatch]engine.Handle
 	for i := range requests {
@@ -65,10 +65,10 @@ func collect(errs []error, requests []Request) []error {
 }
 
 // WaitAny waits until one of the requests is complete, returns its index and
-// result, and makes it the zero Request. It skips those that are zero or whose
-// result was taken; when nothing is left it returns Undefined. When the context of
-// the first request left ends, so does the waiting: the index is Undefined and no
-// request is changed.
+// result, and sets it to the zero Request. It skips requests that are zero or whose
+// result was taken. If it skips all, it returns Undefined. If the context of the first
+// request that it does not skip ends, WaitAny returns with an error and the index
+// Undefined, and changes no request.
 func WaitAny(requests []Request) (int, Status, error) {
 	var first *Comm
 	for i, r := range requests {
@@ -97,9 +97,10 @@ func WaitAny(requests []Request) (int, Status, error) {
 	return i, status, err
 }
 
-// WaitSome waits until at least one request is complete, returns the results of
-// all that are, in order, and makes them zero Requests; nil when nothing is left.
-// Which requests are left is as in WaitAny. The error is that of the waiting.
+// WaitSome waits until at least one request is complete. It returns the results of
+// all complete requests, in the order of the requests, and sets these to zero Requests.
+// It skips the same requests as WaitAny; if it skips all, it returns nil. The error is the
+// error of the wait itself.
 func WaitSome(requests []Request) ([]Completion, error) {
 	i, s, err := WaitAny(requests)
 	if i == Undefined {
@@ -122,13 +123,13 @@ func WaitSome(requests []Request) ([]Completion, error) {
 	return ended, nil
 }
 
-// TestAll is WaitAll that does not wait. It reports whether all requests are complete, and
-// changes none unless they are.
+// TestAll is WaitAll without waiting. It reports whether all requests are complete. If not, it
+// changes no request.
 func TestAll(requests []Request) (bool, error) {
 	all := true
 	for _, r := range requests {
 		if !r.Done() {
-			all = false // the others still make progress
+			all = false // no break: Done makes progress for the others, too
 		}
 	}
 	if !all {
@@ -137,8 +138,8 @@ func TestAll(requests []Request) (bool, error) {
 	return true, WaitAll(requests)
 }
 
-// TestAny is WaitAny that does not wait. It reports whether a request was
-// complete; also when nothing is left, with Undefined as the index.
+// TestAny is WaitAny without waiting. It also reports whether a request was complete. If
+// it skips all requests as WaitAny does, it reports true, with Undefined as the index.
 func TestAny(requests []Request) (int, Status, bool, error) {
 	left := false
 	for i, r := range requests {

@@ -5,24 +5,26 @@ import (
 	"sync"
 )
 
-// wire is one end of a connection between a rank of a Local and what stands for the launcher. What is
-// written arrives at the other end, in order and without bounds; Close ends the stream there after it.
+// wire is one end of a connection between a process of LocalRespawn and its restarts, which takes the
+// launcher's place. Bytes written to one end arrive at the other end in order; their number is not
+// bounded. After Close, the other end reads the bytes written before and then io.EOF.
 type wire struct {
 	other *wire
-	// carry calls arrive when something arrives at the other end, in the order of its calls.
+	// carry calls arrive when what was written here is to arrive at the other end. Several calls of
+	// carry keep their order.
 	carry func(arrive func())
 
-	mu     sync.Mutex // guards what follows; nothing is called with it held
-	news   sync.Cond
-	bytes  []byte // that have arrived
-	ended  bool   // nothing follows them
-	closed bool
+	mu     sync.Mutex // guards the fields below it; nothing is called with it held
+	news   sync.Cond  // signals changes of the fields below it
+	bytes  []byte     // bytes that have arrived and have not been read
+	ended  bool       // the other end was closed: no bytes follow
+	closed bool       // this end was closed
 }
 
 var _ io.ReadWriteCloser = (*wire)(nil)
 
-// newWires returns both ends of a connection, of a rank and of the launcher. up and down carry what
-// the one and the other writes.
+// newWires returns the two ends of a connection, for a rank and for the launcher. up carries what the
+// rank writes, and down carries what the launcher writes.
 func newWires(up, down func(arrive func())) (rank, launcher *wire) {
 	rank, launcher = &wire{carry: up}, &wire{carry: down}
 	rank.other, launcher.other = launcher, rank
@@ -74,7 +76,7 @@ func (w *wire) Close() error {
 	return nil
 }
 
-// arrive takes what the other end has written, or that it was closed.
+// arrive appends bytes that the other end has written; end reports whether the other end was closed.
 func (w *wire) arrive(b []byte, end bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -25,9 +25,9 @@ type World struct {
 	job    bootstrap.Job
 	engine *engine.Engine
 	shm    *shm.Transport
-	// sleeper is what the goroutines of this rank sleep on.
+	// sleeper is the Sleeper on which the goroutines of this rank sleep.
 	sleeper transport.Sleeper
-	// network leads to the ranks of other nodes.
+	// network connects the rank with the ranks of other nodes.
 	network network
 	comm    *Comm
 	comms   comms
@@ -36,54 +36,54 @@ type World struct {
 	tasks atomic.Uint32
 	// streams counts the streams that the rank sends.
 	streams atomic.Uint32
-	// book has the cards of all ranks, nil on a single node.
+	// book has the cards of all ranks; nil before they have arrived, and in a job of one node.
 	book atomic.Pointer[bootstrap.Book]
 	// session is the connection to the node agent, nil in a Local without restarts.
 	session *bootstrap.Session
-	// local is the job of Local, nil in a process of its own. life is the process of a rank of a
-	// Local that is started again when it is lost, nil elsewhere.
+	// local is the job of a rank of Local, nil in a process of its own. life is the process of a
+	// rank of LocalRespawn, else nil.
 	local *localJob
 	life  *localProcess
-	// council is the way to the launcher for agreements, deaths is what the rank knows of the
-	// end of others, rulings are the agreements under way.
+	// council sends votes and revocations to the launcher. deaths holds the ends of other ranks that
+	// this rank knows of. rulings are the agreements under way.
 	council council
 	deaths  deaths
 	rulings rulings
-	// revocations are those of which no message of their rank has come yet.
+	// revocations are the revocations that the launcher has reported and that are still pending.
 	revocations revocations
-	// role says how this rank has come into the World. line has the Worlds of this process. over
-	// says that the World has ended with the loss of a rank, resumed that Resume was called.
+	// role is how this rank has come into the World. line is shared by the Worlds of this process.
+	// over is true after the World has ended with the loss of a rank, resumed after Resume was called.
 	role    Role
 	line    *lineage
 	over    atomic.Bool
 	resumed atomic.Bool
 
-	// inquiries are the questions to other ranks that are under way, questions those of
-	// other ranks.
+	// inquiries are this rank's questions to other ranks that are under way. questions are the
+	// questions of other ranks that this rank has not answered yet.
 	inquiries inquiries
 	questions questions
 
-	// actors is what package actors keeps with the World.
+	// actors holds the value that package actors attaches to the World.
 	actors kept
 
 	closing  sync.Once
 	closeErr error
-	// leaving says that Close waits for the other ranks.
+	// leaving is true once Close was called, which waits for the other ranks.
 	leaving atomic.Bool
 	stalls  stalls
-	// asked is when the node agent last asked for a report. Only listen uses it.
+	// asked is the time when the node agent last asked for a report. Only listen uses it.
 	asked time.Time
-	// stop ends the listening to signals and notices.
+	// stop ends the goroutine of listen, which handles signals and notices.
 	stop func()
-	// check looks for mistakes of the program, nil if it is not asked for.
+	// check finds mistakes of the program; nil without GORUN_CHECK=1.
 	check *check
-	// reports writes the rank's reports.
+	// reports writes the rank's reports to standard error.
 	reports *journal.Journal
 }
 
-// newWorld connects a rank with the others of its node. peers are the world ranks
-// of the local ranks, nil when they are the same; secret is that of the job. local
-// is the job of Local, else nil.
+// newWorld makes the World of a rank and connects the rank with the others of its node.
+// peers are the world ranks of the local ranks, nil if they are equal; secret is the
+// secret of the job. local is the job of a rank of Local, else nil.
 func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret [32]byte, local *localJob) (*World, error) {
 	w := &World{job: job, local: local, stop: func() {}, reports: newReports(), check: newCheck()}
 	t, err := shm.New(node, shm.Config{
@@ -102,7 +102,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		return nil, errors.Join(err, t.Close())
 	}
 	if w.network.forced {
-		// Each rank is a node of its own: shared memory is not used.
+		// Each rank is a node of its own, because shared memory is not used.
 		w.job.Nodes, w.job.NodeRank = job.Size, job.Rank
 	}
 	t.Settle()
@@ -138,13 +138,13 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 // Comm returns the communicator of all ranks.
 func (w *World) Comm() *Comm { return w.comm }
 
-// Rank returns the number of this rank, 0 to Size-1.
+// Rank returns the world rank of this rank, 0 to Size-1.
 func (w *World) Rank() int { return w.job.Rank }
 
 // Size returns the number of ranks of the job.
 func (w *World) Size() int { return w.job.Size }
 
-// LocalRank returns the number of this rank among those of its node.
+// LocalRank returns the number of this rank among the ranks of its node, 0 to LocalSize-1.
 func (w *World) LocalRank() int { return w.job.LocalRank }
 
 // LocalSize returns the number of ranks on this rank's node.
@@ -156,17 +156,16 @@ func (w *World) NodeRank() int { return w.job.NodeRank }
 // Nodes returns the number of nodes of the job.
 func (w *World) Nodes() int { return w.job.Nodes }
 
-// Processors returns the number of processors the ranks of this node may use.
+// Processors returns the number of processors that the ranks of this node may use.
 func (w *World) Processors() int { return w.job.Processors }
 
 // String returns the rank and the size.
 func (w *World) String() string { return fmt.Sprintf("rank %d of %d", w.job.Rank, w.job.Size) }
 
-// Handled says that the program has recovered from the loss of a rank, as PeerError names
-// it: under gorun -on-failure continue the loss does not decide gorun's exit code then. One
-// rank has to say it. It is 0 if nothing else has failed: every other rank has returned nil
-// from the function of Main, or its loss was handled, too. A rank that is not in the World
-// is ErrRank.
+// Handled reports to gorun that the program has recovered from the loss of a rank, which is the
+// Rank of a PeerError. With gorun -on-failure continue, the loss then does not affect gorun's exit
+// code. It is enough that one rank calls Handled. The exit code is 0 if every rank has returned nil
+// from the function of Main, or its loss was handled. A rank that is not in the World is ErrRank.
 func (w *World) Handled(rank int) error {
 	switch {
 	case rank < 0 || rank >= w.Size():
@@ -177,9 +176,9 @@ func (w *World) Handled(rank int) error {
 	return w.session.Handled(rank)
 }
 
-// Abort ends the job with this exit code. It does not return when the rank is a
-// process. In a Local world it returns, and the operations of all ranks end with
-// ErrAborted from then on.
+// Abort ends the job with this exit code. If the rank is a process, Abort does not
+// return. In Local it returns, and from then on the operations of all ranks end with
+// ErrAborted.
 func (w *World) Abort(code int) {
 	reason := "World.Abort"
 	stack := make([]uintptr, 16)
@@ -189,8 +188,8 @@ func (w *World) Abort(code int) {
 	w.abort(code, reason, &AbortError{Rank: w.Rank(), Code: code})
 }
 
-// abort is Abort with a reason for gorun's report, and the error of the others in a
-// Local world.
+// abort is Abort with a reason, which gorun reports, and with the error of this rank's
+// failure in Local.
 func (w *World) abort(code int, reason string, why error) {
 	if w.local != nil {
 		w.failed(why)
@@ -200,21 +199,23 @@ func (w *World) abort(code int, reason string, why error) {
 	os.Exit(code)
 }
 
-// Close leaves the job. It waits until every rank does so, because a peer may still read
-// this rank's memory. The World cannot be used afterwards. Main and Local call it; closing
-// twice is no error. The World of Main closes the last one of Resume.
+// Close leaves the job. It waits until every rank has called it, because a peer may still
+// read this rank's memory. The World cannot be used afterwards. Main and Local call Close; a
+// second call is no error. Close of the World of Main closes the last World of Resume.
 func (w *World) Close() error {
 	w = w.last()
 	w.closing.Do(func() { w.closeErr = w.leave() })
 	return w.closeErr
 }
 
-// leave is Close, once. The engine continues to serve the peers until all are here.
+// leave does the work of Close. It is called once. The engine continues to serve the peers until all
+// ranks have called Close.
 func (w *World) leave() error {
 	var err error
 	w.leaving.Store(true)
 	if setting(envExplain) == "1" {
-		// Other ranks may still use this rank's memory, and none has left.
+		// After this fence every rank has called Close, but none has left. Until then, other ranks may still
+		// use this rank's memory.
 		if w.session != nil {
 			err = w.session.Fence(context.Background())
 		}
@@ -238,5 +239,5 @@ func (w *World) leave() error {
 	return err
 }
 
-// wake makes the goroutines of this rank that wait look again.
+// wake wakes the waiting goroutines of this rank, so that they check their conditions again.
 func (w *World) wake() { w.sleeper.Ring() }

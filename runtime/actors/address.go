@@ -8,11 +8,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// address is the address of the actors of a rank in its epoch.
+// address returns the address part of the PIDs of a rank's actors. epoch is the generation of the job.
 func address(rank int, epoch uint32) string { return port.Address(rank, epoch) }
 
-// parseAddress is the inverse of address. It accepts only what address makes. It allocates no
-// string, because every answer to a Future calls it.
+// parseAddress parses an address. It accepts only addresses that address returns. It does not
+// allocate a string, because it is called for every answer to a Future.
 func parseAddress(a string) (rank int, epoch uint32, err error) {
 	rest, ok := strings.CutPrefix(a, port.AddressPrefix)
 	number, life, later := strings.Cut(rest, "@")
@@ -29,7 +29,7 @@ func parseAddress(a string) (rank int, epoch uint32, err error) {
 	return int(r), uint32(e), nil
 }
 
-// parseNumber parses a decimal number of at most this many bits, without sign or leading
+// parseNumber parses a decimal number of at most bits bits. It accepts neither a sign nor leading
 // zeros.
 func parseNumber(text string, bits int) (n uint64, ok bool) {
 	n, err := strconv.ParseUint(text, 10, bits)
