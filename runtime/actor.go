@@ -12,9 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// NewMessage makes a message of the whole buffer, to be sent to an actor (see
-// package actors). The message owns the memory from then on; b is dead as after
-// SendBuffer.
+// NewMessage returns a message that consists of the whole buffer, to be sent to an actor (see
+// package actors). The message owns the memory from then on; b is dead as after SendBuffer.
 func NewMessage(b *Buffer) (*Message, error) {
 	if b == nil || b.end != bufferLives {
 		return nil, b.refuse()
@@ -30,23 +29,24 @@ func init() {
 	port.Of = func(world any) port.World { return (*actorPort)(world.(*World)) }
 }
 
-// actorPort is the World as package actors sees it.
+// actorPort is the view of a World that package actors uses.
 type actorPort World
 
 var _ port.World = (*actorPort)(nil)
 
-// kept is what a World keeps for package actors.
+// kept holds the actor system that package actors keeps in a World.
 type kept struct {
-	// mu guards the fields; it is held while a system is made.
+	// mu guards value, closed and over. It is held while Keep makes an actor system.
 	mu     sync.Mutex
 	value  any
 	closed func()
 	over   bool
-	// idle reports whether no actor is about to run; nil without actors.
+	// idle points to the function that reports whether no actor is queued to run; nil in a program
+	// without actors.
 	idle atomic.Pointer[func() bool]
 }
 
-// end notifies the kept system once that the engine has ended.
+// end calls closed once, when the engine has ended. From then on Keep makes no actor system.
 func (k *kept) end() {
 	k.mu.Lock()
 	closed := k.closed
@@ -66,7 +66,8 @@ func (w *actorPort) Rank() int { return w.job.Rank }
 // Size implements port.World.
 func (w *actorPort) Size() int { return w.job.Size }
 
-// Epoch implements port.World. Every rank has another actor system in each generation of the job.
+// Epoch implements port.World. It returns the generation of the job, because a rank has a new actor
+// system in each generation.
 func (w *actorPort) Epoch() int { return w.job.Generation }
 
 // Keep implements port.World.
@@ -105,10 +106,10 @@ func (w *actorPort) Successor() any {
 	return k.value
 }
 
-// actorHost is a fabric whose connections are actors.
+// actorHost is implemented by a fabric that runs its connections as actors.
 type actorHost interface {
-	// actors are those of the connections, actorSystem the system that they live in. The
-	// engine's lock is held.
+	// actors returns the actors of the connections. actorSystem returns the actor system that they
+	// live in, which from then on logs to log. The engine's lock is held during both calls.
 	actors() []port.Actor
 	actorSystem(log slog.Handler) any
 }
@@ -117,7 +118,7 @@ type actorHost interface {
 func (w *actorPort) ActorSystem(log slog.Handler) any {
 	var system any
 	if f, ok := w.network.fabric.(actorHost); ok {
-		// After the end of the engine there is nothing to share.
+		// After the end of the engine there is no system to share.
 		_ = (*World)(w).ask(func() { system = f.actorSystem(log) })
 	}
 	return system
@@ -126,11 +127,11 @@ func (w *actorPort) ActorSystem(log slog.Handler) any {
 // TransportActors implements port.World.
 func (w *actorPort) TransportActors() []port.Actor {
 	var all []port.Actor
-	_ = (*World)(w).ask(func() { all = (*World)(w).transportActors() }) // none after the end
+	_ = (*World)(w).ask(func() { all = (*World)(w).transportActors() }) // nil after the end of the engine
 	return all
 }
 
-// transportActors lists the actors of connections. The engine's lock is held.
+// transportActors returns the actors of the fabric's connections. The engine's lock is held.
 func (w *World) transportActors() []port.Actor {
 	if f, ok := w.network.fabric.(actorHost); ok {
 		return f.actors()
@@ -158,14 +159,14 @@ func (w *World) hasActors() bool {
 	return k.value != nil
 }
 
-// actorsIdle reports whether no actor of the program is about to run.
+// actorsIdle reports whether no actor of the program is queued to run.
 func (w *World) actorsIdle() bool {
 	idle := w.actors.idle.Load()
 	return idle == nil || (*idle)()
 }
 
-// Blocked returns the rank's report of blocked operations, for the tests of package actors:
-// it lists the actors that handle a message.
+// Blocked returns the rank's report of blocked operations, which lists the actors that are handling
+// a message. The tests of package actors use it.
 func (w *actorPort) Blocked() string { return (*World)(w).blocked() }
 
 // TellIdle implements port.World.
@@ -213,7 +214,7 @@ func (w *actorPort) Give(message any, to int) (port.Gift, error) {
 // Given implements port.World.
 func (w *actorPort) Given(message any, g port.Gift, to int) {
 	b := &message.(*Message).buffer
-	// It is in flight, so this cannot fail.
+	// The memory is in flight, so Confirm cannot fail.
 	_ = w.memory.arena.Confirm(g.Lease)
 	b.finish(bufferSent)
 	b.dest = int32(to)
@@ -222,7 +223,7 @@ func (w *actorPort) Given(message any, g port.Gift, to int) {
 // Regain implements port.World.
 func (w *actorPort) Regain(message any, g port.Gift) {
 	b := &message.(*Message).buffer
-	b.lease, _ = w.memory.arena.Regain(g.Lease) // it is in flight, so this cannot fail
+	b.lease, _ = w.memory.arena.Regain(g.Lease) // the memory is in flight, so Regain cannot fail
 }
 
 // Detach implements port.World.
@@ -240,7 +241,7 @@ func (w *actorPort) Drop(d port.Detached) {
 	case d.Message != nil:
 		d.Message.Release()
 	case d.Lease.Bytes != nil:
-		_ = w.memory.arena.Free(d.Lease) // the lease has no other holder, so this cannot fail
+		_ = w.memory.arena.Free(d.Lease) // the lease has no other holder, so Free cannot fail
 	}
 }
 

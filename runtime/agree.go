@@ -12,14 +12,17 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// ErrRevoked is the cause of a Revoke without another one.
+// ErrRevoked is the cause of a revocation if Revoke was called with nil.
 var ErrRevoked = errors.New("revoked")
 
-// Failed returns the members that are lost as far as this rank knows, as world ranks in the order
-// in which it learned of them: their process has ended, or they cannot be reached any more. epoch
-// is how many ranks of the job have ended according to the launcher, which tells all ranks in the
-// same order: of two ranks, the one with the higher epoch knows all that the other one knows from
-// the launcher. No call is needed elsewhere. In an Intercomm the members are those of both groups.
+// Failed returns the members of the communicator that this rank knows to be lost: their processes
+// have ended, or they cannot be reached any more. lost lists them by world rank, in the order in
+// which this rank learned of their loss. In an Intercomm they are members of either group.
+//
+// epoch is the number of ranks of the job whose end the launcher has reported to this rank. The
+// launcher reports the ends to all ranks in the same order. Hence of two ranks, the one with the
+// higher epoch knows every end that the launcher has reported to the other one. Failed is local: no
+// other member has to call it.
 func (c *Comm) Failed() (lost Group, epoch int) {
 	if c == nil {
 		return Group{}, 0
@@ -28,12 +31,12 @@ func (c *Comm) Failed() (lost Group, epoch int) {
 	return Group{slices.DeleteFunc(ranks, func(rank int) bool { return !c.core.has(rank) })}, epoch
 }
 
-// Ack acknowledges the losses that Failed returns, and returns them. Receives and probes from
-// AnySource that find no message end with a PeerError as long as the loss of a member is not
-// acknowledged, because its message may be the one that they wait for; afterwards they wait for
-// the other members. An Agree has an error unless all its callers have acknowledged the
-// losses. What names a lost rank goes on to end with a PeerError. Ack is local; it applies to all
-// views and to the Private twin.
+// Ack acknowledges the losses that Failed returns, and returns the lost members. While the loss of
+// a member is not acknowledged, a receive or probe from AnySource that finds no message ends with a
+// PeerError, because the lost member may be the one that would have sent it. After Ack such
+// operations wait for the other members. Agree returns an error unless all its callers have
+// acknowledged the losses. An operation that names a lost rank still ends with a PeerError. Ack is
+// local. It applies to all views and to the Private twin.
 func (c *Comm) Ack() Group {
 	lost, _ := c.Failed()
 	if len(lost.ranks) == 0 {
@@ -46,18 +49,18 @@ func (c *Comm) Ack() Group {
 	return lost
 }
 
-// Agree returns the bitwise and of the flags of all members that took part: the same result at
-// every one, whatever fails meanwhile. It also works on a communicator that is broken or revoked.
-// The members call it, and Shrink, in the same order; it waits until each one has called it or
-// has ended. The flags of one that has ended after its call count.
+// Agree returns the bitwise AND of the flags of all members that took part. Every member gets the
+// same result, whatever fails meanwhile. Agree also works on a communicator that is broken or
+// revoked. All members make their calls of Agree and Shrink in the same order. The call waits until
+// each member has called it or has ended. The flags of a member that ended after its call count.
 //
-// If a member has ended whose loss not every caller had acknowledged with Ack, the error is the
-// PeerError of the first such one, at every caller, and the result is valid all the same. A Revoke
-// that any member has called before is known here after it. Other
-// errors are those of this rank alone: the context of the view or the job has ended, or the
-// communicator was closed.
+// If a member has ended and not every caller had acknowledged its loss with Ack, every caller gets
+// the result together with a PeerError. The result is valid. If there are several such members, the
+// PeerError names the one that ended first. If a member called Revoke before Agree, this rank knows
+// of the revocation when Agree returns. Other errors concern this rank alone: the context of the
+// view or the job has ended, or the communicator was closed.
 //
-// The launcher decides, see package bootstrap; a message in c is not needed.
+// The launcher computes the result, see package bootstrap. Agree sends no message in c.
 func (c *Comm) Agree(flags uint64) (uint64, error) {
 	d, err := c.decide("Agree", bootstrap.Vote{Purpose: bootstrap.PurposeFlags, Flags: flags})
 	if err != nil {
@@ -70,13 +73,15 @@ func (c *Comm) Agree(flags uint64) (uint64, error) {
 	return d.Flags, nil
 }
 
-// Shrink returns a communicator of the members that live, in the order of their ranks in c. It
-// also works, and is mostly used, on a communicator that is broken or revoked. All members that
-// live call it, in the same order as Agree; it waits until each one has called it or has
-// ended. All get the same members: those that had not ended when the launcher had the last call. A
-// member that ends later is one of the new communicator. An Intercomm is ErrComm.
+// Shrink returns a communicator of the members that live, in the order of their ranks in c. It also
+// works on a communicator that is broken or revoked, which is its main use. All members that live
+// call it; their calls of Shrink and Agree are in the same order. The call waits until each member
+// has called it or has ended. All callers get the same members: those that had not ended when the
+// launcher received the last call. A member that ends later is still a member of the new
+// communicator. Shrink of an Intercomm returns ErrComm.
 //
-// A rank that cannot be reached any more but has not ended is a member, too.
+// A rank that cannot be reached any more but has not ended is a member of the new communicator,
+// too.
 func (c *Comm) Shrink() (*Comm, error) {
 	if c != nil && c.core.allies != nil {
 		return nil, callsite.At(fmt.Errorf("%w: %s connects two groups", ErrComm, c.core.name))
@@ -91,7 +96,7 @@ func (c *Comm) Shrink() (*Comm, error) {
 		return dead
 	})
 	rank := slices.Index(living, w.Rank())
-	if rank < 0 { // the launcher has lost this rank, which is about to be ended
+	if rank < 0 { // the launcher has lost this rank and is about to end it
 		w.comms.release(d.Number)
 		return nil, callsite.At(fmt.Errorf("Shrink on %s: %w", c.core.name, ErrAborted))
 	}
@@ -99,10 +104,10 @@ func (c *Comm) Shrink() (*Comm, error) {
 }
 
 // Revoke ends the use of the communicator by all members: operations on it, those under way
-// included, end with an error that is ErrCommBroken and cause, here at once and elsewhere as soon
-// as the notice arrives, which the launcher passes on even if this rank ends. nil stands for
-// ErrRevoked. Members that wait for one that has given up need it. Agree, Shrink, Ack, Failed and
-// Close still work.
+// included, end with an error that is ErrCommBroken and cause. They end at this rank at once, and
+// at another member as soon as the notice arrives. The launcher forwards the notice even if this
+// rank ends. A nil cause stands for ErrRevoked. A member that gives up an operation calls Revoke if
+// other members may wait for it. Agree, Shrink, Ack, Failed and Close still work afterwards.
 func (c *Comm) Revoke(cause error) {
 	if cause == nil {
 		cause = ErrRevoked
@@ -114,7 +119,7 @@ func (c *Comm) Revoke(cause error) {
 // knows.
 func (c *Comm) IsRevoked() bool { return c != nil && c.Broken() }
 
-// decide asks the launcher to decide an agreement, and waits for the decision.
+// decide sends this rank's vote to the launcher and waits for the decision.
 func (c *Comm) decide(op string, v bootstrap.Vote) (*bootstrap.Decision, error) {
 	if err := c.Err(); err != nil && !errors.Is(err, ErrCommBroken) {
 		return nil, err
@@ -135,7 +140,7 @@ func (c *Comm) decide(op string, v bootstrap.Vote) (*bootstrap.Decision, error) 
 	}
 	w.rulings.drop(v)
 	if err == nil && !r.done.Load() {
-		err = ErrCommClosed // by another goroutine
+		err = ErrCommClosed // another goroutine has closed the communicator
 	}
 	if err != nil {
 		if r.decision != nil && r.decision.Number != 0 {
@@ -150,7 +155,7 @@ func (c *Comm) decide(op string, v bootstrap.Vote) (*bootstrap.Decision, error) 
 	return r.decision, nil
 }
 
-// rulings are the agreements that goroutines of a rank wait for.
+// rulings holds the agreements for whose decision goroutines of a rank wait.
 type rulings struct {
 	mu      sync.Mutex // guards waiting
 	waiting map[rulingKey]*ruling
@@ -162,13 +167,13 @@ type rulingKey struct {
 	round uint32
 }
 
-// ruling is one of them.
+// ruling is an agreement for whose decision a goroutine waits.
 type ruling struct {
-	done     atomic.Bool // decision is set
+	done     atomic.Bool // true once decision is set
 	decision *bootstrap.Decision
 }
 
-// await adds the agreement of a vote.
+// await records that a goroutine waits for the decision on the agreement of v.
 func (s *rulings) await(v bootstrap.Vote) *ruling {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,15 +185,16 @@ func (s *rulings) await(v bootstrap.Vote) *ruling {
 	return r
 }
 
-// drop removes it.
+// drop removes the agreement of v.
 func (s *rulings) drop(v bootstrap.Vote) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.waiting, rulingKey{v.Comm, v.Round})
 }
 
-// decided takes a decision. One that no goroutine waits for is of other ranks, or its wait has
-// ended with a context.
+// decided passes a decision to the goroutine that waits for it. If no goroutine waits for it, the
+// agreement is one of other ranks, or the wait has ended with an error; the decision is discarded
+// then.
 func (w *World) decided(d *bootstrap.Decision) {
 	w.rulings.mu.Lock()
 	defer w.rulings.mu.Unlock()
@@ -205,12 +211,12 @@ func (w *World) decided(d *bootstrap.Decision) {
 	w.wake()
 }
 
-// shrunkSerial keeps the serial numbers of communicators of Shrink apart from those of
-// agreements.
+// shrunkSerial is set in the serial number of a communicator made by Shrink, so that it differs
+// from the serial numbers of all agreements among ranks.
 const shrunkSerial = 1 << 63
 
-// identityOf is the identity of a communicator: a hash of the serial number of the agreement
-// that has made it and of the members.
+// identityOf returns the identity of a communicator: a hash of its members and of the serial number
+// of the agreement that made it.
 func identityOf(serial uint64, members []int) uint64 {
 	members = slices.Sorted(slices.Values(members))
 	h := uint64(identityBasis) ^ serial
@@ -220,7 +226,8 @@ func identityOf(serial uint64, members []int) uint64 {
 	return h | 1 // not 0
 }
 
-// identityBasis is that of FNV-1a, identityShift brings the high bits of its product down.
+// identityBasis is the offset basis of FNV-1a. identityShift is how far the high bits of the hash
+// are shifted down before the next product.
 const (
 	identityBasis = 0xcbf29ce484222325
 	identityShift = 29

@@ -7,16 +7,16 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// agreeing are the agreements of a communicator that are under way at this rank, by
-// their tags.
+// agreeing holds the call sites of the agreements of a communicator that are under way at this
+// rank, by tag.
 type agreeing struct {
 	// mu guards sites. Nothing is called under it.
 	mu    sync.Mutex
 	sites map[int]callsite.Site
 }
 
-// enter begins an agreement. It is ErrInUse, with both lines, if one with this tag is
-// under way.
+// enter records the begin of the agreement with this tag. If one with this tag is under way
+// already, the error is ErrInUse with the source lines of both calls.
 func (g *agreeing) enter(tag int) error {
 	var site callsite.Site
 	site.Note()
@@ -35,12 +35,12 @@ func (g *agreeing) enter(tag int) error {
 	return nil
 }
 
-// leave ends it.
+// leave records the end of the agreement with this tag.
 func (g *agreeing) leave(tag int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.sites, tag)
 }
 
-// packagePath begins the names of the functions of this package.
+// packagePath is the prefix of the names of the functions of this package.
 const packagePath = "github.com/gorun-hpc/gorun/runtime"

@@ -7,37 +7,40 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// contextsMax is above the numbers on which ranks agree.
+// contextsMax is the exclusive upper bound of the communicator numbers on which ranks agree among
+// themselves.
 const contextsMax = bootstrap.FirstShrunk
 
-// errContexts ends the making of communicators.
+// errContexts is the error of making a communicator when no number is left.
 var errContexts = errors.New("communicator numbers are used up")
 
-// agreement is a group of ranks that agrees on the number of a communicator.
+// agreement describes how a group of ranks agrees on the number of a new communicator.
 type agreement struct {
 	comm  *Comm
 	ranks []int // world ranks of the group
-	rank  int   // the caller's place among them
-	tag   int   // keeps agreements of overlapping groups apart
-	// across is how words are gathered of a second group, too; nil if there is none.
+	rank  int   // the caller's index in ranks
+	tag   int   // separates the messages of agreements of overlapping groups
+	// across replaces allgather if there are two groups: it gathers the words of both. It is nil if
+	// there is one group.
 	across func(mine []uint64) ([]uint64, error)
 }
 
-// proposalWords is how many words of a proposal precede those of the caller.
+// proposalWords is the number of words of a rank's proposal that precede the caller's words: three
+// of the proposal and the serial number.
 const proposalWords = 4
 
-// run agrees on a number that is free at every rank of the group, and returns the
-// words of all ranks beside it, as allgather does. The number is claimed: the caller makes a
-// communicator of it or releases it.
+// run agrees on a number that is free at every rank of the group. It also returns the words of all
+// ranks, as allgather does. The number is claimed: the caller makes a communicator with it or
+// releases it.
 //
-// Every rank proposes the numbers that are free here, and all compute the lowest one that they
-// have in common. It may have been taken meanwhile by another goroutine that agrees on
-// another communicator, so each says whether it could claim it, and all try again with a
-// higher one if a rank could not. What is tried only increases, so the loop ends, unless other
-// agreements take each number first.
+// Every rank proposes the numbers that are free at this rank, and all ranks compute the lowest
+// number that is free at all of them. At some rank, another goroutine that agrees on another
+// communicator may have taken this number meanwhile. So each rank reports whether it could claim
+// the number. If one rank could not, all try again with a higher number. The number that is tried
+// only increases, so the loop ends, unless other agreements take each number first.
 //
-// Another goroutine of this rank in the same agreement is ErrInUse: it would be undefined
-// which of them agrees with which goroutine of another rank.
+// If another goroutine of this rank is in the same agreement, the error is ErrInUse: it would be
+// undefined which of the two agrees with which goroutine of another rank.
 func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error) {
 	core := a.comm.core
 	if err := core.agreeing.enter(a.tag); err != nil {
@@ -76,14 +79,14 @@ func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error
 			return number, got, nil
 		}
 		if claimed {
-			known.release(number) // no rank makes a communicator of it
+			known.release(number) // no rank makes a communicator with this number
 		}
 		atLeast = number + 1
 	}
 }
 
-// propose exchanges proposals, serial numbers and words. It returns the number to try, the words,
-// and the lowest serial number, which no other agreement has.
+// propose exchanges proposals, serial numbers and words. It returns the number to try, the words of
+// all ranks, and the lowest of the serial numbers, which no other agreement returns.
 func (a *agreement) propose(p proposal, serial uint64, words []uint64) (number uint64, all []uint64, first uint64, err error) {
 	got, err := a.gather(append([]uint64{p.lowest, p.window, p.top, serial}, words...))
 	if err != nil {
@@ -99,7 +102,7 @@ func (a *agreement) propose(p proposal, serial uint64, words []uint64) (number u
 	return common(proposals), all, first, nil
 }
 
-// gather is allgather, or what stands for it where there are two groups.
+// gather is across if there are two groups, else allgather.
 func (a *agreement) gather(mine []uint64) ([]uint64, error) {
 	if a.across != nil {
 		return a.across(mine)
@@ -107,16 +110,16 @@ func (a *agreement) gather(mine []uint64) ([]uint64, error) {
 	return a.allgather(mine)
 }
 
-// allgather returns the words of every rank of the group in order, len(mine) of
-// each. All give the same number of words.
+// allgather returns the words of every rank of the group in order, len(mine) words of each. All
+// ranks give the same number of words.
 //
-// Algorithm: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for
-// all-to-all communications in multiport message-passing systems" (1997): the
-// blocks known double in each of ceil(log2 n) rounds. Any number of ranks.
-// Cost = log2(n) alpha + (n-1) m beta.
+// Algorithm: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all
+// communications in multiport message-passing systems" (1997): the number of blocks that a rank has
+// doubles in each of ceil(log2 n) rounds. It works for any number of ranks, at a cost of log2(n)
+// alpha + (n-1) m beta.
 func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
 	n, width := len(a.ranks), len(mine)
-	near := make([]uint64, n*width) // block i is that of rank a.rank+i
+	near := make([]uint64, n*width) // block i has the words of rank (a.rank+i)%n
 	copy(near, mine)
 	for have := 1; have < n; have *= 2 {
 		more := min(have, n-have)
@@ -127,13 +130,14 @@ func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
 		}
 	}
 	all := make([]uint64, n*width)
-	turn := (n - a.rank) % n * width // where rank 0's block is
+	turn := (n - a.rank) % n * width // the index of rank 0's block in near
 	copy(all, near[turn:])
 	copy(all[len(near)-turn:], near[:turn])
 	return all, nil
 }
 
-// exchange sends and receives at the same time.
+// exchange sends out to one rank and receives in from another at the same time. Both are given by
+// world rank.
 func (a *agreement) exchange(out []byte, to int, in []byte, from int) error {
 	s, err := a.comm.exchange(
 		outgoing{a.comm.control(to, a.tag), byteElement, out},

@@ -4,19 +4,20 @@ import (
 	"math"
 )
 
-// Allocation of memory for long messages. Go ends the process when the system refuses
-// memory, so the limits are checked first: a length that a peer announces must not end this
-// rank.
+// Limits for the allocation of memory for long messages. Go ends the process when the operating
+// system refuses memory. A length that a peer announces must not end this rank, so allocate checks
+// the limits first.
 const (
-	// allocateFreely is the length in bytes up to which nothing is checked: the process
-	// uses as much for other purposes anyway.
+	// allocateFreely is the length in bytes up to which allocate checks nothing: the process uses
+	// as much for other purposes anyway.
 	allocateFreely = 64 << 20
-	// allocateSlack is what the heap may take besides: it grows by 64 MiB, and describes
-	// what it has grown by.
+	// allocateSlack is the number of bytes that the heap may need beyond the message: it grows by
+	// multiples of 64 MiB, and needs metadata for what it has grown by.
 	allocateSlack = 128 << 20
 )
 
-// allocate returns n bytes for a message, or why this process cannot have them.
+// allocate returns n bytes for a message, or an error with the reason why this process cannot have
+// them.
 func allocate(n int) ([]byte, error) {
 	if n > allocateFreely {
 		if err := available(n); err != nil {
@@ -26,5 +27,5 @@ func allocate(n int) ([]byte, error) {
 	return make([]byte, n), nil
 }
 
-// unlimited is the limit where there is none.
+// unlimited is the value of a limit that is not set.
 const unlimited = math.MaxUint64

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// available returns why this process cannot have n bytes more, or nil. It reserves nothing:
-// other processes may use the memory before the bytes arrive.
+// available returns nil if this process can allocate n more bytes, else the reason why it cannot.
+// It reserves nothing: other processes may take the memory before the message arrives.
 func available(n int) error {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
@@ -23,8 +23,8 @@ func available(n int) error {
 	if most := cgroupMemory(os.DirFS("/")); uint64(n) > most {
 		return fmt.Errorf("the limit of the cgroup is %d bytes of memory", most)
 	}
-	// The kernel checks the rest in mmap: the limits of the process (setrlimit) and the
-	// commit limit (proc(5), overcommit_memory).
+	// The remaining limits are checked by the kernel in mmap: the limits of the process (setrlimit)
+	// and the commit limit (proc(5), overcommit_memory).
 	probe, err := unix.Mmap(-1, 0, n+n/32+allocateSlack, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return fmt.Errorf("mmap: %w", err)

@@ -4,9 +4,9 @@ package runtime
 
 import "fmt"
 
-// available returns why this process cannot have n bytes more, or nil. The memory of the
-// machine is not checked here: all ranks are in this process, so every message is in its
-// memory already.
+// available returns nil if this process can allocate n more bytes, else the reason why it cannot.
+// It does not check the memory of the machine: all ranks are in this process, so every message is
+// in its memory already.
 func available(n int) error {
 	if uint64(n) > memoryMost {
 		return fmt.Errorf("no machine has %d bytes of memory", n)
@@ -14,5 +14,5 @@ func available(n int) error {
 	return nil
 }
 
-// memoryMost is more than any machine has.
+// memoryMost is a number of bytes that exceeds the memory of any machine.
 const memoryMost = 1 << 46

@@ -9,54 +9,57 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// neighbours is what the transport of a node offers to ranks that use each
-// other's memory in place. Its methods may be called from any goroutine.
+// neighbours is the part of the transport of a node that ranks need to access each other's memory
+// in place. Its methods may be called from any goroutine.
 type neighbours interface {
-	// Arena is this rank's range of node memory.
+	// Arena returns this rank's range of node memory.
 	Arena() transport.Arena
-	// Shared returns n bytes of the arena of a rank of the node.
+	// Shared returns n bytes at k in the arena of a rank of the node.
 	Shared(rank int, k transport.Key, n int) ([]byte, error)
-	// Ring ends the sleep of a rank of the node.
+	// Ring wakes a rank of the node.
 	Ring(rank int)
-	// Barred reports whether the processors of this process pass a barrier before that rank
-	// sleeps.
+	// Barred reports whether the processors of this process execute a memory barrier whenever that
+	// rank is about to sleep. If so, a store of this process needs no fence before the load that
+	// checks whether that rank sleeps.
 	Barred(rank int) bool
 }
 
-// memory is this rank's arena, and what is needed to use those of its node.
+// memory is this rank's arena, with what the rank needs to use the arenas of the other ranks of its
+// node.
 type memory struct {
 	arena *arena.Arena
 	node  neighbours
-	// base is the address in a Key of the arena's first byte.
+	// base is the address of the arena's first byte, as in a Key.
 	base uint64
 
-	// losses counts the ranks that are down. A goroutine that waits for a word in shared
-	// memory compares it, and takes mu only after a change.
+	// losses counts the ranks that are down. A goroutine that waits for a word in shared memory
+	// compares losses with its earlier value, and takes mu only if it has changed.
 	losses atomic.Uint32
 
 	// mu guards the fields below. The engine's lock may be held when it is taken,
 	// and the arena's mutex may be taken under it.
 	mu sync.Mutex
-	// down holds why a rank is down, by world rank.
+	// down holds the cause of the loss of each rank that is down, by world rank.
 	down map[int]error
-	// parts are the parts of freed Shareds that other members may still use, freed
-	// is their number.
+	// parts are the parts of freed Shareds that other members may still use. freed is len(parts),
+	// to be read without mu.
 	parts []part
 	freed atomic.Uint32
-	// waits are the Shareds with goroutines in Await, waiting is their number.
+	// waits are the Shareds for which goroutines are in Await. waiting is len(waits), to be read
+	// without mu.
 	waits   []*Shared
 	waiting atomic.Uint32
 }
 
-// newMemory returns the memory of a rank with its range. private says that other ranks are
-// other processes: only then is the range a mapping of its own, so that access to guarded
-// memory can be removed for this rank alone.
+// newMemory returns the memory of a rank. own is the rank's range of memory: node.Arena(), or the
+// arena that the network uses in its place.
 //
-// own is its range, node.Arena() or what stands in its place.
+// private reports whether the other ranks are other processes. Only then is the range a mapping of
+// its own, so that access to memory can be removed for this rank alone, as guarded requires.
 func newMemory(node neighbours, own transport.Arena, rank int, private, guarded bool) *memory {
 	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
 	if !private {
-		// The garbage collector returns the heap's memory.
+		// The memory is part of the heap, which the garbage collector returns to the system.
 		cfg.Keep = math.MaxInt
 	}
 	return &memory{
@@ -65,17 +68,17 @@ func newMemory(node neighbours, own transport.Arena, rank int, private, guarded 
 	}
 }
 
-// sleeper returns the rank's Sleeper, which is to be the engine's, in a form that announces
-// its sleep to the ranks that share memory with it.
+// sleeper wraps the rank's Sleeper for the engine. The wrapper announces to the ranks that share
+// memory with this rank that it is going to sleep.
 func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s, m} }
 
-// released records that a rank returned the memory at an address of a Key. A rank that
-// does not hold it, or an address of no such memory, changes nothing. It may be called with
-// the engine's lock held.
+// released records that the rank holder has returned the memory at addr, an address of a Key. If
+// holder does not hold memory there, released changes nothing. It may be called with the engine's
+// lock held.
 func (m *memory) released(holder int, addr uint64) { _ = m.arena.Return(addr-m.base, holder) }
 
-// lost takes back the leases of a rank that is down and reaped. It may be called with the
-// engine's lock held.
+// lost takes back the leases of a rank that is down and whose process was reaped. It may be called
+// with the engine's lock held.
 func (m *memory) lost(rank int, cause error) {
 	m.arena.TakeBack(rank)
 	m.mu.Lock()
@@ -94,19 +97,19 @@ func (m *memory) lossOf(rank int) error {
 	return m.down[rank]
 }
 
-// alloc leases n bytes, after freeing parts without users.
+// alloc leases n bytes. It first frees the parts that no member uses any more.
 func (m *memory) alloc(n int) (arena.Lease, error) {
 	m.sweep()
 	return m.arena.Alloc(n)
 }
 
-// allocPart leases whole pages, zeros, for a part of a Shared.
+// allocPart leases whole pages of zeros for a part of a Shared.
 func (m *memory) allocPart(n int) (arena.Lease, error) {
 	m.sweep()
 	return m.arena.AllocZeros(n)
 }
 
-// keep stores a part that is to be freed when its last user is gone.
+// keep stores a part of a freed Shared, to be freed when no member uses it any more.
 func (m *memory) keep(p part) {
 	m.mu.Lock()
 	m.parts = append(m.parts, p)
@@ -128,7 +131,7 @@ func (m *memory) sweep() {
 			kept = append(kept, p)
 			continue
 		}
-		// The lease is this part's alone, so freeing it cannot fail.
+		// Only this part has the lease, so Free cannot fail.
 		_ = m.arena.Free(p.lease)
 	}
 	clear(m.parts[len(kept):])

@@ -8,16 +8,16 @@ import (
 	"sync/atomic"
 )
 
-// attributes is the cache behind Comm.Attribute: a list to whose end entries are added.
-// A lookup follows pointers and takes no lock, since every collective operation begins
-// with one.
+// attributes holds the values of Comm.Attribute in a linked list to whose end entries are added. A
+// lookup follows pointers and takes no lock, because every collective operation begins with a
+// lookup.
 type attributes struct {
 	first atomic.Pointer[attribute]
 	// mu guards adding to the list. It is not held while a value is made.
 	mu sync.Mutex
 }
 
-// attribute is one key with its value.
+// attribute is the entry of one key.
 type attribute struct {
 	key  any
 	next atomic.Pointer[attribute]
@@ -28,7 +28,7 @@ type attribute struct {
 	mu sync.Mutex
 }
 
-// get returns the value of key and makes it if need be.
+// get returns the value of key. If there is none, it makes one with create.
 func (s *attributes) get(key any, create func() (any, error)) (any, error) {
 	for a := s.first.Load(); a != nil; a = a.next.Load() {
 		if a.key == key && a.made.Load() {
@@ -38,7 +38,7 @@ func (s *attributes) get(key any, create func() (any, error)) (any, error) {
 	return s.entry(key).make(create)
 }
 
-// make returns the value, and makes it if it does not exist.
+// make returns the value of the entry, and makes it if it does not exist.
 func (a *attribute) make(create func() (any, error)) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,7 +54,7 @@ func (a *attribute) make(create func() (any, error)) (any, error) {
 	return value, nil
 }
 
-// entry returns the entry of key, a new one if there is none.
+// entry returns the entry of key. If there is none, it adds one.
 func (s *attributes) entry(key any) *attribute {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *attributes) entry(key any) *attribute {
 	return a
 }
 
-// values returns those that are made, in the order of their keys' first use.
+// values returns the values that have been made, in the order of the first use of their keys.
 func (s *attributes) values() []any {
 	var all []any
 	for a := s.first.Load(); a != nil; a = a.next.Load() {
@@ -81,7 +81,7 @@ func (s *attributes) values() []any {
 	return all
 }
 
-// close closes the values, the latest first, and then forgets them. It is called once.
+// close closes the values, the latest first, and then empties the list. It is called once.
 func (s *attributes) close() error {
 	defer s.first.Store(nil)
 	var errs []error

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// heedQuit serves SIGQUIT between two Worlds, until the function that it returns is called: nobody else
-// does, and the signal would end the process.
+// heedQuit handles SIGQUIT between two Worlds, until stop is called. In that time no World handles
+// the signal, which would end the process. In a Local heedQuit does nothing.
 func (w *World) heedQuit() (stop func()) {
 	if w.local != nil {
 		return func() {}

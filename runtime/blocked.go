@@ -15,24 +15,25 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// quitAgain is how soon after a SIGQUIT another one asks for the stacks of all
-// goroutines and the end of the process, as Go does at the first.
+// quitAgain is the time after a SIGQUIT within which a second one makes the process print the
+// stacks of all goroutines and end, as Go does at the first SIGQUIT.
 const quitAgain = time.Second
 
-// quitAfterDump replaces quitAgain after gorun has asked for a report: gorun forwards a
-// second SIGQUIT that follows within a second, and forwarding takes time.
+// quitAfterDump replaces quitAgain after gorun has requested a report: gorun forwards a SIGQUIT
+// that follows another one within a second, and forwarding takes time.
 const quitAfterDump = 3 * time.Second
 
-// reportsMost is how long the end of a World waits until its reports are written.
+// reportsMost bounds how long the end of a World waits until its reports are written.
 const reportsMost = time.Second
 
-// newReports returns a writer of reports to standard error with a goroutine of its own: a
-// slow or blocked standard error must not delay the handling of notices.
+// newReports returns a writer of reports to standard error. It writes on a goroutine of its own,
+// because a slow or blocked standard error must not delay the handling of notices.
 func newReports() *journal.Journal {
 	return journal.New(func(text string) { fmt.Fprint(os.Stderr, text) })
 }
 
-// listen serves the notices of the node agent, and SIGQUIT in a process of its own, until stop.
+// listen starts a goroutine that handles the notices of the node agent and, if the rank is a
+// process of its own, SIGQUIT. It also calls look at intervals. w.stop ends the goroutine.
 func (w *World) listen() {
 	quit := make(chan os.Signal, 1)
 	if w.local == nil {
@@ -77,7 +78,7 @@ func (w *World) listen() {
 	}()
 }
 
-// notice acts on a notice of the node agent.
+// notice handles a notice of the node agent.
 func (w *World) notice(n bootstrap.Notice) {
 	switch n.Kind {
 	case bootstrap.PeerDown:
@@ -98,17 +99,17 @@ func (w *World) notice(n bootstrap.Notice) {
 	}
 }
 
-// causeError is a cause that came as text.
+// causeError is a cause that was received as text.
 type causeError string
 
 // Error implements error.
 func (e causeError) Error() string { return string(e) }
 
-// blocked describes what every goroutine of this rank waits for, one per line, and
-// which actors are at a message or wait for others.
+// blocked describes, one per line, what every goroutine of this rank waits for, and which actors
+// are handling a message or wait for other actors.
 func (w *World) blocked() string { return w.doing().String() }
 
-// doing is this rank's report of its blocked operations.
+// doing returns this rank's report of its blocked operations.
 func (w *World) doing() bootstrap.Doing {
 	d := bootstrap.Doing{Rank: w.Rank(), Size: w.Size(), Process: os.Getpid(), Finished: w.leaving.Load()}
 	d.In, d.All = w.comms.doing()
@@ -133,9 +134,10 @@ func (w *World) doing() bootstrap.Doing {
 	return d
 }
 
-// futures are the goroutines of the program that wait for the answer to a request to an
-// actor: protoactor implements that wait, so the engine does not list it. For the ranks of
-// a Local the list is empty: a goroutine's stack does not tell its rank.
+// futures returns the waits of the program's goroutines for the answer to a request to an actor.
+// protoactor implements these waits, so the engine does not list them. For ranks of a Local of
+// several ranks the list is empty, because a goroutine's stack does not tell to which rank it
+// belongs.
 func (w *World) futures() []bootstrap.Wait {
 	if w.local != nil && w.Size() > 1 {
 		return nil
@@ -149,7 +151,7 @@ func (w *World) futures() []bootstrap.Wait {
 	return list
 }
 
-// noPeer is the rank of a wait that is for no rank alone.
+// noPeer is the peer of a wait that is not for one particular rank.
 const noPeer = -1
 
 // goroutines returns the stacks of all goroutines of the process.
@@ -167,19 +169,22 @@ func goroutines() [][]uintptr {
 	return stacks
 }
 
-// spareGoroutines is room for goroutines that begin meanwhile.
+// spareGoroutines is the number of additional records, for goroutines that start before the profile
+// is taken.
 const spareGoroutines = 16
 
-// searcher is a fabric that connects ranks while they wait.
+// searcher is implemented by a fabric that connects ranks in the background while operations wait.
 type searcher interface {
-	// Silence and Search say why the rank does not reach a peer, "" if it does. The engine's
-	// lock is held.
+	// Silence returns for how long an unresponsive peer that its node reports alive has not
+	// answered. Search returns what was tried to connect to a peer. Both return "" if there is
+	// nothing to report. The engine's lock is held.
 	Silence(peer int) string
 	Search(peer int) string
 }
 
-// contacts are lines about peers of waiting operations to which there is no connection:
-// what was tried, and whether the peer's node reports an unresponsive peer alive.
+// contacts returns lines about the peers of waiting operations to which there is no connection:
+// what was tried to connect, and whether the node of an unresponsive peer reports that the peer is
+// alive.
 func (w *World) contacts(waiting []engine.Blocked) []string {
 	f, ok := w.network.fabric.(searcher)
 	if !ok {
@@ -193,7 +198,7 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 	}
 	slices.Sort(peers)
 	var lines []string
-	_ = w.ask(func() { // an engine that has ended has nothing to say
+	_ = w.ask(func() { // an engine that has ended calls nothing: there are no lines
 		for _, peer := range peers {
 			for _, s := range []string{f.Silence(peer), f.Search(peer)} {
 				if s != "" {
@@ -205,8 +210,8 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 	return lines
 }
 
-// doing lists what attributes say that the rank is doing, by communicator, and reports
-// whether one of them is that of all ranks.
+// doing returns, by communicator, the current operations that attributes describe. all reports
+// whether one of them is an operation on the World's communicator.
 func (s *comms) doing() (list []string, all bool) {
 	for _, core := range s.all() {
 		for _, v := range core.attributes.values() {
@@ -220,11 +225,11 @@ func (s *comms) doing() (list []string, all bool) {
 	return list, all
 }
 
-// unreceivedMax bounds the unreceived messages that a report lists.
+// unreceivedMax bounds the number of unreceived messages in a report.
 const unreceivedMax = 8
 
-// unreceived are lines about messages of the program that have arrived and wait for a
-// receive: a wrong tag is seen at a glance.
+// unreceived returns lines about the program's messages that have arrived and that no receive has
+// matched. They show, for example, that a tag is wrong.
 func (w *World) unreceived() []string {
 	left := slices.DeleteFunc(w.engine.Unreceived(), func(u engine.Unreceived) bool {
 		return u.Context == contextTask || u.Context%contextStride != contextUser
@@ -239,7 +244,7 @@ func (w *World) unreceived() []string {
 	return lines
 }
 
-// describe is one waiting operation.
+// describe returns the report's entry for a waiting operation.
 func (w *World) describe(o engine.Blocked, now time.Time) bootstrap.Wait {
 	b := bootstrap.Wait{Op: o.Op, Peer: noPeer, Among: w.among(o), Seconds: now.Sub(o.Since).Seconds()}
 	switch {
@@ -253,7 +258,7 @@ func (w *World) describe(o engine.Blocked, now time.Time) bootstrap.Wait {
 	return b
 }
 
-// describeMessage says what message an operation waits for.
+// describeMessage describes the message that an operation waits for.
 func (w *World) describeMessage(o engine.Blocked) string {
 	core := w.comms.find(o.Context)
 	from := "any source"
@@ -264,7 +269,7 @@ func (w *World) describeMessage(o engine.Blocked) string {
 		}
 	}
 	if o.Context%contextStride != contextUser {
-		return fmt.Sprintf("%s, for an operation of %s", from, nameOf(core)) // the tag and the length are the library's
+		return fmt.Sprintf("%s, for an operation of %s", from, nameOf(core)) // tag and length are the library's
 	}
 	tag := "any tag"
 	if o.Tag >= 0 {
@@ -273,7 +278,7 @@ func (w *World) describeMessage(o engine.Blocked) string {
 	return fmt.Sprintf("%s, %s, %s, %d bytes", from, tag, nameOf(core), o.Bytes)
 }
 
-// nameOf is the name of a communicator, which may have been closed.
+// nameOf returns the name of a communicator. core is nil if the communicator was closed.
 func nameOf(core *commCore) string {
 	if core == nil {
 		return "a communicator that was closed"
@@ -281,7 +286,7 @@ func nameOf(core *commCore) string {
 	return core.name
 }
 
-// callerOf returns where the program called into gorun, with the function, "" for a
+// callerOf returns the line and the function of the program that called into gorun, or "" for a
 // goroutine of gorun's own.
 func callerOf(stack []uintptr) string {
 	line, function := callsite.Caller(stack)

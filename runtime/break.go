@@ -9,9 +9,11 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// broken ends a communicator at this rank, and that of its own group if it is an Intercomm's.
-// If it was whole, and notice is not nil, the other members are told: by the launcher, which does
-// so even if this rank ends now, and by messages, which may be faster.
+// broken marks a communicator as broken at this rank and ends its operations. For an Intercomm it
+// does the same to the communicator of this rank's own group. Nothing happens if the communicator
+// has failed before. Otherwise, if notice is not nil, the other members are notified in two ways:
+// by the launcher, which notifies them even if this rank ends now, and by messages, which may be
+// faster.
 func (w *World) broken(core *commCore, why *BrokenError, notice []byte) {
 	core.breaking.Lock()
 	defer core.breaking.Unlock()
@@ -37,18 +39,18 @@ func (w *World) broken(core *commCore, why *BrokenError, notice []byte) {
 	}
 }
 
-// revoke has the launcher tell the other members. It names the communicator by its identity, and so
-// never another one that has its number later.
+// revoke makes the launcher notify the other members. The revocation names the communicator by its
+// identity, so it never affects a later communicator with the same number.
 func (w *World) revoke(core *commCore, notice []byte) {
-	_ = w.council.Revoke(bootstrap.Revocation{ // fails only when the job, or its generation, ends
+	_ = w.council.Revoke(bootstrap.Revocation{ // an error means that the job or its generation ends
 		Generation: w.job.Generation, Comm: core.identity, Number: core.number, Rank: w.Rank(),
 		Text: notice[1:min(len(notice), bootstrap.RevocationMax)],
 	})
 }
 
-// takeBreak takes the notice of another member that it broke a communicator: four bytes
-// of the world rank whose failure it is, then the cause. The engine calls it with its lock
-// held.
+// takeBreak handles another member's notice that it broke a communicator. text is the world rank
+// whose failure is the origin, in four bytes, followed by the cause as in appendCause. The engine
+// calls takeBreak with its lock held.
 func (w *World) takeBreak(source, number int, text []byte) {
 	if core, why := w.readBreak(source, number, 0, text); core != nil {
 		core.announced.Store(&commFailure{why})
@@ -56,8 +58,10 @@ func (w *World) takeBreak(source, number int, text []byte) {
 	}
 }
 
-// readBreak reads such a notice about a communicator of this identity, unless that is 0. core is
-// nil if there is nothing to do.
+// readBreak parses the text of such a notice. number names the communicator and, unless it is 0, so
+// does identity. core is nil if there is nothing to do: the text is too short, source is not a
+// member, or the communicator has failed already. If it does not exist at this rank yet, the notice
+// is kept for it.
 func (w *World) readBreak(source, number int, identity uint64, text []byte) (core *commCore, why *BrokenError) {
 	if len(text) < 4 {
 		return nil, nil
@@ -74,7 +78,8 @@ func (w *World) readBreak(source, number int, identity uint64, text []byte) (cor
 	return core, why
 }
 
-// blame fills in which communicator was broken by which world rank.
+// blame sets in why the name of the communicator and the rank of the member that broke it, whose
+// world rank is world.
 func (core *commCore) blame(why *BrokenError, world int) {
 	why.Comm, why.Rank = core.name, world
 	if i := slices.Index(core.allies, world); i >= 0 {
@@ -84,9 +89,9 @@ func (core *commCore) blame(why *BrokenError, world int) {
 	}
 }
 
-// appendCause appends the cause of a break for others.
+// appendCause appends the cause of a break to b, in the form in which the other members get it.
 //
-//	varint   1 + world rank that was lost, 0 if that is not the cause
+//	varint   1 + world rank whose loss is the cause, 0 if it is not a loss
 //	rest     text
 func appendCause(b []byte, cause error) []byte {
 	lost := uint64(0)
@@ -106,7 +111,7 @@ func (w *World) parseCause(source int, b []byte) error {
 	return &distantError{text, PeerError{Rank: int(lost - 1), Op: fmt.Sprintf("operation of rank %d", source), Cause: text}}
 }
 
-// distantError is the loss of a rank as another rank reported it. It is a PeerError.
+// distantError is the loss of a rank that another rank has reported. It wraps a PeerError.
 type distantError struct {
 	causeError
 	peer PeerError

@@ -8,51 +8,58 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// bridging is how two groups exchange words: each gathers its own, the leaders exchange them,
-// and each leader passes on what it got. All ranks of both groups do it at the same time.
+// bridging describes how two groups exchange words: each group gathers its own words, the two
+// leaders exchange them, and each leader broadcasts in its group the words of the other group. All
+// ranks of both groups take part at the same time.
 type bridging struct {
 	local  *Comm
-	leader int // of this rank's group
-	tag    int // in the control context of local
-	// over, peer and acrossTag are the leader's way to the world rank of the other leader.
+	leader int // the rank in local of the leader of this rank's group
+	tag    int // of messages in the control context of local
+	// The leader reaches the other leader in the communicator over, at world rank peer, with tag
+	// acrossTag. Other ranks do not use these fields.
 	over            *Comm
 	peer, acrossTag int
-	// spans is the communicator that both groups have already, nil if there is none.
+	// spans is the existing communicator between the two groups; nil while the first one is being
+	// made.
 	spans *Comm
-	// met says that the other leader has given up.
+	// met is true once this leader knows that the other leader has given up.
 	met bool
 }
 
-// wholeInter stands for an operation of two groups among the agreements of a communicator.
+// wholeInter is the tag by which the agreements of a communicator (agreeing) include an operation
+// of two groups. No message has this tag.
 const wholeInter = -1
 
-// giveUp is Comm.giveUp for both groups: the other one would wait for ever for this leader.
+// giveUp is Comm.giveUp for both groups. It also notifies the other group, which would wait for
+// this leader for ever.
 func (b *bridging) giveUp(op string, err error) error {
 	b.fail(fmt.Errorf("%s: %w", op, err))
 	return b.local.giveUp(op, err)
 }
 
-// fail breaks what both groups have. If that is nothing, the leader tells the other one, which
-// waits for its words or will: they are none then.
+// fail breaks the communicator between the groups. If there is none yet, the leader sends an empty
+// message to the other leader, which waits for words or is going to: an empty message means that
+// this group has given up.
 func (b *bridging) fail(cause error) {
 	switch {
 	case b.spans != nil:
 		b.spans.Break(cause)
 	case b.local.rank == b.leader && !b.met:
 		at := b.over.control(b.peer, b.acrossTag)
-		// What the other leader sends, of any length: it may be in the exchange after the one that
+		// Receive what the other leader sends, of any length, so that its sends complete. There may
+		// be two messages, because the other leader may be in the exchange after the one in which
 		// this leader gave up.
 		for range 2 {
 			b.over.engine.Irecv(at, byteElement.typ, nil, 0)
 		}
-		// It fails if the other leader is lost, who does not wait then. A context that has ended
-		// does not end it.
+		// The send fails if the other leader is lost, which does not wait then. It does not use the
+		// context of the call, which may have ended.
 		_ = b.over.engine.Send(context.Background(), at, byteElement.typ, nil, engine.Standard, 0)
 	}
 }
 
-// failAll tells all members of the bridge that this leader has given up: it does not know which of them
-// is the other leader. The others do not receive it.
+// failAll notifies all members of the bridge that this leader has given up, because it does not
+// know which of them is the other leader. The others do not receive the message.
 func (b *bridging) failAll() {
 	for rank := range b.over.size {
 		if rank != b.over.rank {
@@ -61,11 +68,11 @@ func (b *bridging) failAll() {
 	}
 }
 
-// errGaveUp ends an operation of two groups in the one that did not fail.
+// errGaveUp is the error of an operation of two groups in the group that did not fail.
 var errGaveUp = errors.New("the other group gave up")
 
-// exchange returns the words of the ranks of this group and those of the other one, in the
-// order of the ranks. All give the same number of words.
+// exchange returns the words of the ranks of this group and of those of the other group, each in
+// the order of the ranks. All ranks give the same number of words.
 func (b *bridging) exchange(mine []uint64) (ours, theirs []uint64, err error) {
 	a := agreement{comm: b.local, ranks: b.local.members(), rank: b.local.rank, tag: b.tag}
 	if ours, err = a.allgather(mine); err != nil {
@@ -80,7 +87,8 @@ func (b *bridging) exchange(mine []uint64) (ours, theirs []uint64, err error) {
 	if err := b.spread(length); err != nil {
 		return nil, nil, err
 	}
-	// The number is another rank's, and memory is taken for it: no group is larger than the world.
+	// The length comes from another rank, and memory is allocated for it. So it is checked: no
+	// group is larger than the world.
 	most := uint64(len(mine)) * uint64(b.local.core.world.Size())
 	if length[0] == 0 || length[0] > most || length[0]%uint64(len(mine)) != 0 {
 		return nil, nil, fmt.Errorf("%w: %d words of the other group, at most %d are possible: both must make the same call", ErrArgument, length[0], most)
@@ -94,7 +102,7 @@ func (b *bridging) exchange(mine []uint64) (ours, theirs []uint64, err error) {
 	return ours, theirs, b.spread(theirs)
 }
 
-// all is exchange that returns the words of both groups in one order.
+// all is exchange, but returns the words of both groups in one list, those of this group first.
 func (b *bridging) all(mine []uint64) ([]uint64, error) {
 	ours, theirs, err := b.exchange(mine)
 	return append(ours, theirs...), err
@@ -114,7 +122,7 @@ func (b *bridging) swap(out, in []uint64) error {
 	return err
 }
 
-// spread passes the leader's words on to its group, along a binomial tree.
+// spread broadcasts the leader's words to its group, along a binomial tree.
 func (b *bridging) spread(words []uint64) error {
 	n := b.local.size
 	me := (b.local.rank - b.leader + n) % n
@@ -140,7 +148,7 @@ func (b *bridging) spread(words []uint64) error {
 	return nil
 }
 
-// nothing is a send that is none.
+// nothing returns a send to ProcNull, for an exchange that only receives.
 func (b *bridging) nothing() outgoing {
 	none := b.local.control(ProcNull, b.tag)
 	return outgoing{none, byteElement, nil}

@@ -13,24 +13,24 @@ import (
 // ErrBuffer refuses a Buffer that was given away or closed.
 var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 
-// Buffer is memory that can change hands: SendBuffer gives it to another rank
-// without copying it when both are on one node. It comes from Alloc or with a
-// Message, and belongs to one goroutine at a time.
+// Buffer is memory whose ownership can be transferred: SendBuffer transfers it to another rank,
+// without a copy if both ranks are on one node. A Buffer comes from Alloc or with a Message, and
+// belongs to one goroutine at a time.
 //
-//	Buffer of          memory of     ends with               then it goes to
+//	Buffer of          memory of     ends with               memory then goes to
 //	Alloc              this rank     Close, SendBuffer       this rank, the receiver
 //	a Message          its sender    Close, SendBuffer       its sender
 //
 // After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
-// GORUN_DEBUG=1 memory of this rank that is used after it was given away or closed
-// faults, through whatever slice it is accessed; ranks of one process are exempt.
+// GORUN_DEBUG=1, every access to memory of this rank that was given away or closed faults, whatever
+// slice it goes through. Ranks that share a process are exempt.
 type Buffer struct {
 	world *World
-	// lease is the memory, and more than its bytes if it is this rank's own.
+	// lease is the memory. If the memory came with a message, only lease.Bytes is set.
 	lease arena.Lease
-	// message is the memory if it came with a message.
+	// message is the message that the memory came with; nil if the memory is this rank's own.
 	message *engine.Message
-	// end says how the Buffer ended, dest where it went if it was sent.
+	// end records how the Buffer ended, dest the rank to which it was sent.
 	end  bufferEnd
 	dest int32
 }
@@ -44,9 +44,8 @@ const (
 	bufferSent
 )
 
-// Alloc returns a Buffer of n elements. They are not cleared: memory is used
-// again, so that its pages need not be made twice. The first element is aligned to
-// a cache line.
+// Alloc returns a Buffer of n elements. The elements are not cleared: memory is reused, so that its
+// pages need not be faulted in twice. The first element is aligned to a cache line.
 func Alloc[T any](w *World, n int) (*Buffer, error) {
 	e := elementOf[T]()
 	if e.err != nil {
@@ -62,7 +61,7 @@ func Alloc[T any](w *World, n int) (*Buffer, error) {
 	return b, err
 }
 
-// alloc is Alloc of bytes.
+// alloc returns a Buffer of n bytes.
 func (w *World) alloc(n int) (*Buffer, error) {
 	lease, err := w.memory.alloc(n)
 	if err != nil {
@@ -71,12 +70,12 @@ func (w *World) alloc(n int) (*Buffer, error) {
 	return &Buffer{world: w, lease: lease}, nil
 }
 
-// View returns the buffer as whole elements of type T. The slice must not be used
-// after the Buffer's end. It panics if the Buffer is dead or T cannot be an
-// element.
+// View returns the buffer as a slice of whole elements of type T. The slice must not be used after
+// the Buffer's end. View panics if the Buffer is dead or T cannot be an element type.
 func View[T any](b *Buffer) []T { return SharedView[T](b.Bytes()) }
 
-// Bytes returns the buffer as bytes, like View.
+// Bytes returns the buffer as bytes. As with View, the slice ends with the Buffer, and a dead
+// Buffer panics.
 func (b *Buffer) Bytes() []byte {
 	if b.end != bufferLives {
 		panic(b.dead())
@@ -84,8 +83,8 @@ func (b *Buffer) Bytes() []byte {
 	return b.lease.Bytes
 }
 
-// Close gives the memory back: to this rank's arena, or to the rank that sent
-// it. Close of a dead Buffer does nothing, so it can be deferred.
+// Close returns the memory to this rank's arena, or to the rank that sent it. Close of a dead
+// Buffer does nothing, so it can be deferred.
 func (b *Buffer) Close() {
 	if b.end != bufferLives {
 		return
@@ -95,17 +94,17 @@ func (b *Buffer) Close() {
 		b.message.Release()
 		return
 	}
-	// Only this Buffer has the lease, and it was alive, so this cannot fail.
+	// Only this Buffer has the lease, and the Buffer was alive, so Free cannot fail.
 	_ = b.world.memory.arena.Free(b.lease)
 }
 
-// finish ends the Buffer.
+// finish marks the Buffer as dead.
 func (b *Buffer) finish(how bufferEnd) {
 	b.end, b.lease.Bytes = how, nil
 	b.world.check.closed(b)
 }
 
-// dead is the error of using a dead Buffer.
+// dead returns the error of using a dead Buffer.
 func (b *Buffer) dead() error {
 	if b.end == bufferSent {
 		return fmt.Errorf("%w: it was sent to rank %d", ErrBuffer, b.dest)
@@ -113,19 +112,20 @@ func (b *Buffer) dead() error {
 	return fmt.Errorf("%w: it was closed", ErrBuffer)
 }
 
-// SendBuffer sends the whole buffer as elements of type T and gives its memory away: on a
-// node only its offset is sent. It returns when the message is on its way, and never waits
-// for the receiver; the Buffer is dead then, and the memory comes back when the receiver
-// releases it or, between nodes, has its bytes. Any receive can take the message,
-// RecvMessage without a copy. After an error the Buffer is still the caller's.
+// SendBuffer sends the whole buffer as elements of type T and transfers its memory to the receiver.
+// On a node only the offset of the memory is sent. SendBuffer returns when the message is on its
+// way, and never waits for the receiver. The Buffer is dead then. The memory returns to this rank
+// when the receiver releases it or, between nodes, when the receiver has its bytes. Any receive can
+// match the message; RecvMessage receives it without a copy. After an error the Buffer still
+// belongs to the caller.
 //
-// A Buffer that came with a message belongs to another rank, so it is copied to
-// memory of this rank first.
+// If the Buffer came with a message, its memory belongs to another rank. SendBuffer then first
+// copies it to memory of this rank.
 func SendBuffer[T any](c *Comm, b *Buffer, dest, tag int) error {
 	return c.sendBuffer(elementOf[T](), b, dest, tag)
 }
 
-// sendBuffer is SendBuffer for one element.
+// sendBuffer is SendBuffer for elements e.
 func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 	if b == nil || b.end != bufferLives {
 		return b.refuse()
@@ -155,7 +155,8 @@ func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 	return nil
 }
 
-// destination checks the address of a Buffer of elements. Peer may be ProcNull.
+// destination checks the arguments of a send of a Buffer, and returns the destination for the
+// engine. Its Peer may be ProcNull.
 func (c *Comm) destination(e *element, dest, tag int) (engine.Match, error) {
 	if !c.ordinary(e, dest, tag) {
 		o, err := c.outgoing(e.bare(), nil, dest, tag)
@@ -167,7 +168,7 @@ func (c *Comm) destination(e *element, dest, tag int) (engine.Match, error) {
 	return engine.Match{Context: c.id, Peer: dest, Tag: tag}, nil
 }
 
-// refuse is the error of sending a nil Buffer.
+// refuse returns the error of sending a Buffer that is nil or dead.
 func (b *Buffer) refuse() error {
 	if b == nil {
 		return callsite.At(fmt.Errorf("%w: no buffer", ErrArgument))
@@ -175,7 +176,7 @@ func (b *Buffer) refuse() error {
 	return callsite.At(b.dead())
 }
 
-// handOver gives the memory of b, this rank's own, to a peer. b is not ended.
+// handOver transfers the memory of b, which is this rank's own, to a peer. It does not end b.
 func (c *Comm) handOver(to engine.Match, e *element, b *Buffer) error {
 	a := c.core.world.memory.arena
 	given, err := a.Give(b.lease, to.Peer)
@@ -190,7 +191,7 @@ func (c *Comm) handOver(to engine.Match, e *element, b *Buffer) error {
 	return a.Confirm(given)
 }
 
-// forward sends a Buffer of another rank: a copy of it is handed over.
+// forward sends a Buffer whose memory belongs to another rank: it hands over a copy.
 func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
 	own, err := c.core.world.alloc(len(b.lease.Bytes))
 	if err != nil {
@@ -205,8 +206,8 @@ func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
 	return nil
 }
 
-// bare is the element without its padding, for memory in which the padding is set to zero
-// in place.
+// bare returns the element as one without padding, for memory whose padding has already been set to
+// zero in place.
 func (e *element) bare() *element {
 	if e.plain {
 		return e

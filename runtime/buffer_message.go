@@ -9,19 +9,20 @@ import (
 // Message is a message together with its memory, see RecvMessage. It belongs to
 // one goroutine at a time.
 type Message struct {
-	// Status describes the message. Its Count is in bytes: CountOf and View tell
-	// the elements.
+	// Status describes the message. Its Count is in bytes; CountOf and View return the number of
+	// elements and the elements.
 	Status Status
 
 	buffer Buffer
-	// carried is the engine's part of it, unless an actor got the message.
+	// carried is the engine's message; not used if an actor received the message.
 	carried engine.Message
 }
 
-// RecvMessage receives a message of any length and element type with its memory:
-// that of the sender's Buffer if it comes from SendBuffer on this node, so nothing
-// is copied, else new memory. The caller owns it and ends it by Close or
-// SendBuffer. Where there is no memory for it the error is a MemoryError.
+// RecvMessage receives a message of any length and element type together with its memory. If the
+// message was sent by SendBuffer on this node, this is the memory of the sender's Buffer, so
+// nothing is copied; otherwise it is new memory. The caller owns the Message and ends it by Close
+// or by SendBuffer of its Buffer. If there is no memory for the message, the error is a
+// MemoryError.
 func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	if c == nil {
 		return nil, callsite.At(ErrComm)
@@ -45,7 +46,7 @@ func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	return m, nil
 }
 
-// Buffer returns the message's memory, the same Buffer each time.
+// Buffer returns the message's memory. Every call returns the same Buffer.
 func (m *Message) Buffer() *Buffer { return &m.buffer }
 
 // Bytes returns the message's bytes, like Buffer.Bytes.

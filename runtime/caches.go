@@ -10,21 +10,22 @@ import (
 	"sync"
 )
 
-// sysProcessors is where Linux describes the processors and their caches.
+// sysProcessors is the directory in which Linux describes the processors and their caches.
 const sysProcessors = "/sys/devices/system/cpu"
 
 // lastLevel is the level of the cache that several processors share
 // (Documentation/ABI/testing/sysfs-devices-system-cpu).
 const lastLevel = "3"
 
-// ownDomain is CacheDomain.
+// ownDomain returns what CacheDomain returns, and computes it once.
 var ownDomain = sync.OnceValues(func() (domain, domains int) {
 	lists := domainLists(sysProcessors, sysNodes)
 	return domainAmong(lists, mayRunOn()), len(lists)
 })
 
-// domainLists returns the lists of processors that share an L3 cache, or a NUMA node, by the
-// descriptions in two directories.
+// domainLists returns the lists of processors that share an L3 cache or, if there are not several,
+// the lists of processors that share a NUMA node. The arguments are the directories in which Linux
+// describes processors and nodes.
 func domainLists(processors, nodes string) []string {
 	lists := cacheLists(processors)
 	if len(lists) > 1 {
@@ -33,14 +34,15 @@ func domainLists(processors, nodes string) []string {
 	numa := numaLists(nodes)
 	lists = lists[:0]
 	for _, node := range slices.Sorted(maps.Keys(numa)) {
-		if anyListed(numa[node], func(int) bool { return true }) { // there are nodes of memory alone
+		if anyListed(numa[node], func(int) bool { return true }) { // a node may have memory and no processors
 			lists = append(lists, numa[node])
 		}
 	}
 	return lists
 }
 
-// domainAmong returns the number of the list that has all processors that may be used, or -1.
+// domainAmong returns the index of the list that contains all processors that may be used. It is -1
+// if these are in several lists or in none.
 func domainAmong(lists []string, may func(processor int) bool) int {
 	found := -1
 	for i, list := range lists {
@@ -56,7 +58,7 @@ func domainAmong(lists []string, may func(processor int) bool) int {
 }
 
 // cacheLists returns the lists of processors that share an L3 cache, in the order of their first
-// processors. It reads the description of one processor of each.
+// processors. For each list it reads the description of one processor.
 func cacheLists(dir string) []string {
 	names, _ := filepath.Glob(filepath.Join(dir, "cpu[0-9]*", "cache")) // the pattern is well-formed
 	caches := make(map[int]string)
@@ -78,8 +80,8 @@ func cacheLists(dir string) []string {
 	return lists
 }
 
-// lastLevelOf returns the list of the processors that share the L3 cache described in a directory
-// of a processor's caches, or nothing.
+// lastLevelOf returns the list of the processors that share the L3 cache of a processor, "" if
+// there is none. dir is the directory that describes the processor's caches.
 func lastLevelOf(dir string) string {
 	levels, _ := filepath.Glob(filepath.Join(dir, "index[0-9]*", "level")) // the pattern is well-formed
 	for _, name := range levels {

@@ -9,20 +9,21 @@ import (
 )
 
 // Cart is a communicator whose ranks are the points of a grid, in row-major order: the last
-// coordinate changes fastest. Its Comm is for messages and collective operations.
+// coordinate changes fastest. Its Comm is used for messages and collective operations.
 type Cart struct {
 	*Comm
 	grid *grid
 }
 
-// CreateCart returns a communicator in form of a grid of these sizes. A rank at the border of
-// a dimension that is a period has the rank of the other border as neighbor. All members of c
-// call it with the same arguments. The first ranks become points of the grid; those beyond it
-// get nil. With reorder, ranks may get other numbers: where that means fewer messages between
-// nodes, the ranks of a node are a block of the grid. A grid without dimensions has one point.
+// CreateCart returns a communicator whose ranks form a grid of the sizes dims. Dimension i is
+// periodic if periods[i] is true: a rank at one border has the rank at the other border as neighbor
+// then. All members of c call it with the same arguments. The first ranks become points of the
+// grid; the ranks beyond it get nil. With reorder, ranks may get other numbers: if that reduces the
+// number of messages between nodes, the ranks of a node form a block of the grid. A grid without
+// dimensions has one point.
 //
-// Sizes below 1, a grid of more points than ranks, a period too many or too few, and arguments
-// that differ between members are ErrArgument.
+// The error is ErrArgument if a size is below 1, the grid has more points than c has ranks, the
+// number of periods is not that of dims, or arguments differ between members.
 func (c *Comm) CreateCart(dims []int, periods []bool, reorder bool) (*Cart, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -50,17 +51,17 @@ func (c *Comm) CreateCart(dims []int, periods []bool, reorder bool) (*Cart, erro
 	return &Cart{made, g}, nil
 }
 
-// WithContext returns a view as Comm.WithContext does.
+// WithContext returns a view of the Cart, as Comm.WithContext does.
 func (t *Cart) WithContext(ctx context.Context) *Cart { return &Cart{t.Comm.WithContext(ctx), t.grid} }
 
 // Dims returns the sizes of the grid, as a new slice.
 func (t *Cart) Dims() []int { return slices.Clone(t.grid.dims) }
 
-// Periods says which dimensions are periods, as a new slice.
+// Periods returns which dimensions are periodic, as a new slice.
 func (t *Cart) Periods() []bool { return slices.Clone(t.grid.periods) }
 
-// Coords returns the coordinates of a rank, as a new slice. One that is not in the grid is
-// ErrRank.
+// Coords returns the coordinates of a rank, as a new slice. The error is ErrRank if the rank is not
+// in the grid.
 func (t *Cart) Coords(rank int) ([]int, error) {
 	if err := t.checkPeer(rank); err != nil {
 		return nil, callsite.At(err)
@@ -70,9 +71,9 @@ func (t *Cart) Coords(rank int) ([]int, error) {
 	return at, nil
 }
 
-// CartRank returns the rank at these coordinates. In a dimension that is a period every
-// coordinate is valid; others outside of the grid, and a wrong number of them, are
-// ErrArgument.
+// CartRank returns the rank at these coordinates. In a periodic dimension every coordinate is
+// valid. The error is ErrArgument if another coordinate is outside of the grid or their number is
+// wrong.
 func (t *Cart) CartRank(coords []int) (int, error) {
 	rank, err := t.grid.rank(coords)
 	if err != nil {
@@ -81,9 +82,9 @@ func (t *Cart) CartRank(coords []int) (int, error) {
 	return rank, nil
 }
 
-// Shift returns the ranks to exchange messages with so that data move some steps in a
-// dimension: this rank receives from source and sends to dest, either of which is ProcNull
-// beyond a border. Steps may be negative. A dimension that the grid has not is ErrArgument.
+// Shift returns the ranks with which this rank exchanges messages so that data move by steps along
+// dimension dim: it receives from source and sends to dest. Beyond a border, either is ProcNull.
+// steps may be negative. The error is ErrArgument if the grid has no such dimension.
 func (t *Cart) Shift(dim, steps int) (source, dest int, err error) {
 	if dim < 0 || dim >= len(t.grid.dims) {
 		return ProcNull, ProcNull, callsite.At(fmt.Errorf("%w: dimension %d of %d", ErrArgument, dim, len(t.grid.dims)))
@@ -92,13 +93,13 @@ func (t *Cart) Shift(dim, steps int) (source, dest int, err error) {
 	if t.grid.periods[dim] {
 		steps %= n
 	}
-	steps = max(-n, min(n, steps)) // further ones are beyond both borders, too
+	steps = max(-n, min(n, steps)) // more steps lead beyond both borders, too
 	return t.grid.step(t.rank, dim, -steps), t.grid.step(t.rank, dim, steps), nil
 }
 
-// Sub returns the part of the grid that the rank shares with those whose coordinates in all
-// other dimensions than those to keep are equal to its own. It has the dimensions that are
-// kept. All members call it with the same argument.
+// Sub returns the part of the grid with the dimensions i for which keep[i] is true: this rank
+// shares it with the ranks that have the same coordinates in all other dimensions. All members call
+// it with the same argument.
 func (t *Cart) Sub(keep []bool) (*Cart, error) {
 	if err := t.Err(); err != nil {
 		return nil, callsite.At(err)
@@ -127,8 +128,8 @@ func (t cartTopology) around(rank int) (sources, dests []int) {
 	return t.grid.neighbors(rank), t.grid.neighbors(rank)
 }
 
-// order swaps the two neighbors of each dimension: what goes to the next one is what that one
-// receives from the previous one.
+// order swaps the two neighbors of each dimension: the message to the next neighbor is the one that
+// this neighbor receives from its previous neighbor.
 func (t cartTopology) order() []int {
 	order := make([]int, 2*len(t.grid.dims))
 	for i := range order {
@@ -137,7 +138,7 @@ func (t cartTopology) order() []int {
 	return order
 }
 
-// identityOrder is 0 to n-1.
+// identityOrder returns the numbers from 0 to n-1.
 func identityOrder(n int) []int {
 	order := make([]int, n)
 	for i := range order {

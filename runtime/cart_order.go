@@ -2,15 +2,15 @@ package runtime
 
 import "slices"
 
-// place returns the order in which ranks become points of the grid so that few neighbors are on
-// different nodes: order[p] is the rank at point p. nodes are those of all ranks; the first
-// ones, as many as there are points, take part.
+// place returns an order in which ranks become points of the grid so that few neighbors are on
+// different nodes: order[p] is the rank at point p. nodes[r] is the node of rank r. Only the first
+// ranks take part, as many as the grid has points.
 //
-// Candidates are the order of the ranks, the order of their nodes, and, where all nodes have
-// the same number of ranks, each shape of a block of that many points that tiles the grid.
-// The one with the fewest pairs of neighbors on different nodes wins, the earlier one of
-// equals. As in Gropp, "Using Node Information to Implement MPI Cartesian Topologies" (EuroMPI
-// 2018), whose blocks have the most cubic shape alone.
+// Candidates are the order of the ranks, the order of their nodes, and, if all nodes have the same
+// number of ranks, each shape of a block of that many points that tiles the grid. The candidate
+// with the fewest pairs of neighbors on different nodes is chosen, of equal ones the first. The
+// method follows Gropp, "Using Node Information to Implement MPI Cartesian Topologies" (EuroMPI
+// 2018), which considers only the most cubic shape of a block.
 func (g *grid) place(nodes []uint64) []int {
 	points := g.points()
 	nodes = nodes[:points]
@@ -31,8 +31,7 @@ func (g *grid) place(nodes []uint64) []int {
 	return best
 }
 
-// orderByNode returns the ranks in the order of their nodes, which are in that of their first
-// ranks.
+// orderByNode returns the ranks sorted by node. The nodes are in the order of their lowest ranks.
 func orderByNode(nodes []uint64) []int {
 	first := make(map[uint64]int)
 	for rank, node := range slices.Backward(nodes) {
@@ -41,7 +40,8 @@ func orderByNode(nodes []uint64) []int {
 	return sortedBy(len(nodes), func(a, b int) int { return first[nodes[a]] - first[nodes[b]] })
 }
 
-// equalParts returns how many ranks each node has, 0 if they differ. Ranks are ordered by node.
+// equalParts returns the number of ranks of each node, or 0 if the nodes differ in it. byNode are
+// the ranks sorted by node.
 func equalParts(byNode []int, nodes []uint64) int {
 	var counts []int
 	for i, rank := range byNode {
@@ -77,7 +77,8 @@ func (g *grid) blocks(n int, visit func(block []int)) {
 	choose(0, n)
 }
 
-// tile gives the ranks, in this order, to the points of the first block, then of the next.
+// tile assigns the ranks, in their order, to the points of the first block, then to those of the
+// next block, and so on. It returns the order as place does.
 func (g *grid) tile(block, ranks []int) []int {
 	outer := &grid{dims: make([]int, len(block))}
 	inner := &grid{dims: block}
@@ -98,7 +99,8 @@ func (g *grid) tile(block, ranks []int) []int {
 	return order
 }
 
-// cuts counts the neighbors of all points that are on another node.
+// cuts returns the number of pairs of neighbors, over all points and dimensions, whose ranks are on
+// different nodes.
 func (g *grid) cuts(order []int, nodes []uint64) int {
 	n := 0
 	for point, rank := range order {

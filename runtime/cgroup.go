@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// cgroupMemory returns how many bytes of memory the cgroups of this process allow it:
-// the least of all levels of both versions, unlimited where nothing can be read. root
-// is the root of the file system.
+// cgroupMemory returns how many bytes of memory the cgroups of this process allow it: the lowest
+// limit of all levels of both versions of cgroups, unlimited if no limit can be read. root is the
+// root of the file system.
 func cgroupMemory(root fs.FS) uint64 {
 	self, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -17,7 +17,7 @@ func cgroupMemory(root fs.FS) uint64 {
 	}
 	least := uint64(unlimited)
 	for line := range strings.Lines(string(self)) {
-		// cgroups(7): hierarchy, controllers, path; version 2 has hierarchy 0 and none.
+		// cgroups(7): hierarchy, controllers, path. Version 2 has hierarchy 0 and no controllers.
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		switch {
 		case len(fields) < 3:
@@ -30,8 +30,8 @@ func cgroupMemory(root fs.FS) uint64 {
 	return least
 }
 
-// limitOf returns the least limit of a cgroup and those above it. In a container the
-// directory may be that of another name space, of which only the top is seen.
+// limitOf returns the lowest limit of a cgroup and its ancestors. In a container, dir may be a path
+// of another namespace, of which only the root can be read.
 func limitOf(root fs.FS, mount, dir, file string) uint64 {
 	least := uint64(unlimited)
 	for dir = path.Clean("/" + dir); ; dir = path.Dir(dir) {

@@ -15,16 +15,17 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// ErrCheck says that a program that ran with GORUN_CHECK=1 made mistakes in its use of this
-// package that happened to do no harm.
+// ErrCheck is the error of a program that ran with GORUN_CHECK=1 and made mistakes in its use of
+// this package that happened to do no harm.
 var ErrCheck = errors.New("check")
 
-// CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check). It is ErrCheck.
+// CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check). errors.Is reports that
+// it is ErrCheck.
 type CheckError struct {
-	// Rank is the world rank, Findings what it did, each with its source line.
+	// Rank is the world rank. Findings are its mistakes, each with its source line.
 	Rank     int
 	Findings []string
-	// told says that the launcher has printed them.
+	// told is true once the findings have been reported to the launcher, which prints them.
 	told bool
 }
 
@@ -33,21 +34,21 @@ func (e *CheckError) Error() string {
 	return "check: " + strings.Join(e.Findings, "\n  ")
 }
 
-// Is makes it ErrCheck.
+// Is reports whether target is ErrCheck.
 func (e *CheckError) Is(target error) bool { return target == ErrCheck }
 
-// check is what a rank remembers with GORUN_CHECK=1: the requests, buffers, communicators and
-// persistent operations that have not ended, with the lines that made them. It is nil
-// otherwise, and its methods do nothing then.
+// check records, with GORUN_CHECK=1, the requests, buffers, communicators and persistent operations
+// of a rank that have not ended, with the lines that made them. Without GORUN_CHECK=1 it is nil,
+// and its methods do nothing.
 type check struct {
 	seed maphash.Seed
 
 	// mu guards the fields below it. Nothing is called under it.
 	mu      sync.Mutex
 	pending map[*watched]bool
-	open    map[any]string // what has to be closed or received, with what is said otherwise
-	found   map[string]int // findings and notes, and how often
-	order   []string       // findings in their order
+	open    map[any]string // what has to be closed or received, with the finding if it is not
+	found   map[string]int // how often each finding or note occurred
+	order   []string       // findings in the order of their first occurrence
 }
 
 // newCheck returns the check of a rank, nil without GORUN_CHECK=1.
@@ -58,23 +59,24 @@ func newCheck() *check {
 	return &check{seed: maphash.MakeSeed(), pending: map[*watched]bool{}, open: map[any]string{}, found: map[string]int{}}
 }
 
-// watched is a request whose result was not taken.
+// watched is a request whose result has not been taken.
 type watched struct {
 	check *check
-	what  string // with its line
-	// reads and writes are the memory of the caller that the runtime reads and writes, nil for none, and sum is what was
-	// in reads at the start.
+	what  string // description with the source line
+	// reads and writes are the memory of the caller that the runtime reads and writes; nil if there
+	// is none. sum is the hash of reads when the request was started.
 	reads, writes []byte
 	sum           uint64
 }
 
-// conflicts reports whether two requests may not be under way together.
+// conflicts reports whether two requests must not be under way at the same time: one writes memory
+// that the other reads or writes.
 func (p *watched) conflicts(q *watched) bool {
 	return overlap(p.writes, q.writes) || overlap(p.writes, q.reads) || overlap(p.reads, q.writes)
 }
 
-// start watches a request and compares its memory with that of the others. It returns nil
-// without a check, and for the requests that a library makes for its own messages.
+// start begins to watch a request, and compares its memory with that of the other watched requests.
+// It returns nil without a check, and for a request that a library makes for its own messages.
 func (k *check) start(what string, buf []byte, sends bool) *watched {
 	if k == nil {
 		return nil
@@ -90,19 +92,21 @@ func (k *check) start(what string, buf []byte, sends bool) *watched {
 	return k.watch(p)
 }
 
-// startTask watches a request of NewRequest, which may be a library's for the program.
+// startTask begins to watch a request of NewRequest, which a library may have made on behalf of the
+// program.
 func (k *check) startTask(reads, writes []byte) *watched {
 	if k == nil {
 		return nil
 	}
 	line, _ := callsite.Caller(stackHere())
 	if overlap(reads, writes) {
-		reads = nil // in place: it changes
+		reads = nil // the operation is in place and changes this memory
 	}
 	return k.watch(&watched{check: k, what: "the nonblocking operation at " + line, reads: reads, writes: writes})
 }
 
-// watch begins a watch.
+// watch adds p to the pending requests. It is a finding if the memory of p conflicts with that of
+// another one.
 func (k *check) watch(p *watched) *watched {
 	p.sum = maphash.Bytes(k.seed, p.reads)
 	k.mu.Lock()
@@ -116,8 +120,8 @@ func (k *check) watch(p *watched) *watched {
 	return p
 }
 
-// refused returns a request that could not be started: its error is the result that nobody may
-// take.
+// refused returns a request that could not be started. Its result is the error, which the program
+// may forget to take.
 func (k *check) refused(what string, err error) Request {
 	r := unstarted(err)
 	if err != nil {
@@ -126,7 +130,8 @@ func (k *check) refused(what string, err error) Request {
 	return r
 }
 
-// end ends the watch when the result is taken.
+// end ends the watch of a request when its result is taken. It is a finding if the memory that the
+// runtime reads was changed meanwhile.
 func (p *watched) end() {
 	if p == nil {
 		return
@@ -143,22 +148,22 @@ func (p *watched) end() {
 	}
 }
 
-// opened remembers what has to be closed. omission, with the line of the call behind it, is what
-// is said if it is not.
+// opened records something that has to be closed. omission, followed by the line of the call, is
+// the finding if it is not closed.
 func (k *check) opened(thing any, omission string) {
 	if k == nil {
 		return
 	}
 	at := here()
 	if at == "" {
-		return // a library's
+		return // a library opened it
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.open[thing] = omission + at
 }
 
-// closed forgets it.
+// closed removes what opened recorded.
 func (k *check) closed(thing any) {
 	if k == nil {
 		return
@@ -168,20 +173,21 @@ func (k *check) closed(thing any) {
 	delete(k.open, thing)
 }
 
-// find notes a finding. mu is held.
+// find records a finding. mu is held.
 func (k *check) find(what string) {
 	if k.found[what]++; k.found[what] == 1 {
 		k.order = append(k.order, what)
 	}
 }
 
-// findings ends the check when all ranks are about to leave: what is left is an error.
+// findings ends the check when all ranks are about to leave. Requests whose results were not taken,
+// what was not closed, and messages that were not received are findings, too.
 func (k *check) findings(w *World) error {
 	if k == nil {
 		return nil
 	}
 	unreceived := w.unreceived()
-	for n := -1; n != len(unreceived); unreceived = w.unreceived() { // a poll takes what has come, not all of it
+	for n := -1; n != len(unreceived); unreceived = w.unreceived() { // one poll may not take all that has arrived
 		n = len(unreceived)
 	}
 	k.mu.Lock()
@@ -205,8 +211,9 @@ func (k *check) findings(w *World) error {
 	return e
 }
 
-// findings is what the check of a rank has found when all ranks are about to leave. In a process of
-// its own it is told to the launcher before any rank ends with it, because gorun ends the others then.
+// findings returns what the check of this rank has found, when all ranks are about to leave. If the
+// rank has a session, it reports the findings to the launcher and then waits in a fence, because
+// gorun ends the other ranks as soon as one rank ends with this error.
 func (w *World) findings() error {
 	err := w.check.findings(w)
 	if w.check == nil || w.session == nil {
@@ -219,7 +226,7 @@ func (w *World) findings() error {
 	return errors.Join(err, w.session.Fence(context.Background()))
 }
 
-// counted is a finding with how often it was found. mu is held.
+// counted returns a finding together with how often it occurred. mu is held.
 func (k *check) counted(what string) string {
 	if n := k.found[what]; n > 1 {
 		return fmt.Sprintf("%s (%d times)", what, n)
@@ -227,8 +234,8 @@ func (k *check) counted(what string) string {
 	return what
 }
 
-// mode is the mode of a send: with a check those of the program are synchronous, so that it
-// does not depend on what the runtime stores.
+// mode returns the mode of a send. With a check, standard sends of the program are synchronous, so
+// that the program does not depend on how much the runtime buffers.
 func (k *check) mode(c *Comm, m engine.Mode) engine.Mode {
 	if k != nil && m == engine.Standard && c.id%contextStride == contextUser {
 		return engine.Synchronous
@@ -236,10 +243,10 @@ func (k *check) mode(c *Comm, m engine.Mode) engine.Mode {
 	return m
 }
 
-// hereDepth is how many frames are searched for the program's.
+// hereDepth is the number of frames in which the line of the program is searched for.
 const hereDepth = 32
 
-// here is the program's line behind " at ", "" if a library of gorun called.
+// here returns " at " and the line of the program, or "" if a library of gorun made the call.
 func here() string {
 	stack := stackHere()
 	for _, path := range libraryPaths {
@@ -251,11 +258,11 @@ func here() string {
 	return " at " + line
 }
 
-// stackHere is the stack of the goroutine.
+// stackHere returns the stack of the calling goroutine.
 func stackHere() []uintptr {
 	stack := make([]uintptr, hereDepth)
 	return stack[:goruntime.Callers(2, stack)]
 }
 
-// libraryPaths begin the names of the functions of gorun's libraries.
+// libraryPaths are the prefixes of the names of the functions of gorun's libraries.
 var libraryPaths = [...]string{"github.com/gorun-hpc/gorun/collectives.", "github.com/gorun-hpc/gorun/runtime/actors.", "github.com/gorun-hpc/gorun/runtime/checkpoint."}

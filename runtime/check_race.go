@@ -9,9 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// race notes a receive from AnySource that has messages of several ranks to choose from: which one
-// it gets depends on what was faster. A program may mean that, so it is no finding; and one whose
-// messages did not meet in this run has none.
+// race prints a note about a receive from AnySource that messages of several ranks could match.
+// Which one it gets depends on timing. A program may intend that, so it is a note and not a
+// finding. race misses a receive if the messages did not meet in this run.
 func (k *check) race(c *Comm, from engine.Match) {
 	if k == nil || from.Peer != AnySource || c.id%contextStride != contextUser {
 		return
@@ -35,7 +35,7 @@ func (k *check) race(c *Comm, from engine.Match) {
 	k.found[what]++
 	first := k.found[what] == 1
 	k.mu.Unlock()
-	if first { // at once: the program may fail because of it
+	if first { // printed at once, because the program may fail because of the race
 		fmt.Fprintf(os.Stderr, "rank %d: check: note: %s\n", c.World().Rank(), what)
 	}
 }

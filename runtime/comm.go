@@ -13,92 +13,93 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Comm is a communicator: an ordered group of ranks and a space of messages of
-// their own. Messages sent in one communicator are never received in another.
+// Comm is a communicator: an ordered group of ranks with a message space of its own. Messages sent
+// in one communicator are never received in another.
 //
-// A *Comm is a view: those of WithContext and the Private twin stand for the same
-// communicator.
+// A *Comm is a view. WithContext and Private return other views of the same communicator.
 type Comm struct {
 	engine *engine.Engine
 	core   *commCore
 	// ctx ends blocking calls; nil stands for context.Background.
 	ctx context.Context
-	// ranks are the world ranks of the members, nil when they are their ranks here.
+	// ranks are the world ranks of the members; nil if each member's rank is its world rank.
 	ranks []int
-	// id is the engine's context of this view's messages.
+	// id is the engine's context for the messages of this view.
 	id uint32
 	// rank and size are what Rank and Size return.
 	rank, size int
-	// twin is the Private view, the view itself if it is private.
+	// twin is the Private view; the twin of a private view is the view itself.
 	twin *Comm
 }
 
-// The contexts of a communicator in the engine: its number times contextStride
-// plus one of these.
+// A communicator has contextStride contexts in the engine. Each is the communicator's number times
+// contextStride plus one of these.
 const (
 	contextUser          = iota // the user's messages
-	contextPrivate              // those of libraries, see Comm.Private
-	contextControl              // those of Dup, Split and Create
+	contextPrivate              // messages of libraries, see Comm.Private
+	contextControl              // messages of Dup, Split and Create
 	contextStream               // frames and credits of the user's streams
-	contextPrivateStream        // those of libraries' streams
-	contextStride               // how many there are
+	contextPrivateStream        // frames and credits of libraries' streams
+	contextStride               // number of contexts
 )
 
 var _ = [1]struct{}{}[contextStride-flight.Contexts]
 
-// commCore is what all views of a communicator share.
+// commCore is the state that all views of a communicator share.
 type commCore struct {
 	world *World
-	// number is agreed among the members; no other communicator of any of them
+	// number is the number on which the members have agreed. No other communicator of any of them
 	// has it.
 	number uint32
-	// identity is the same at all members and that of no other communicator of the job, however
-	// often the number is used again.
+	// identity is the same at all members. No other communicator of the job has it, even one that
+	// reuses the number.
 	identity uint64
-	// name is how the communicator appears in diagnosis.
+	// name is the name of the communicator in diagnosis.
 	name string
-	// ranks are those of Comm, index finds a member by its world rank and is nil
-	// when ranks is.
+	// ranks is Comm.ranks. index maps the world rank of a member to its rank; it is nil if ranks is
+	// nil.
 	ranks []int
 	index map[int]int
 	size  int
-	// allies are the world ranks of this rank's own group in an Intercomm, where ranks are
-	// those of the other one; else nil.
+	// In an Intercomm, allies are the world ranks of this rank's own group, and ranks are the world
+	// ranks of the other group. Elsewhere allies is nil.
 	allies []int
-	// own is the communicator of this rank's group that belongs to an Intercomm; else nil. A
-	// break of the Intercomm breaks it, too: operations on an Intercomm use both, and a rank
-	// that has not begun one leaves the members of its group waiting on own.
+	// In an Intercomm, own is the communicator of this rank's own group; elsewhere it is nil. A
+	// break of the Intercomm breaks own, too: operations on an Intercomm use both communicators,
+	// and members of the group may wait on own for a rank that does not begin the operation.
 	own *commCore
-	// failure is why the communicator cannot be used: it was closed or broken; else nil.
+	// failure tells why the communicator cannot be used: it was closed or broken. It is nil while
+	// it can be used.
 	failure atomic.Pointer[commFailure]
-	// announced is a break that another member has told, which a goroutine makes the failure, nil for none.
+	// announced is a break that another member has reported and that a goroutine is about to store
+	// in failure; nil if there is none.
 	announced atomic.Pointer[commFailure]
-	// broken says that failure is, or was before Close, that it was broken.
+	// broken is true once the communicator has been broken, also after Close has replaced failure.
 	broken atomic.Bool
-	// breaking is held while the communicator is broken, so that no part of that comes after
-	// its end.
+	// breaking is held while the communicator is being broken and while Close ends its contexts, so
+	// that no part of a break follows the end.
 	breaking sync.Mutex
-	// departed are the world ranks of the other members that have closed it; comms.mu guards
-	// it.
+	// departed are the world ranks of the other members that have closed the communicator. comms.mu
+	// guards it.
 	departed map[int]bool
 	agreeing agreeing
 	mourning mourning
-	// topology says who the neighbors of each rank are; nil if there is none.
+	// topology knows the neighbors of each rank; nil if there is none.
 	topology topology
-	// attributes belong to libraries.
+	// attributes are values that libraries have stored.
 	attributes attributes
-	// check is that of the World, nil without one.
+	// check is the check of the World; nil without GORUN_CHECK=1.
 	check *check
 }
 
-// errDropped ends a send whose receiver has closed the communicator.
+// errDropped is the error of a send whose receiver has closed the communicator.
 var errDropped = fmt.Errorf("%w by the receiver, which had not received the message", ErrCommClosed)
 
 // commFailure boxes an error for an atomic pointer.
 type commFailure struct{ err error }
 
-// newComm makes a communicator. ranks are the world ranks of its members, rank is
-// the caller's place among them.
+// newComm makes a communicator. ranks are the world ranks of its members, rank is the caller's
+// index in ranks.
 func newComm(w *World, number uint32, name string, ranks []int, rank int) *Comm {
 	core := newCore(w, number, name, ranks)
 	w.comms.identify(core)
@@ -106,8 +107,8 @@ func newComm(w *World, number uint32, name string, ranks []int, rank int) *Comm 
 	return core.view(context.Background(), w.engine, rank)
 }
 
-// newIntercomm makes the communicator of an Intercomm: ranks are the world ranks of the other
-// group, allies those of the caller's, whose own communicator is local.
+// newIntercomm makes the communicator of an Intercomm. ranks are the world ranks of the other
+// group, allies those of the caller's group, local is the communicator of the caller's group.
 func newIntercomm(local *Comm, number uint32, name string, ranks, allies []int) *Comm {
 	w := local.core.world
 	core := newCore(w, number, name, ranks)
@@ -115,13 +116,13 @@ func newIntercomm(local *Comm, number uint32, name string, ranks, allies []int) 
 	w.comms.identify(core)
 	w.comms.add(core)
 	made := core.view(context.Background(), w.engine, local.rank)
-	if why, ok := errors.AsType[*BrokenError](made.Err()); ok { // by a member that was faster
+	if why, ok := errors.AsType[*BrokenError](made.Err()); ok { // a faster member has broken it
 		w.broken(core.own, why, nil)
 	}
 	return made
 }
 
-// newCore is what views of a communicator share.
+// newCore returns the state that the views of a communicator share.
 func newCore(w *World, number uint32, name string, ranks []int) *commCore {
 	core := &commCore{world: w, number: number, name: name, size: len(ranks), check: w.check}
 	if !identity(ranks) {
@@ -134,10 +135,10 @@ func newCore(w *World, number uint32, name string, ranks []int) *commCore {
 	return core
 }
 
-// view returns a view and its private twin.
+// view returns a new view for the user, with its private twin.
 func (core *commCore) view(ctx context.Context, e *engine.Engine, rank int) *Comm {
 	if ctx.Done() == nil {
-		ctx = nil // it never ends, so it is handled as no context
+		ctx = nil // it never ends, so it is treated as no context
 	}
 	views := new([2]Comm)
 	for i := range views {
@@ -166,11 +167,11 @@ func (c *Comm) Rank() int { return c.rank }
 // Size returns the number of members.
 func (c *Comm) Size() int { return c.size }
 
-// World returns the World the communicator belongs to.
+// World returns the World to which the communicator belongs.
 func (c *Comm) World() *World { return c.core.world }
 
-// WorldRank returns the world rank of a member, or Undefined if there is none of
-// that number.
+// WorldRank returns the world rank of the member with this rank, or Undefined if there is no such
+// member.
 func (c *Comm) WorldRank(rank int) int {
 	switch {
 	case rank < 0 || rank >= c.size:
@@ -201,8 +202,8 @@ func (c *Comm) Group() Group {
 	return Group{ranks}
 }
 
-// WithContext returns a view of the communicator whose blocking calls end with
-// the context's error when ctx is done. A receive that ends this way loses no message.
+// WithContext returns a view of the communicator whose blocking calls end with the error of ctx
+// when ctx is done. A receive that ends this way loses no message.
 func (c *Comm) WithContext(ctx context.Context) *Comm {
 	view := c.core.view(ctx, c.engine, c.rank)
 	if c.twin == c {
@@ -211,7 +212,7 @@ func (c *Comm) WithContext(ctx context.Context) *Comm {
 	return view
 }
 
-// Context returns the context of WithContext, or context.Background.
+// Context returns the context that WithContext was given, or context.Background.
 func (c *Comm) Context() context.Context {
 	if c.ctx == nil {
 		return context.Background()
@@ -219,12 +220,13 @@ func (c *Comm) Context() context.Context {
 	return c.ctx
 }
 
-// Close ends the communicator; attributes that are io.Closers are closed. Operations on it,
-// on its views and on its Private twin fail afterwards, receives that wait end with
-// ErrCommClosed, as do Agree and Shrink of other goroutines, and messages that no receive has matched are dropped: a send that waits to be
-// matched ends with ErrCommClosed at the sender. Close is local and does not wait: operations
-// under way should have ended. All members close a communicator; its number is used again
-// when they have. The communicator of the World cannot be closed.
+// Close ends the communicator and closes its attributes that are io.Closers. Afterwards operations
+// on the communicator, on its views and on its Private twin fail. Receives that wait, and calls of
+// Agree and Shrink in other goroutines, end with ErrCommClosed. Messages that no receive has
+// matched are discarded; a send that waits for its match ends with ErrCommClosed at the sender.
+// Close is local and does not wait: operations under way should have ended before. All members
+// close a communicator; its number is reused when all have. The communicator of the World cannot be
+// closed.
 func (c *Comm) Close() error {
 	if c == nil {
 		return callsite.At(ErrComm)
@@ -235,15 +237,15 @@ func (c *Comm) Close() error {
 	return callsite.At(c.core.end(&commFailure{ErrCommClosed}))
 }
 
-// end is Close for any communicator.
+// end is Close for any communicator, with why as its failure.
 func (core *commCore) end(why *commFailure) error {
 	if last := core.failure.Swap(why); last != nil && errors.Is(last.err, why.err) {
 		return why.err
 	}
 	core.check.closed(core)
-	err := core.attributes.close() // attributes may exchange questions with other members
+	err := core.attributes.close() // attributes may still send inquiries to other members
 	core.world.leaveComm(core)
-	core.world.wake() // an Agree or Shrink of another goroutine
+	core.world.wake() // for an Agree or Shrink of another goroutine
 	return err
 }
 
@@ -265,7 +267,7 @@ func (c *Comm) Err() error {
 	return nil
 }
 
-// rankOf returns the rank of a world rank in the communicator. Members only.
+// rankOf returns the rank in the communicator of a member, given its world rank.
 func (c *Comm) rankOf(world int) int {
 	if c.core.index == nil {
 		return world
@@ -273,10 +275,10 @@ func (c *Comm) rankOf(world int) int {
 	return c.core.index[world]
 }
 
-// members returns the world ranks of the members, not to be changed.
+// members returns the world ranks of the members. The caller must not change the slice.
 func (c *Comm) members() []int { return c.Group().ranks }
 
-// has reports whether a world rank is a member, of either group of an Intercomm.
+// has reports whether a world rank is a member, in an Intercomm of either group.
 func (core *commCore) has(world int) bool {
 	if core.index == nil && world < core.size {
 		return true
@@ -285,7 +287,7 @@ func (core *commCore) has(world int) bool {
 	return ok || slices.Contains(core.allies, world)
 }
 
-// all returns the world ranks of the members, of both groups of an Intercomm.
+// all returns the world ranks of the members, in an Intercomm of both groups.
 func (core *commCore) all() []int {
 	if core.ranks != nil {
 		return append(slices.Clip(core.ranks), core.allies...)
@@ -293,8 +295,8 @@ func (core *commCore) all() []int {
 	return append(identityOrder(core.size), core.allies...)
 }
 
-// ready returns why the communicator cannot make others or share memory: it has ended, or its
-// ranks are those of another group.
+// ready returns an error if the communicator cannot make other communicators or share memory: it
+// has ended, or it connects two groups, so that its ranks are those of the other group.
 func (c *Comm) ready() error {
 	if err := c.Err(); err != nil {
 		return err
@@ -305,7 +307,7 @@ func (c *Comm) ready() error {
 	return nil
 }
 
-// checkPeer refuses a rank that cannot be the destination of a message.
+// checkPeer returns an error if rank cannot be the destination of a message.
 func (c *Comm) checkPeer(rank int) error {
 	if rank < 0 || rank >= c.size {
 		return fmt.Errorf("%w: %d in communicator %s of %d", ErrRank, rank, c.core.name, c.size)
@@ -313,7 +315,7 @@ func (c *Comm) checkPeer(rank int) error {
 	return nil
 }
 
-// checkTag refuses a tag that cannot be sent.
+// checkTag returns an error if messages cannot be sent with this tag.
 func checkTag(tag int) error {
 	if tag < 0 || tag > TagMax {
 		return fmt.Errorf("%w: %d is not in 0..%d", ErrTag, tag, TagMax)
@@ -325,8 +327,9 @@ func checkTag(tag int) error {
 // of the call.
 func (c *Comm) failed(err error) error { return callsite.At(c.reason(err)) }
 
-// reason converts the ranks in the engine's error to those of the communicator. If the
-// communicator has ended, its end replaces the errors that it caused.
+// reason converts the world ranks in the engine's error to ranks of the communicator. If the
+// communicator was closed or broken, that error replaces the engine's error, which is its
+// consequence.
 func (c *Comm) reason(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine returns these bare, and only they are rewritten
 	case *MemoryError:
@@ -343,11 +346,12 @@ func (c *Comm) reason(err error) error {
 	}
 	if errors.Is(err, engine.ErrForgotten) {
 		if f := c.core.announced.Load(); f != nil {
-			return f.err // the receiver had broken the communicator before it closed it
+			return f.err // the receiver broke the communicator before it closed it
 		}
 		return errDropped
 	}
-	// A context that ended with a cause of its own: errors.Is finds its error as well.
+	// The context has ended with a cause of its own. errors.Is must find the error of the context,
+	// too.
 	var canceled *engine.CancelError
 	if c.ctx != nil && errors.As(err, &canceled) && canceled.Cause != nil && !errors.Is(err, c.ctx.Err()) {
 		return fmt.Errorf("%w: %w", c.ctx.Err(), err)
@@ -355,8 +359,8 @@ func (c *Comm) reason(err error) error {
 	return err
 }
 
-// lossBesides joins the end of a communicator with the loss of the rank that ended the
-// operation: errors.As finds both, whichever this rank detected first.
+// lossBesides returns end, the error of a communicator that was closed or broken, joined with the
+// PeerError in err, if there is one. errors.As finds both, whichever this rank detected first.
 func lossBesides(err, end error) error {
 	var met, known *PeerError
 	if !errors.As(err, &met) || errors.As(end, &known) && known.Rank == met.Rank {
@@ -365,7 +369,7 @@ func lossBesides(err, end error) error {
 	return fmt.Errorf("%w: %w", err, end)
 }
 
-// sortedBy returns indices 0..n-1 in stable order of compare.
+// sortedBy returns the indices 0..n-1, stably sorted by compare.
 func sortedBy(n int, compare func(a, b int) int) []int {
 	order := make([]int, n)
 	for i := range order {
