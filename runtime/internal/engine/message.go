@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// message is a message that arrived before its receive was posted, or that a matched probe
-// took. Its contents depend on kind: the bytes (eager), their memory (RTS, handover) or the
-// sender's request (self).
+// message is the record of a message that arrived before a matching receive was posted, or
+// that a matched probe took. What it holds of the payload depends on kind: the bytes (eager),
+// the key of the sender's memory (RTS, handover) or the request of the send (self).
 type message struct {
 	links [shapesTotal]entry
 
@@ -17,22 +17,23 @@ type message struct {
 	flags  uint8
 	tag    int32
 	typ    Type
-	id     uint32 // operation of the sender, if it waits for an answer
+	id     uint32 // id of the sender's operation, if the sender waits for an answer
 	length int
 	key    transport.Key
-	data   []byte   // eager: from Engine.spare
-	cost   uint32   // eager: credit to return
-	self   *Request // a send of this rank to itself that keeps its bytes
-	local  []byte   // handover of this rank to itself
+	data   []byte   // eager: the payload, in memory of Engine.spare
+	cost   uint32   // eager: credit to return to the sender
+	self   *Request // a send of this rank to itself whose payload is still in the sender's slice
+	local  []byte   // the memory of a handover of this rank to itself
 
-	// before and after chain the messages of a peer whose sender waits for an
-	// answer; they can be withdrawn.
+	// before and after link the messages of one peer for which the peer waits for an answer,
+	// and which it may therefore withdraw. waits is true while the message is in that list
+	// (peer.envelopes). free links the free list.
 	before, after *message
 	waits         bool
 	free          *message
 }
 
-// status describes the message as a probe sees it.
+// status returns the Status that a probe reports for the message.
 func (g *message) status() Status {
 	return Status{
 		Source: g.peer.rank, Tag: int(g.tag), Bytes: g.length, Type: g.typ,
@@ -40,7 +41,7 @@ func (g *message) status() Status {
 	}
 }
 
-// sortBySeq sorts entries by the order of their insertion.
+// sortBySeq sorts entries in the order of their insertion.
 func sortBySeq(es []*entry) {
 	slices.SortFunc(es, func(a, b *entry) int {
 		if a.seq < b.seq {
@@ -50,15 +51,16 @@ func sortBySeq(es []*entry) {
 	})
 }
 
-// newMessage describes a message that has arrived.
+// newMessage returns a record of a message that has arrived from p with header h. The caller
+// sets the fields that depend on the kind.
 func (e *Engine) newMessage(p *peer, h header) *message {
 	g := e.spare.record()
 	g.peer, g.kind, g.flags, g.tag, g.typ, g.id = p, h.kind, h.flags, h.tag, h.typ, h.id
 	return g
 }
 
-// freeMessage frees a message that is in no table any more, and returns its memory and its
-// credit.
+// freeMessage frees the record of a message that is in no table any more. It returns the memory
+// of the payload to the spare memory and the credit to the sender.
 func (e *Engine) freeMessage(g *message) {
 	if g.waits {
 		g.peer.forget(g)
@@ -73,7 +75,7 @@ func (e *Engine) freeMessage(g *message) {
 	e.spare.drop(g)
 }
 
-// await adds g to the messages that its sender may withdraw.
+// await adds g to the list of messages that the peer may withdraw.
 func (p *peer) await(g *message) {
 	g.waits, g.after = true, p.envelopes
 	if p.envelopes != nil {
@@ -82,7 +84,7 @@ func (p *peer) await(g *message) {
 	p.envelopes = g
 }
 
-// forget is the inverse of await.
+// forget removes g from the list of messages that the peer may withdraw.
 func (p *peer) forget(g *message) {
 	if g.before != nil {
 		g.before.after = g.after

@@ -6,26 +6,27 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// ofProgram reports whether messages of a context are the program's: only these are recorded.
+// ofProgram reports whether the messages of a context are the user's, not a library's or
+// control messages. Only the user's messages are recorded.
 func ofProgram(context uint32) bool { return context%flight.Contexts == 0 }
 
 // Recorder returns the recorder of the rank.
 func (e *Engine) Recorder() *flight.Recorder { return e.recorder }
 
-// Tick sets the clock of the record, see flight.Recorder.Tick.
+// Tick sets the clock of the recorder, see flight.Recorder.Tick.
 func (e *Engine) Tick(now time.Time) {
 	e.lock()
 	defer e.unlock()
 	e.recorder.Tick(now)
 }
 
-// opTexts are the texts of the operations in the record.
+// opTexts holds the numbers under which the recorder knows the names of the operations.
 type opTexts struct {
 	ops   [len(opNames)]uint8
 	probe uint8
 }
 
-// openRecord makes the texts.
+// openRecord sets the recorder and registers the names of the operations with it.
 func (e *Engine) openRecord() {
 	if e.recorder = e.cfg.Recorder; e.recorder == nil {
 		e.recorder = flight.New(nil)
@@ -36,7 +37,7 @@ func (e *Engine) openRecord() {
 	e.texts.probe = e.recorder.Text("probe")
 }
 
-// note records the begin of an operation of the program.
+// note records the begin of an operation in a context of the user.
 func (e *Engine) note(r *Request) {
 	if ofProgram(r.target.context) {
 		r.record = e.recorder.Begin(e.texts.ops[r.op], r.target.context, int(r.target.source), int(r.target.tag), len(r.buf))
@@ -44,14 +45,14 @@ func (e *Engine) note(r *Request) {
 	}
 }
 
-// noteStarted records an operation that was started, and its end if it has ended already.
+// noteStarted records the begin of an operation, and its end if it has ended already.
 func (e *Engine) noteStarted(r *Request) {
 	if e.note(r); r.noted && r.phase == phaseDone {
 		e.noteEnd(r)
 	}
 }
 
-// noteEnd records its end.
+// noteEnd records the end of an operation whose begin was recorded.
 func (e *Engine) noteEnd(r *Request) {
 	r.noted = false
 	bytes := len(r.buf)
@@ -64,7 +65,8 @@ func (e *Engine) noteEnd(r *Request) {
 	e.recorder.End(r.record, bytes, r.err != nil)
 }
 
-// noteReceived records a blocking receive that ended, if it was not recorded while it waited.
+// noteReceived records a blocking receive that has ended. The caller calls it only if the begin
+// was not recorded during the wait.
 func (e *Engine) noteReceived(r *Request) {
 	if s := &r.status; r.err == nil {
 		e.recorder.Moved(e.texts.ops[r.op], r.target.context, s.Source, s.Tag, s.Bytes)
@@ -74,7 +76,8 @@ func (e *Engine) noteReceived(r *Request) {
 	e.noteEnd(r)
 }
 
-// noteWait records that a goroutine begins to wait, since w.since.
+// noteWait records that the goroutine of w has been waiting since w.since. It records nothing
+// for the serving goroutine except the time.
 func (e *Engine) noteWait(w *waiter) {
 	e.recorder.Tick(w.since)
 	if w == e.mail.server {
@@ -88,10 +91,10 @@ func (e *Engine) noteWait(w *waiter) {
 	e.noteWaiting(w, 0)
 }
 
-// noteSleep records where the goroutine has called that is about to sleep.
+// noteSleep records the call stack of the goroutine of w, which is about to sleep or park.
 func (e *Engine) noteSleep(w *waiter) { e.noteWaiting(w, e.recorder.Place(w.stack[:w.depth])) }
 
-// noteWaiting records that w waits.
+// noteWaiting records that the operation of w is waiting, at call site at (0 if not known).
 func (e *Engine) noteWaiting(w *waiter, at flight.Site) {
 	if w.req != nil && w.req.noted {
 		e.recorder.Waiting(w.req.record, at)
@@ -100,7 +103,7 @@ func (e *Engine) noteWaiting(w *waiter, at flight.Site) {
 	}
 }
 
-// noteResume records that the goroutine goes on.
+// noteResume records that the goroutine of w has stopped waiting.
 func (e *Engine) noteResume(w *waiter) {
 	if w != e.mail.server {
 		e.recorder.Resume()

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Notify sends a number and a short text to the Config.Notice of a peer. The frame goes through
-// the lane as all frames do, without matching and credit. Nothing is sent to a peer that is
-// down.
+// Notify sends a number and a short text to a peer, which passes them to its Config.Notice. The
+// frame goes through the lane, in order with all other frames, but uses neither matching nor
+// credit. A text longer than noticeMax bytes is cut. Notify sends nothing to a peer that is down
+// or to this rank itself.
 func (e *Engine) Notify(rank, number int, text []byte) {
 	e.lock()
 	defer e.unlock()
@@ -18,10 +19,11 @@ func (e *Engine) Notify(rank, number int, text []byte) {
 	e.post(p, header{kind: kindNotice, tag: int32(number)}, text[:min(len(text), noticeMax)])
 }
 
-// noticeMax bounds the text of a notice in bytes. Every transport takes frames of that size.
+// noticeMax is the largest length in bytes of the text of a notice. The MaxEager of every
+// transport is at least that.
 const noticeMax = 256
 
-// arriveNotice passes a notice to Config.Notice.
+// arriveNotice passes the number and the text of a kindNotice frame to Config.Notice.
 func (e *Engine) arriveNotice(p *peer, number int32, text []byte) error {
 	if len(text) > noticeMax {
 		return fmt.Errorf("%w: notice of %d bytes", ErrProtocol, len(text))
@@ -32,8 +34,9 @@ func (e *Engine) arriveNotice(p *peer, number int32, text []byte) error {
 	return nil
 }
 
-// Break ends every unmatched operation of a context, present or later, with err. Sends end
-// with a *CancelError around err when their peer has confirmed that it forgot them.
+// Break ends every unmatched operation of a context with err, and refuses every later operation
+// of the context with err. A send whose envelope was sent ends only when its peer has confirmed
+// that it dropped the envelope. The error of a send is a *CancelError whose cause is err.
 func (e *Engine) Break(context uint32, err error) {
 	e.lock()
 	defer e.unlock()
@@ -57,7 +60,7 @@ func (e *Engine) Break(context uint32, err error) {
 	}
 }
 
-// bar refuses the later operations of a context.
+// bar makes all later operations of a context fail with err.
 func (e *Engine) bar(context uint32, err error) {
 	if e.broken == nil {
 		e.broken = make(map[uint32]error)
@@ -66,8 +69,9 @@ func (e *Engine) bar(context uint32, err error) {
 	e.barred = min(e.barred, context)
 }
 
-// unmatched lists the operations of a context that are not matched yet as far as this rank
-// knows.
+// unmatched returns the operations of a context that may be unmatched: posted receives, sends
+// with a frame that the lane has not taken yet, and every operation that has an id. A matched
+// operation of the last kind is no harm, because cancel does not end it.
 func (e *Engine) unmatched(context uint32) []*Request {
 	var found []*Request
 	e.match.eachPosted(func(en *entry) {

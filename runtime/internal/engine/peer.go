@@ -8,40 +8,40 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// peer is the state of an engine for one rank, its own included. It is created at the first
-// contact.
+// peer is the engine's record of one rank. This rank itself has one, too. The record is created
+// when an operation first names the rank or the first frame of the rank arrives.
 type peer struct {
 	rank int
 	tr   transport.Transport // nil: this rank itself, or no transport reaches it
 	ep   transport.Endpoint
 	caps transport.Caps
 
-	// eager is the largest message of Isend's and Send's fast path: -1 while the
-	// peer is down or not connected or frames are pending.
+	// eager is the length in bytes of the longest message that may take the fast path of Send and
+	// Isend. It is -1 while the peer is down or not connected, or while frames to it are queued.
 	eager     int
-	connected bool // a Send was accepted: caps are final
-	down      error
-	ignored   bool // its frames are dropped: it is down, or the engine has failed
-	reclaimed bool // it is down, and the memory handed over to it was reclaimed
+	connected bool  // the transport has accepted a Send, so caps are final
+	down      error // the reason why the peer is down or cannot be reached, or nil
+	ignored   bool  // discard frames of the peer: it is down or this rank, or the engine has failed
+	reclaimed bool  // the peer is down, and Config.Lost has reclaimed the memory handed over to it
 
 	out outgoing
 	in  incoming
 
-	pending   frames    // refused by the lane, in order
-	feeds     requests  // sends whose bytes go through the lane, in order of CTS
-	reads     requests  // rendezvous with bytes still to get or put
-	moving    int       // Gets and Puts under way
-	listed    bool      // is in Engine.backlog
-	envelopes *message  // unexpected messages that their sender may withdraw
+	pending   frames    // frames that the lane has not taken yet, in order
+	feeds     requests  // sends whose bytes go through the lane as DATA frames, in the order of their CTS
+	reads     requests  // requests for which Gets or Puts are still to be issued
+	moving    int       // Gets and Puts in flight
+	listed    bool      // the peer is in Engine.backlog
+	envelopes *message  // unexpected messages that the peer may withdraw
 	announced typeSet   // types whose text was sent to this peer
-	types     typeTexts // texts this peer has sent
-	links     []*Stream // by number - 1
-	unused    []uint32  // free numbers in links
+	types     typeTexts // texts of types that this peer has sent
+	links     []*Stream // streams to this peer, by number - 1
+	unused    []uint32  // free stream numbers, which are indices into links plus 1
 
 	batch    []byte        // actor messages that will share a frame
-	batching bool          // it is in batches.open
-	answered bool          // the peer has sent a frame since the last actor message that went at once
-	alone    time.Duration // when that message was sent, from batches.base
+	batching bool          // the peer is in batches.open
+	answered bool          // a frame of the peer has arrived since the last actor message that was not batched
+	alone    time.Duration // when that actor message was sent, as the time since batches.base
 }
 
 // requests is a queue of requests, linked by their next.
@@ -58,7 +58,7 @@ func (q *requests) push(r *Request) {
 	q.tail = r
 }
 
-// pop takes the first out.
+// pop removes the first request. The queue is not empty.
 func (q *requests) pop() {
 	r := q.head
 	if q.head = r.next; q.head == nil {
@@ -67,7 +67,7 @@ func (q *requests) pop() {
 	r.next = nil
 }
 
-// remove takes r out, if it is in.
+// remove removes r if it is in the queue.
 func (q *requests) remove(r *Request) {
 	var before *Request
 	for x := q.head; x != nil; before, x = x, x.next {
@@ -87,8 +87,8 @@ func (q *requests) remove(r *Request) {
 	}
 }
 
-// to returns the record of a rank. The error is ErrAddress, or says that no transport reaches
-// the rank.
+// to returns the record of a rank and creates it if there is none. The error is ErrAddress. If no
+// transport reaches the rank, peer.down holds that error.
 func (e *Engine) to(rank int) (*peer, error) {
 	if uint(rank) >= uint(len(e.peers)) {
 		return nil, fmt.Errorf("%w: rank %d of %d", ErrAddress, rank, len(e.peers))
@@ -123,14 +123,15 @@ func (e *Engine) meet(rank int) *peer {
 	return p
 }
 
-// refresh reads the capabilities, which are final once the peer is connected.
+// refresh updates caps from the endpoint. They may change until the peer is connected.
 func (p *peer) refresh() {
 	if !p.connected {
 		p.caps = p.ep.Caps()
 	}
 }
 
-// eagerLimit is the longest message that travels with its bytes.
+// eagerLimit returns the length in bytes up to which a message is sent eagerly even if other
+// messages are in flight to the peer.
 func (p *peer) eagerLimit() int {
 	if p.caps.Get || p.caps.Put {
 		return min(p.caps.EagerBest, p.caps.MaxEager)
@@ -138,7 +139,9 @@ func (p *peer) eagerLimit() int {
 	return p.caps.MaxEager
 }
 
-// long reports whether a message of n bytes travels without them, by rendezvous.
+// long reports whether a message of n bytes is sent by rendezvous. Between eagerLimit and
+// Caps.EagerAlone it is sent eagerly if next to nothing is in flight to the peer
+// (transport.Quieter).
 func (p *peer) long(n int) bool {
 	if n <= p.eagerLimit() {
 		return false
@@ -147,14 +150,15 @@ func (p *peer) long(n int) bool {
 	return !ok || n > min(p.caps.EagerAlone, p.caps.MaxEager) || !quieter.Quiet()
 }
 
-// open sets the bound of the fast path if that is possible.
+// open enables the fast path, unless the peer is down or not connected, or frames or a batch wait
+// to be sent to it.
 func (p *peer) open() {
 	if p.connected && p.down == nil && p.pending.head == nil && len(p.batch) == 0 {
 		p.eager = p.eagerLimit()
 	}
 }
 
-// accepted records that the lane took a frame.
+// accepted records that the lane has taken a frame, which carried the current credit limit.
 func (p *peer) accepted() {
 	p.in.told = p.in.limit()
 	if !p.connected {
@@ -164,14 +168,14 @@ func (p *peer) accepted() {
 	}
 }
 
-// words packs a header for this peer, including the credit.
+// words packs a header for this peer and inserts the current credit limit.
 func (p *peer) words(h header) transport.Header {
 	h.limit = p.in.limit()
 	return h.pack()
 }
 
-// post sends a frame that belongs to no request, or keeps it until the lane takes it. The body
-// is copied.
+// post sends a frame that belongs to no request, or queues it until the lane takes it. The body
+// is copied, so the caller may reuse it.
 func (e *Engine) post(p *peer, h header, body []byte) {
 	if p.down != nil || e.silent {
 		return
@@ -195,8 +199,9 @@ func (e *Engine) post(p *peer, h header, body []byte) {
 	e.keep(p, f)
 }
 
-// refused handles a permanent error of a lane. The next Poll reports the loss, unless the
-// transport has not detected it.
+// refused handles a permanent error of a lane. With ErrPeerDown, the transport reports the loss
+// of the peer in its next Poll. After an unknown error, MarkDown makes the transport report the
+// loss. ErrClosed means that the peer has closed its transport, which is no loss.
 func (e *Engine) refused(p *peer, err error) {
 	if p.tr != nil && !errors.Is(err, transport.ErrPeerDown) && !errors.Is(err, transport.ErrClosed) {
 		p.tr.MarkDown(p.rank, err)
@@ -205,7 +210,7 @@ func (e *Engine) refused(p *peer, err error) {
 	e.urge()
 }
 
-// offend gives up a peer that violated the protocol.
+// offend declares a peer to be down because it has violated the protocol.
 func (e *Engine) offend(p *peer, err error) {
 	p.eager = -1
 	if p.tr != nil {
@@ -214,12 +219,12 @@ func (e *Engine) offend(p *peer, err error) {
 	e.lose(p, err)
 }
 
-// repay returns credit for an eager message of a peer, and sends the new limit when it is
-// due.
+// repay returns the credit that an eager message of a peer consumed. Once half of the window has
+// been returned since the last limit was sent, it sends the new limit in a frame of its own.
 func (e *Engine) repay(p *peer, cost uint32) {
 	p.in.returned += cost
 	if p.tr == nil {
-		p.out.limit = p.in.limit() // this rank itself
+		p.out.limit = p.in.limit() // p is this rank itself: no frame is needed
 		return
 	}
 	if p.in.due() {

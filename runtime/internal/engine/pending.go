@@ -6,7 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// frame is a frame that a lane refused. Later frames to the same peer queue behind it.
+// frame is a frame that the lane has not taken yet, because the lane was full (ErrAgain) or an
+// earlier frame to the same peer is still queued.
 type frame struct {
 	next   *frame
 	header header
@@ -14,10 +15,11 @@ type frame struct {
 	req    *Request // the send whose bytes or envelope it carries; may be nil
 }
 
-// frames is the queue of a peer.
+// frames is the queue of the frames to one peer.
 type frames struct{ head, tail *frame }
 
-// newFrame takes a record from the free list.
+// newFrame returns a frame with header h and a body of no bytes. Its record comes from the free
+// list, if that has any.
 func (e *Engine) newFrame(h header) *frame {
 	f := e.frames
 	if f == nil {
@@ -29,7 +31,8 @@ func (e *Engine) newFrame(h header) *frame {
 	return f
 }
 
-// freeFrame returns a record to the free list. It keeps the memory of a small body.
+// freeFrame returns a record to the free list. The record keeps the memory of a body of at most
+// 1 KiB for its next use, unless the body belongs to a request.
 func (e *Engine) freeFrame(f *frame) {
 	if f.req != nil || cap(f.body) > 1<<10 {
 		f.body = nil
@@ -38,7 +41,7 @@ func (e *Engine) freeFrame(f *frame) {
 	f.next, e.frames = e.frames, f
 }
 
-// keep appends a frame to the queue of p.
+// keep appends a frame to the queue of p and disables the fast path to p.
 func (e *Engine) keep(p *peer, f *frame) {
 	if p.pending.tail == nil {
 		p.pending.head = f
@@ -73,7 +76,7 @@ func (e *Engine) unkeep(p *peer, r *Request) (header, bool) {
 	return header{}, false
 }
 
-// list adds p to the backlog, for after a poll.
+// list adds p to the backlog, which drive processes after the next poll.
 func (e *Engine) list(p *peer) {
 	if !p.listed {
 		p.listed = true
@@ -82,7 +85,8 @@ func (e *Engine) list(p *peer) {
 	}
 }
 
-// drive continues with all queued frames and transfers. It returns the number of steps.
+// drive sends queued frames and continues transfers of all peers of the backlog, as far as the
+// lanes and endpoints take them. It returns the number of frames, Gets and Puts.
 func (e *Engine) drive() int {
 	steps := 0
 	peers := e.backlog
@@ -97,7 +101,7 @@ func (e *Engine) drive() int {
 		}
 		p.listed = false
 	}
-	kept += copy(e.backlog[kept:], e.backlog[len(peers):]) // listed meanwhile
+	kept += copy(e.backlog[kept:], e.backlog[len(peers):]) // peers that drivePeer has added
 	clear(e.backlog[kept:])
 	e.backlog = e.backlog[:kept]
 	return steps

@@ -6,13 +6,14 @@ import (
 )
 
 // Matched is a message that a matched probe has taken out of matching. It must be received
-// once.
+// exactly once.
 type Matched struct {
 	e *Engine
 	g *message
 }
 
-// Probe waits for a message and describes it. The message stays unexpected.
+// Probe waits for a message and returns its Status. The message stays unexpected. pc is recorded
+// for Blocked.
 func (e *Engine) Probe(ctx context.Context, from Match, pc uintptr) (Status, error) {
 	e.lock()
 	defer e.unlock()
@@ -23,14 +24,15 @@ func (e *Engine) Probe(ctx context.Context, from Match, pc uintptr) (Status, err
 	return g.status(), nil
 }
 
-// Iprobe polls once and describes a message, if there is one.
+// Iprobe polls at most once and returns the Status of a matching message, if there is one.
 func (e *Engine) Iprobe(from Match) (Status, bool, error) {
 	s, idle, err := e.iprobe(from)
 	e.rest(idle)
 	return s, idle == 0, err
 }
 
-// iprobe is Iprobe under the lock. idle is above 0 if there is no message, see rest.
+// iprobe is the part of Iprobe that holds the lock. idle is 0 if there is a message; otherwise it
+// is the number that nothing returns, an argument for rest.
 func (e *Engine) iprobe(from Match) (s Status, idle uint, err error) {
 	e.lock()
 	defer e.unlock()
@@ -41,7 +43,7 @@ func (e *Engine) iprobe(from Match) (s Status, idle uint, err error) {
 	return g.status(), 0, nil
 }
 
-// Mprobe waits for a message and takes it out of matching.
+// Mprobe waits for a message and takes it out of matching. pc is recorded for Blocked.
 func (e *Engine) Mprobe(ctx context.Context, from Match, pc uintptr) (*Matched, error) {
 	e.lock()
 	defer e.unlock()
@@ -52,14 +54,14 @@ func (e *Engine) Mprobe(ctx context.Context, from Match, pc uintptr) (*Matched, 
 	return e.takeMatched(g), nil
 }
 
-// Improbe polls once and takes a message out of matching, if there is one.
+// Improbe polls at most once and takes a matching message out of matching, if there is one.
 func (e *Engine) Improbe(from Match) (*Matched, bool, error) {
 	m, idle, err := e.improbe(from)
 	e.rest(idle)
 	return m, idle == 0, err
 }
 
-// improbe is Improbe under the lock. idle is as for iprobe.
+// improbe is the part of Improbe that holds the lock. idle has the same meaning as in iprobe.
 func (e *Engine) improbe(from Match) (m *Matched, idle uint, err error) {
 	e.lock()
 	defer e.unlock()
@@ -70,7 +72,7 @@ func (e *Engine) improbe(from Match) (m *Matched, idle uint, err error) {
 	return e.takeMatched(g), 0, nil
 }
 
-// takeMatched takes a message out; its sender cannot withdraw it any more.
+// takeMatched takes a message out of matching. Its sender cannot withdraw it any more.
 func (e *Engine) takeMatched(g *message) *Matched {
 	e.match.take(g)
 	if g.waits {
@@ -79,7 +81,9 @@ func (e *Engine) takeMatched(g *message) *Matched {
 	return &Matched{e: e, g: g}
 }
 
-// findMessage polls at most once for a message.
+// findMessage returns the oldest unexpected message that matches from, or nil. It polls once if
+// there is none at first. Without a message, the error is what a receive from there would end
+// with, if anything.
 func (e *Engine) findMessage(from Match, what string) (*message, error) {
 	if err := e.checkSource(from); err != nil {
 		return nil, err
@@ -96,7 +100,7 @@ func (e *Engine) findMessage(from Match, what string) (*message, error) {
 	return g, nil
 }
 
-// waitMessage waits for an unexpected message.
+// waitMessage waits for an unexpected message that matches from.
 func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc uintptr) (*message, error) {
 	g, err := e.findMessage(from, what)
 	if g != nil || err != nil {
@@ -114,8 +118,9 @@ func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc ui
 		if err = e.wait(ctx, w); err != nil {
 			break
 		}
-		// Meanwhile the message may have been taken, withdrawn, or lost with its sender. A loss
-		// or a break since the wake-up is not reported yet, because the wait had ended.
+		// Between the wake-up and now, a receive may have taken the message, or its sender may
+		// have withdrawn it or been lost. lose and Break do not set the error of a wait that has
+		// already succeeded, so check for their errors here.
 		if g = e.match.look(w.from); g == nil {
 			if err = e.checkSource(from); err == nil {
 				err = e.knownLoss(w.from, what)
@@ -130,7 +135,7 @@ func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc ui
 	return g, err
 }
 
-// Status describes the message.
+// Status returns the source, tag, length and type of the message.
 func (m *Matched) Status() Status {
 	e := m.e
 	e.lock()
@@ -138,13 +143,13 @@ func (m *Matched) Status() Status {
 	return m.g.status()
 }
 
-// Recv receives the message. It cannot be cancelled: when ctx ends, Recv still
-// waits for the bytes.
+// Recv receives the message into buf. It cannot be cancelled, because the message is matched: when
+// ctx ends, Recv still waits for the bytes.
 func (m *Matched) Recv(ctx context.Context, t Type, buf []byte, pc uintptr) (Status, error) {
 	return m.Irecv(t, buf, pc).Wait(ctx)
 }
 
-// Irecv starts to receive the message.
+// Irecv starts to receive the message into buf. Errors come from Wait.
 func (m *Matched) Irecv(t Type, buf []byte, pc uintptr) Handle {
 	e := m.e
 	e.lock()
@@ -152,7 +157,7 @@ func (m *Matched) Irecv(t Type, buf []byte, pc uintptr) Handle {
 	return m.start(opRecv, t, buf, pc).handle()
 }
 
-// start gives the message to a new receive.
+// start creates the request of a receive and gives it the message.
 func (m *Matched) start(o op, t Type, buf []byte, pc uintptr) *Request {
 	e, g := m.e, m.g
 	e.token.Called()

@@ -1,6 +1,6 @@
 package engine
 
-// queue is a list of entries in the order of insertion.
+// queue is a list of entries in the order of insertion: the front of a matcher.
 type queue struct{ head, tail *entry }
 
 // push appends e.
@@ -13,7 +13,7 @@ func (q *queue) push(e *entry) {
 	e.prev, q.tail.next, q.tail = q.tail, e, e
 }
 
-// remove takes e out, which is in.
+// remove removes e, which must be in the queue.
 func (q *queue) remove(e *entry) {
 	if e.prev == nil {
 		q.head = e.next

@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// Recv receives a message into buf and describes it. The error is a *TruncatedError if the
-// message is longer than buf, and a *TypeMismatchError if it has another element type. If ctx
-// ends before the match, no message is lost. ctx may be nil.
+// Recv receives a message into buf and returns its Status. The error is a *TruncatedError if the
+// message is longer than buf, and a *TypeMismatchError or a *LabelError if it has another element
+// type or label. If ctx ends before the match, Recv returns a *CancelError and no message is lost.
+// ctx may be nil. pc is recorded for Blocked.
 func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte, pc uintptr) (Status, error) {
 	e.lock()
 	defer e.unlock()
@@ -22,7 +23,7 @@ func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte, pc ui
 	return e.free(r)
 }
 
-// Irecv starts a receive; errors come from Wait.
+// Irecv starts a receive into buf. Errors come from Wait.
 func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) Handle {
 	e.lock()
 	defer e.unlock()
@@ -31,7 +32,8 @@ func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) Handle {
 	return r.handle()
 }
 
-// startReceive finds the message of a receive, or posts it. mu is held.
+// startReceive starts a receive. It gives the receive the oldest matching unexpected message or,
+// if there is none, posts the receive. mu is held.
 func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) *Request {
 	e.token.Called()
 	k := key{from.Context, int32(from.Peer), int32(from.Tag)}
@@ -58,8 +60,9 @@ func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) 
 	return r
 }
 
-// sound reports whether checkSource and knownLoss have no error: from has a peer that is up
-// and a valid tag. It is a function of its own because it is inlined.
+// sound reports whether from names a peer, not AnySource, that is up, and a valid tag, not AnyTag,
+// in a context that Break cannot have affected. Then checkSource and knownLoss return nil, and
+// the caller need not call them. sound is a separate function so that the compiler inlines it.
 func (e *Engine) sound(from Match) bool {
 	if e.err != nil || from.Context >= e.barred || uint(from.Peer) >= uint(len(e.peers)) || uint(from.Tag) > TagMax {
 		return false
@@ -68,7 +71,8 @@ func (e *Engine) sound(from Match) bool {
 	return p != nil && p.down == nil
 }
 
-// checkSource checks the address of a receive or a probe.
+// checkSource validates the address of a receive or a probe. It returns ErrAddress, the error of
+// the engine, or the error of a context that Break or CloseContexts ended.
 func (e *Engine) checkSource(from Match) error {
 	if e.err != nil {
 		return e.err
@@ -86,7 +90,8 @@ func (e *Engine) checkSource(from Match) error {
 	return err
 }
 
-// accept gives a message that is in no table to a receive.
+// accept gives a receive its message, which is in no table. If a RecvMessage needs much memory
+// for an announced message, its goroutine has to allocate that first (phaseHeld).
 func (e *Engine) accept(r *Request, g *message) {
 	r.peer = g.peer
 	if r.op == opRecvMessage && g.length > directMax && (g.kind == kindRTS || g.self != nil) {
@@ -96,7 +101,8 @@ func (e *Engine) accept(r *Request, g *message) {
 	e.receive(r, g)
 }
 
-// receive is accept for a message that needs no further memory.
+// receive transfers the bytes of a matched message to its receive. It is accept for a receive
+// that has its memory already, or whose memory is small enough to be allocated at once.
 func (e *Engine) receive(r *Request, g *message) {
 	switch {
 	case g.self != nil:
@@ -119,7 +125,7 @@ func (e *Engine) receive(r *Request, g *message) {
 	}
 }
 
-// deliver copies the bytes of a message to its receive and ends it.
+// deliver copies the bytes of a message to its receive and completes the receive.
 func (e *Engine) deliver(r *Request, tag int32, typ Type, payload []byte) {
 	n := e.admit(r, tag, typ, len(payload))
 	if n > 0 {
@@ -128,14 +134,15 @@ func (e *Engine) deliver(r *Request, tag int32, typ Type, payload []byte) {
 	e.complete(r, nil)
 }
 
-// admit records the message of a receive and returns how many of its bytes the receive takes.
-// These are fewer than all after a truncation or a mismatch, whose error it records, too.
+// admit sets the Status of a receive from its message and returns how many of the bytes the
+// receive takes. After a truncation these are as many as the buffer holds, after a type mismatch
+// or without memory none. admit records the error of the truncation or the mismatch.
 func (e *Engine) admit(r *Request, tag int32, typ Type, length int) int {
 	p := r.peer
 	r.phase = phaseMoving
 	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ}
 	if r.err != nil {
-		r.status.Bytes = 0 // there was no memory
+		r.status.Bytes = 0 // a *MemoryError, see provide
 		return 0
 	}
 	if r.op == opRecvMessage && r.buf == nil {

@@ -6,18 +6,20 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// transfer is the state of the transfer of a rendezvous.
+// transfer is the state of the transfer of the bytes of a rendezvous, at one of its two sides.
 type transfer struct {
-	put     bool          // Put by the sender, else Get by the receiver
-	cleared bool          // a CTS was sent to the sender, so there is no Get
+	put     bool          // this side is the sender and moves the bytes by Put, not by Get
+	cleared bool          // this side is the receiver and has sent a CTS: it issues no more Gets
 	total   int           // bytes to move
-	next    int           // bytes requested, sent or received so far
-	flight  int           // Gets or Puts under way
+	next    int           // bytes for which Gets or Puts were issued, or that DATA frames have moved
+	flight  int           // Gets or Puts in flight
 	from    transport.Key // the other side's memory
-	err     error         // of a Get or a Put
+	err     error         // first error of a Get or a Put
 }
 
-// pull begins to fetch a message whose bytes the sender still has.
+// pull begins to receive a message whose bytes the sender still has: by Gets if the receiver can
+// read them, else by a CTS. If the receive takes no bytes, it only tells the sender that the
+// message is received (FIN).
 func (e *Engine) pull(r *Request, g *message) {
 	p := r.peer
 	r.mate = g.id
@@ -41,7 +43,8 @@ func (e *Engine) pull(r *Request, g *message) {
 	e.sendClearance(r)
 }
 
-// sendClearance asks the sender to write or to send the bytes.
+// sendClearance sends a CTS, which asks the sender to write the bytes into the receiver's memory
+// by Puts or to send them as DATA frames.
 func (e *Engine) sendClearance(r *Request) {
 	p := r.peer
 	v := clearance{room: uint64(r.move.total), id: r.id}
@@ -59,7 +62,7 @@ func (e *Engine) sendClearance(r *Request) {
 	e.post(p, h, body[:])
 }
 
-// arriveCTS begins to write or to send the bytes of a matched message.
+// arriveCTS handles a CTS: it begins to move the bytes of the matched send by Puts or DATA frames.
 func (e *Engine) arriveCTS(p *peer, h header, payload []byte) error {
 	v, err := parseClearance(payload)
 	if err != nil {
@@ -79,7 +82,7 @@ func (e *Engine) arriveCTS(p *peer, h header, payload []byte) error {
 	return nil
 }
 
-// move queues a request for Gets or Puts.
+// move queues a request whose bytes Gets or Puts are to move, and issues as many as possible.
 func (e *Engine) move(r *Request) {
 	p := r.peer
 	p.reads.push(r)
@@ -89,7 +92,9 @@ func (e *Engine) move(r *Request) {
 	}
 }
 
-// driveMoves issues Gets and Puts as far as the endpoint takes them.
+// driveMoves issues Gets and Puts for the queued requests of a peer, until the endpoint returns
+// ErrAgain or Caps.MaxReads Gets are in flight. It returns the number of Gets and Puts that it has
+// issued, or that failed at once.
 func (e *Engine) driveMoves(p *peer) int {
 	steps := 0
 	for r := p.reads.head; r != nil; r = p.reads.head {
@@ -124,7 +129,7 @@ func (e *Engine) driveMoves(p *peer) int {
 	return steps
 }
 
-// issue starts the next Get or Put of a request.
+// issue issues the next Get or Put of a request, of n bytes.
 func (e *Engine) issue(p *peer, r *Request, n int) error {
 	m := &r.move
 	b, k := r.buf[m.next:m.next+n], m.from.At(m.next)
@@ -134,7 +139,7 @@ func (e *Engine) issue(p *peer, r *Request, n int) error {
 	return p.ep.Get(b, k, uint64(r.id))
 }
 
-// moved records the completion of one Get or Put.
+// moved handles the completion of one Get or Put, whose token is the id of its request.
 func (e *Engine) moved(rank int, id uint32, err error) {
 	r := e.operations.find(id)
 	if r == nil || r.peer == nil || r.peer.rank != rank || r.move.flight == 0 {
@@ -157,9 +162,9 @@ func (e *Engine) moved(rank int, id uint32, err error) {
 	}
 }
 
-// settle ends a rendezvous whose last Get or Put is complete. If one has failed, it continues
-// in another way: after a failed Get the sender gets a CTS, after a failed Put the bytes go
-// through the lane.
+// settle is called when no Get or Put of a rendezvous is in flight or still to be issued. If all
+// succeeded, it completes the request and sends a FIN. If a Get has failed, it sends a CTS instead.
+// If a Put has failed, it sends all bytes as DATA frames.
 func (e *Engine) settle(r *Request) {
 	p, m := r.peer, &r.move
 	switch {
@@ -168,7 +173,7 @@ func (e *Engine) settle(r *Request) {
 	case p.down != nil && (m.err != nil || m.next < m.total):
 		e.complete(r, p.lost(r))
 	case errors.Is(m.err, transport.ErrPeerDown):
-		// Down follows and ends the request.
+		// The transport will call Down, which completes the request.
 	case m.err == nil:
 		e.post(p, header{kind: kindFIN, id: r.mate}, nil)
 		e.complete(r, nil)
@@ -180,8 +185,8 @@ func (e *Engine) settle(r *Request) {
 	}
 }
 
-// arriveFIN ends a send whose bytes were read, or a receive whose bytes were
-// written.
+// arriveFIN completes a send whose receiver has read the bytes or takes none, or a receive into
+// whose memory the sender has written the bytes.
 func (e *Engine) arriveFIN(p *peer, id uint32) error {
 	r := e.operations.find(id)
 	if r == nil || r.peer != p {

@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// op says what a request does.
+// op is the kind of operation of a request.
 type op uint8
 
 const (
@@ -18,66 +18,66 @@ const (
 	opSendHandover
 )
 
-// opNames are the texts of errors and of Blocked.
+// opNames are the names of the operations in errors and in Blocked.
 var opNames = [...]string{
 	opSend: "send", opSync: "synchronous send", opRecv: "receive",
 	opRecvMessage: "receive message", opSendHandover: "send buffer",
 }
 
-// phase is the progress of a request.
+// phase is the state of a request.
 type phase uint8
 
 const (
 	phaseFree      phase = iota
-	phaseQueued          // send: its frame is in the pending list of its peer
-	phaseAnnounced       // send: its envelope was sent, and is unmatched as far as known
-	phaseMoving          // its bytes move; nothing can cancel it
-	phasePosted          // receive: unmatched
-	phaseHeld            // receive: its message waits for memory
+	phaseQueued          // send: its frame is in the pending queue of its peer
+	phaseAnnounced       // send: its envelope was sent; this rank knows of no match
+	phaseMoving          // matched: its bytes are being moved, and it cannot be cancelled
+	phasePosted          // receive: posted and unmatched
+	phaseHeld            // receive: matched, but memory for the message is still to be allocated
 	phaseDone
 )
 
-// Request is the record of an operation, to which callers have a Handle. It holds the caller's
-// slice until it is done. Records come from a free list and return to it when the result is
-// taken.
+// Request is the record of an operation. Callers identify it by a Handle. The engine may access
+// the caller's slice buf until the request is done. Records come from a free list and return to
+// it when the result is taken.
 //
-// The fields that a small receive uses come first, so that many receives under way need few
-// cache lines.
+// The fields that a small receive uses come first, so that many pending receives touch few cache
+// lines.
 type Request struct {
-	entry      entry // receives: place among the posted
+	entry      entry // receive: its entry in the matcher while it is posted
 	e          *Engine
-	next       *Request // in one list of its peer or in the free list
-	peer       *peer    // sends, and receives once matched
+	next       *Request // link of the one list of its peer, or of the free list, that it is in
+	peer       *peer    // send: destination; receive: source, once matched
 	buf        []byte
-	waiter     *waiter // of the goroutine that waits for it
+	waiter     *waiter // the goroutine that waits for the request, or nil
 	typ        Type
-	generation uint32 // of the record: how often its result was taken
-	id         uint32 // in Engine.operations, if answers are expected
+	generation uint32 // how often a result was taken from this record, see Handle
+	id         uint32 // id in Engine.operations if frames or completions will name the request, else 0
 	op         op
 	phase      phase
-	exposed    bool // this rank has exposed key
+	exposed    bool // buf is exposed to the peer under key
 	withdrawn  bool // a WITHDRAW was sent
-	canceled   bool // Cancel was called
-	given      bool // no goroutine waits for it, see sendGiven
-	noted      bool // its begin is recorded with the number record, and its end is not
-	late       bool // it is recorded when it ends, or when its goroutine waits for long
+	canceled   bool // cancel was called
+	given      bool // no goroutine takes the result, see sendGiven
+	noted      bool // the recorder has the begin of the operation, but not yet the end
+	late       bool // the begin is not recorded yet: noteWait or noteReceived will do it
 	status     Status
 	err        error
-	cause      error    // of the cancellation
+	cause      error    // the reason of the cancellation, or nil
 	message    *Message // RecvMessage: the result; the record owns it
-	held       *message // RecvMessage: the message that waits for memory
+	held       *message // RecvMessage: the message in phaseHeld
 	target     key      // destination or source
 	pc         uintptr
-	record     uint64
+	record     uint64 // number of the operation at the recorder, if noted
 
-	mate uint32 // id of the other side's operation
-	key  transport.Key
+	mate uint32        // id of the peer's operation, for frames that answer it
+	key  transport.Key // key of buf, if exposed
 	move transfer
-	gift uint64 // Addr of the memory of a sendGiven
-	own  waiter // of Wait
+	gift uint64 // sendGiven: Addr of the key of the memory that was given away
+	own  waiter // waiter of a goroutine that waits for this request alone
 }
 
-// newRequest takes a record from the free list.
+// newRequest returns a request. Its record comes from the free list, if that has any.
 func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Request {
 	r := e.requests
 	if r == nil {
@@ -90,11 +90,12 @@ func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Reque
 	return r
 }
 
-// lastGeneration is that of a record that is not used again: no handle has it.
+// lastGeneration is the generation at which a record is no longer reused. No handle has it.
 const lastGeneration = math.MaxUint32
 
-// free returns a finished request to the free list and returns its result. A record whose generations
-// are used up is left to the collector, so that no handle, however old, is one of a later operation.
+// free takes the result of a request that is done and returns the record to the free list. A
+// record that has reached lastGeneration is left to the garbage collector instead: if its
+// generation wrapped around, an old handle could identify a later operation.
 func (e *Engine) free(r *Request) (Status, error) {
 	s, err := r.status, r.err
 	r.phase = phaseFree
@@ -107,7 +108,7 @@ func (e *Engine) free(r *Request) (Status, error) {
 	return s, err
 }
 
-// carry records the message that RecvMessage will return.
+// carry stores the message that RecvMessage will return.
 func (r *Request) carry(m Message) {
 	if r.message == nil {
 		r.message = new(Message)
@@ -115,7 +116,8 @@ func (r *Request) carry(m Message) {
 	*r.message = m
 }
 
-// carried takes the message of carry, or the zero Message.
+// carried returns the message that carry stored, and clears it. Without one it returns the zero
+// Message.
 func (r *Request) carried() Message {
 	if r.message == nil {
 		return Message{}
@@ -125,8 +127,9 @@ func (r *Request) carried() Message {
 	return m
 }
 
-// complete ends a request, with err unless it already has an error. Its slice is not accessed
-// any more. The record is free afterwards if no goroutine waits for it.
+// complete ends a request, with err unless it already has an error, and wakes the goroutine that
+// waits for it. From then on the engine does not access the slice. complete also frees the record
+// of a request that is given, because no goroutine will take its result.
 func (e *Engine) complete(r *Request, err error) {
 	if r.phase == phaseDone {
 		return
@@ -153,7 +156,7 @@ func (e *Engine) complete(r *Request, err error) {
 	}
 }
 
-// unexpose conceals the memory of a request that was exposed to its peer.
+// unexpose conceals the slice of a request that was exposed to its peer.
 func (e *Engine) unexpose(r *Request) {
 	r.exposed = false
 	if err := r.peer.tr.Conceal(r.key); err != nil && r.err == nil {
@@ -161,7 +164,9 @@ func (e *Engine) unexpose(r *Request) {
 	}
 }
 
-// waitRequest waits until r is done or holds a message, cancelling it when ctx ends.
+// waitRequest waits until r is done or in phaseHeld. If ctx ends first, it cancels r and then
+// waits again, without ctx: a cancelled operation ends when the peer has confirmed that, a matched
+// one when its bytes have been moved.
 func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	w := &r.own
 	w.req, w.fired = r, false
@@ -175,16 +180,17 @@ func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	r.waiter, w.req = nil, nil
 }
 
-// operations gives requests ids that peers name in their answers. An id is an
-// index with a generation above it, so that an answer to a finished operation is not taken
-// for one to its successor.
+// operations assigns ids to requests. Peers name the id in frames that answer the operation, and
+// transports in completions. An id contains a generation, so that an answer to a finished
+// operation is not taken for an answer to a later one with the same index.
 //
 //	bits 0-23 index + 1, 24-31 generation
 type operations struct {
 	slots []operation
-	idle  []uint32 // indices without a request
+	idle  []uint32 // free indices
 }
 
+// operation is a slot of operations. generation counts how often the index was freed, mod 256.
 type operation struct {
 	req        *Request
 	generation uint8
@@ -192,7 +198,7 @@ type operation struct {
 
 const indexBits = 24
 
-// add returns an id for r; 0 when there are too many.
+// add assigns an id to r and returns it. It returns 0 if all indices are in use.
 func (o *operations) add(r *Request) uint32 {
 	var i uint32
 	if last := len(o.idle) - 1; last >= 0 {
@@ -208,7 +214,7 @@ func (o *operations) add(r *Request) uint32 {
 	return i + 1 | uint32(o.slots[i].generation)<<indexBits
 }
 
-// find returns the request of id, or nil.
+// find returns the request with an id, or nil if there is none any more.
 func (o *operations) find(id uint32) *Request {
 	i := id&(1<<indexBits-1) - 1
 	if i >= uint32(len(o.slots)) || o.slots[i].generation != uint8(id>>indexBits) {
@@ -217,7 +223,7 @@ func (o *operations) find(id uint32) *Request {
 	return o.slots[i].req
 }
 
-// drop ends an id.
+// drop frees an id, which is in use.
 func (o *operations) drop(id uint32) {
 	i := id&(1<<indexBits-1) - 1
 	o.slots[i].req = nil

@@ -1,16 +1,17 @@
 package engine
 
-// selfEager is the longest message of a rank to itself that is copied when no
-// receive waits for it.
+// selfEager is the length in bytes of the longest message of a rank to itself that is copied if no
+// matching receive is posted.
 const selfEager = 64 << 10
 
-// sendSelf sends to this rank. It copies into the buffer of a waiting receive. Without one, the
-// message becomes unexpected. It holds a copy of the bytes or, if these are many or the send
-// is synchronous, the send itself.
+// sendSelf sends a message to this rank itself. If a matching receive is posted, it copies the
+// bytes into the buffer of the receive. Otherwise the message becomes unexpected. A standard send
+// of at most selfEager bytes with credit then completes at once, because the message holds a copy.
+// Any other send stays pending until the match, and the message refers to its request.
 func (e *Engine) sendSelf(r *Request) {
 	p, cost := r.peer, eagerCost(len(r.buf))
 	copied := r.op != opSync && len(r.buf) <= selfEager && p.out.fits(cost)
-	if !copied && !e.enrol(r) { // so that it ends with the engine at the latest
+	if !copied && !e.enrol(r) { // with an id, fail finds the request and ends it with the engine
 		return
 	}
 	h := header{kind: kindEager, tag: r.target.tag, typ: r.typ}
@@ -36,7 +37,7 @@ func (e *Engine) sendSelf(r *Request) {
 	e.complete(r, nil)
 }
 
-// withdrawSelf ends a send of this rank to itself that no receive has matched.
+// withdrawSelf cancels an unmatched send of this rank to itself.
 func (e *Engine) withdrawSelf(r *Request) {
 	for g := r.peer.envelopes; g != nil; g = g.after {
 		if g.self == r {

@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Send sends buf and returns when the caller may reuse it: at once if it was copied, else when
-// the receiver has the bytes. In mode Synchronous it returns after the match. If ctx ends
-// first, the message is withdrawn; if it is already matched, Send completes it and returns
-// nil. pc is recorded for Blocked. ctx may be nil.
+// Send sends buf and returns when the caller may reuse buf: at once if buf was copied, else when
+// the receiver has the bytes. In mode Synchronous it does not return before the match. If ctx ends
+// before the match, Send withdraws the message and returns a *CancelError. If ctx ends after the
+// match, Send completes the message and returns nil. pc is recorded for Blocked. ctx may be nil.
 func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode, pc uintptr) error {
 	if ctx != nil && ctx.Err() != nil {
 		return &CancelError{Op: opNames[opSend], Cause: context.Cause(ctx)}
@@ -29,7 +29,7 @@ func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode,
 	return err
 }
 
-// Isend starts a send; Wait returns its error. The zero Handle means that it is finished
+// Isend starts a send. Wait returns its error. A zero Handle means that the send has already ended
 // without error.
 func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode, pc uintptr) Handle {
 	e.lock()
@@ -40,8 +40,9 @@ func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode, pc uintptr) Handle 
 	return e.startSend(to, t, buf, m, pc).handle()
 }
 
-// sendNow is the fast path: a small standard message to a connected peer, with
-// credit and without queued frames.
+// sendNow is the fast path of Send and Isend: a small standard message to a connected peer, for
+// which there is credit and to which no frames are queued. It returns false if it has not sent
+// the message; the caller then takes the general path.
 func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 	if uint(to.Peer) >= uint(len(e.peers)) {
 		return false
@@ -71,13 +72,14 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 	return true
 }
 
-// failed returns a request that ended before it began.
+// failed completes a request with err before it has had any effect, and returns it.
 func (e *Engine) failed(r *Request, err error) *Request {
 	e.complete(r, err)
 	return r
 }
 
-// startSend begins a send by the protocol that suits it. mu is held.
+// startSend starts a send: to this rank itself by sendSelf, a long message by rendezvous, a short
+// one eagerly if there is credit, else by rendezvous. mu is held.
 func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Request {
 	e.token.Called()
 	o := opSend
@@ -117,7 +119,7 @@ func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Re
 	return r
 }
 
-// destination checks the address of a send and finds its peer.
+// destination validates the address of a send and returns its peer. It sets r.peer.
 func (e *Engine) destination(r *Request, to Match) (*peer, error) {
 	if e.err != nil {
 		return nil, e.err
@@ -139,7 +141,7 @@ func (e *Engine) destination(r *Request, to Match) (*peer, error) {
 	return p, nil
 }
 
-// sendEager sends the bytes with the envelope.
+// sendEager sends a message eagerly, at the given cost in credit.
 func (e *Engine) sendEager(r *Request, cost uint32) {
 	h := header{kind: kindEager, context: r.target.context, tag: r.target.tag, typ: r.typ}
 	if r.op == opSync {
@@ -152,7 +154,8 @@ func (e *Engine) sendEager(r *Request, cost uint32) {
 	e.emit(r, h, r.buf)
 }
 
-// sendEnvelope announces a message whose bytes follow when it is matched.
+// sendEnvelope starts a rendezvous: it sends the envelope (RTS). If Gets are possible, it exposes
+// the bytes and sends their key with it, unless the message is starved: short, but without credit.
 func (e *Engine) sendEnvelope(r *Request, flags uint8) {
 	if !e.enrol(r) {
 		return
@@ -170,9 +173,10 @@ func (e *Engine) sendEnvelope(r *Request, flags uint8) {
 	e.emit(r, h, e.envelope(v))
 }
 
-// enrol gives r an id for the peer's answers.
+// enrol assigns an id to r, which the peer names in its answers. It returns false if there is no
+// free id; r is then complete, with an error.
 func (e *Engine) enrol(r *Request) bool {
-	r.move = transfer{} // of an earlier operation of the record
+	r.move = transfer{} // clear what an earlier operation has left in the record
 	if r.id = e.operations.add(r); r.id == 0 {
 		e.complete(r, errTooMany)
 		return false
@@ -180,8 +184,8 @@ func (e *Engine) enrol(r *Request) bool {
 	return true
 }
 
-// emit sends the frame of a request, or keeps it until the lane takes it. The
-// body of an eager message is not copied: the request keeps it.
+// emit sends the frame of a request, or queues it until the lane takes it. The body of an eager
+// message is not copied, because it is the slice of the request, which stays valid until then.
 func (e *Engine) emit(r *Request, h header, body []byte) {
 	p := r.peer
 	if len(p.batch) > 0 {
@@ -209,7 +213,8 @@ func (e *Engine) emit(r *Request, h header, body []byte) {
 	e.keep(p, f)
 }
 
-// sent records that the lane took the frame of a request.
+// sent records that the lane has taken the frame of a request. A standard eager send or a handover
+// is complete then. Any other send waits for an answer.
 func (e *Engine) sent(r *Request, h header) {
 	if h.kind == kindHandover || h.kind == kindEager && h.flags&flagSync == 0 {
 		e.complete(r, nil)

@@ -6,40 +6,42 @@ import (
 	goruntime "runtime"
 )
 
-// ErrInline refuses a call that would wait on the goroutine that serves actor messages. That
-// wait would be a deadlock, because the same goroutine delivers what it waits for.
+// ErrInline is the error of a call that would wait on the serving goroutine. The wait could be a
+// deadlock, because the same goroutine delivers the messages that the call waits for.
 var ErrInline = errors.New("an inline handler must not wait")
 
-// Goroutine identifies the calling goroutine while it exists. Identifiers are reused.
+// Goroutine returns a number that identifies the calling goroutine while it exists. A later
+// goroutine may have the same number.
 func Goroutine() uintptr { return goroutine() }
 
-// Next is what the goroutine in Serve does after work.
+// Next is the result of the function work of Serve: what the serving goroutine does next.
 type Next uint8
 
 // The values of Next.
 const (
-	// Stay continues.
+	// Stay makes Serve continue.
 	Stay Next = iota
-	// Yield lets the goroutines run that work made runnable, and continues. They run at once,
-	// even if the rank has one processor.
+	// Yield makes Serve yield the processor and then continue. The goroutines that work made
+	// runnable run at once, even if the rank has only one processor.
 	Yield
-	// Leave ends Serve.
+	// Leave makes Serve return.
 	Leave
 )
 
-// Serve makes the calling goroutine the one that serves actor messages. It polls, yields and
-// sleeps, as any waiting goroutine does, until ready returns true. Then it calls work without
-// the engine's lock. It repeats this until the engine ends, and returns the engine's error.
-// ready is called often, with the lock held, and must not call the engine. A wait within work
-// fails with ErrInline.
+// Serve makes the calling goroutine the serving goroutine, which delivers actor messages. Serve
+// polls, yields and sleeps, as any waiting goroutine does, until ready returns true. Then it calls
+// work without the engine's lock. It repeats both until the engine ends, and returns the engine's
+// error. ready is called often, with the lock held, and must not call the engine. A call that
+// would wait within work fails with ErrInline.
 //
-// The result of work says how the goroutine continues. After Leave, Serve returns nil, and
-// another goroutine has to call it soon, which continues in the same state.
+// The result of work determines how Serve continues. After Leave, Serve returns nil. Another
+// goroutine then has to call Serve soon; it takes over the state of this one, poll token included.
 //
-// The serving goroutine keeps the poll token, also during work. A goroutine that polls an
-// actor message passes the token to it, and further messages wake no other goroutine. A wait
-// that begins takes the token. The serving goroutine ends the waits of parked goroutines whose
-// words of memory have changed; while work takes long, the background passes the token on.
+// The serving goroutine keeps the poll token, also during work. Another goroutine whose poll finds
+// an actor message passes the token to the serving goroutine, so that further actor messages wake
+// no other goroutine. A wait of another goroutine takes the token when it begins. Before each
+// work, Serve ends the waits of goroutines whose words of memory have changed (Await). If work
+// takes long, the background goroutine passes the token to another goroutine.
 func (e *Engine) Serve(ready func() bool, work func() Next) error {
 	e.lock()
 	defer e.unlock()
@@ -62,8 +64,8 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 			e.ask() // before the work, which may take long
 			e.token.Work()
 			if e.work(work) == Leave {
-				// The next call of Serve gets the token. If there is none soon, the
-				// background passes it on.
+				// The next call of Serve gets the token. If no such call comes soon, the
+				// background goroutine passes the token on.
 				e.mail.serving = 0
 				e.within--
 				return nil
@@ -73,7 +75,7 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 		}
 		w.fired = false
 		if err = e.wait(context.Background(), w); err != nil && ready() {
-			err = nil // serve what arrived before the end; the next wait fails again
+			err = nil // deliver what arrived before the engine ended; the next wait fails again
 		}
 	}
 	e.mail.serving, e.mail.server = 0, nil
@@ -83,7 +85,7 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 	return err
 }
 
-// work calls work of Serve without the lock.
+// work calls the function work of Serve without the lock, and yields if that returns Yield.
 func (e *Engine) work(work func() Next) Next {
 	defer e.stepIn(e.stepOut())
 	next := work()
@@ -93,14 +95,16 @@ func (e *Engine) work(work func() Next) Next {
 	return next
 }
 
-// callServer tells the goroutine in Serve that a message for it has arrived.
+// callServer tells the serving goroutine that an actor message, a grant or the like has arrived.
 func (e *Engine) callServer() { e.obey(e.token.Call()) }
 
-// Rouse makes Serve call ready again, wherever it waits.
+// Rouse causes the function ready of Serve to be called again soon: it rings the Sleeper, so that
+// the poller, which may be another goroutine than the serving one, does not sleep on.
 func (e *Engine) Rouse() { e.sleeper.Ring() }
 
-// Inline returns ErrInline in an error of op if it is called in a handler that Serve runs,
-// else nil. Calls that wait for anything but the engine use it.
+// Inline returns a *CancelError of operation op with the cause ErrInline if the serving goroutine
+// calls it from within work, else nil. It is for calls that wait for something other than the
+// engine.
 func (e *Engine) Inline(op string) error {
 	e.lock()
 	defer e.unlock()
@@ -110,8 +114,8 @@ func (e *Engine) Inline(op string) error {
 	return &CancelError{Op: op, Cause: ErrInline}
 }
 
-// inline reports whether a handler that Serve runs begins the wait w. A handler may wait for
-// the end of a canceled operation.
+// inline reports whether the serving goroutine begins the wait w from within work, which is
+// refused. Waiting for the end of a canceled operation is allowed.
 func (e *Engine) inline(w *waiter) bool {
 	return w != e.mail.server && (w.req == nil || !w.req.canceled) && e.mail.serving == goroutine()
 }

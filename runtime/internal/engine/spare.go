@@ -2,20 +2,21 @@ package engine
 
 import "math/bits"
 
-// Sizes of the memory for unexpected messages: powers of two and one and a half times these,
-// from 64 bytes to 64 KiB. So rounding adds less than half of a message's length. They are
-// also sizes of Go's allocator.
+// The classes of memory blocks for unexpected messages. The sizes of blocks are the powers of two
+// from 64 bytes to 64 KiB and, between them, one and a half times a power of two. So rounding up
+// adds less than half of the length of a message of 64 bytes or more. These are also sizes of Go's
+// allocator.
 const (
 	minClass = 2 * 6
 	maxClass = 2 * 16
-	// maxSpare and maxSpareRecords bound the unused memory that is kept: bytes of messages,
-	// and records of messages.
+	// maxSpare bounds the unused blocks that are kept, in bytes. maxSpareRecords is the largest
+	// number of unused message records that are kept.
 	maxSpare        = 4 << 20
 	maxSpareRecords = 8 << 10
 )
 
-// classOf returns the class of the smallest size that holds n bytes: 2*k for 1<<k
-// bytes, 2*k-1 for three quarters of that.
+// classOf returns the class of the smallest block that holds n bytes. Class 2*k has blocks of 1<<k
+// bytes, class 2*k-1 blocks of three quarters of that.
 func classOf(n int) int {
 	k := bits.Len(uint(n - 1))
 	if n <= 3<<k>>2 {
@@ -24,7 +25,7 @@ func classOf(n int) int {
 	return max(2*k, minClass)
 }
 
-// sizeOf returns the size of a class.
+// sizeOf returns the size in bytes of the blocks of a class.
 func sizeOf(class int) int {
 	if class%2 == 0 {
 		return 1 << (class / 2)
@@ -32,15 +33,16 @@ func sizeOf(class int) int {
 	return 3 << (class / 2) >> 1
 }
 
-// spareMemory keeps the memory of unexpected messages for the next ones.
+// spareMemory keeps unused memory of unexpected messages for later ones: blocks by class, and
+// records.
 type spareMemory struct {
 	classes [maxClass + 1][][]byte
-	bytes   int      // kept in classes
-	records *message // free list
-	kept    int      // in records
+	bytes   int      // total size of the blocks in classes
+	records *message // free list of records
+	kept    int      // length of records
 }
 
-// get returns n bytes with any contents.
+// get returns n bytes with undefined contents.
 func (s *spareMemory) get(n int) []byte {
 	if n == 0 {
 		return nil
@@ -59,7 +61,8 @@ func (s *spareMemory) get(n int) []byte {
 	return make([]byte, n, sizeOf(class))
 }
 
-// put keeps b if it is of a kept size and there is room.
+// put keeps the block b for later messages, if its capacity is the size of a class and maxSpare is
+// not exceeded.
 func (s *spareMemory) put(b []byte) {
 	n := cap(b)
 	if n == 0 || s.bytes+n > maxSpare {
@@ -74,7 +77,7 @@ func (s *spareMemory) put(b []byte) {
 	s.bytes += n
 }
 
-// record returns a record of a message, all zero.
+// record returns a zero message record.
 func (s *spareMemory) record() *message {
 	g := s.records
 	if g == nil {
@@ -85,7 +88,8 @@ func (s *spareMemory) record() *message {
 	return g
 }
 
-// drop frees a record. It is kept for a later message unless there are many.
+// drop frees a record. It keeps the record for a later message unless it already keeps
+// maxSpareRecords of them.
 func (s *spareMemory) drop(g *message) {
 	*g = message{}
 	if s.kept < maxSpareRecords {

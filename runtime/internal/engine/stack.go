@@ -2,11 +2,13 @@ package engine
 
 import goruntime "runtime"
 
-// stackDepth is the number of frames of a sleeping goroutine that are kept for Blocked.
+// stackDepth is the largest number of stack frames of a sleeping goroutine that are recorded for
+// Blocked.
 const stackDepth = 24
 
-// locate records the stack of the goroutine of w. It is called before a sleep, so that waits
-// that end while polling do not pay for it.
+// locate records the call stack of the goroutine of w, the calling one, unless that is recorded
+// already or the caller of the engine gave a pc. It is called just before a sleep or a park, so
+// that waits that end while polling do not pay for it.
 func (e *Engine) locate(w *waiter) {
 	if w.depth != 0 || w.pc != 0 || w.req != nil && w.req.pc != 0 {
 		return

@@ -6,26 +6,28 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Actor messages are frames for an ActorReceiver. They use neither matching nor the credit of
-// messages, but go through the lane, in order with all other frames. A Stream carries actor
-// messages to one addressee at a peer and has a credit of its own. So an addressee that takes
-// no messages blocks its own streams only.
+// Actor messages are frames for an ActorReceiver. They are not matched and do not consume the
+// credit of messages, but they go through the lane, in order with all other frames. A Stream
+// carries actor messages to one addressee at a peer and has a credit of its own. So an addressee
+// that does not handle its messages blocks only its own streams.
 //
-//	sender                                   receiver
-//	NewStream            ---- kindActor --->  ActorReceiver.ActorMessage   the first of stream n
-//	SendActorMessage(cost)   ---- kindActor --->  ActorReceiver.ActorMessage   takes up to StreamWindow
-//	   false: no credit                      Grant(n, limit)  when some are handled
-//	ActorReceiver.Credit     <---- kindGrant ----
-//	CloseStream          ---- kindClose --->   ActorReceiver.Closed
+//	sender                                        receiver
+//	NewStream                ---- kindActor ---> ActorReceiver.ActorMessage  the first one of stream n
+//	SendActorMessage(cost)   ---- kindActor ---> ActorReceiver.ActorMessage  keeps up to StreamWindow bytes
+//	   returns false without credit
+//	ActorReceiver.Credit     <--- kindGrant ---- Grant(n, limit)             after it has handled some
+//	CloseStream              ---- kindClose ---> ActorReceiver.Closed
 //
-// Only actor receivers interpret the contents of actor messages and the addressees of streams.
+// The engine does not interpret the contents of actor messages or the addressees of streams. Only
+// actor receivers do.
 
-// StreamWindow bounds the outstanding cost of a stream in bytes.
+// StreamWindow is the window of a stream in bytes: the largest total cost of its messages that the
+// receiver has not returned by Grant.
 const StreamWindow = 256 << 10
 
-// ActorMessage is the part of a frame's header that belongs to actor receivers.
+// ActorMessage holds the fields of a frame's header that an actor message may use.
 type ActorMessage struct {
-	// Stream is the number of the stream at its sender; 0 is no stream.
+	// Stream is the number of the stream at its sender, or 0 for a message without a stream.
 	Stream uint32
 	// Tag is below 1<<31.
 	Tag uint32
@@ -33,21 +35,24 @@ type ActorMessage struct {
 	Type, ID uint32
 }
 
-// ActorReceiver takes the actor messages of peers. The polling goroutine calls its methods with
-// the engine's lock held; they must not call the engine.
+// ActorReceiver receives the actor messages of all peers. The goroutine that polls calls its
+// methods with the engine's lock held, so they must not call the engine.
 type ActorReceiver interface {
-	// ActorMessage takes an actor message. body is valid during the call. memory is arena
-	// memory that was handed over with it, or nil; the actor receiver owns it.
+	// ActorMessage is called for each actor message that arrives. body is valid during the call.
+	// memory is arena memory that was handed over with the message, or nil. The actor receiver
+	// owns memory and has to release it.
 	ActorMessage(source int, p ActorMessage, body []byte, memory *Message)
-	// Credit says that a stream that had no credit has credit again.
+	// Credit is called when a stream that had refused a message for lack of credit, or that
+	// Settled reported as unsettled, has got a new limit.
 	Credit(l *Stream)
-	// Refused says that an actor message was dropped: the peer has no actor receiver, and had
-	// no space to keep the message or kept it for Config.Early.
+	// Refused is called when the peer has dropped an actor message of the stream, because its
+	// actor receiver was not set within its Config.Early, or because it had no space to keep the
+	// message until then.
 	Refused(l *Stream)
-	// Closed says that a stream of a peer has ended. It comes after all actor messages of the
-	// stream, whose number may then be reused.
+	// Closed is called when a stream of a peer has ended, after all actor messages of the stream.
+	// The peer may reuse the number of the stream afterwards.
 	Closed(source int, stream uint32)
-	// Lost says that a peer is down. It comes once, after all actor messages of the peer.
+	// Lost is called once for each peer that is down, after all actor messages of the peer.
 	Lost(peer int, cause error)
 }
 
@@ -56,28 +61,30 @@ type Stream struct {
 	peer   *peer
 	number uint32
 	out    outgoing
-	wanted bool // an actor message was refused since the last grant
+	wanted bool // call ActorReceiver.Credit after the next grant
 	closed bool
 	// Owner belongs to the actor receiver; the engine does not use it.
 	Owner any
 }
 
-// Rank returns the peer of the stream.
+// Rank returns the rank of the peer of the stream.
 func (l *Stream) Rank() int { return l.peer.rank }
 
-// mail is the state of an engine for actor messages.
+// mail is the part of an engine that concerns actor messages.
 type mail struct {
 	actorReceiver ActorReceiver
 	early         early
 	scratch       []byte
 	batches       batches
-	// serving is the goroutine of Serve, see ErrInline, and server its waiter.
+	// serving identifies the serving goroutine, or is 0 (see ErrInline). server is its waiter; it
+	// stays between a call of Serve that ends with Leave and the next one.
 	serving uintptr
 	server  *waiter
 }
 
-// SetActorReceiver passes the actor messages of all peers to c: first those that have arrived,
-// then the losses so far, then all later ones. It is called once.
+// SetActorReceiver makes c the actor receiver of this rank. c first gets the actor messages and
+// ends of streams that have arrived before, then the losses of peers so far, then everything that
+// follows. SetActorReceiver is called at most once.
 func (e *Engine) SetActorReceiver(c ActorReceiver) {
 	e.lock()
 	defer e.unlock()
@@ -95,9 +102,10 @@ func (e *Engine) SetActorReceiver(c ActorReceiver) {
 	}
 }
 
-// NewStream makes a stream to a peer. Unless first is nil, it sends first with the number of
-// the stream, before all other messages of the stream. The error is ErrAddress,
-// transport.ErrTooLong, the loss of the peer, or the end of the engine.
+// NewStream opens a stream to a peer. Unless first is nil, it sends first and body as the first
+// message of the stream, with its number. This message needs no credit. The error is ErrAddress
+// (also for this rank itself), transport.ErrTooLong, the loss of the peer, or the end of the
+// engine.
 func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte) (*Stream, error) {
 	e.lock()
 	defer e.unlock()
@@ -124,11 +132,13 @@ func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte
 	return l, nil
 }
 
-// Number is the number of the stream, from 1. It is unique until CloseStream.
+// Number returns the number of the stream, from 1. No other stream to the same peer has that
+// number until CloseStream.
 func (l *Stream) Number() uint32 { return l.number }
 
-// Eager returns the longest actor message to a peer that SendActorMessage takes, head and body
-// together.
+// Eager returns the length in bytes, head and body together, up to which a single frame is the
+// fastest way to send an actor message to a peer, and at most StreamWindow. SendActorMessage also
+// takes longer messages, up to Caps.MaxEager. Eager returns 0 if no transport reaches the rank.
 func (e *Engine) Eager(rank int) int {
 	e.lock()
 	defer e.unlock()
@@ -140,10 +150,11 @@ func (e *Engine) Eager(rank int) int {
 	return min(p.eagerLimit(), StreamWindow)
 }
 
-// SendActorMessage sends head and body, which are copied, through a stream. cost is the credit
-// that they take, at most StreamWindow; a cost of 0 needs no credit. It returns false if the
-// credit does not suffice; ActorReceiver.Credit follows when the stream has credit again. It
-// never blocks. The error is the loss of the peer, the end of the engine, or
+// SendActorMessage sends head and body as one message through a stream. Both are copied. cost is
+// the credit in bytes that the message consumes, at most StreamWindow. A message of cost 0 needs
+// no credit. If the credit does not suffice,
+// SendActorMessage returns false, and a call of ActorReceiver.Credit follows the next grant. It
+// never blocks. The error is ErrStreamClosed, the loss of the peer, the end of the engine, or
 // transport.ErrTooLong.
 func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, cost uint32) (bool, error) {
 	e.lock()
@@ -169,9 +180,11 @@ func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, 
 	return true, nil
 }
 
-// SendActorMemory sends head and gives away arena memory of this rank that peers know as k.
-// Config.Release returns it. The error is transport.ErrNotSupported where a handover is
-// impossible. After an error and after false, the memory still belongs to the caller.
+// SendActorMemory sends head and hands over n bytes of arena memory of this rank, whose key is k,
+// through a stream. The receiver owns the memory until Config.Release is called at this rank. cost
+// and the results are as in SendActorMessage. The error may also be transport.ErrNotSupported, if
+// a handover to the peer is impossible. After an error or false, the memory still belongs to the
+// caller.
 func (e *Engine) SendActorMemory(l *Stream, p ActorMessage, head []byte, k transport.Key, n int, cost uint32) (bool, error) {
 	e.lock()
 	defer e.unlock()
@@ -199,21 +212,21 @@ func (e *Engine) SendActorMemory(l *Stream, p ActorMessage, head []byte, k trans
 	return true, nil
 }
 
-// Grant sends a new limit to the sender of a stream: the cumulative cost of the messages that
-// were taken, plus StreamWindow. It does nothing if closed is true, which the actor receiver
-// sets in ActorReceiver.Closed.
+// Grant returns credit to the sender of a stream. limit is the total cost, mod 2^32, of the
+// messages of the stream that the receiver has handled, plus StreamWindow. Grant does nothing if
+// closed is true. The actor receiver sets closed in ActorReceiver.Closed.
 func (e *Engine) Grant(rank int, stream, limit uint32, closed *bool) {
 	e.lock()
 	defer e.unlock()
 	if *closed {
-		return // another stream may have its number by now
+		return // the peer may use the number for another stream by now
 	}
 	if p, err := e.to(rank); err == nil && p.tr != nil && p.down == nil && e.err == nil {
 		e.post(p, header{kind: kindGrant, context: stream, id: limit}, nil)
 	}
 }
 
-// Down returns the error of sends to a rank that is down, or nil.
+// Down returns the error because of which a rank is down or cannot be reached, or nil.
 func (e *Engine) Down(rank int) error {
 	e.lock()
 	defer e.unlock()
@@ -224,7 +237,7 @@ func (e *Engine) Down(rank int) error {
 	return p.down
 }
 
-// sendable returns the error of sends through l, or nil.
+// sendable returns the error with which a send through l fails in any case, or nil.
 func (e *Engine) sendable(l *Stream) error {
 	if e.err != nil {
 		return e.err
@@ -238,8 +251,8 @@ func (e *Engine) sendable(l *Stream) error {
 	return nil
 }
 
-// admits reports whether the credit suffices, and records if it does not. A stream without
-// outstanding messages admits any message.
+// admits reports whether the credit of the stream suffices for a message of that cost. If it does
+// not, admits sets wanted. A stream whose credit is complete admits any message.
 func (l *Stream) admits(cost uint32) bool {
 	if cost == 0 || l.out.fits(cost) || l.out.limit-l.out.sent == StreamWindow {
 		return true
@@ -248,8 +261,9 @@ func (l *Stream) admits(cost uint32) bool {
 	return false
 }
 
-// Settled reports whether all credit that was spent on l was returned, or l has ended.
-// Otherwise spent is the total, mod 2^32, and ActorReceiver.Credit follows the next grant.
+// Settled reports whether the receiver has returned all credit that the messages of l consumed, or
+// l is closed, its peer is down or the engine has ended. If not, a call of ActorReceiver.Credit
+// follows the next grant. spent is the total cost of the messages sent so far, mod 2^32.
 func (e *Engine) Settled(l *Stream) (spent uint32, settled bool) {
 	e.lock()
 	defer e.unlock()
@@ -260,18 +274,20 @@ func (e *Engine) Settled(l *Stream) (spent uint32, settled bool) {
 	return l.out.sent, settled
 }
 
-// mostEager is the longest frame of a peer, even if another protocol is faster for it.
+// mostEager returns the largest length in bytes of the body of a frame to a peer. For shorter
+// bodies already, another protocol may be faster.
 func (p *peer) mostEager() int {
 	p.refresh()
 	return p.caps.MaxEager
 }
 
-// header is the header of the actor message's frame.
+// header returns the header of the frame of an actor message.
 func (p ActorMessage) header() header {
 	return header{kind: kindActor, context: p.Stream, tag: int32(p.Tag), typ: Type(p.Type), id: p.ID}
 }
 
-// arriveActorMessage passes an actor message to the actor receiver.
+// arriveActorMessage handles the frame of an actor message: it maps the memory that was handed over
+// with the message, if any, and passes the message to the actor receiver.
 func (e *Engine) arriveActorMessage(p *peer, h header, body []byte) error {
 	actorMessage := ActorMessage{Stream: h.context, Tag: uint32(h.tag), Type: uint32(h.typ), ID: h.id}
 	var memory *Message
@@ -296,7 +312,7 @@ func (e *Engine) arriveActorMessage(p *peer, h header, body []byte) error {
 	return nil
 }
 
-// arriveGrant raises the credit of a stream.
+// arriveGrant handles a grant: it raises the limit of a stream.
 func (e *Engine) arriveGrant(p *peer, h header) error {
 	l := p.stream(h.context)
 	if l == nil || int32(h.id-l.out.sent-StreamWindow) > 0 {
@@ -312,7 +328,7 @@ func (e *Engine) arriveGrant(p *peer, h header) error {
 	return nil
 }
 
-// stream returns the stream of a number, or nil.
+// stream returns the stream to p with a number, or nil.
 func (p *peer) stream(number uint32) *Stream {
 	if number == 0 || number > uint32(len(p.links)) {
 		return nil
@@ -320,8 +336,8 @@ func (p *peer) stream(number uint32) *Stream {
 	return p.links[number-1]
 }
 
-// Over reports whether the operation of h is finished. It is for the function ready of Serve,
-// which is called with the engine's lock held.
+// Over reports whether the operation of h is finished. The caller holds the engine's lock: Over is
+// for the function ready of Serve.
 func (h Handle) Over() bool {
 	r := h.pending()
 	return r == nil || r.phase == phaseDone

@@ -1,50 +1,51 @@
 package engine
 
-// key is the address of a message, and the one that a posted receive matches. -1 is the
-// wildcard of the source or the tag.
+// key is the address of a message, or the pattern that a posted receive or a probe matches. In a
+// pattern, source or tag may be -1, the wildcard.
 type key struct {
 	context     uint32
 	source, tag int32
 }
 
-// hash spreads keys over buckets (multiplication by odd 64-bit constants, the
-// high half taken, as in Fibonacci hashing; Knuth, TAOCP 3, 6.4).
+// hash returns a hash value of the key. It multiplies by odd 64-bit constants and uses the higher
+// bits of the product, as Fibonacci hashing does (Knuth, TAOCP 3, 6.4).
 func (k key) hash() uint32 {
 	h := (uint64(k.context)<<32 | uint64(uint32(k.tag))) * 0x9e3779b97f4a7c15
 	h ^= uint64(uint32(k.source)) * 0xc2b2ae3d27d4eb4f
 	return uint32((h ^ h>>29) >> 16)
 }
 
-// entry is the place of a posted receive or of a message in a table. Entries of
-// one key form a queue in the order of insertion: its head, the leader, is
-// chained in its bucket, the others are reached through the leader.
+// entry represents a posted receive or an unexpected message in a table or in the front of a
+// matcher. In a table, the entries with the same key form a queue in the order of insertion. Only
+// the head of the queue, its leader, is in the chain of a bucket. The other entries are reached
+// through the leader.
 type entry struct {
 	key
-	in    bool   // is in a table, or in the front of a matcher
-	led   bool   // is the leader of its queue in a table
-	ahead bool   // is in the front
-	seq   uint64 // order of insertion among all tables of a matcher
+	in    bool   // the entry is in a table or in the front of a matcher
+	led   bool   // the entry is the leader of its queue in a table
+	ahead bool   // the entry is in the front of a matcher
+	seq   uint64 // number of the insertion; all tables of a matcher count together
 
-	chain      *entry // leaders: next leader of the bucket
+	chain      *entry // leader: next leader of the bucket
 	next, prev *entry // neighbours in the queue; prev of the leader is nil
-	tail       *entry // leaders: last of the queue
+	tail       *entry // leader: last entry of the queue
 
-	req *Request // the owner of the entry: req or msg
+	req *Request // the receive of the entry, or nil if it is for msg
 	msg *message
 }
 
-// table finds the oldest entry of a key at a cost that does not depend on the
-// entries of other keys.
+// table is a hash table of queues of entries. It finds the oldest entry with a key at an average
+// cost that does not depend on the number of entries with other keys.
 type table struct {
-	buckets []*entry // a power of two; grown, never shrunk
-	leaders int      // queues in the table
-	entries int      // entries in the table
+	buckets []*entry // chains of leaders; their number is a power of two and never shrinks
+	leaders int      // number of queues
+	entries int      // number of entries
 }
 
-// minBuckets is the first size of a table.
+// minBuckets is the number of buckets of a table after its first insertion.
 const minBuckets = 64
 
-// find returns the oldest entry of k, or nil.
+// find returns the oldest entry with key k, or nil.
 func (t *table) find(k key) *entry {
 	if t.entries == 0 {
 		return nil
@@ -57,7 +58,7 @@ func (t *table) find(k key) *entry {
 	return nil
 }
 
-// pop takes the oldest entry of k out; nil if there is none.
+// pop removes and returns the oldest entry with key k. It returns nil if there is none.
 func (t *table) pop(k key) *entry {
 	if t.entries == 0 {
 		return nil
@@ -92,7 +93,7 @@ func (t *table) insert(e *entry) {
 	e.led, e.tail, e.chain, *slot = true, e, *slot, e
 }
 
-// remove takes e out.
+// remove removes e, which must be in the table.
 func (t *table) remove(e *entry) {
 	if e.led {
 		slot := &t.buckets[e.hash()&uint32(len(t.buckets)-1)]
@@ -101,7 +102,7 @@ func (t *table) remove(e *entry) {
 		}
 		t.succeed(slot, e)
 	} else {
-		// The leader is needed only when its tail goes.
+		// Only the removal of the last entry changes the leader: its tail.
 		e.prev.next = e.next
 		if e.next != nil {
 			e.next.prev = e.prev
@@ -112,8 +113,8 @@ func (t *table) remove(e *entry) {
 	t.out(e)
 }
 
-// succeed puts the second of a queue in the place of its leader e, which slot
-// points to.
+// succeed makes the second entry of a queue the leader in place of e. slot is the link of the
+// chain that points to e. If there is no second entry, succeed removes the queue from the chain.
 func (t *table) succeed(slot **entry, e *entry) {
 	heir := e.next
 	if heir == nil {
@@ -125,14 +126,14 @@ func (t *table) succeed(slot **entry, e *entry) {
 	*slot = heir
 }
 
-// out clears the links of an entry that is in no queue any more.
+// out clears the links of an entry that has been removed from its queue.
 func (t *table) out(e *entry) {
 	t.entries--
 	e.in, e.led = false, false
 	e.chain, e.next, e.prev, e.tail = nil, nil, nil, nil
 }
 
-// grow doubles the buckets.
+// grow doubles the number of buckets.
 func (t *table) grow() {
 	old := t.buckets
 	t.buckets = make([]*entry, max(minBuckets, 2*len(old)))
@@ -146,7 +147,7 @@ func (t *table) grow() {
 	}
 }
 
-// each calls f for every entry. f may remove that entry and no other.
+// each calls f for every entry, in no particular order. f may remove that entry and no other.
 func (t *table) each(f func(*entry)) {
 	if t.entries == 0 {
 		return

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of the texts that a peer may announce. Every transport takes a text of that length in
-// one frame.
+// Limits of the texts of types that a peer may announce: the length of one text in bytes, and the
+// number of texts. A text of maxTypeText bytes fits into one frame of every transport.
 const (
 	maxTypeText = 1 << 10
 	maxTypes    = 1 << 16
@@ -33,14 +33,16 @@ func (s *typeSet) has(t Type) bool {
 	return true
 }
 
-// typeTexts are the texts that a peer announced.
+// typeTexts holds the texts of types that a peer has announced.
 type typeTexts struct {
 	texts map[Type]string
-	// theirs and ours are the two types that were last found to agree.
+	// theirs, a type of the peer, and ours, a type of this rank, are the last pair that agree
+	// found equal.
 	theirs, ours Type
 }
 
-// add takes a TYPEDEF.
+// add handles a TYPEDEF, which announces the text of a type. It returns ErrProtocol for a type or
+// a text that no correct peer announces, or beyond the limits.
 func (x *typeTexts) add(t Type, text []byte) error {
 	if !t.texted() || len(text) > maxTypeText || !utf8.Valid(text) || len(x.texts) >= maxTypes {
 		return fmt.Errorf("%w: text of %d bytes for type %d", ErrProtocol, len(text), t)
@@ -55,8 +57,8 @@ func (x *typeTexts) add(t Type, text []byte) error {
 	return nil
 }
 
-// typeName is the text of a type of this rank for peers. If it is too long for a frame, a
-// digest of the whole text replaces its end.
+// typeName returns the text of a type of this rank, as it is announced to peers. If the text is
+// longer than maxTypeText, a digest of the whole text replaces its end.
 func (e *Engine) typeName(t Type) string {
 	if t == 0 {
 		return "bytes"
@@ -72,7 +74,8 @@ func (e *Engine) typeName(t Type) string {
 	return strings.ToValidUTF8(text[:maxTypeText-len(end)], "") + end
 }
 
-// announce sends the text of a type to a peer before its first use.
+// announce sends the text of a type to a peer, unless the peer has it already or the type needs
+// none. It is called before a message with that type is sent.
 func (e *Engine) announce(p *peer, t Type) {
 	if !t.texted() || p.announced.has(t) {
 		return
@@ -84,7 +87,8 @@ func (e *Engine) announce(p *peer, t Type) {
 	e.post(p, header{kind: kindTypedef, typ: t}, []byte(e.typeName(t)))
 }
 
-// agree reports whether a type of the peer has the layout of a type of this rank.
+// agree reports whether theirs, a type of the peer, has the same layout as ours, a type of this
+// rank. It compares their texts, since the numbers of one rank mean nothing to another.
 func (e *Engine) agree(p *peer, theirs, ours Type) bool {
 	if theirs == ours && theirs >= TypeLabel {
 		return true
@@ -104,7 +108,7 @@ func (e *Engine) agree(p *peer, theirs, ours Type) bool {
 	return true
 }
 
-// mismatch is the error of a receive of another type.
+// mismatch returns the error of a receive with type ours of a message with type theirs.
 func (e *Engine) mismatch(p *peer, tag int, theirs, ours Type) error {
 	if theirs >= TypeLabel && ours >= TypeLabel {
 		return &LabelError{Source: p.rank, Tag: tag, Sent: uint32(theirs - TypeLabel), Want: uint32(ours - TypeLabel)}

@@ -10,35 +10,35 @@ const (
 	TagMax = 1<<31 - 1
 )
 
-// Type names the layout of a message's elements. 0 means bytes and matches
-// anything. Ids below TypeNamed are basic kinds and mean the same on every rank;
-// the others are this rank's own, and peers learn their text (Config.TypeName)
-// before their first use.
+// Type is a number for the layout of a message's elements. Type 0 means bytes and matches every
+// Type. Types below TypeNamed are basic kinds and mean the same on every rank. Types from TypeNamed
+// up to TypeLabel mean something only on the rank that assigned them. Before the first message
+// with such a Type, the engine sends the peer a text of the layout (Config.TypeName).
 type Type uint32
 
 // TypeNamed is the first Type whose text is announced to peers.
 const TypeNamed Type = 64
 
-// TypeLabel is the first of the Types that are labels. A library labels its messages with
-// them. A label matches only the same label, and has no text.
+// TypeLabel is the first Type that is a label. A library labels its messages with such Types. A
+// label matches only the same label and Type 0, and has no text.
 const TypeLabel Type = 1 << 31
 
-// texted reports whether peers get a text of t before its first use.
+// texted reports whether t is a Type whose text is announced to peers.
 func (t Type) texted() bool { return t-TypeNamed < TypeLabel-TypeNamed }
 
-// Mode says when a send is finished.
+// Mode determines when a send is finished.
 type Mode uint8
 
 const (
-	// Standard ends when the caller's bytes were copied or read.
+	// Standard: the send is finished when the caller's bytes have been copied or read.
 	Standard Mode = iota
-	// Synchronous ends when, in addition, a receive has matched the message.
+	// Synchronous: in addition, a receive must have matched the message.
 	Synchronous
 )
 
-// Match is the address of a message. For a send Peer is the destination's world
-// rank; for a receive or a probe it is the source's, or AnySource, and Tag may be
-// AnyTag. Tags of messages lie in [0, TagMax].
+// Match is the address of a message. For a send, Peer is the world rank of the destination. For a
+// receive or a probe, Peer is the world rank of the source or AnySource, and Tag may be AnyTag.
+// Tags of messages lie in [0, TagMax].
 type Match struct {
 	Context uint32
 	Peer    int
@@ -47,13 +47,12 @@ type Match struct {
 
 // Status describes a message.
 type Status struct {
-	// Source is the sender's world rank and Tag the message's tag.
+	// Source is the world rank of the sender and Tag the tag of the message.
 	Source, Tag int
-	// Bytes is the length of the message; after a receive the number of bytes
-	// that were received.
+	// Bytes is the length of the message or, after a receive, the number of bytes received.
 	Bytes int
-	// Type is the element type in terms of the sender.
+	// Type is the element type. The sender has assigned its number.
 	Type Type
-	// Handover says that the message is arena memory that changes its owner.
+	// Handover is true if the message is arena memory that was handed over.
 	Handover bool
 }

@@ -6,7 +6,7 @@ type Unreceived struct {
 	Status
 }
 
-// Unreceived polls once and lists such messages in the order of their arrival.
+// Unreceived polls once and returns the unexpected messages in the order of their arrival.
 func (e *Engine) Unreceived() []Unreceived {
 	e.lock()
 	defer e.unlock()

@@ -9,13 +9,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// WaitPolicy says how long a waiting goroutine polls before it yields or sleeps.
+// WaitPolicy determines how long a waiting goroutine polls before it yields or sleeps.
 type WaitPolicy = progress.Policy
 
-// wait waits until w is over. It returns nil on success, else the error of ctx or of the
-// engine; the caller may then wait for w again. mu is held on entry and return, and released
-// meanwhile. Package progress decides which goroutine polls, sleeps and is woken; the engine
-// carries that out.
+// wait waits until w is over. It returns nil on success, else a *CancelError with the cause of ctx,
+// the error of w or the error of the engine. After an error the caller may wait for w again. mu is
+// held on entry and return and released in between. Package progress decides which goroutine polls
+// and sleeps and which one is woken. The engine carries out these decisions.
 func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	if w.over() {
 		return w.err
@@ -35,10 +35,11 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// waitPolling is wait for a w that is not over yet. It polls first.
+// waitPolling is the part of wait for a w that is not over yet. If it gets the poll token, it polls
+// for one burst before it calls waitLong.
 func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 	if e.token.TryBegin(&w.place) || e.begin(w) {
-		budget := 1 // mostly, the next arrival is the one that w waits for
+		budget := 1 // usually, the next arrival is what w waits for
 		for empty, polls := e.burst.First(e.lookAt(w)), 0; empty > 0 && polls < progress.BurstMost; polls++ {
 			got := e.poll(budget)
 			if w.over() {
@@ -60,15 +61,16 @@ func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 	return e.waitLong(ctx, w)
 }
 
-// begin begins a wait while the token is not free.
+// begin reports the begin of a wait to a token that is not free. It returns whether w has got the
+// token.
 func (e *Engine) begin(w *waiter) bool {
 	has, ready := e.token.Begin(&w.place)
 	e.obey(ready)
 	return has
 }
 
-// waitLong is wait for a goroutine whose first polls found nothing. It is listed as blocked
-// meanwhile.
+// waitLong is the part of wait after the first polls, which have not ended the wait, or for a
+// goroutine that has not got the token. Blocked lists the goroutine meanwhile.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	w.since, w.depth = time.Now(), 0
 	cancelable := ctx != nil && ctx.Done() != nil
@@ -96,24 +98,25 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// InnerContext is a context that may say that only calls of the program end it, not time and nothing
-// outside of it.
+// InnerContext is a context that knows what can end it. Inner reports whether only a call in this
+// program can end it, not a deadline or an event from outside the program.
 type InnerContext interface {
 	context.Context
 	Inner() bool
 }
 
-// isInner reports whether a context says so.
+// isInner reports whether ctx is an InnerContext whose Inner returns true.
 func isInner(ctx context.Context) bool {
 	c, ok := ctx.(InnerContext)
 	return ok && c.Inner()
 }
 
-// giveWay carries out the actions that the token returns until w is over.
+// giveWay asks the poll token for the next action of the goroutine of w and carries it out, again
+// and again, until w is over or the engine has ended.
 func (e *Engine) giveWay(w *waiter) {
 	var in progress.Input
 	var ticket uint32
-	since := w.since // when w began to poll or last found something
+	since := w.since // when w began to wait, its Park ended, or its poll last found something
 	var pace progress.Pace
 	pace.Start(e.cfg.Wait)
 	for {
@@ -126,7 +129,7 @@ func (e *Engine) giveWay(w *waiter) {
 		case progress.Poll:
 			got := e.pollBurst(w)
 			if w.over() {
-				continue // without reading the clock, which takes as long as an arrival
+				continue // without reading the clock, which takes as long as handling an arrival
 			}
 			e.ask()
 			var polled time.Duration
@@ -157,12 +160,12 @@ func (e *Engine) giveWay(w *waiter) {
 			since = time.Now()
 			e.recorder.Tick(since)
 			pace.Resume()
-		default: // of the background
+		default: // an action of the background goroutine only
 		}
 	}
 }
 
-// obey carries out the result of an event of the token.
+// obey carries out r, which an event of the token has returned.
 func (e *Engine) obey(r progress.Ready) {
 	if r.Do&progress.Disarm != 0 {
 		e.disarm()
@@ -177,15 +180,16 @@ func (e *Engine) obey(r progress.Ready) {
 		e.sleeper.Ring()
 	}
 	if r.Do&progress.Lend != 0 {
-		e.sleeper.Prepare() // for waits that began when the sleeper was asleep
+		e.sleeper.Prepare() // covers waits for words that began after the sleeping goroutine's own Prepare
 		armed := len(e.backlog) == 0 && e.arm()
 		e.ask()
 		e.obey(e.token.Lent(armed))
 	}
 }
 
-// ask ends the waits of parked and sleeping goroutines whose word of shared memory has
-// changed. No event reports that.
+// ask calls the function done of every parked or sleeping goroutine that waits for a word of
+// shared memory, and ends the wait if done returns true. No event of the token reports a change of
+// such a word.
 func (e *Engine) ask() {
 	for p := e.token.Words(); p != nil; {
 		w := p.Of.(*waiter)
@@ -196,7 +200,7 @@ func (e *Engine) ask() {
 	}
 }
 
-// expire ends a wait whose context is done.
+// expire ends the wait of w with the given era because its context is done.
 func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	e.lock()
 	defer e.unlock()
@@ -206,7 +210,8 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	}
 }
 
-// lookAt returns what is known of the rank that w waits for, as far as it counts.
+// lookAt returns what the engine knows of the rank that w waits for, which determines how often a
+// burst polls. It returns Unknown if the policy does not depend on that.
 func (e *Engine) lookAt(w *waiter) progress.Peer {
 	switch {
 	case e.burst.Spins():
@@ -226,7 +231,8 @@ func (e *Engine) lookAt(w *waiter) progress.Peer {
 	return progress.There
 }
 
-// pollBurst polls until w is over, the burst ends or another goroutine needs the lock.
+// pollBurst polls until w is over, the burst ends, or another goroutine was made runnable or waits
+// for the lock. It returns the number of things that the polls have done.
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
 	for empty, polls := e.burst.Next(e.lookAt(w)), 0; empty > 0 && polls < progress.BurstMost; polls++ {
@@ -242,7 +248,8 @@ func (e *Engine) pollBurst(w *waiter) int {
 	return got
 }
 
-// pulse releases the lock for a moment, and lets goroutines run that were made runnable.
+// pulse releases the lock for a moment. If goroutines were made runnable or wait for the lock, it
+// lets them run.
 func (e *Engine) pulse() {
 	crowd := e.token.Woken() || e.crowd.Load() != 0
 	defer e.stepIn(e.stepOut())
@@ -251,8 +258,8 @@ func (e *Engine) pulse() {
 	}
 }
 
-// yield lets other goroutines run, if some are runnable or wide is true, and then other
-// processes.
+// yield releases the lock and yields: to other goroutines, if some of the rank are known to be
+// waiting to run or wide is true, and then to other processes.
 func (e *Engine) yield(wide bool) {
 	others := e.token.Woken() || wide || e.crowd.Load() != 0 || e.token.Crowded()
 	defer e.stepIn(e.stepOut())
@@ -262,8 +269,8 @@ func (e *Engine) yield(wide bool) {
 	e.sleeper.Yield()
 }
 
-// sleep sleeps until an arrival, but not longer than nap while frames are queued. It releases
-// the lock meanwhile.
+// sleep sleeps until the Sleeper is rung, but no longer than nap if frames or transfers are queued.
+// It releases the lock meanwhile.
 func (e *Engine) sleep(w *waiter, ticket uint32, nap time.Duration) {
 	e.locate(w)
 	nanos := int64(-1)
@@ -274,7 +281,7 @@ func (e *Engine) sleep(w *waiter, ticket uint32, nap time.Duration) {
 	e.sleeper.Sleep(ticket, nanos)
 }
 
-// park waits until it is woken, without the lock.
+// park parks the goroutine of w until obey wakes it. It releases the lock meanwhile.
 func (e *Engine) park(w *waiter) {
 	if w.ch == nil {
 		w.ch = make(chan struct{}, 1)
@@ -284,8 +291,9 @@ func (e *Engine) park(w *waiter) {
 	<-w.ch
 }
 
-// arm asks every transport to ring on an arrival. It returns false, with none armed, if a
-// transport has an arrival.
+// arm arms every transport: the transport rings the Sleeper on the next arrival. It returns false,
+// with no transport armed, if a transport has something to poll for already. It first sends the
+// open batches.
 func (e *Engine) arm() bool {
 	if len(e.mail.batches.open) > 0 {
 		e.sendBatches()
@@ -302,7 +310,7 @@ func (e *Engine) arm() bool {
 	return true
 }
 
-// disarm is the inverse of arm.
+// disarm disarms all transports if they are armed.
 func (e *Engine) disarm() {
 	if !e.armed {
 		return
@@ -313,17 +321,19 @@ func (e *Engine) disarm() {
 	}
 }
 
-// urge makes sure that a goroutine polls for frames that were just queued.
+// urge wakes a sleeping poller, because frames were queued that only a poll can send.
 func (e *Engine) urge() { e.obey(e.token.Urge()) }
 
-// nothing counts a nonblocking call without result, for rest.
+// nothing counts a nonblocking call without result. It returns the number of such calls since the
+// last one that found something, an argument for rest.
 func (e *Engine) nothing() (idle uint) {
 	e.idle++
 	return e.idle
 }
 
-// rest yields sometimes after nonblocking calls without result. idle is their number in a
-// row: callers tend to repeat them at once. mu is not held.
+// rest yields after some of the nonblocking calls without result, because callers tend to repeat
+// such a call at once. idle is the number that nothing has returned, or 0 after a call with a
+// result. mu is not held.
 func (e *Engine) rest(idle uint) {
 	if idle == 0 {
 		return
@@ -336,10 +346,10 @@ func (e *Engine) rest(idle uint) {
 	}
 }
 
-// Await waits until done returns true, or ctx or the engine ends. done is called often, with
-// the engine's lock held; it reads a word of memory and must not call the engine. The code
-// that changes the word rings the Sleeper. what names the wait for Blocked. After Close, done
-// is not called any more, because the memory that it reads may be gone.
+// Await waits until done returns true, or ctx or the engine ends. done reads a word of memory. It
+// is called often, with the engine's lock held, and must not call the engine. Whoever changes the
+// word has to ring the Sleeper. what names the wait in Blocked. After Close, done is not called any
+// more, because the memory that it reads may be unmapped.
 func (e *Engine) Await(ctx context.Context, done func() bool, pc uintptr, what string) error {
 	e.lock()
 	defer e.unlock()

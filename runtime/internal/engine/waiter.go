@@ -6,21 +6,21 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// waiter is a waiting goroutine and what it waits for: a request, a word of shared memory
-// (done), an unexpected message (from) or the credit of a stream.
+// waiter is the record of a waiting goroutine. The goroutine waits for a request (req), a word of
+// shared memory (done), an unexpected message (from) or the credit of a stream (stream).
 type waiter struct {
 	req   *Request
 	done  func() bool
-	err   error           // the wait has failed
+	err   error           // if not nil, the wait has failed with this error
 	fired bool            // the wait has succeeded
-	era   uint32          // number of the wait, so that a late context does not end the next one
-	place progress.Waiter // at the poll token
+	era   uint32          // number of the wait, so that the context of one wait cannot end a later one
+	place progress.Waiter // the goroutine's record at the poll token
 
-	// limited says that a context that is not inner may end the wait, several that any one of several operations
-	// does.
+	// limited is true if a context that is not inner may end the wait, several if the wait ends
+	// with any one of several operations (WaitAny).
 	limited, several bool
 
-	// noted says that the begin of a probe is recorded, with the number record.
+	// noted is true if the recorder has the begin of the probe that waits, under the number record.
 	noted  bool
 	record uint64
 
@@ -29,16 +29,16 @@ type waiter struct {
 	stream *Stream
 	pc     uintptr
 
-	since time.Time     // when the first polls had found nothing
-	ch    chan struct{} // ends a park
+	since time.Time     // when the first polls had not ended the wait
+	ch    chan struct{} // a value wakes the goroutine from a park
 
-	stack *[stackDepth]uintptr // of its goroutine; depth frames are used
+	stack *[stackDepth]uintptr // call stack of the goroutine, in its first depth elements
 	depth int
 
-	next, prev *waiter // in Engine.blocked; next also in the free list
+	next, prev *waiter // links of Engine.blocked; next also links the free list
 }
 
-// waiterList is a list of waiters in order of arrival.
+// waiterList is a list of waiters in the order of push.
 type waiterList struct{ head, tail *waiter }
 
 // push appends w.
@@ -52,7 +52,7 @@ func (l *waiterList) push(w *waiter) {
 	l.tail = w
 }
 
-// remove takes w out; it must be in.
+// remove removes w, which must be in the list.
 func (l *waiterList) remove(w *waiter) {
 	if w.prev == nil {
 		l.head = w.next
@@ -67,12 +67,12 @@ func (l *waiterList) remove(w *waiter) {
 	w.next, w.prev = nil, nil
 }
 
-// over reports whether the wait has ended.
+// over reports whether the wait has succeeded or failed.
 func (w *waiter) over() bool {
 	return w.fired || w.err != nil || w.done != nil && w.done()
 }
 
-// op is the text of the operation.
+// op returns the name of the operation that waits.
 func (w *waiter) op() string {
 	if w.req != nil {
 		return opNames[w.req.op]
@@ -80,7 +80,7 @@ func (w *waiter) op() string {
 	return w.what
 }
 
-// newWaiter takes a record from the free list.
+// newWaiter returns a waiter. Its record comes from the free list, if that has any.
 func (e *Engine) newWaiter() *waiter {
 	w := e.waiters
 	if w == nil {
@@ -90,13 +90,13 @@ func (e *Engine) newWaiter() *waiter {
 	return w
 }
 
-// freeWaiter gives a record back.
+// freeWaiter returns a record to the free list.
 func (e *Engine) freeWaiter(w *waiter) {
 	*w = waiter{ch: w.ch, stack: w.stack, era: w.era + 1, next: e.waiters}
 	e.waiters = w
 }
 
-// fire ends a wait with success.
+// fire ends the wait of w with success, and wakes its goroutine if that sleeps or is parked.
 func (e *Engine) fire(w *waiter) {
 	w.fired = true
 	if !w.place.Awake() {
@@ -104,5 +104,6 @@ func (e *Engine) fire(w *waiter) {
 	}
 }
 
-// rouse makes a waiter check whether its wait is over.
+// rouse wakes the goroutine of w if it sleeps or is parked, so that it checks whether its wait is
+// over.
 func (e *Engine) rouse(w *waiter) { e.obey(e.token.Rouse(&w.place)) }

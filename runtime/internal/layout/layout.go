@@ -8,33 +8,36 @@ import (
 	"strings"
 )
 
-// textMax bounds the text of a layout, which is sent to every peer once. Longer ones are
-// cut and end with a hash of the whole.
+// textMax is the largest length in bytes of the text of a layout. The text is sent once to every
+// peer. A longer text is cut and ends with a hash of the whole text.
 const textMax = 512
 
-// Layout is the memory of the values of one type.
+// Layout describes the memory of a value of one type.
 type Layout struct {
 	// Size is the size of a value in bytes.
 	Size int
 	// Holes are the byte ranges that hold padding; nil for most types.
 	Holes []Hole
-	// Kind is "" if the type has no pointers. Otherwise it is what the first one is, and
-	// Field the path of the field.
+	// Kind is "" if the type has no pointers. Otherwise Kind names the kind of the first field
+	// with a pointer ("pointer", "string", "slice"), and Field is the path of that field, "" if it
+	// is the value itself. Holes and the text are then empty.
 	Field, Kind string
 
 	runs []run
 }
 
-// Hole is a range of padding within a value.
+// Hole is a range of padding within a value: the bytes from offset From up to, but not including,
+// offset To.
 type Hole struct{ From, To int }
 
-// run is a kind several times in a row. reflect.Invalid is padding, counted in bytes.
+// run is a sequence of n numbers of the same kind. The kind reflect.Invalid means n bytes of
+// padding.
 type run struct {
 	kind reflect.Kind
 	n    int
 }
 
-// Of examines a type.
+// Of returns the layout of a type.
 func Of(t reflect.Type) *Layout {
 	w := walk{Layout: Layout{Size: int(t.Size())}}
 	if w.value(t, 0, ""); w.Kind == "" {
@@ -45,12 +48,13 @@ func Of(t reflect.Type) *Layout {
 	return &w.Layout
 }
 
-// Plain reports whether every byte of a value belongs to a number: no pointers, no
-// padding.
+// Plain reports whether every byte of a value belongs to a number, so that the type has neither
+// pointers nor padding.
 func (l *Layout) Plain() bool { return l.Kind == "" && l.Holes == nil }
 
-// Single returns the one kind that the layout consists of, as that of [3]float64 does, and
-// false if it consists of several. Padding alone, or nothing, is reflect.Invalid.
+// Single returns the kind of number that the layout consists of, for example float64 for
+// [3]float64, and true. It returns reflect.Invalid and true if there is only padding or nothing at
+// all. It returns false if the layout has several kinds, or numbers and padding.
 func (l *Layout) Single() (reflect.Kind, bool) {
 	switch len(l.runs) {
 	case 0:
@@ -61,7 +65,8 @@ func (l *Layout) Single() (reflect.Kind, bool) {
 	return reflect.Invalid, false
 }
 
-// ClearHoles clears the padding of consecutive values in b.
+// ClearHoles zeroes the padding of the consecutive values in b, so that no other memory contents
+// are sent. It ignores an incomplete value at the end.
 func (l *Layout) ClearHoles(b []byte) {
 	if len(l.Holes) == 0 {
 		return
@@ -73,8 +78,8 @@ func (l *Layout) ClearHoles(b []byte) {
 	}
 }
 
-// Text spells the layout: "{int64 float32*3 _4}" is an int64, three float32 and four
-// bytes of padding. Types of equal text have equal layouts.
+// Text returns a text of the layout. For example, "{int64 float32*3 _4}" is an int64, three
+// float32 and four bytes of padding. Types with equal texts have equal layouts.
 func (l *Layout) Text() string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -101,20 +106,20 @@ func (l *Layout) Text() string {
 	return fmt.Sprintf("%s...%x", text[:textMax-40], sum.Sum(nil))
 }
 
-// walk flattens a type into runs of basic kinds.
+// walk visits the fields of a type and builds its runs.
 type walk struct {
 	Layout
-	at int // end of what was seen so far
+	at int // byte offset up to which runs are complete
 }
 
-// value adds a value of type t at byte offset at.
+// value adds a value of type t at byte offset at to the layout. path is the path of its field.
 func (w *walk) value(t reflect.Type, at int, path string) {
 	switch kind := canonical(t.Kind()); {
 	case kind == reflect.Struct:
 		for i := range t.NumField() {
 			f := t.Field(i)
 			if f.Name == "_" {
-				w.blank(f.Type, join(path, f.Name)) // padding that was written out
+				w.blank(f.Type, join(path, f.Name)) // a blank field is padding
 			} else {
 				w.value(f.Type, at+int(f.Offset), join(path, f.Name))
 			}
@@ -133,7 +138,8 @@ func (w *walk) value(t reflect.Type, at int, path string) {
 	}
 }
 
-// array adds an array, without visiting each element of a simple one.
+// array adds an array at byte offset at. It adds an array of numbers as one run, without visiting
+// each element.
 func (w *walk) array(t reflect.Type, at int, path string) {
 	elem := t.Elem()
 	if kind := canonical(elem.Kind()); basic(kind) {
@@ -156,14 +162,15 @@ func (w *walk) array(t reflect.Type, at int, path string) {
 	}
 }
 
-// blank examines a type that adds nothing to the layout.
+// blank checks a type for pointers without adding anything to the layout: the type of a blank
+// field or of the elements of an empty array.
 func (w *walk) blank(t reflect.Type, path string) {
 	var apart walk
 	apart.value(t, 0, path)
 	w.Field, w.Kind = apart.Field, apart.Kind
 }
 
-// add appends n values of a kind.
+// add appends n numbers of a kind, or n bytes of padding for reflect.Invalid.
 func (w *walk) add(kind reflect.Kind, n int) {
 	if last := len(w.runs) - 1; last >= 0 && w.runs[last].kind == kind {
 		w.runs[last].n += n
@@ -172,7 +179,7 @@ func (w *walk) add(kind reflect.Kind, n int) {
 	w.runs = append(w.runs, run{kind, n})
 }
 
-// pad fills up to the offset end with padding.
+// pad adds padding from w.at up to offset end, if there is a gap.
 func (w *walk) pad(end int) {
 	if end <= w.at {
 		return
@@ -185,7 +192,8 @@ func (w *walk) pad(end int) {
 // basic reports whether values of a canonical kind are numbers or bool.
 func basic(k reflect.Kind) bool { return k >= reflect.Bool && k <= reflect.Complex128 }
 
-// canonical makes kinds of equal layout equal.
+// canonical maps kinds with the same layout to one of them: int, uint and uintptr to the kind of
+// their size, such as int64 or uint64.
 func canonical(k reflect.Kind) reflect.Kind {
 	switch {
 	case k == reflect.Int && strconv.IntSize == 64:
@@ -200,7 +208,7 @@ func canonical(k reflect.Kind) reflect.Kind {
 	return k
 }
 
-// kindName is the kind in words.
+// kindName returns a word for a kind, for errors.
 func kindName(k reflect.Kind) string {
 	switch k {
 	case reflect.Pointer, reflect.UnsafePointer:
@@ -214,7 +222,7 @@ func kindName(k reflect.Kind) string {
 	}
 }
 
-// join appends a field name to a path.
+// join appends the name of a field to a path.
 func join(path, name string) string {
 	if path == "" {
 		return name

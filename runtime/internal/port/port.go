@@ -1,6 +1,7 @@
-// Package port is where package actors accesses the internals of a World. Package runtime
-// cannot pass them itself: it does not import actors, so that a program without actors does
-// not contain that package, and what runtime exports is for every user.
+// Package port gives package actors access to the internals of a World, through an interface that
+// package runtime implements and registers here (Of). Package runtime does not import actors, so
+// that a program without actors does not contain that package. Package runtime does not export the
+// internals either, because its exported names are for every user.
 package port
 
 import (
@@ -12,76 +13,81 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// World is what actors need of a runtime.World. Messages are *runtime.Message,
-// which this package cannot name.
+// World is the part of a runtime.World that package actors uses. Its arguments message and the
+// messages that it returns are *runtime.Message. This package cannot name that type, because
+// package runtime imports it.
 type World interface {
 	// Engine is the rank's engine.
 	Engine() *engine.Engine
-	// Rank is this rank's number, Size the number of ranks, Epoch the generation of the
-	// job, which is the same at all ranks.
+	// Rank returns this rank's number and Size the number of ranks. Epoch returns the generation
+	// of the job, which is the same at all ranks.
 	Rank() int
 	Size() int
 	Epoch() int
-	// Keep returns what was kept for this World before, or keeps what open
-	// returns. World.Close calls its second result when the engine has ended.
+	// Keep returns the value that this World keeps for package actors. If there is none yet, it
+	// calls open and keeps the result kept. World.Close calls closed after the engine has ended.
+	// The error is that of open, or ErrClosed after World.Close.
 	Keep(open func() (kept any, closed func(), err error)) (any, error)
-	// Host is the name of the machine of a rank, "" if it is not known.
+	// Host returns the name of the machine of a rank, or "" if it is not known.
 	Host(rank int) string
-	// Respawns says that a rank that is lost is started again, in another World.
+	// Respawns reports whether the job starts a lost rank again, in a new World.
 	Respawns() bool
-	// Successor returns what is kept for the World that has replaced this one, nil if there is
-	// none, or nothing is kept for it yet.
+	// Successor returns the value that Keep keeps for the World that has replaced this one. It
+	// returns nil if no World has replaced this one, or nothing is kept for that World yet.
 	Successor() (kept any)
-	// ActorSystem returns the *actor.ActorSystem of the transports' own actors, which
-	// then is that of the rank and logs to log; nil if there is none.
+	// ActorSystem returns the *actor.ActorSystem in which the transports run actors of their own,
+	// or nil if there is none. The actors of the rank then use the same system, which logs to log.
 	ActorSystem(log slog.Handler) any
-	// TransportActors lists the transports' own actors, parents first.
+	// TransportActors lists the actors of the transports, parents first.
 	TransportActors() []Actor
-	// TellIdle has idle called, on any goroutine, to know whether no actor is in a queue to run.
+	// TellIdle registers idle, which reports whether no actor is queued to run. Any goroutine may
+	// call idle.
 	TellIdle(idle func() bool)
-	// Guard runs fn so that its panic is the rank's.
+	// Guard runs fn. A panic of fn is treated as a panic of the rank.
 	Guard(fn func())
 
-	// Bytes returns the bytes of a message, and false if it is not alive.
+	// Bytes returns the bytes of a message. It returns false if the message has ended: it was
+	// sent or released.
 	Bytes(message any) ([]byte, bool)
-	// Give puts the memory of a message in flight to a rank. Memory of another
-	// rank is copied first. After it either Given or Regain is called.
+	// Give begins the handover of the memory of a message to a rank: in the arena, the memory is
+	// in flight afterwards. If the memory belongs to another rank, Give first replaces it by a
+	// copy in this rank's arena. The caller then calls either Given or Regain.
 	Give(message any, to int) (Gift, error)
-	// Given ends the message: its memory is the receiver's.
+	// Given completes the handover. The receiver owns the memory, and the message has ended here.
 	Given(message any, g Gift, to int)
-	// Regain takes the memory back: the message lives on.
+	// Regain cancels the handover. The message owns the memory again.
 	Regain(message any, g Gift)
-	// Detach ends a message as if it had been given to a rank, and returns its
-	// memory, which has no other holder. Drop gives that back.
+	// Detach ends a message as if it had been sent to a rank, and transfers the ownership of its
+	// memory to the caller, who frees it by Drop.
 	Detach(message any, to int) Detached
 	Drop(d Detached)
-	// Received makes a message of what came from a rank.
+	// Received returns a message with the memory of a message of the engine.
 	Received(m *engine.Message) any
-	// Wrap makes a message that owns memory of this process.
+	// Wrap returns a message from source whose memory is b, allocated in this process.
 	Wrap(source int, b []byte) any
-	// Hold makes a message of n bytes of this rank's arena.
+	// Hold returns a message of n bytes, allocated in this rank's arena.
 	Hold(n int) (message any, err error)
-	// Release ends a message.
+	// Release ends a message and frees its memory.
 	Release(message any)
 }
 
-// Actor is the description of an actor for listings.
+// Actor describes an actor in a listing.
 type Actor struct {
-	// ID is its id; "/" separates it from that of its parent.
+	// ID is the actor's id. The id of a child is the id of its parent, "/" and its own name.
 	ID string
-	// Kind and State say in a few words what it is and how it is.
+	// Kind says in a few words which kind of actor it is, State what it is doing.
 	Kind, State string
-	// Busy says that it is at a message, or waits for others.
+	// Busy is true while the actor handles a message or waits for another actor or rank.
 	Busy bool
-	// Restarts is how often its supervisor restarted it.
+	// Restarts is the number of times that its supervisor has restarted the actor.
 	Restarts int
 }
 
-// Explainer is what is kept for actors, if it can list them: all that live on the
-// rank, the transports' included, parents first.
+// Explainer is implemented by a kept value that can list actors. Actors returns all actors that
+// live on the rank, those of the transports included, parents first.
 type Explainer interface{ Actors() []Actor }
 
-// Address is the address of the actors of a rank in a generation of the job.
+// Address returns the address part of the PIDs of the actors of a rank in a generation of the job.
 func Address(rank int, epoch uint32) string {
 	a := AddressPrefix + strconv.Itoa(rank)
 	if epoch > 0 {
@@ -90,21 +96,21 @@ func Address(rank int, epoch uint32) string {
 	return a
 }
 
-// AddressPrefix begins the address of every rank.
+// AddressPrefix is the prefix of the address of every rank.
 const AddressPrefix = "rank:"
 
-// Gift is memory in flight.
+// Gift is arena memory that is in flight to another rank, with its key.
 type Gift struct {
 	Lease arena.Lease
 	Key   transport.Key
 }
 
-// Detached is memory of a message that has ended: of this rank's arena, or what came
-// with a message of the engine.
+// Detached is the memory of a message that has ended. It is either a lease of this rank's arena or
+// the memory of a message of the engine.
 type Detached struct {
 	Lease   arena.Lease
 	Message *engine.Message
 }
 
-// Of returns the World behind a *runtime.World. Package runtime sets it.
+// Of returns the World that belongs to world, a *runtime.World. Package runtime sets Of.
 var Of func(world any) World
