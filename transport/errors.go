@@ -6,28 +6,28 @@ import (
 )
 
 var (
-	// ErrAgain says that a ring or a send queue is full. Drive the operation
-	// again after the next Poll.
+	// ErrAgain means that a ring or a send queue is full. The caller has to repeat the operation
+	// after the next Poll.
 	ErrAgain = errors.New("try again after the next poll")
-	// ErrNotSupported says that the transport, the peer or the machine cannot do
-	// what was asked. Feature probes return it, tests skip on it.
+	// ErrNotSupported means that the transport, the peer or the machine does not have the
+	// requested capability. Feature probes return it, and tests skip on it.
 	ErrNotSupported = errors.New("not supported")
-	// ErrPeerDown says that the peer is lost permanently.
+	// ErrPeerDown means that the peer is lost permanently.
 	ErrPeerDown = errors.New("peer is down")
-	// ErrClosed says that the transport was closed.
+	// ErrClosed means that this rank or the peer has closed its transport.
 	ErrClosed = errors.New("transport is closed")
-	// ErrDamaged says that memory or a stream shared with a peer holds what no
-	// correct peer writes there. The lane of that peer is dead; nothing else is.
+	// ErrDamaged means that memory or a stream shared with a peer has contents that no correct
+	// peer writes. The lane of that peer cannot be used any more. Other peers are not affected.
 	ErrDamaged = errors.New("shared state is damaged")
-	// ErrTooLong says that a message exceeds Caps.MaxEager.
+	// ErrTooLong means that a message exceeds Caps.MaxEager.
 	ErrTooLong = errors.New("message exceeds the eager limit")
-	// ErrBadKey says that a Key names memory that is not exposed, or less of it
-	// than was asked for.
+	// ErrBadKey means that a Key does not name exposed memory, or names fewer bytes than the
+	// operation accesses.
 	ErrBadKey = errors.New("key names no exposed memory of that length")
 )
 
-// OpError is the error of one operation, made once where the transport meets
-// the system or the peer.
+// OpError is the error of one operation. The transport creates it once, where the system or the
+// peer reports the error.
 type OpError struct {
 	// Op is the operation: "send", "get", "put", "connect", "poll", ...
 	Op string
@@ -50,11 +50,11 @@ func (e *OpError) Error() string {
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// PeerDown is the reason for which a peer was given up.
+// PeerDown is the error that reports the loss of a peer.
 type PeerDown struct {
-	// Peer is the rank that is gone.
+	// Peer is the rank that is lost.
 	Peer int
-	// Cause is what was seen: an exit status, a lost connection, damage.
+	// Cause is the reason: an exit status, a lost connection, or damage (ErrDamaged).
 	Cause error
 }
 

@@ -8,15 +8,16 @@ import (
 )
 
 // ChannelSleeper is the Sleeper of a rank that shares its process with the ranks
-// that ring it: its goroutines park on a channel. The zero value is ready. It
+// that ring it. Its goroutines sleep on a channel. The zero value is ready for use. It
 // must not be copied.
 type ChannelSleeper struct {
-	// generation counts the rings; a ticket is its value at Prepare.
+	// generation counts the calls of Ring. A ticket is its value at Prepare.
 	generation atomic.Uint32
-	// mu guards rung and orders its making against the rings. Nothing is locked
-	// under it.
+	// mu guards rung and makes the comparison of the ticket and the creation of rung atomic with
+	// respect to Ring. No other lock is taken while it is held.
 	mu sync.Mutex
-	// rung is closed by the next Ring; nil while no goroutine sleeps.
+	// rung is the channel that the next Ring closes. It is nil if no goroutine has begun to sleep
+	// since the last Ring.
 	rung chan struct{}
 }
 
@@ -52,7 +53,8 @@ func (s *ChannelSleeper) Sleep(ticket uint32, nanos int64) {
 	}
 }
 
-// Idle implements Sleeper: a goroutine that is parked on a channel holds no processor.
+// Idle implements Sleeper. It is the same as Sleep, because a goroutine that blocks on a channel
+// holds no processor of Go.
 func (s *ChannelSleeper) Idle(ticket uint32, nanos int64) { s.Sleep(ticket, nanos) }
 
 // Ring implements Sleeper.

@@ -6,59 +6,65 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// batches decides which messages share a frame and which requests begin together: over TCP, the
-// system call for each is most of the cost of a small message.
+// batches decides which messages share a frame and which work requests the adapter begins
+// together. Over TCP, the system call for each of them is most of the cost of a small message.
 //
-// A message is sent at once if the peer has sent something since the last such message, as in a
-// dialogue, or if that message was sent more than batchWithin ago. Short messages that follow
-// share a frame. It is sent
+// A message is sent at once if the peer has sent something since the last message that was sent at
+// once, as in a dialogue, or if that message was sent more than batchWithin ago. Short messages
+// that follow share a frame, the open frame of the endpoint. The open frame is sent
 //
-//   - by the next Poll or Arm; an armed rank is rung for it;
-//   - when it is full, or something else is sent to the peer;
+//   - by the next Poll or Arm; if the rank is armed, it is rung so that it polls;
+//   - when the frame is full, or something other than a short message is sent to the peer;
 //   - after batchMost, if no goroutine polls.
 //
-// Short messages that are sent during a Poll share frames, and requests that are posted then
-// (answers, Reads, credits) begin at its end. If the process is killed, open frames are lost.
+// During a Poll, all short messages share frames, and the adapter begins the work requests that are
+// posted (answers, Reads, credits) at the end of the Poll. If the process is killed, messages in
+// open frames are lost.
 type batches struct {
-	// locked runs a function under the caller's lock. It is nil without UseLock: then messages
-	// share frames during Poll only.
+	// locked runs a function under the caller's lock. It is nil before UseLock and after stop. Then
+	// messages share frames only during a Poll.
 	locked func(f func())
-	// open are the endpoints with an open frame.
+	// open are the endpoints that may have an open frame.
 	open []*endpoint
-	// held says that something waits for begin, beginning that begin is running.
+	// held is true if there are open frames or work requests that begin has to begin. beginning is
+	// true while begin runs.
 	held, beginning bool
-	// armed says that the rank may sleep, rung that it was rung for what waits for begin.
+	// armed is true while the rank is armed, so that it may sleep. rung is true if the rank was
+	// rung for an open frame since the last begin.
 	armed, rung bool
-	// timer calls begin if no Poll does; running says that it runs.
+	// timer calls begin if no Poll does so earlier. running is true while the timer runs.
 	timer   *time.Timer
 	running bool
-	// base is the origin of times, since a monotonic difference is cheaper than the time of day.
-	// within is batchWithin.
+	// base is the time from which times are measured: a monotonic difference is cheaper than the
+	// time of day. within is batchWithin.
 	base   time.Time
 	within time.Duration
 }
 
-// batch is the open frame of an endpoint: the last one that has a slot, and the only
-// one that is not posted.
+// batch is the state of the open frame of an endpoint. The open frame is the last frame that has a
+// slot of the flow, and the only one that has never been posted.
 type batch struct {
+	// open is true if there is an open frame. listed is true if the endpoint is in batches.open.
 	open, listed bool
-	sequence     uint16
-	// size is the smallest size of the next open frame: the length of the last one, or more if
-	// that was full.
+	sequence     uint16 // sequence number of the open frame
+	// size is the least size in bytes of the buffer of the next open frame: the length of the last
+	// open frame or, if that was full, a size of the next larger class.
 	size int
-	// answered says that the peer has sent something since the last message that was sent at
-	// once. began is the time of that message, from batches.base.
+	// answered is true if the peer has sent something since the last message that was sent at
+	// once. began is the time of that message, as the time since batches.base.
 	answered bool
 	began    time.Duration
 }
 
 const (
-	// batchedMax is the longest record of an open frame: a longer one is worth a Send.
+	// batchedMax is the length in bytes of the longest record in an open frame. A longer record is
+	// worth a Send of its own.
 	batchedMax = 2 << 10
-	// batchWithin is the longest time between a message and the next one for which they share a
-	// frame.
+	// batchWithin is the longest time after a message that was sent at once within which the
+	// following messages share a frame.
 	batchWithin = 20 * time.Microsecond
-	// batchMost is how long a message waits if the processor is free.
+	// batchMost is the longest time for which a message waits in an open frame, if the processor
+	// is free for the timer.
 	batchMost = 100 * time.Microsecond
 )
 
@@ -67,7 +73,8 @@ var _ transport.Locking = (*Transport)(nil)
 // UseLock implements transport.Locking.
 func (t *Transport) UseLock(locked func(f func())) { t.batches.locked = locked }
 
-// holds reports whether a record of n bytes waits in an open frame.
+// holds reports whether a new record of n bytes has to wait in an open frame instead of being sent
+// at once.
 func (p *endpoint) holds(n int) bool {
 	switch c := &p.t.batches; {
 	case n > batchedMax:
@@ -81,11 +88,12 @@ func (p *endpoint) holds(n int) bool {
 	}
 }
 
-// begun records that a message was sent at once. It is called afterwards, so that the message does
-// not wait for the clock.
+// begun records that a message was sent at once. It is called after the message has been sent, so
+// that the reading of the clock does not delay the message.
 func (p *endpoint) begun() { p.batch.answered, p.batch.began = false, time.Since(p.t.batches.base) }
 
-// openBatch makes a frame the open one. The flow has a free slot.
+// openBatch makes the frame in buffer b, of length bytes so far, the open frame. The flow has a free
+// slot. Outside of a Poll, openBatch rings an armed rank and starts the timer.
 func (p *endpoint) openBatch(b buffer, length int) {
 	c := &p.t.batches
 	p.batch.sequence, p.batch.open = p.flow.Take()
@@ -108,8 +116,8 @@ func (p *endpoint) openBatch(b buffer, length int) {
 	}
 }
 
-// appendBatch adds a record to the open frame. If the record does not fit, it posts the frame, if
-// that is possible, and returns false.
+// appendBatch appends a record to the open frame and returns true. If the record is too long or
+// does not fit, it posts the open frame, if that is possible, and returns false.
 func (p *endpoint) appendBatch(h transport.Header, payload []byte) bool {
 	s := &p.slots[p.flow.Slot(p.batch.sequence)]
 	n := recordBytes + padded(len(payload))
@@ -123,14 +131,15 @@ func (p *endpoint) appendBatch(h transport.Header, payload []byte) bool {
 	return true
 }
 
-// postBatch posts the open frame, or leaves that to service.
+// postBatch posts the open frame. If it cannot post the frame now, it puts the endpoint on the list
+// of those for which Poll tries again (service).
 func (p *endpoint) postBatch() {
 	if l := p.link; !p.t.room(l) || !p.postNext(l) {
 		p.list()
 	}
 }
 
-// begin posts the open frames and begins the requests that wait.
+// begin posts the open frames and makes the adapters begin the work requests that they hold back.
 func (t *Transport) begin() {
 	c := &t.batches
 	if !c.held {
@@ -155,7 +164,7 @@ func (t *Transport) begin() {
 	}
 }
 
-// startTimer starts the timer, which calls begin after batchMost.
+// startTimer starts the timer, which calls begin after batchMost under the caller's lock.
 func (t *Transport) startTimer() {
 	c := &t.batches
 	if c.timer != nil {
@@ -169,7 +178,7 @@ func (t *Transport) startTimer() {
 	c.timer = time.AfterFunc(batchMost, func() { locked(late) })
 }
 
-// stop ends the timer. From then on messages share frames during Poll only.
+// stop stops the timer. From then on messages share frames only during a Poll.
 func (c *batches) stop() {
 	if c.timer != nil {
 		c.timer.Stop()

@@ -3,9 +3,9 @@ package progress
 // NextBackground is Next for the background goroutine, which polls when no other goroutine
 // does.
 //
-// While the rank makes calls, the background polls once per tick, so that it does not slow
-// them down. After a tick without calls it sleeps with the token, until an arrival or the
-// next call that polls. While a waiting goroutine sleeps, the background rests.
+// While the rank makes calls, the background polls at one time per tick only, so that it does not
+// slow the calls down. After a tick without calls it sleeps with the token, until an arrival or
+// the next call that polls. While a waiting goroutine sleeps, the background rests.
 func (t *Token) NextBackground(in Input) (Action, Ready) {
 	b := &t.background
 	last := b.last
@@ -49,7 +49,8 @@ func (t *Token) Drains() bool {
 	return t.state == Draining && t.parked.first == nil && !t.closed
 }
 
-// tick is the event that a tick is over.
+// tick is the event that a tick has ended. If the serving goroutine has been in the same work since
+// the last tick, tick passes the token on. If the token is free, the background takes it and polls.
 func (t *Token) tick() (Action, Ready) {
 	late := t.state == Working && t.shifts == t.shiftSeen
 	t.shiftSeen = t.shifts
@@ -70,7 +71,8 @@ func (t *Token) tick() (Action, Ready) {
 	return t.pause(), r
 }
 
-// pause ends what the background does in a tick.
+// pause returns the action Pause, in which the background waits for the next tick, or Done after
+// Close.
 func (t *Token) pause() Action {
 	t.callsSeen = t.calls
 	if t.closed {

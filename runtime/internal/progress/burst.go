@@ -1,49 +1,54 @@
 package progress
 
-// Polls of a burst: between two checks of the clock and of other goroutines.
+// A burst is a sequence of polls between two checks of the clock and of other goroutines. These
+// are the numbers of polls without success that end a burst.
 const (
-	burstSpinning = 64 // about a microsecond
-	burstTogether = 16 // longer than the answer of a rank that runs takes
+	burstSpinning = 64 // takes about a microsecond
+	burstTogether = 16 // takes longer than the answer of a rank that has a processor
 	burstUnknown  = 8
-	burstTrial    = 48 // longer than it takes to switch to another process, which answers
+	burstTrial    = 48 // takes longer than a switch to another process and the answer of that process
 	burstAway     = 1
 )
 
-// BurstMost is how many polls a burst has at most if some of them find something: these do not count in First and
-// Next.
+// BurstMost is the largest number of polls of a burst. First and Next count only polls without
+// success, so a burst whose polls find something needs a bound, too.
 const BurstMost = burstSpinning
 
-// trialEvery is every how many waits for a rank that is away there is a trial.
+// trialEvery determines how often there is a trial: one of trialEvery waits for a rank that is away
+// begins with it.
 const trialEvery = 32
 
 // Peer is what a poller knows of the rank that it waits for.
 type Peer uint8
 
-// Unknown is a rank that may have a processor or not, or any of several ranks. One that is Away has offered its
-// processor to others, one that is There has not. Word is whoever changes a word of shared memory, and may need
-// the processor that polling takes.
 const (
+	// Unknown: the rank may have a processor or not, or the wait is for any of several ranks.
 	Unknown Peer = iota
+	// There: the rank has not offered its processor to others.
 	There
+	// Away: the rank has offered its processor to others or sleeps.
 	Away
+	// Word: the wait is for a word of shared memory. The process that changes the word may need
+	// the processor that polling takes.
 	Word
 )
 
-// Burst is how often a poller polls before it lets other processes run.
+// Burst decides how often a poller polls before it lets other processes run.
 //
-// Where ranks outnumber processors, the rank that a poller waits for may have a processor or not. If it has,
-// its answer comes soon, and both should keep their processors: then a message costs no switch to another
-// process. If it has none, each poll delays it. Ranks that do not run at the same time begin to
-// when one of them polls for longer than the other one takes to come back and to answer: that is a trial.
+// Where ranks outnumber processors, the rank that a poller waits for may have a processor or not.
+// If it has one, its answer comes soon, and both ranks should keep their processors, because then
+// a message costs no switch to another process. If it has none, each poll delays the answer. Two
+// ranks that have run alternately begin to run at the same time if one of them polls for longer
+// than the other one takes to get a processor and to answer. Such a long burst is a trial.
 type Burst struct {
-	spins bool
-	away  uint // waits that began while the peer was away
+	spins bool // the policy is to spin: Peer does not matter
+	away  uint // number of waits that began while the peer was away
 }
 
 // Start sets the policy.
 func (b *Burst) Start(p Policy) { b.spins = p.Spin > 0 }
 
-// First returns how many polls a wait begins with.
+// First returns the number of polls without success that end the first burst of a wait.
 func (b *Burst) First(p Peer) int {
 	if b.spins || p != Away {
 		return b.Next(p)
@@ -54,7 +59,7 @@ func (b *Burst) First(p Peer) int {
 	return burstAway
 }
 
-// Next returns how many polls follow a yield.
+// Next returns the number of polls without success that end any later burst of a wait.
 func (b *Burst) Next(p Peer) int {
 	switch {
 	case b.spins:
@@ -67,5 +72,5 @@ func (b *Burst) Next(p Peer) int {
 	return burstUnknown
 }
 
-// Spins reports whether a poller polls for a while in any case, so that First and Next need no Peer.
+// Spins reports whether the policy is to spin. Then First and Next do not depend on the Peer.
 func (b *Burst) Spins() bool { return b.spins }

@@ -1,38 +1,39 @@
-// Package progress decides which goroutine of a rank polls the transports, and which ones
-// sleep, are parked and are woken. It is a state machine without a clock, goroutine, channel
-// or system call. Its methods are events and return what the driver, package engine, has to
-// do. Therefore its tests can try every order of events.
+// Package progress decides which goroutine of a rank polls the transports, and which goroutines
+// sleep, are parked and are woken. It is a state machine. It uses no clock, goroutine, channel or
+// system call, so that its tests can try every order of events. Each method is an event, and
+// returns what its driver, package engine, has to do.
 //
 // # The poll token
 //
 // The goroutine that has the token polls for all goroutines of the rank. A waiting goroutine
-// that does not get the token is parked. If polling finds nothing for long, the goroutine
-// sleeps in the Sleeper, with the token and with the transports armed. Another goroutine that
-// begins to wait takes the token without waking the sleeper. When its wait ends, it arms the
-// transports and returns the token to the sleeper. The serving goroutine, which runs actors,
-// gets the token when a message for an actor arrives, and keeps it between two waits. The
-// background goroutine takes the token when it is free. See State.
+// that does not get the token is parked. If polling finds nothing for long, the goroutine with the
+// token sleeps in the Sleeper. It keeps the token, and the transports are armed. Another goroutine
+// that begins to wait takes the token without waking the sleeping one. When its wait ends, it arms
+// the transports and returns the token to the sleeping goroutine. The serving goroutine, which runs
+// actors, gets the token when a message for an actor arrives, and keeps the token between two
+// waits. The background goroutine takes the token when that is free. See State.
 //
 // # A wait
 //
-//	Begin    takes the token if it is free or its holder sleeps or serves; poll some times
-//	End      if the wait is over by then; else
-//	Next     returns the next action, repeatedly: Poll; then Spin, Yield or Arm, as Pace
+//	Begin    takes the token if it is free or its holder sleeps or serves. With the token, the
+//	         driver polls a few times.
+//	End      ends the wait if it is over by then. Otherwise:
+//	Next     returns the next action, again and again: Poll; then Spin, Yield or Arm, as Pace
 //	         decides; Sleep after Arm; Park without the token; finally Done
 //
 // The driver releases its lock during Spin, Yield, Sleep and Park, and during Pause and Rest
-// of the background. It carries out everything else with the lock held. No ring is lost,
-// because the order before a sleep is: prepare the Sleeper, arm the transports, check the
-// words of memory, check whether the wait is over.
+// of the background. It carries out everything else with the lock held. Before a sleep, the order
+// is: prepare the Sleeper, arm the transports, check the words of memory, check whether the wait
+// is over. Therefore no ring is lost.
 //
 // # Transitions
 //
-// Next=Sleep is the event Next that returns Sleep. A comma separates alternatives: states
-// before the event, states after it, and what Ready contains (Wake is Ready.Wake, - means
-// nothing). "same" means that the state does not change. Any event that is not listed for a
-// state does not change it, and its Ready is empty. The exception is Resume, which is not
-// listed: it comes with Close, and with Next of the last sleeping goroutine while the
-// background rests.
+// Next=Sleep stands for the event Next that returns Sleep. The columns are the event, the state
+// before it, the state after it, and the contents of its Ready: Wake stands for Ready.Wake, - for
+// nothing. A comma separates alternatives. "same" means that the state does not change. An event
+// that is not listed for a state does not change the state, and its Ready is empty. The table
+// omits Resume: Close returns it, and so does Next for the last goroutine that ends its sleep while
+// the background rests.
 //
 //	event                  from                             to                does
 //	TryBegin               Free                             Polling, Serving  -

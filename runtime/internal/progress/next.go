@@ -1,6 +1,6 @@
 package progress
 
-// Action is what a goroutine does next.
+// Action is what the driver has to do next in a waiting goroutine or the background.
 type Action uint8
 
 // The actions. "Without the lock" means that the goroutine releases the driver's lock
@@ -8,47 +8,48 @@ type Action uint8
 const (
 	// Done: the wait has ended.
 	Done Action = iota
-	// Poll: poll the transports, then look for words that have changed.
+	// Poll: poll the transports, then check the words of Token.Words.
 	Poll
 	// Spin: release the lock, take it again, and continue.
 	Spin
-	// Yield: give the processor to others, without the lock.
+	// Yield: yield the processor to other goroutines and processes, without the lock.
 	Yield
-	// Arm: prepare the Sleeper, arm the transports, and look for words that have changed.
-	// Input.Armed reports whether the transports are armed.
+	// Arm: prepare the Sleeper, arm the transports, and check the words of Token.Words.
+	// Input.Armed then reports whether the transports are armed.
 	Arm
 	// Sleep: sleep in the Sleeper with the ticket of the last Arm, without the lock.
 	Sleep
-	// Park: wait, without the lock, until this goroutine is Ready.Wake.
+	// Park: block, without the lock, until an event returns this goroutine as Ready.Wake.
 	Park
-	// Pause: the background waits for its next tick or Resume, without the lock.
+	// Pause: the background blocks until its next tick or until Resume, without the lock.
 	Pause
-	// Rest: the background waits for Resume, without the lock.
+	// Rest: the background blocks until Resume, without the lock.
 	Rest
 )
 
-// actionNames are the texts of the actions.
+// actionNames are the names of the actions.
 var actionNames = [...]string{
 	Done: "Done", Poll: "Poll", Spin: "Spin", Yield: "Yield", Arm: "Arm", Sleep: "Sleep",
 	Park: "Park", Pause: "Pause", Rest: "Rest",
 }
 
-// String returns the name.
+// String returns the name of the action.
 func (a Action) String() string { return actionNames[a] }
 
-// Input is the result of an action.
+// Input holds the result of the last action.
 type Input struct {
-	// Over says that the wait is over, with success or an error.
+	// Over is true if the wait is over, with success or an error.
 	Over bool
-	// Armed is the result of Arm.
+	// Armed is true if the last action was Arm and the transports are armed.
 	Armed bool
-	// Pace is what follows Poll: Spin, Yield or Arm. See Pace.Next.
+	// Pace is the action that follows Poll: Spin, Yield or Arm. See Pace.Next.
 	Pace Action
 }
 
-// Next is the event that a waiting goroutine has carried out the action that the last Next
-// returned. Before the first one it has done nothing, or has polled after Begin. Next returns
-// what the driver does at once, and then the goroutine's next action. Done includes End.
+// Next is the event that a waiting goroutine has carried out the action that its last Next
+// returned. Before its first Next, the goroutine has called Begin and, with the token, has polled.
+// Next returns the goroutine's next action, and as Ready what the driver has to do before that. A
+// goroutine that gets Done need not call End.
 func (t *Token) Next(w *Waiter, in Input) (Action, Ready) {
 	var r Ready
 	last := w.last
@@ -90,13 +91,13 @@ func (t *Token) Next(w *Waiter, in Input) (Action, Ready) {
 	return w.does(Park), r
 }
 
-// does records the next action.
+// does records a as the action of w and returns it.
 func (w *Waiter) does(a Action) Action {
 	w.last = a
 	return a
 }
 
-// fallAsleep makes the holder sleep, with the transports armed.
+// fallAsleep records that w, the holder of the token, begins to sleep. The transports are armed.
 func (t *Token) fallAsleep(w *Waiter) {
 	t.state = Asleep
 	w.asleep = true
@@ -106,7 +107,8 @@ func (t *Token) fallAsleep(w *Waiter) {
 	}
 }
 
-// awaken is the inverse of fallAsleep. Another goroutine may have taken the token meanwhile.
+// awaken records that w has ended its sleep. Another goroutine may have taken the token meanwhile.
+// If none has, the transports have to be disarmed. awaken returns what the driver has to do.
 func (t *Token) awaken(w *Waiter) (do Do) {
 	w.asleep = false
 	t.asleep.remove(w)

@@ -2,55 +2,59 @@ package progress
 
 import "time"
 
-// Policy says how long a waiting goroutine polls before it yields and sleeps.
+// Policy determines how long a waiting goroutine polls before it yields and sleeps.
 type Policy struct {
-	// Spin is how long it polls without a yield. 0 means that it does not.
+	// Spin is how long the goroutine polls without a yield. 0 means that it yields from the
+	// beginning.
 	Spin time.Duration
-	// Yield is how long it then polls with a Yield after each poll, before it sleeps.
+	// Yield is how long the goroutine then polls with a yield after each burst, before it sleeps.
 	Yield time.Duration
 }
 
 const (
-	yieldsPerLook = 16 // yields between two readings of the clock
-	yieldsPerGo   = 8  // each eighth yield lets other goroutines run in any case
+	yieldsPerLook = 16 // number of yields per reading of the clock
+	yieldsPerGo   = 8  // one of so many yields lets other goroutines run in any case
 )
 
-// Lengths of the sleeps of a poller with queued frames. No peer rings when these can be sent.
+// The shortest and the longest sleep of a poller while frames are queued. Such a sleep needs a
+// bound, because no peer rings when the frames can be sent.
 const (
 	napFirst = 50 * time.Microsecond
 	NapLast  = time.Millisecond
 )
 
-// Pace decides what a polling goroutine does after a poll: at first it spins, then it
-// yields, then it sleeps. It starts again when a poll finds something.
+// Pace decides what a polling goroutine does after a poll. At first the goroutine spins, then it
+// yields, then it sleeps. When a poll finds something, it begins again with the spinning.
 type Pace struct {
 	policy   Policy
-	turn     uint
-	spinning bool
-	slept    bool // no poll has found anything since the last Sleep
-	nap      time.Duration
+	turn     uint          // number of calls of Next
+	spinning bool          // the goroutine still spins
+	slept    bool          // no poll has found anything since the last Sleep
+	nap      time.Duration // result of the next Nap
 }
 
-// Start begins a wait.
+// Start is called after the first burst of a wait, if that has not ended the wait.
 func (p *Pace) Start(policy Policy) {
 	p.policy, p.slept = policy, false
 	p.Resume()
 }
 
-// Resume continues after a Park.
+// Resume is called after a Park. The goroutine begins again with the spinning, unless it has slept
+// in this wait and no poll of its own has found anything since.
 func (p *Pace) Resume() {
 	p.turn, p.nap = 0, napFirst
 	p.spinning = p.policy.Spin > 0 && !p.slept
 }
 
-// Timed reports whether Next needs the time. Reading a clock takes as long as handling an
-// arrival.
+// Timed reports whether the next call of Next needs the argument since. If it does not, the caller
+// need not read the clock, which takes as long as handling an arrival.
 func (p *Pace) Timed() bool {
 	return p.spinning || !p.slept && (p.turn+1)%yieldsPerLook == 0
 }
 
-// Next returns what follows a Poll: Spin, Yield or Arm. found says whether the poll found
-// something. since is the time since the wait began, was resumed or found something.
+// Next returns the action after a Poll: Spin, Yield or Arm. found is true if the poll found
+// something. since is the time since the last of these: the wait began, a Park ended, or a poll
+// found something.
 func (p *Pace) Next(found bool, since time.Duration) Action {
 	p.turn++
 	if found {
@@ -67,14 +71,14 @@ func (p *Pace) Next(found bool, since time.Duration) Action {
 	return Arm
 }
 
-// Nap returns the longest time of the next Sleep while frames are queued. It doubles from
-// one Sleep to the next.
+// Nap is called before each Sleep. It returns the longest time that the Sleep may take if frames
+// are queued. That time doubles with each Sleep, up to NapLast, until a poll finds something.
 func (p *Pace) Nap() time.Duration {
 	nap := p.nap
 	p.slept, p.nap = true, min(2*p.nap, NapLast)
 	return nap
 }
 
-// Wide reports whether a Yield lets other goroutines run even if none is known to be
+// Wide reports whether this Yield has to let other goroutines run even if none is known to be
 // runnable.
 func (p *Pace) Wide() bool { return p.turn%yieldsPerGo == 0 }

@@ -1,16 +1,16 @@
 package progress
 
-// Serve is the event that a goroutine begins to serve, with the place w. There is at most
-// one such goroutine. It continues in the state that its predecessor left.
+// Serve is the event that a goroutine becomes the serving goroutine, with the record w. There is
+// at most one such goroutine at a time. It continues in the state that its predecessor left.
 func (t *Token) Serve(w *Waiter) {
 	w.role = serving
 	t.server = w
 	t.Worked()
 }
 
-// Work is the event that the serving goroutine leaves the engine to run handlers. It keeps
-// the token if it has it. The background passes the token on if that lasts from one of its
-// ticks to the next.
+// Work is the event that the serving goroutine leaves the engine to run handlers. If it has the
+// token, it keeps the token. If the work lasts from one tick of the background to the next, the
+// background passes the token on.
 func (t *Token) Work() {
 	t.shifts++
 	if t.holder == t.server {
@@ -18,8 +18,8 @@ func (t *Token) Work() {
 	}
 }
 
-// Worked is the event that the serving goroutine is back. Its handlers may have made any
-// goroutine runnable.
+// Worked is the event that the serving goroutine has returned from its handlers. They may have made
+// any goroutine runnable.
 func (t *Token) Worked() {
 	t.woke = true
 	if t.state == Working {
@@ -27,7 +27,8 @@ func (t *Token) Worked() {
 	}
 }
 
-// StopServing is the event that the serving goroutine ends.
+// StopServing is the event that the serving goroutine stops serving for good. If it has the token,
+// the token passes to another goroutine.
 func (t *Token) StopServing() Ready {
 	w := t.server
 	t.server = nil
@@ -37,9 +38,9 @@ func (t *Token) StopServing() Ready {
 	return t.giveOn()
 }
 
-// Call is the event that a message arrived for the serving goroutine. If it is parked, it is
-// woken and gets the token from the present holder, so that further messages wake no other
-// goroutine.
+// Call is the event that a message for the serving goroutine has arrived. If the serving goroutine
+// is parked, it is woken and gets the token from the present holder, so that further messages wake
+// no other goroutine.
 func (t *Token) Call() Ready {
 	s := t.server
 	switch {
@@ -47,7 +48,7 @@ func (t *Token) Call() Ready {
 		return Ready{}
 	case s.asleep:
 		return Ready{Do: Ring}
-	case !s.parked: // it checks for messages before it waits
+	case !s.parked: // the serving goroutine checks for messages before it waits
 		t.woke = true
 		return Ready{}
 	}

@@ -1,33 +1,36 @@
 package progress
 
-// State says which goroutine has the token, and whether one polls.
+// State is the state of the token: which goroutine has it, and whether that goroutine polls.
 type State uint8
 
-// The states. A goroutine that sleeps without the token has lent it to another one.
+// The states. A goroutine may also sleep without the token, when another one has taken the token
+// from it.
 const (
-	// Free: no goroutine has it.
+	// Free: no goroutine has the token.
 	Free State = iota
-	// Polling: a goroutine that waits polls.
+	// Polling: a waiting goroutine has the token and polls.
 	Polling
-	// Serving: the serving goroutine polls.
+	// Serving: the serving goroutine has the token and polls.
 	Serving
-	// Draining: the background polls.
+	// Draining: the background has the token and polls.
 	Draining
-	// Asleep: a waiting goroutine or the serving one sleeps, and the transports are armed.
+	// Asleep: a waiting goroutine or the serving one sleeps with the token. The transports are
+	// armed.
 	Asleep
-	// Idle: the background sleeps, and the transports are armed.
+	// Idle: the background sleeps with the token. The transports are armed.
 	Idle
-	// Working: the serving goroutine runs handlers, outside of the engine. No goroutine polls.
+	// Working: the serving goroutine has the token and runs handlers, outside of the engine. No
+	// goroutine polls.
 	Working
 )
 
-// stateNames are the texts of the states.
+// stateNames are the names of the states.
 var stateNames = [...]string{
 	Free: "Free", Polling: "Polling", Serving: "Serving", Draining: "Draining",
 	Asleep: "Asleep", Idle: "Idle", Working: "Working",
 }
 
-// String returns the name.
+// String returns the name of the state.
 func (s State) String() string { return stateNames[s] }
 
 // Do is a set of actions that the driver carries out at once after an event, in this order.
@@ -41,30 +44,30 @@ const (
 	Resume
 	// Ring: ring the Sleeper.
 	Ring
-	// Lend: a goroutine that sleeps without the token gets it. Prepare the Sleeper, arm the
-	// transports, look for words that have changed, and report by Lent whether the transports
-	// are armed.
+	// Lend: return the token to a goroutine that sleeps without it. Prepare the Sleeper, arm the
+	// transports, check the words of Words, and call Lent to report whether the transports are
+	// armed.
 	Lend
 )
 
-// Ready is what the driver does after an event, in the order of the bits of Do, with Wake
-// before Ring.
+// Ready is what the driver has to do after an event: first the actions of Do in the order of their
+// bits, but Wake before Ring.
 type Ready struct {
 	Do Do
 	// Wake is the goroutine whose Park ends, or nil.
 	Wake *Waiter
 }
 
-// Token is the poll token of one rank. Its methods are the events. The caller serializes
-// them. Init comes first.
+// Token is the poll token of one rank. Its methods are the events. The caller serializes the calls
+// of all methods. Init must be called first.
 type Token struct {
 	state  State
-	woke   bool // a goroutine was made runnable since the last Woken
-	failed bool
-	closed bool
-	rests  bool // the background rests until Resume
-	holder *Waiter
-	calls  uint64 // of the rank
+	woke   bool    // a goroutine was made runnable since the last Woken
+	failed bool    // Fail was called
+	closed bool    // Close was called
+	rests  bool    // the background rests until Resume
+	holder *Waiter // the goroutine that has the token, or nil
+	calls  uint64  // number of calls of Called
 
 	asleep list // goroutines in Sleep, with or without the token, except the background
 	parked list
@@ -72,11 +75,11 @@ type Token struct {
 	server *Waiter
 
 	background        Waiter
-	callsSeen         uint64 // value of calls at the last tick of the background
-	shifts, shiftSeen uint64 // how often the server worked; its value at the last tick
+	callsSeen         uint64 // value of calls when the background last paused
+	shifts, shiftSeen uint64 // number of calls of Work; its value at the last tick
 }
 
-// Init makes the token ready.
+// Init initializes the token.
 func (t *Token) Init() {
 	t.words.which = placeWord
 	t.background.role = background
@@ -88,8 +91,8 @@ func (t *Token) State() State { return t.state }
 // Has reports whether w has the token.
 func (t *Token) Has(w *Waiter) bool { return t.holder == w }
 
-// Called counts a call of the rank. While a rank makes calls, the background does not sleep
-// with the token.
+// Called counts a call of the program into the engine. While the program makes calls, the
+// background does not sleep with the token.
 func (t *Token) Called() { t.calls++ }
 
 // Calls returns how often Called was called.
@@ -102,19 +105,21 @@ func (t *Token) Woken() bool {
 	return woke
 }
 
-// Stirred reports the same as Woken, and does not reset it.
+// Stirred reports the same as Woken without resetting it.
 func (t *Token) Stirred() bool { return t.woke }
 
 // Crowded reports whether a goroutine is parked.
 func (t *Token) Crowded() bool { return t.parked.first != nil }
 
-// Words returns the first of the goroutines that are parked or asleep for a word.
+// Words returns the first goroutine in the list of those that are parked or asleep and wait for a
+// word of memory, or nil. NextWord returns the others.
 func (t *Token) Words() *Waiter { return t.words.first }
 
-// NextWord returns the waiter that follows w in the list of Words.
+// NextWord returns the waiter that follows w in the list of Words, or nil.
 func (w *Waiter) NextWord() *Waiter { return w.places[placeWord].next }
 
-// TryBegin is the part of Begin that is inlined: it takes a token that is free.
+// TryBegin takes the token for w if the token is free, and reports whether it has. It is the first
+// part of Begin, separate so that the compiler inlines it.
 func (t *Token) TryBegin(w *Waiter) bool {
 	if t.state != Free {
 		return false
@@ -123,10 +128,11 @@ func (t *Token) TryBegin(w *Waiter) bool {
 	return true
 }
 
-// Begin is the event that a wait begins. It returns whether w has got the token. If so, the
-// goroutine polls some times before it calls Next or End; else it calls Next. Begin takes
-// the token from the serving goroutine, so that a goroutine that waits repeatedly polls for
-// itself. The serving goroutine needs no notice: it checks for the token before it polls.
+// Begin is the event that the wait of w begins. It returns whether w has got the token. With the
+// token, the goroutine polls a few times and then calls End or Next. Without it, the goroutine
+// calls Next. Begin takes the token even from the serving goroutine, so that a goroutine that waits
+// repeatedly polls for itself. The serving goroutine need not be told, because it checks whether it
+// has the token before it polls.
 func (t *Token) Begin(w *Waiter) (bool, Ready) {
 	if t.state == Serving || t.state == Working {
 		t.take(w)
@@ -135,7 +141,8 @@ func (t *Token) Begin(w *Waiter) (bool, Ready) {
 	return t.claim(w)
 }
 
-// TryEnd is the part of End that is inlined: no other goroutine is asleep or parked.
+// TryEnd ends the wait of w if w has the token and no other goroutine is asleep or parked, and
+// reports whether it has. It is the first part of End, separate so that the compiler inlines it.
 func (t *Token) TryEnd(w *Waiter) bool {
 	if t.state != Polling || t.holder != w || t.asleep.first != nil || t.parked.first != nil {
 		return false
@@ -144,10 +151,10 @@ func (t *Token) TryEnd(w *Waiter) bool {
 	return true
 }
 
-// End is the event that a wait has ended. The token goes to a goroutine that sleeps without
-// it, which continues to sleep. If there is none, a parked goroutine is woken to take it. A
-// goroutine that was woken for the token, but whose own wait is over, wakes the next one in
-// the same way. The serving goroutine keeps the token while no goroutine sleeps.
+// End is the event that the wait of w has ended. If w has the token, or the token is free, the token
+// goes to a goroutine that sleeps without it, which continues to sleep. If there is no such
+// goroutine, a parked goroutine is woken to take the token. If the wait of that goroutine is over,
+// too, its own End wakes the next one. The serving goroutine keeps the token if no goroutine sleeps.
 func (t *Token) End(w *Waiter) Ready {
 	switch {
 	case t.holder != w && t.state != Free:
@@ -158,8 +165,8 @@ func (t *Token) End(w *Waiter) Ready {
 	return t.giveOn()
 }
 
-// Lent is the event that the driver has carried out Lend. armed says whether the transports
-// are armed.
+// Lent is the event that the driver has carried out Lend. armed is true if the transports are
+// armed. If they are not, because there is something to poll for, the sleeping goroutines are rung.
 func (t *Token) Lent(armed bool) Ready {
 	if !armed {
 		return Ready{Do: Ring}
@@ -179,7 +186,8 @@ func (t *Token) Rouse(w *Waiter) Ready {
 	return Ready{}
 }
 
-// Urge is the event that a frame was queued that only a poll can send.
+// Urge is the event that a frame was queued that only a poll can send. If the goroutine with the
+// token sleeps, it is rung.
 func (t *Token) Urge() Ready {
 	if t.state == Asleep || t.state == Idle {
 		return Ready{Do: Ring}
@@ -187,8 +195,8 @@ func (t *Token) Urge() Ready {
 	return Ready{}
 }
 
-// Dislodge is the event that a nonblocking call is about to poll. The background ends its
-// sleep and disarms, so that senders do not have to ring a rank that is active.
+// Dislodge is the event that a nonblocking call is about to poll. If the background sleeps, it ends
+// its sleep, and the transports are disarmed, so that senders need not ring a rank that is active.
 func (t *Token) Dislodge() Ready {
 	if t.state != Idle {
 		return Ready{}
@@ -197,10 +205,11 @@ func (t *Token) Dislodge() Ready {
 	return Ready{Do: Disarm | Ring}
 }
 
-// Fail is the event that every wait ends. The driver rouses the waiting goroutines.
+// Fail is the event that the engine has ended, and with it every wait. The driver calls Rouse for
+// the waiting goroutines.
 func (t *Token) Fail() { t.failed = true }
 
-// Close is the event that the background ends.
+// Close is the event that the background has to end.
 func (t *Token) Close() Ready {
 	t.closed, t.rests = true, false
 	if t.state == Idle {
@@ -209,10 +218,11 @@ func (t *Token) Close() Ready {
 	return Ready{Do: Resume}
 }
 
-// Wreck frees the token after a panic of the goroutine that has it.
+// Wreck is the event that the goroutine with the token has panicked. The token is free afterwards.
 func (t *Token) Wreck() { t.state, t.holder = Free, nil }
 
-// claim gives w the token if it is free or its holder sleeps.
+// claim gives w the token if w has it already, it is free or its holder sleeps. It returns whether w
+// has the token.
 func (t *Token) claim(w *Waiter) (bool, Ready) {
 	var r Ready
 	switch {
@@ -228,10 +238,11 @@ func (t *Token) claim(w *Waiter) (bool, Ready) {
 	return true, r
 }
 
-// take makes w the holder, awake.
+// take makes w the holder of the token. w is awake.
 func (t *Token) take(w *Waiter) { t.state, t.holder = Polling+State(w.role), w }
 
-// giveOn takes the token from its holder and passes it to the next goroutine.
+// giveOn takes the token from its holder and passes it on: by Lend to a sleeping goroutine, else by
+// waking the first parked goroutine.
 func (t *Token) giveOn() Ready {
 	t.state, t.holder = Free, nil
 	if t.asleep.first != nil {
@@ -243,7 +254,7 @@ func (t *Token) giveOn() Ready {
 	return Ready{}
 }
 
-// unpark ends the Park of w.
+// unpark ends the Park of w, which is parked.
 func (t *Token) unpark(w *Waiter) Ready {
 	w.parked = false
 	t.parked.remove(w)

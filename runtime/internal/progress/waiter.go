@@ -1,17 +1,17 @@
 package progress
 
-// Waiter is a goroutine's place at the token, which the driver embeds in its record of
-// a wait. It must not be copied while the goroutine waits.
+// Waiter is the token's record of a waiting goroutine. The driver embeds it in its own record of
+// the wait. It must not be copied while the goroutine waits.
 type Waiter struct {
 	role   role
 	last   Action // the last result of Next or NextBackground
 	parked bool   // in Token.parked
 	asleep bool   // in Token.asleep
 
-	// Word says that the wait is for a word of memory. Its change is not an event: the driver
-	// checks the words of all waiters of Token.Words.
+	// Word is true if the goroutine waits for a word of memory. A change of the word is not an
+	// event, so the driver checks the words of all waiters in the list of Token.Words.
 	Word bool
-	// Of is the driver's record.
+	// Of is the driver's record of the wait. Package progress does not use it.
 	Of any
 
 	places [places]place
@@ -30,19 +30,19 @@ const (
 // Awake reports whether the goroutine neither sleeps nor is parked.
 func (w *Waiter) Awake() bool { return !w.parked && !w.asleep }
 
-// The lists that a waiter can be in.
+// The indices of Waiter.places: which links a list uses.
 const (
-	placeResting = iota // asleep or parked
-	placeWord           // and Word
+	placeResting = iota // Token.asleep or Token.parked
+	placeWord           // Token.words
 	places
 )
 
-// place holds the links of one list.
+// place holds the links of a waiter in one list.
 type place struct{ next, prev *Waiter }
 
-// list is a list of waiters in order of arrival.
+// list is a list of waiters in the order of push.
 type list struct {
-	which       int
+	which       int // index in Waiter.places of the links of this list
 	first, last *Waiter
 }
 
@@ -57,7 +57,7 @@ func (l *list) push(w *Waiter) {
 	l.last = w
 }
 
-// remove takes w out; it must be in.
+// remove removes w, which must be in the list.
 func (l *list) remove(w *Waiter) {
 	p := w.places[l.which]
 	if p.prev == nil {

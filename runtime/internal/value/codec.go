@@ -9,14 +9,14 @@ import (
 	"reflect"
 )
 
-// Codec is runtime.Codec.
+// Codec encodes and decodes the values of a type. It is runtime.Codec.
 type Codec[T any] interface {
 	Append(b []byte, v *T) ([]byte, error)
 	Decode(b []byte, v *T) error
 }
 
-// Gob is encoding/gob. Every value contains the description of its type, because values are
-// independent of each other.
+// Gob is the codec that uses encoding/gob. Every encoded value contains the description of its
+// type, so that the receiver can decode it without the values before it.
 type Gob[T any] struct{}
 
 // Append implements Codec.
@@ -27,7 +27,7 @@ func (Gob[T]) Append(b []byte, v *T) ([]byte, error) {
 	case reflect.Interface:
 		whole = &box[T]{*v}
 	case reflect.Pointer:
-		whole = *v // gob panics if a pointer to it encodes itself, such as a *big.Int
+		whole = *v // for a pointer to a type that encodes itself, such as *big.Int: gob panics on a **big.Int
 	default:
 	}
 	if err := tooDeep(reflect.ValueOf(v)); err != nil {
@@ -51,7 +51,7 @@ func (Gob[T]) Decode(b []byte, v *T) error {
 		return foreseen(err)
 	}
 	if s := reflect.ValueOf(v).Elem(); s.Kind() == reflect.Slice && s.IsNil() {
-		s.Set(reflect.MakeSlice(s.Type(), 0, 0)) // it was empty: nil has a form of its own
+		s.Set(reflect.MakeSlice(s.Type(), 0, 0)) // the value was empty, not nil, which is sent as formNil
 	}
 	if r.Len() > 0 {
 		return fmt.Errorf("%w: %d bytes behind the value", ErrMalformed, r.Len())
@@ -59,7 +59,8 @@ func (Gob[T]) Decode(b []byte, v *T) error {
 	return nil
 }
 
-// foreseen says what the end of the bytes means here.
+// foreseen replaces the error of gob for a premature end of the bytes by ErrMalformed. It returns
+// any other error unchanged.
 func foreseen(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // gob returns them as they are
 		return fmt.Errorf("%w: the bytes end within the value", ErrMalformed)
@@ -67,13 +68,14 @@ func foreseen(err error) error {
 	return err
 }
 
-// box makes a value of an interface type a field: gob sends the dynamic type of fields alone.
+// box holds a value of an interface type in a field, because gob encodes the dynamic type of an
+// interface value only in a field.
 type box[T any] struct{ V T }
 
-// boxed reports whether gob needs a box.
+// boxed reports whether Gob encodes values of T in a box.
 func boxed[T any]() bool { return reflect.TypeFor[T]().Kind() == reflect.Interface }
 
-// JSON is encoding/json.
+// JSON is the codec that uses encoding/json.
 type JSON[T any] struct{}
 
 // Append implements Codec.

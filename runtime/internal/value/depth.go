@@ -8,14 +8,15 @@ import (
 	"sync"
 )
 
-// depthMax bounds the nesting of pointers, maps, slices and interfaces in a value. Go ends the process when a
-// stack overflows, so what is deeper, or contains itself, is refused.
+// depthMax is the largest depth to which pointers, maps, slices, structs and interfaces in a value
+// may be nested. A value that is nested more deeply, or that contains itself, is refused: the
+// recursion of gob could overflow the stack, and then Go ends the process.
 const depthMax = 10_000
 
-// nested holds, by reflect.Type, whether values of the type can be nested without a bound.
+// nested caches the results of unbounded by reflect.Type.
 var nested sync.Map
 
-// tooDeep returns an error for a value that is nested too deeply.
+// tooDeep returns ErrDepth for a value that is nested more deeply than depthMax, else nil.
 func tooDeep(v reflect.Value) error {
 	if !unbounded(v.Type(), nil) {
 		return nil
@@ -23,7 +24,8 @@ func tooDeep(v reflect.Value) error {
 	return descend(v, 0)
 }
 
-// descend visits what gob would.
+// descend visits the parts of a value that gob would encode. depth is the depth of v. It does not
+// visit values whose type limits their depth.
 func descend(v reflect.Value, depth int) error {
 	if depth > depthMax {
 		return fmt.Errorf("%w: nested more than %d times, or it contains itself", ErrDepth, depthMax)
@@ -66,19 +68,21 @@ func descend(v reflect.Value, depth int) error {
 	return nil
 }
 
-// own are the interfaces of types that encode themselves.
+// own are the interfaces that types with an encoding of their own implement. Gob does not visit
+// the parts of a value of such a type.
 var own = []reflect.Type{
 	reflect.TypeFor[gob.GobEncoder](), reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
 }
 
-// unbounded reports whether a type contains an interface or one of the types above.
+// unbounded reports whether values of a type can be nested without a bound, because the type
+// contains an interface or itself. above are the types that contain t.
 func unbounded(t reflect.Type, above []reflect.Type) bool {
 	if known, ok := nested.Load(t); ok {
 		return known.(bool)
 	}
 	for _, u := range above {
 		if u == t {
-			return true // not stored: t is stored further up
+			return true // do not store the result: the call for the outer t stores its own
 		}
 	}
 	for _, i := range own {

@@ -1,9 +1,13 @@
-// Package value defines the bytes of typed values: which codec encodes the values of a Go type,
-// and the head that names the type and the codec to the receiver.
+// Package value defines the wire format of typed values: which codec encodes the values of a Go
+// type, and the header that names the type and the codec to the receiver.
 //
-// It does no communication. Its input may be malformed: every parser returns an error.
+// The package does not communicate. Its input may be malformed. Then every parser returns an
+// error.
 //
-//	byte 0  form: a value, nil, or the failure of the sender
-//	1-2     length of the name of the type, 16 bits, little endian
-//	then    the name, and the codec's bytes; of a failure its text
+//	byte 0  form: a value, nil, or a failure of the sender
+//	1-2     length in bytes of the name of the type and the codec, 16 bits, little endian; 0 for a
+//	        failure
+//	then    the name and, for a value, the codec's bytes; for a failure, the text of the error
+//
+// AppendRest omits the length and the name.
 package value

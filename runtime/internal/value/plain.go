@@ -7,7 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/layout"
 )
 
-// plain sends values without pointers as their bytes.
+// plain is the codec of types without pointers: it sends the memory of the value, with zeroed
+// padding.
 type plain[T any] struct{ layout *layout.Layout }
 
 // Append implements Codec.
@@ -28,10 +29,11 @@ func (plain[T]) Decode(b []byte, v *T) error {
 	return nil
 }
 
-// row sends slices of elements without pointers as their bytes.
+// row is the codec of slices of elements without pointers: it sends the memory of the elements,
+// with zeroed padding.
 type row[T any] struct {
-	slice  reflect.Type
-	layout *layout.Layout // of an element, whose size is not 0
+	slice  reflect.Type   // the type of the slice
+	layout *layout.Layout // the layout of an element, whose size is not 0
 }
 
 // Append implements Codec.
@@ -53,7 +55,7 @@ func (r row[T]) Decode(b []byte, v *T) error {
 	return nil
 }
 
-// text sends strings.
+// text is the codec of strings: it sends their bytes.
 type text[T any] struct{}
 
 // Append implements Codec.
@@ -67,8 +69,8 @@ func (text[T]) Decode(b []byte, v *T) error {
 	return nil
 }
 
-// direct returns the codec of a type whose bytes are sent as they are, with a description of them;
-// nil for others.
+// direct returns the codec of a type whose values are sent as the bytes of their memory, and a text
+// that describes these bytes. For other types it returns nil.
 func direct[T any]() (c Codec[T], bytes string) {
 	t := reflect.TypeFor[T]()
 	if l := layout.Of(t); l.Kind == "" {

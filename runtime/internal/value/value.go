@@ -12,15 +12,16 @@ import (
 )
 
 var (
-	// ErrMalformed refuses bytes that no correct sender makes.
+	// ErrMalformed is the error of decoding bytes that no correct sender sends.
 	ErrMalformed = errors.New("malformed value")
-	// ErrDepth refuses a value that is nested too deeply.
+	// ErrDepth is the error of encoding a value that is nested too deeply.
 	ErrDepth = errors.New("value is nested too deeply")
-	// ErrFailed is the cause where the sender had no value to send.
+	// ErrFailed is the error of decoding a failure, which the sender sent in place of a value.
 	ErrFailed = errors.New("the sender failed")
 )
 
-// TypeError refuses a value of another type or codec. Its fields are the names.
+// TypeError is the error of decoding a value of another type, or one that another codec encoded.
+// Sent and Want are the names of type and codec at the sender and at the receiver.
 type TypeError struct{ Sent, Want string }
 
 // Error implements error.
@@ -28,27 +29,27 @@ func (e *TypeError) Error() string {
 	return fmt.Sprintf("the sender's type is %s, the receiver's %s", e.Sent, e.Want)
 }
 
-// Forms of a value.
+// The forms of an encoded value: the first byte of its header.
 const (
 	formValue = 1 + iota
 	formNil
 	formFailure
 )
 
-// headSize is the length of a head without the name.
+// headSize is the length of a header without the name.
 const headSize = 3
 
-// coder is what is known of a type.
+// coder is the record of a type: how its values are encoded.
 type coder[T any] struct {
 	codec Codec[T]
-	name  string
-	// head is that of a value.
+	name  string // the name of type and codec, as in the header
+	// head is the header of a value that is not nil.
 	head []byte
-	// nilable says that values can be nil.
+	// nilable is true if values of the type can be nil.
 	nilable bool
 }
 
-// coders holds the *coder[T] of every T in use by its reflect.Type.
+// coders maps the reflect.Type of every T in use to its *coder[T].
 var coders sync.Map
 
 // Register makes c the codec of T. Only the first registration of a type counts.
@@ -59,7 +60,7 @@ func Register[T any](c Codec[T]) {
 	}
 }
 
-// registered holds the codecs of the program by the type that they are for.
+// registered maps the reflect.Type of every T of Register to its Codec[T].
 var registered sync.Map
 
 // Registered returns the codec that was registered for T, or nil.
@@ -69,7 +70,8 @@ func Registered[T any]() Codec[T] {
 	return codec
 }
 
-// of returns the coder of T.
+// of returns the coder of T. Without Register, it uses the codec of direct if there is one, else
+// Gob.
 func of[T any]() *coder[T] {
 	t := reflect.TypeFor[T]()
 	if c, ok := coders.Load(t); ok {
@@ -83,7 +85,7 @@ func of[T any]() *coder[T] {
 	return c.(*coder[T])
 }
 
-// newCoder describes T with a codec; how names the codec.
+// newCoder returns a coder of T that uses codec. how is the name of the codec.
 func newCoder[T any](codec Codec[T], how string) *coder[T] {
 	t := reflect.TypeFor[T]()
 	c := &coder[T]{codec: codec, name: typeName(t) + " (" + how + ")"}
@@ -99,22 +101,24 @@ func newCoder[T any](codec Codec[T], how string) *coder[T] {
 	return c
 }
 
-// Name is the name of T and its codec, as errors say it.
+// Name returns the name of T and its codec, as in the header and in TypeError.
 func Name[T any]() string { return of[T]().name }
 
-// Append appends a value to b. After an error the result is b.
+// Append appends the encoded value to b. After an error it returns b unchanged.
 func Append[T any](b []byte, v *T) ([]byte, error) {
 	c := of[T]()
 	return c.append(b, c.head, v)
 }
 
-// AppendRest is Append without the name of the type: the receiver knows it from an earlier value.
+// AppendRest is Append without the name of the type, which the receiver knows from an earlier
+// value.
 func AppendRest[T any](b []byte, v *T) ([]byte, error) { return of[T]().append(b, restHead, v) }
 
-// restHead is the head of AppendRest.
+// restHead is the header of a value that AppendRest appends.
 var restHead = []byte{formValue}
 
-// append appends a value behind a head, whose first byte is the form.
+// append appends the header head and the bytes of the value. For nil it appends only the header,
+// with formNil in its first byte.
 func (c *coder[T]) append(b, head []byte, v *T) ([]byte, error) {
 	n := len(b)
 	b = append(b, head...)
@@ -129,12 +133,14 @@ func (c *coder[T]) append(b, head []byte, v *T) ([]byte, error) {
 	return whole, nil
 }
 
-// AppendFailure appends, in place of a value, why there is none.
+// AppendFailure appends, in place of a value, the text of the error because of which there is no
+// value.
 func AppendFailure(b []byte, cause error) []byte {
 	return append(append(b, formFailure, 0, 0), cause.Error()...)
 }
 
-// Decode is the inverse of Append. v is zero before. A panic of the codec is an error.
+// Decode is the inverse of Append. The caller passes a v that points to a zero value. If the codec
+// panics, Decode returns an error.
 func Decode[T any](b []byte, v *T) error {
 	c := of[T]()
 	if !bytes.HasPrefix(b, c.head) {
@@ -143,7 +149,7 @@ func Decode[T any](b []byte, v *T) error {
 	return c.decode(b[len(c.head):], v)
 }
 
-// DecodeRest is the inverse of AppendRest.
+// DecodeRest is the inverse of AppendRest. The caller passes a v that points to a zero value.
 func DecodeRest[T any](b []byte, v *T) error {
 	c := of[T]()
 	switch {
@@ -155,7 +161,7 @@ func DecodeRest[T any](b []byte, v *T) error {
 	return fmt.Errorf("%w: its head", ErrMalformed)
 }
 
-// decode calls the codec.
+// decode calls the codec to decode b, which has no header. A panic becomes ErrMalformed.
 func (c *coder[T]) decode(b []byte, v *T) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -165,7 +171,8 @@ func (c *coder[T]) decode(b []byte, v *T) (err error) {
 	return c.codec.Decode(b, v)
 }
 
-// odd decodes what is no value of the coder's type.
+// odd decodes bytes that do not begin with the header of a value of the coder's type: nil, for
+// which it returns no error, a failure, a value of another type, or malformed bytes.
 func (c *coder[T]) odd(b []byte) error {
 	if len(b) < headSize || len(b)-headSize < int(binary.LittleEndian.Uint16(b[1:])) || b[0] < formValue || b[0] > formFailure {
 		return fmt.Errorf("%w: its head", ErrMalformed)
@@ -183,7 +190,7 @@ func (c *coder[T]) odd(b []byte) error {
 	return nil
 }
 
-// typeName names a type with the paths of its packages.
+// typeName returns the name of a type, with the import path of every package in it.
 func typeName(t reflect.Type) string {
 	if t.Name() != "" {
 		if t.PkgPath() != "" {
