@@ -15,7 +15,8 @@ var (
 	_ runtime.Describer = (*group)(nil)
 )
 
-// Answer implements runtime.Answerer: it describes this member's calls.
+// Answer implements runtime.Answerer: it describes the call of this member that subject identifies,
+// or all recorded blocking calls for subjectHistory.
 func (g *group) Answer(subject uint64) []byte {
 	if subject == subjectHistory {
 		return g.blocking.history()
@@ -30,7 +31,7 @@ func (g *group) Answer(subject uint64) []byte {
 	return nil
 }
 
-// Doing implements runtime.Describer.
+// Doing implements runtime.Describer: it describes the blocking operation in progress.
 func (g *group) Doing() string {
 	if !g.underWay() {
 		return ""
@@ -43,9 +44,9 @@ func (g *group) Doing() string {
 	return fmt.Sprintf("%s, call %d, at %s", describe(s.Call), n, s.line)
 }
 
-// explain replaces the error that ended an operation by one that names both calls, if
-// members called different operations. mine has this rank's calls, started is
-// subjectStarted for nonblocking ones.
+// explain returns the error of an operation that ended with err. If members called different
+// operations, it is a MismatchError that names both calls; otherwise it is err. mine records this
+// rank's calls. started is 0 for blocking and subjectStarted for nonblocking operations.
 func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64) error {
 	var shared *node.MismatchError
 	var met *runtime.LabelError
@@ -56,7 +57,7 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 		wanted, sent := uint64(met.Want)%labelNumbers, uint64(met.Sent)%labelNumbers
 		if started == 0 {
 			if first, differs := g.differsFrom(c, met.Source); differs {
-				wanted, sent = first, first // the subjects of both calls follow it
+				wanted, sent = first, first // ask both ranks for the first call that differs
 			}
 		}
 		own, _ := mine.of(wanted)
@@ -65,8 +66,9 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 	return err
 }
 
-// mismatchOnNode is the error of calls that were compared in shared memory, which has the
-// source lines only of members that have detected the mismatch.
+// mismatchOnNode returns the error of two calls that were compared in shared memory. Shared memory
+// has the source lines only of members that have detected the mismatch; mismatchOnNode asks the
+// other member for a line that is missing.
 func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 	number := e.Number % labelNumbers
 	e.Member, e.Other = g.parts.Mine()[e.Member], g.parts.Mine()[e.Other]
@@ -84,13 +86,14 @@ func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 	}
 }
 
-// arbitersMax bounds how many other members are asked which of two calls is right.
+// arbitersMax is the largest number of third members that odd asks for their call.
 const arbitersMax = 4
 
-// odd returns the world rank of the one of two members, this one and peer, whose call
-// differs from that of a third member; the subject is its call. So all members that detect
-// a mismatch name the same rank, if only one differs. Without a third member it is the
-// lower one.
+// odd decides which of two members, this one and peer, made the wrong call, and returns its world
+// rank: the member whose call differs from the call that a third member made at the same point. So
+// all members that detect a mismatch name the same rank if only one member differs. subject
+// identifies the third member's call. If no third member made either of the two calls, odd returns
+// the member with the lower rank.
 func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject uint64) int {
 	low, asked := min(g.rank, peer), 0
 	for rank := 0; rank < g.size && asked < arbitersMax && mine != theirs; rank++ {
@@ -108,8 +111,8 @@ func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject u
 	return c.WorldRank(low)
 }
 
-// ask returns another member's description of one of its calls, nothing if it does not
-// answer or does not remember it.
+// ask returns another member's description of one of its calls, or a zero statement if the member
+// does not answer or no longer has a record of the call.
 func ask(c *runtime.Comm, rank int, subject uint64) statement {
 	text, err := c.Inquire(rank, subject)
 	if err != nil {
@@ -119,8 +122,10 @@ func ask(c *runtime.Comm, rank int, subject uint64) statement {
 	return s
 }
 
-// mismatch is the error of two calls that were compared, each a subject of Answer. If the
-// calls are equal, their numbers differ: one of the two ranks has skipped a call.
+// mismatch returns the error of a call of this rank and a call of peer that do not match. subject
+// and peerSubject are the subjects for which the two ranks Answer with these calls. If the calls
+// are equal, their numbers differ, because one of the two ranks has skipped a call: the error then
+// has the numbers.
 func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer int, theirs statement, peerSubject uint64) *MismatchError {
 	e := &MismatchError{
 		Rank: g.rank, Peer: peer, Call: describe(mine.Call), PeerCall: describe(theirs.Call), Line: mine.line, PeerLine: theirs.line,
@@ -133,9 +138,10 @@ func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer i
 	return e
 }
 
-// leftovers returns an error if the members' last calls differ, or if messages are left
-// that no operation will receive: a broadcast with two roots, for example, in which no
-// member waits for another one. The other members make no more calls.
+// leftovers returns an error if the members' last calls differ, or if a message remains that no
+// operation will receive because its label is not that of this member's call. An example is a
+// broadcast that two members call as root: neither waits for the other. The other members must
+// make no more calls.
 func (g *group) leftovers() error {
 	if g.home.Broken() {
 		return nil // the members are known to be out of step
@@ -161,8 +167,8 @@ func (g *group) leftovers() error {
 	return nil
 }
 
-// inUse is the error of a blocking operation that begins while another one of the same
-// rank is under way on the communicator.
+// inUse returns the error of a blocking operation that begins while another goroutine of the same
+// rank is in a blocking operation on the communicator.
 func (g *group) inUse(op message.Operation) error {
 	var here callsite.Site
 	here.Note()
@@ -171,7 +177,7 @@ func (g *group) inUse(op message.Operation) error {
 		runtime.ErrInUse, op, here.Line(packagePath), describe(other.Call), other.line)
 }
 
-// line returns the source line of the blocking operation under way.
+// line returns the source line of the blocking operation in progress.
 func (g *group) line() string {
 	s, _ := g.blocking.of(g.number % labelNumbers)
 	return s.line

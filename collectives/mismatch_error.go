@@ -5,30 +5,32 @@ import (
 	"fmt"
 )
 
-// ErrMismatch says that members of a communicator did not call the same
-// operation, or not with the same length, root or operator.
+// ErrMismatch is the error of members of a communicator that called different operations, or the
+// same operation with different lengths, roots or operators.
 var ErrMismatch = errors.New("ranks call different collective operations")
 
-// MismatchError names two ranks that call different operations. It is ErrMismatch. The
-// communicator is broken by it, so the other ranks get runtime.ErrCommBroken with its text.
+// MismatchError names two ranks that call different operations. errors.Is finds ErrMismatch in
+// it. It breaks the communicator: operations of the other ranks end with runtime.ErrCommBroken and
+// the text of this error.
 type MismatchError struct {
-	// Rank is this rank, Peer the other one: a rank of the other group where groups of an Intercomm
-	// differ.
+	// Rank is this rank, Peer the other rank. Where the two groups of an Intercomm called different
+	// operations, Peer is a rank of the other group.
 	Rank, Peer int
-	// Call and PeerCall say what they called, as in "bcast of 8 bytes from root 0".
-	// PeerCall is empty if Peer is Rank: then it is not known which rank differs.
+	// Call and PeerCall describe what the two ranks called, as in "bcast of 8 bytes of uint8, root 0".
+	// If it is not known which rank differs, Peer is Rank and PeerCall means nothing.
 	Call, PeerCall string
-	// Line and PeerLine are the source lines, as in "main.go:12". PeerLine is empty if the
-	// peer does not answer, or does not remember the call: it stores its last calls only.
+	// Line and PeerLine are the source lines, as in "main.go:12". PeerLine is empty if the peer does
+	// not answer, or no longer has a record of the call: a rank records its last calls only.
 	Line, PeerLine string
-	// odd is the world rank whose call differs from those of the others.
+	// odd is the world rank that FailureOrigin returns.
 	odd int
-	// across says that Peer is a rank of the other group of an Intercomm.
+	// across is true if Peer is a rank of the other group of an Intercomm.
 	across bool
 }
 
-// FailureOrigin returns the world rank of that one of the two ranks whose call differs from
-// that of a third rank, or of the lower one if no other rank knows.
+// FailureOrigin returns the world rank of the member that made the wrong call: of Rank and Peer, the
+// one whose call differs from a third rank's call. If no third rank made either call, it is the
+// lower of the two ranks.
 func (e *MismatchError) FailureOrigin() int { return e.odd }
 
 // Error implements error.
@@ -49,5 +51,5 @@ func (e *MismatchError) Error() string {
 	return text
 }
 
-// Is makes it ErrMismatch.
+// Is reports whether target is ErrMismatch.
 func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }

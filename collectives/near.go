@@ -14,17 +14,17 @@ type nearby struct {
 	op   message.Operation
 	name string
 	run  func(g *group, n *node.Group, c *message.Call) error
-	// limits are those of a message.Algorithm.
+	// limits are the restrictions of the algorithm, as in message.Algorithm.
 	limits message.Limits
-	// regroups says that a reduction does not combine from left to right.
+	// regroups is true if the algorithm, in a reduction, does not combine from left to right.
 	regroups bool
 }
 
-// errUnreadable says that an algorithm cannot read the members' private memory.
+// errUnreadable is the error of an algorithm that cannot read the members' private memory.
 var errUnreadable = errors.New("private memory of other ranks cannot be read")
 
-// nearbys are the algorithms of package node, whose reductions combine from left to right, and of
-// package tier within a node.
+// nearbys are the algorithms for ranks that share memory: those of package node, whose reductions
+// combine from left to right, and those of package tier for the domains of one node (byDomain).
 var nearbys = append([]nearby{
 	{message.Barrier, "node-flags", func(_ *group, n *node.Group, _ *message.Call) error { return n.BarrierFlags() }, 0, false},
 	{message.Barrier, "node-counter", func(_ *group, n *node.Group, _ *message.Call) error { return n.BarrierCounter() }, 0, false},
@@ -123,7 +123,7 @@ var nearbys = append([]nearby{
 	}, 0, false},
 }, byDomain(message.Barrier), byDomain(message.Bcast), byDomain(message.Reduce), byDomain(message.AllReduce))
 
-// runLevels carries out an operation of several levels.
+// runLevels executes the operation by the two-level or the three-level algorithm, as r says.
 func (g *group) runLevels(r *rule) error {
 	n := g.levels
 	if r.name == threeLevel {
@@ -143,8 +143,9 @@ func reduceScatterSegments(_ *group, n *node.Group, c *message.Call) error {
 	return n.ReduceScatterSegments(c.Send, c.Recv, c.SendParts, c.Reduction)
 }
 
-// bcastPair is one message, which both ends copy at the same time if possible. Both ranks
-// exchange their calls first: only if they are equal will the message be received.
+// bcastPair broadcasts between two ranks by one message, which both ends copy at the same time if
+// the transport can. The two ranks compare their calls in a barrier first, because the message is
+// received only if the calls are equal.
 func bcastPair(g *group, n *node.Group, c *message.Call) error {
 	if err := n.BarrierFlags(); err != nil {
 		return err
@@ -152,11 +153,11 @@ func bcastPair(g *group, n *node.Group, c *message.Call) error {
 	return message.BcastBinomial(&g.peer, c)
 }
 
-// allGatherPull serves both operations.
+// allGatherPull is the run of node-pull in AllGather and in AllGatherV.
 var allGatherPull = pulls(func(n *node.Group, c *message.Call) error { return n.AllGatherPull(c.Send, c.Recv, c.RecvParts) })
 
-// pulls is the run of an algorithm that reads the members' private memory. The first call finds out
-// whether that is possible.
+// pulls returns the run of an algorithm that reads the members' private memory. The members find
+// out together, in the first call, whether they can; if they cannot, run returns errUnreadable.
 func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Group, *message.Call) error {
 	return func(_ *group, n *node.Group, c *message.Call) error {
 		ok, err := n.CanPull()
@@ -182,7 +183,7 @@ func separate(c *message.Call, r *rule, room *[]byte) {
 	}
 }
 
-// run carries out a blocking call that was announced.
+// run executes a blocking call that begin has announced to the other members.
 func (g *group) run(k *call) error {
 	r := g.rule(k)
 	g.call = k.Call
@@ -211,7 +212,7 @@ func (g *group) run(k *call) error {
 	if err := r.near(g, n, &g.call); err == nil || !errors.Is(err, errUnreadable) {
 		return err
 	}
-	g.unreadable.Store(true) // it and later calls choose another algorithm
+	g.unreadable.Store(true) // this call, below, and later calls choose another algorithm
 	g.last = chosen{}
 	return g.run(k)
 }

@@ -9,14 +9,16 @@ import (
 )
 
 // The operations between neighbors move blocks along the edges of a topology (runtime.Cart,
-// runtime.Graph), in the order of Comm.Neighbors: block i of what a member sends goes to the
-// i-th rank of dests, block i of what it receives is from the i-th of sources. Blocks for or
-// from runtime.ProcNull are left as they are. All members call them, those without neighbors,
-// too. In a Cart, what a member sends to the next one in a dimension is received there as from
-// the previous one, also where both are the same rank because the dimension has one or two.
+// runtime.Graph). sources and dests are the results of Comm.Neighbors: a member sends block i to the
+// i-th rank of dests, and receives block i from the i-th rank of sources. If a rank is
+// runtime.ProcNull, its block is not sent, or stays unchanged in the receive buffer. All members
+// must call the operation, including those without neighbors. In a Cart, the block that a member
+// sends to the next rank of a dimension arrives there as the block from the previous rank. This also
+// holds where the next and the previous rank are the same one, because the dimension has one or two
+// ranks.
 
-// NeighborAllGather sends send to each of dests and receives from the sources into recv, one
-// block after the other. recv is as many times as long as send as there are sources.
+// NeighborAllGather sends send to each of dests, and receives one block from each source into recv,
+// in the order of sources. The length of recv is that of send times the number of sources.
 func NeighborAllGather[T any](c *runtime.Comm, send, recv []T) error {
 	return neighborAllGather(new(call), c, send, recv).wait()
 }
@@ -44,9 +46,10 @@ func neighborAllGather[T any](k *call, c *runtime.Comm, send, recv []T) *call {
 	return k.apart()
 }
 
-// NeighborAllGatherV is NeighborAllGather with blocks of different lengths: that of the i-th
-// source has counts[i] elements at recv[displs[i]:]. Without displs the blocks follow each
-// other. counts and displs are read before it returns, also by the other two forms.
+// NeighborAllGatherV is NeighborAllGather with blocks of different lengths: the block from the i-th
+// source has counts[i] elements and goes to recv[displs[i]:]. If displs is nil, the blocks follow
+// each other. The nonblocking and the persistent form, too, have read counts and displs when they
+// return.
 func NeighborAllGatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int) error {
 	return neighborAllGatherV(new(call), c, send, recv, counts, displs).wait()
 }
@@ -73,9 +76,9 @@ func neighborAllGatherV[T any](k *call, c *runtime.Comm, send, recv []T, counts,
 	return k.apart()
 }
 
-// NeighborAllToAll sends block i of send to the i-th of dests, and receives block i of recv from
-// the i-th source. All blocks have the same length, by which the numbers of dests and sources
-// divide send and recv.
+// NeighborAllToAll sends block i of send to the i-th of dests, and receives block i of recv from the
+// i-th source. All blocks have the same length: that of send divided by the number of dests, which
+// must be that of recv divided by the number of sources.
 func NeighborAllToAll[T any](c *runtime.Comm, send, recv []T) error {
 	return neighborAllToAll(new(call), c, send, recv).wait()
 }
@@ -113,11 +116,11 @@ func neighborAllToAll[T any](k *call, c *runtime.Comm, send, recv []T) *call {
 	return k.apart()
 }
 
-// NeighborAllToAllV is NeighborAllToAll with blocks of different lengths: sendCounts[i] elements
-// at send[sendDispls[i]:] go to the i-th of dests, recvCounts[i] come from the i-th source to
-// recv[recvDispls[i]:]. Without displacements the blocks follow each other. Blocks of send may
-// share elements. Counts and displacements are read before it returns, also by the other two
-// forms.
+// NeighborAllToAllV is NeighborAllToAll with blocks of different lengths: sendCounts[i] elements at
+// send[sendDispls[i]:] go to the i-th of dests, and recvCounts[i] elements from the i-th source go
+// to recv[recvDispls[i]:]. If sendDispls or recvDispls is nil, the blocks of that buffer follow each
+// other. Blocks of send may share elements. The nonblocking and the persistent form, too, have read
+// the counts and displacements when they return.
 func NeighborAllToAllV[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) error {
 	return neighborAllToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).wait()
 }
@@ -147,7 +150,7 @@ func neighborAllToAllV[T any](k *call, c *runtime.Comm, send []T, sendCounts, se
 	return k.apart()
 }
 
-// onNeighbors begins a call of an operation between neighbors.
+// onNeighbors is onFor for an operation between neighbors, whose ranks it sets.
 func onNeighbors[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	if !onFor[T](k, c, op) {
 		return false
@@ -156,7 +159,8 @@ func onNeighbors[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	return k.err == nil
 }
 
-// receivesParts checks and sets the blocks that this member receives from its sources.
+// receivesParts checks and sets the blocks that this member receives from so many sources. It
+// reports whether they are valid.
 func (k *call) receivesParts(b *ragged, sources int) bool {
 	if k.failed(b.check(sources)) {
 		return false
@@ -165,7 +169,7 @@ func (k *call) receivesParts(b *ragged, sources int) bool {
 	return !k.failed(b.checkDisjoint(k.RecvParts))
 }
 
-// sendsToAll sets the one block that this member sends to all dests.
+// sendsToAll sets the block that this member sends to each of dests.
 func (k *call) sendsToAll(block []byte) {
 	counts := make([]int, len(k.Dests))
 	for i := range counts {
@@ -185,8 +189,8 @@ func (k *call) sendsInOrder(blocks message.Parts) {
 	k.Dests, k.SendParts = dests, message.Uneven(counts, displs, 1)
 }
 
-// apart refuses buffers that share elements, and blocks of this member for itself of which it
-// receives other lengths.
+// apart refuses the call if send and recv share elements, or if a block that this member sends to
+// itself differs in length from the block that it receives from itself.
 func (k *call) apart() *call {
 	if same, partial := kernel.Overlap(k.Send, k.Recv); same || partial {
 		k.err = aliasError("send", "recv")

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// Op is an operator of a reduction: a Builtin, or what Func returns. It is
+// Op is an operator of a reduction: a Builtin, or a result of Func, MinLoc or MaxLoc. It must be
 // associative.
 type Op interface {
 	// String names the operator.
@@ -18,19 +18,19 @@ type Op interface {
 	op()
 }
 
-// Builtin is an operator on every numeric type it makes sense for.
+// Builtin is one of the built-in operators, each of which is defined for several element types.
 type Builtin uint8
 
-// The built-in operators. Sum and Prod fit all numbers, Min and Max all but
-// complex ones, LAnd, LOr and LXor integers and bools, BAnd, BOr and BXor
-// integers. The logical ones take zero as false and give 0 or 1. Types whose
-// underlying type is one of these are numbers too; arrays and structs of them take
-// a Func, or MinLoc and MaxLoc.
+// The built-in operators. Sum and Prod are defined for all numbers, Min and Max for all numbers but
+// complex ones, LAnd, LOr and LXor for integers and bools, BAnd, BOr and BXor for integers. The
+// logical operators take zero as false and any other number as true; their result is 0 or 1. The
+// operators are also defined for types whose underlying type is such a number or bool. For arrays
+// and structs use a Func, or MinLoc and MaxLoc.
 //
-// Results are those of Go's operators and of its min and max. Integers wrap around
-// modulo 2^bits, without an error. A sum or product of floats that is too large is
-// an infinity. Min and Max of floats are NaN if an operand is, and -0 is less than
-// +0. Which of several NaNs a result is may differ between processors.
+// The results are those of Go's operators and of its min and max. Integers wrap around modulo
+// 2^bits, without an error. A sum or product of floats that overflows is an infinity. Min and Max
+// of floats are NaN if an operand is NaN, and -0 is less than +0. The bits of a result that is NaN
+// may differ between processors.
 const (
 	Sum  = Builtin(kernel.Sum)
 	Prod = Builtin(kernel.Prod)
@@ -52,10 +52,10 @@ func (Builtin) Commutative() bool { return true }
 
 func (Builtin) op() {}
 
-// Func makes an operator of fn, which must be associative and depend on nothing
-// but its arguments. fn(a, b) is called with a from a lower rank than b unless the
-// operator is commutative. Make it once and use it many times: all members pass
-// the same function, each its own Op.
+// Func returns an operator that calls fn, which must be associative and must depend on nothing but
+// its arguments. If commutative is false, fn(a, b) is called with a from lower ranks than b. All
+// members must pass the same function, each in an Op of its own. Call Func once and use its result
+// in many operations.
 func Func[T any](fn func(a, b T) T, commutative bool) Op {
 	return &userOp[T]{message.Reduction{
 		Fn: func(dst, a, b []byte) {
@@ -80,7 +80,7 @@ func (u *userOp[T]) String() string    { return fmt.Sprintf("%s of %v", u.name, 
 func (u *userOp[T]) Commutative() bool { return u.reduction.Commutative }
 func (u *userOp[T]) op()               {}
 
-// bind returns the operator as a reduction of T.
+// bind returns the reduction of elements of type T by op, or ErrOp if op is not defined for T.
 func bind[T any](op Op, kind kernel.Kind) (message.Reduction, error) {
 	switch op := op.(type) {
 	case Builtin:

@@ -10,16 +10,16 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// overrides holds the algorithm that is asked for, or automatic, per operation.
+// overrides holds for each operation the algorithm that GORUN_COLL demands, or automatic.
 type overrides [message.Operations]string
 
-// automatic leaves the choice to the table.
+// automatic means that no algorithm is demanded: Tune's Table or the built-in table chooses.
 const automatic = ""
 
-// environment reads GORUN_COLL once.
+// environment parses GORUN_COLL, once.
 var environment = sync.OnceValues(func() (overrides, error) { return parseOverrides(os.Getenv("GORUN_COLL")) })
 
-// parseOverrides reads a list of operation=algorithm separated by commas.
+// parseOverrides parses a list of items operation=algorithm, separated by commas.
 func parseOverrides(list string) (o overrides, err error) {
 	for item := range strings.SplitSeq(list, ",") {
 		if strings.TrimSpace(item) == "" {
@@ -46,7 +46,8 @@ func parseOverrides(list string) (o overrides, err error) {
 	return o, nil
 }
 
-// operationOf returns the operation with a name, or message.Operations, and the names of all.
+// operationOf returns the operation with a name, or message.Operations if there is none, and the
+// names of all operations.
 func operationOf(name string) (op message.Operation, names []string) {
 	op = message.Operations
 	for o := range message.Operations {

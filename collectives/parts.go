@@ -8,12 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ragged is a buffer with a block for each rank, as a caller describes it: block i is
-// buf[displs[i]:][:counts[i]] or, if displs is nil, follows block i-1.
+// ragged is a buffer with a block for each rank, as the caller describes it: block i is
+// buf[displs[i]:][:counts[i]]; if displs is nil, block i begins where block i-1 ends.
 type ragged struct {
 	name           string
 	bytes          []byte
-	length, elem   int // in elements, the size of one
+	length, elem   int // length of the buffer in elements, size of an element in bytes
 	counts, displs []int
 }
 
@@ -21,7 +21,7 @@ func raggedOf[T any](name string, buf []T, counts, displs []int) ragged {
 	return ragged{name, kernel.Bytes(buf), len(buf), kernel.SizeOf[T](), counts, displs}
 }
 
-// check returns an error unless there is a block of buf for each of size ranks.
+// check returns an error unless the buffer has a valid block for each of size ranks.
 func (b *ragged) check(size int) error {
 	if len(b.counts) != size {
 		return fmt.Errorf("%w: %d counts of %s for %d ranks", ErrLength, len(b.counts), b.name, size)
@@ -48,7 +48,7 @@ func (b *ragged) check(size int) error {
 	return nil
 }
 
-// checkDisjoint returns an error if two blocks, which are parts, share elements.
+// checkDisjoint returns an error if two blocks share elements. parts is the result of b.parts.
 func (b *ragged) checkDisjoint(parts message.Parts) error {
 	if b.displs == nil {
 		return nil
@@ -59,13 +59,14 @@ func (b *ragged) checkDisjoint(parts message.Parts) error {
 	return nil
 }
 
-// parts returns the blocks as algorithms see them. The buffer was checked.
+// parts returns the blocks as the algorithms take them. check must have accepted the buffer.
 func (b *ragged) parts() message.Parts {
 	return message.Uneven(b.counts, b.displs, b.elem)
 }
 
-// checkOwn checks this rank's block among the others, which are parts, against the buffer with which
-// it is exchanged, of n elements: that may be the block itself, and nothing else of the others.
+// checkOwn checks this rank's block of b against buf, the buffer of n elements that this rank copies
+// the block to or from. buf must have the length of the block. It may be the block itself, but must
+// not overlap b in any other way. parts is the result of b.parts; name is the name of buf in errors.
 func (b *ragged) checkOwn(parts message.Parts, name string, buf []byte, n, rank int) error {
 	if n != b.counts[rank] {
 		return fmt.Errorf("%w: %s holds %d elements, and count %d of %s is %d", ErrLength, name, n, rank, b.name, b.counts[rank])
@@ -79,11 +80,11 @@ func (b *ragged) checkOwn(parts message.Parts, name string, buf []byte, n, rank 
 	return nil
 }
 
-// checksumBits is the length of a checksum.
+// checksumBits is the length of a checksum in bits.
 const checksumBits = 40
 
-// checksum is a number of 40 bits that tells the counts of two members apart if they differ, but
-// for one time in 2^40. It is FNV-1a, with a factor for 64 bits at a time.
+// checksum returns a checksum of the counts, of 40 bits. Two members whose counts differ get the same
+// checksum with a probability of 2^-40. The method is FNV-1a, with a factor for 64 bits at a time.
 func (b *ragged) checksum() uint64 {
 	const factor = 0x9e3779b97f4a7c15
 	sum := uint64(len(b.counts)+1) * factor
@@ -94,7 +95,7 @@ func (b *ragged) checksum() uint64 {
 	return sum >> (64 - checksumBits)
 }
 
-// total is the number of elements of all blocks.
+// total returns the number of elements of all blocks.
 func (b *ragged) total() int {
 	total := 0
 	for _, n := range b.counts {

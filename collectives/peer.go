@@ -8,23 +8,24 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// peer is message.Peer over a communicator. Operations that may be under way at
-// the same time have different tags.
+// peer implements message.Peer over a communicator. Operations that may be in progress at the same
+// time have different tags.
 type peer struct {
 	comm       *runtime.Comm
 	rank, size int
 	tag        int
-	label      runtime.Label // names the operation
+	label      runtime.Label // identifies the call that the messages belong to
 	scratch    []byte
-	copied     []byte // see separate
+	copied     []byte // the copy that separate makes
 	started    []exchanging
 }
 
 var _ message.Peer = (*peer)(nil)
 
-// Tags of the private communicator: blocking operations follow each other, so
-// one is enough; nonblocking ones are numbered. tagValue is for values, which have no labels, the
-// tags from tagInter on for the steps within a group of nonblocking operations on an Intercomm.
+// Tags in the private communicator. One tag, tagBlocking, is enough for all blocking operations,
+// because only one is in progress at a time. Nonblocking operations use the tags from tagStarted on,
+// each by its number. tagValue is the tag of values that are sent without a label. The tags from
+// tagInter on are those of the steps within a group of nonblocking operations on an Intercomm.
 const (
 	tagBlocking = 0
 	tagStarted  = 1
@@ -48,10 +49,10 @@ func (p *peer) Exchange(to int, out []byte, from int, in []byte) error {
 	return received(st, len(in), err)
 }
 
-// exchanging is an exchange under way.
+// exchanging is an exchange in progress.
 type exchanging struct {
 	recv, send runtime.Request
-	want       int // bytes
+	want       int // the length of the message to receive, in bytes
 }
 
 // Start implements message.Peer.
@@ -62,7 +63,8 @@ func (p *peer) Start(to int, out []byte, from int, in []byte) error {
 	return nil
 }
 
-// Complete implements message.Peer. After an error it gives up the others, which may never end.
+// Complete implements message.Peer. After an error it cancels the other exchanges, since they may
+// never complete.
 func (p *peer) Complete() error {
 	var first error
 	note := func(err error) {
@@ -87,7 +89,8 @@ func (p *peer) Complete() error {
 	return first
 }
 
-// received checks that a message had the length that all members agree on.
+// received returns err or, if err is nil and a message does not have the want bytes that the members
+// agree on, ErrLength.
 func received(st runtime.Status, want int, err error) error {
 	if err == nil && st.Bytes != want {
 		err = fmt.Errorf("%w: rank %d sent %d bytes, not %d", ErrLength, st.Source, st.Bytes, want)
@@ -95,7 +98,7 @@ func received(st runtime.Status, want int, err error) error {
 	return err
 }
 
-// Scratch returns n bytes that are kept for the next operation.
+// Scratch implements message.Peer. It keeps the memory and returns it again to later operations.
 func (p *peer) Scratch(n int) []byte {
 	if cap(p.scratch) < n {
 		p.scratch = make([]byte, n)
@@ -103,5 +106,5 @@ func (p *peer) Scratch(n int) []byte {
 	return p.scratch[:n]
 }
 
-// Copy copies in memory.
+// Copy implements message.Peer.
 func (*peer) Copy(dst, src []byte) int { return kernel.Copy(dst, src) }

@@ -9,25 +9,25 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// recordSize is how many calls a member remembers: a root may be some calls ahead of
-// others.
+// recordSize is the number of calls that a member records. A root may be some calls ahead of other
+// members, which ask it for earlier ones.
 const recordSize = 16
 
-// record has a member's last calls, for members whose calls differ. Any goroutine may note
-// or read a call.
+// record holds a member's last calls, to explain a mismatch. Any goroutine may note or read a call.
 type record struct{ slots [recordSize]slot }
 
-// slot is one call. It is as written when the number is the same before and after it is
-// read; 0 is no number. (Where the processor reorders stores, as on arm64, a read during a
-// write may return words of two calls. They are used only in the text of an error.)
+// slot holds one call. number is 0 while note writes the other fields, and before the first call. What
+// a reader has read is one call if number was not 0 before and is unchanged after. (Where the
+// processor reorders stores, as on arm64, a read during a write may return words of two calls. They
+// are used only in the text of an error.)
 type slot struct {
 	number, what, bytes uint64
-	label               uint64 // of its messages
+	label               uint64 // the label of the call's messages
 	site                callsite.Site
 }
 
-// note stores call n with its source line, that of the caller's caller or of a frame
-// further out, or of a site that is not nil, and the label of its messages.
+// note records call n, with the label of its messages and the call site. If site is nil, the call
+// site is the stack of note's caller.
 func (r *record) note(n uint64, c node.Call, label uint32, site *callsite.Site) {
 	s := &r.slots[n%recordSize]
 	processor.Store64(&s.number, 0)
@@ -42,10 +42,11 @@ func (r *record) note(n uint64, c node.Call, label uint32, site *callsite.Site) 
 	processor.Store64(&s.number, n)
 }
 
-// stack is where call n was made, until a later one replaces it.
+// stack returns the call site of call n. The memory is valid until a later call replaces call n.
 func (r *record) stack(n uint64) *callsite.Site { return &r.slots[n%recordSize].site }
 
-// of returns the call whose number has these low bits, and its line.
+// of returns the recorded call whose number modulo labelNumbers is low, with its source line. It
+// reports whether such a call is recorded.
 func (r *record) of(low uint64) (statement, bool) {
 	s := &r.slots[low%recordSize]
 	n := atomic.LoadUint64(&s.number)
@@ -62,7 +63,8 @@ func (r *record) of(low uint64) (statement, bool) {
 	return found, true
 }
 
-// history returns the labels of the calls, four bytes each, in no order.
+// history returns a label for each recorded call, four bytes each, in no order. These labels have the
+// fingerprint of the call alone; the labels of messages have that of all blocking calls so far.
 func (r *record) history() []byte {
 	var labels []byte
 	for i := range r.slots {
@@ -76,8 +78,8 @@ func (r *record) history() []byte {
 	return labels
 }
 
-// parseHistory is the inverse of history: it returns the labels by the number of their
-// call. Of two of the same number the later counts.
+// parseHistory parses a result of history: it returns the labels by the number of their call modulo
+// labelNumbers. Of two labels with the same number it keeps the later one.
 func parseHistory(b []byte) map[uint64]uint32 {
 	labels := make(map[uint64]uint32)
 	for ; len(b) >= 4; b = b[4:] {
@@ -87,7 +89,7 @@ func parseHistory(b []byte) map[uint64]uint32 {
 	return labels
 }
 
-// highest returns the number of the latest call.
+// highest returns the number of the latest call, or 0 before the first one.
 func (r *record) highest() uint64 {
 	var n uint64
 	for i := range r.slots {
@@ -96,22 +98,25 @@ func (r *record) highest() uint64 {
 	return n
 }
 
-// packagePath and runtimePath begin the names of the functions that work on behalf of the
-// caller; those of package runtime start persistent operations.
+// packagePath and runtimePath are the prefixes of the functions that are skipped when the source
+// line of a call is looked up. Functions of package runtime start persistent operations.
 const (
 	packagePath = "github.com/gorun-hpc/gorun/collectives"
 	runtimePath = "github.com/gorun-hpc/gorun/runtime."
 )
 
-// statement describes one call of a member.
+// statement describes one call of a member. Its wire format:
 //
-//	bytes 0-7 what, 8-15 bytes, little endian, then the source line
+//	bytes 0-7   What, little endian
+//	bytes 8-15  Bytes, little endian
+//	bytes 16-   source line
 type statement struct {
 	node.Call
 	line  string
-	label uint32 // of its messages, which is not sent
+	label uint32 // the label of the call's messages; not part of the wire format
 }
 
+// statementHead is the length of What and Bytes in the wire format.
 const statementHead = 16
 
 func (s statement) encode() []byte {
@@ -120,7 +125,7 @@ func (s statement) encode() []byte {
 	return append(b, s.line...)
 }
 
-// parseStatement is the inverse of encode. An answer of another length is none.
+// parseStatement is the inverse of encode. It returns false if b is too short.
 func parseStatement(b []byte) (statement, bool) {
 	if len(b) < statementHead {
 		return statement{}, false

@@ -6,8 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Reduce combines send of all members, element by element, in recv of root.
-// recv is as long as send there, may be send, and is not used elsewhere.
+// Reduce combines the send of all members, element by element, and stores the result in recv of
+// root. There recv must have the length of send, and may be send itself. The other members' recv is
+// not used.
 func Reduce[T any](c *runtime.Comm, send, recv []T, op Op, root int) error {
 	return reduce(new(call), c, send, recv, op, root).wait()
 }

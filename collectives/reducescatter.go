@@ -6,10 +6,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ReduceScatter combines send of all members, element by element, and leaves block i of the
-// result, of counts[i] elements, in recv of member i. The blocks follow each other; send is
-// as long as all of them. All members pass the same counts, which are read before it
-// returns, also by the other two forms.
+// ReduceScatter combines the send of all members, element by element, and stores block i of the
+// result, of counts[i] elements, in recv of member i. The blocks follow each other; send must be as
+// long as all of them together. All members must pass the same counts. The nonblocking and the
+// persistent form, too, have read counts when they return.
 func ReduceScatter[T any](c *runtime.Comm, send, recv []T, counts []int, op Op) error {
 	return reduceScatter(new(call), c, send, recv, counts, op).wait()
 }

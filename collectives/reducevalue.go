@@ -6,13 +6,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ReduceValue combines the values of all members by fn at root, and returns the zero value
-// elsewhere. fn must be associative; it need not be commutative: its first argument is of lower
-// ranks than its second. It may change its arguments and return them; one of them may be v.
+// ReduceValue combines the values of all members by fn. It returns the result at root, and the zero
+// value at the other members. fn must be associative. It need not be commutative: its first argument
+// comes from lower ranks than its second. fn may change its arguments and return them; one of them
+// may be v.
 //
-// The values go along a binomial tree, in one message of each member. If one cannot be encoded or
-// decoded, the rank at which that happens and root get a runtime.ValueError, the others may, and the
-// communicator can be used on.
+// The values are combined along a binomial tree, in which each member sends one message. If a value
+// cannot be encoded or decoded, the rank where that happens and root get a runtime.ValueError; other
+// members may get it. The communicator stays usable.
 func ReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T, root int) (T, error) {
 	const op = "ReduceValue"
 	var zero T
@@ -21,7 +22,7 @@ func ReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T, root int) (T, e
 		return zero, err
 	}
 	defer r.end()
-	// The tree ends at rank 0, so that operands stay in the order of the ranks.
+	// The root of the tree is rank 0, so that the operands stay in the order of the ranks.
 	v, failure, err := reduceTree(r, v, fn)
 	switch rank := c.Rank(); {
 	case err != nil || root == 0:
@@ -39,7 +40,8 @@ func ReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T, root int) (T, e
 	return v, nil
 }
 
-// AllReduceValue is ReduceValue with the result at every member: an error of a value is one of all.
+// AllReduceValue is ReduceValue with the result at every member. If a value cannot be encoded or
+// decoded, every member gets an error.
 func AllReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T) (T, error) {
 	const op = "AllReduceValue"
 	var zero T
@@ -66,14 +68,15 @@ func AllReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T) (T, error) {
 	return v, nil
 }
 
-// reduction is a ReduceValue. Its messages are in the private communicator.
+// reduction is a ReduceValue or AllReduceValue in progress. Its messages are in the private
+// communicator.
 type reduction struct {
 	comm *runtime.Comm
 	op   string
 	*valueUse
 }
 
-// newReduction begins a reduction. Unless it fails, end follows.
+// newReduction begins a reduction. If it returns no error, the caller must call end.
 func newReduction(c *runtime.Comm, op string, root int) (*reduction, error) {
 	use, err := beginValues(c, op, root)
 	if err != nil {
@@ -82,14 +85,15 @@ func newReduction(c *runtime.Comm, op string, root int) (*reduction, error) {
 	return &reduction{c, op, use}, nil
 }
 
-// abandon ends the reduction for all members.
+// abandon breaks the communicator, which ends the reduction at all members, and returns err.
 func (r *reduction) abandon(err error) error {
 	r.comm.Break(err)
 	return err
 }
 
-// reduceTree combines the values of all members at rank 0. The failure is one of a value, which rank 0
-// learns of, too; after an err the communicator cannot be used.
+// reduceTree combines the values of all members at rank 0. failure is the error of a value that could
+// not be encoded or decoded; rank 0 gets it, too. err is the error of a message, after which the
+// communicator cannot be used.
 func reduceTree[T any](r *reduction, v T, fn func(a, b T) T) (sum T, failure, err error) {
 	rank, size := r.comm.Rank(), r.comm.Size()
 	for step := 1; step < size; step <<= 1 {
@@ -112,13 +116,15 @@ func reduceTree[T any](r *reduction, v T, fn func(a, b T) T) (sum T, failure, er
 	return v, failure, nil
 }
 
-// sendPartial sends a value, or the failure, to another member. If it cannot be encoded that is the failure.
+// sendPartial sends v to another member or, if *failure is not nil, the failure. If v cannot be encoded,
+// it sets *failure and sends that.
 func sendPartial[T any](r *reduction, v T, failure *error, to int) error {
 	b := r.encoded(failure, func(b []byte) ([]byte, error) { return runtime.AppendValue(b, v, r.op, r.comm.Rank()) })
 	return runtime.Send(r.comm.Private(), b, to, tagValue)
 }
 
-// encoded returns the bytes of a value, or of the failure if there is one or it cannot be encoded.
+// encoded returns the encoded failure if *failure is not nil. Otherwise it returns what fn, which
+// appends a value, returns, and sets *failure to the error of fn.
 func (r *reduction) encoded(failure *error, fn func(b []byte) ([]byte, error)) (b []byte) {
 	if *failure != nil {
 		return runtime.AppendFailure(nil, *failure)
@@ -127,7 +133,8 @@ func (r *reduction) encoded(failure *error, fn func(b []byte) ([]byte, error)) (
 	return b
 }
 
-// recvPartial receives what sendPartial sends.
+// recvPartial receives a message of sendPartial. failure is the error that it contained, or the error
+// of decoding the value.
 func recvPartial[T any](r *reduction, from int) (v T, failure, err error) {
 	m, err := runtime.RecvMessage(r.comm.Private(), from, tagValue)
 	if err != nil {

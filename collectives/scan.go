@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Scan combines send of the members 0 to i, element by element, in recv of member i. recv is
-// as long as send and may be send.
+// Scan combines the send of the members 0 to i, element by element, and stores the result in recv of
+// member i. recv must have the length of send, and may be send itself.
 func Scan[T any](c *runtime.Comm, send, recv []T, op Op) error {
 	return scan(new(call), c, message.Scan, send, recv, op).wait()
 }
@@ -22,8 +22,9 @@ func ScanInit[T any](c *runtime.Comm, send, recv []T, op Op) *runtime.Persistent
 	return scan(new(call), c, message.Scan, send, recv, op).persist()
 }
 
-// ExScan combines send of the members 0 to i-1, element by element, in recv of member i.
-// recv is as long as send and may be send. That of member 0 stays as it is.
+// ExScan combines the send of the members 0 to i-1, element by element, and stores the result in recv
+// of member i. recv must have the length of send, and may be send itself. The recv of member 0 stays
+// unchanged.
 func ExScan[T any](c *runtime.Comm, send, recv []T, op Op) error {
 	return scan(new(call), c, message.ExScan, send, recv, op).wait()
 }

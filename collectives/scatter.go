@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Scatter copies block i of send of root to recv of member i. send is Size times
-// as long as recv there; it is not used elsewhere.
+// Scatter copies block i of root's send to recv of member i. At root, send must be Size times as long
+// as recv; the other members' send is not used.
 func Scatter[T any](c *runtime.Comm, send, recv []T, root int) error {
 	return scatter(new(call), c, send, recv, root).wait()
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ScatterV copies the counts[i] elements at send[displs[i]:] of root to recv of member i,
-// which is so long. Without displs the blocks follow each other in the order of the ranks;
-// they may share elements. send, counts and displs are used at root only; counts and displs
-// are read before it returns, also by the other two forms.
+// ScatterV copies the counts[i] elements at send[displs[i]:] of root to recv of member i, which must
+// have counts[i] elements. If displs is nil, the blocks follow each other in the order of the ranks.
+// The blocks may share elements. send, counts and displs are used at root only. The nonblocking and
+// the persistent form, too, have read counts and displs when they return.
 func ScatterV[T any](c *runtime.Comm, send []T, counts, displs []int, recv []T, root int) error {
 	return scatterV(new(call), c, send, counts, displs, recv, root).wait()
 }

@@ -8,35 +8,36 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 )
 
-// situation is what the choice of an algorithm depends on.
+// situation holds what the choice of an algorithm depends on.
 type situation struct {
 	op message.Operation
 	// bytes is the length of one rank's contribution or block.
 	bytes int
-	// elem is the size of an element of a reduction, else 0.
+	// elem is the size of an element of a reduction in bytes, 0 for other operations.
 	elem int
-	// commutative is a property of the operator, true where there is none.
+	// commutative is true if the operator commutes, or if the operation has no operator.
 	commutative bool
 	ranks       int
-	// fixed: a reduction combines from left to right.
+	// fixed: a reduction must combine from left to right.
 	fixed bool
-	// near: all ranks share memory. crowded: ranks outnumber processors.
+	// near: all ranks share memory. crowded: the ranks of this node outnumber its processors.
 	near, crowded bool
-	// nested: several ranks share a node and not all do; inOrder: the ranks of a node precede
-	// those of the next.
+	// nested: several ranks share a node, and not all ranks do. inOrder: nested, and the ranks of each
+	// node precede the ranks of the next node.
 	nested, inOrder bool
-	// spread: the ranks of this node are in several domains, several of them in one.
+	// spread: the ranks of this node are in several domains, and at least one domain has several of
+	// them.
 	spread bool
 	// perNode is the largest number of ranks on a node.
 	perNode int
 	// readable: ranks can read each other's private memory, or have not tried yet.
 	readable bool
-	// apart: there are two ranks, with processors of their own that have no cache in common.
+	// apart: there are two ranks, each has a processor, and the two processors have no common cache.
 	apart bool
 	// pulls: there are two ranks with processors of their own, and they exchange long blocks faster by
 	// reading private memory, or have not measured it yet.
 	pulls bool
-	// smallMax, elemMax and laneMax are the limits of the algorithms of package node in bytes.
+	// smallMax, elemMax and laneMax are the results of node.Limits, in bytes.
 	smallMax, elemMax, laneMax int
 }
 
@@ -54,34 +55,35 @@ const (
 	many                         // more than linearMax ranks
 	flagged                      // the barrier has a flag for every round
 	whole                        // an element fits into a segment
-	laned                        // an element fits into what a segment has for each member
+	laned                        // an element fits into the part of a segment that each member has
 	listed                       // a slot has room for a table of the members
 	power                        // the number of ranks is a power of two
 	anyOrder                     // a reduction need not combine from left to right
 	readable                     // ranks can read each other's private memory
 	nested                       // several ranks share a node, and not all do
-	inOrder                      // the ranks of each node precede those of the next
-	far                          // two ranks, whose caches are far apart
+	inOrder                      // the ranks of each node precede the ranks of the next node
+	far                          // two ranks whose processors have no common cache
 	quicker                      // two ranks that exchange long blocks faster by reading private memory
 	spread                       // ranks are in several domains of their node
-	asked                        // never holds: GORUN_COLL alone takes the algorithm
+	asked                        // never holds: the algorithm is taken only if GORUN_COLL or a Table names it
 )
 
-// flatMax is the largest group in which every rank reads from all others in
-// small operations: above it one counter is cheaper than a cache line per member.
+// flatMax is the largest group in which, in small operations, every rank reads from every other
+// rank. In larger groups one counter is cheaper than a cache line for each member.
 const flatMax = 8
 
-// linearMax is the largest group in which root exchanges short blocks with each rank in less time
-// than along a tree, as bench/simulate says.
+// linearMax is the largest group in which exchanging short blocks directly between root and each rank
+// takes less time than along a tree, as measured by bench/simulate.
 const linearMax = 40
 
-// pipelineMax is up to how many bytes a block of an all-to-all on a node goes through shared memory,
-// where it is copied twice, in segments: to copy it once, from the peer's private memory, costs a system
-// call and its work on each page (docs/adr/0030). Two ranks with processors of their own send blocks of any
-// length that way (docs/adr/0053).
+// pipelineMax is the length in bytes up to which a block of an all-to-all on a node goes through shared
+// memory in segments, which copies it twice. Longer blocks are copied once, from the peer's private
+// memory; that costs a system call and its work on each page (docs/adr/0030). Two ranks that have
+// processors of their own exchange blocks of any length through shared memory (docs/adr/0053).
 const pipelineMax = 64 << 10
 
-// apartMax is pipelineMax for two ranks whose caches are far apart (docs/adr/0054).
+// apartMax is what pipelineMax is, for two ranks whose processors have no common cache (docs/adr/0054).
+// It also applies to other operations than an all-to-all.
 const apartMax = 32 << 10
 
 // rootPullMax is apartMax for a scatter between two ranks whose caches are not far apart: up to there, root's
@@ -104,7 +106,7 @@ func (s *situation) holds() need {
 		quicker.when(s.pulls)
 }
 
-// when returns n if it holds, else nothing.
+// when returns n if ok is true, else 0.
 func (n need) when(ok bool) need {
 	if ok {
 		return n
@@ -112,19 +114,19 @@ func (n need) when(ok bool) need {
 	return 0
 }
 
-// line is a line of the table.
+// line is a line of the table: an algorithm and when it is best.
 type line struct {
 	op   message.Operation
 	name string
-	// must are the conditions without which the algorithm gives wrong results, besides
-	// its limits; best are those that make it the fastest.
+	// must are the conditions, besides those of the algorithm's limits, without which it gives wrong
+	// results. best are the conditions under which it is the fastest.
 	must, best need
-	// most is the largest number of bytes for which it is best, 0 for any.
+	// most is the largest number of bytes for which the algorithm is best; 0 means any number.
 	most int
 	why  string
 }
 
-// rule is a line with its algorithm, one of the three.
+// rule is a line with its algorithm: one of near, levels and message is set, the others are nil.
 type rule struct {
 	line
 	limits  message.Limits
@@ -133,9 +135,9 @@ type rule struct {
 	message *message.Algorithm
 }
 
-// table is searched from the top for the operation; the first rule whose
-// conditions hold is taken. The last one of each operation has none. The limits
-// of the message algorithms follow MPICH's (Thakur, Rabenseifner, Gropp 2005).
+// table has the rules of each operation, in the order in which choose tries them: it takes the first
+// rule whose conditions hold. The last rule of each operation has no conditions. The lengths up to
+// which message algorithms are best follow MPICH's (Thakur, Rabenseifner, Gropp 2005).
 var table = resolve([]line{
 	{message.Barrier, "node-flags", flagged, free, 0, "one cache line per round"},
 	{message.Barrier, "node-counter", 0, 0, 0, "one switch per rank"},
@@ -286,7 +288,7 @@ var table = resolve([]line{
 	{message.NeighborAllToAllV, "distance", 0, 0, 0, "one message for each neighbor"},
 })
 
-// resolve finds the algorithms and adds their limits to the conditions.
+// resolve finds the algorithm of each line, and adds its limits to the conditions in must.
 func resolve(lines []line) []rule {
 	rules := make([]rule, len(lines))
 	for i, l := range lines {
@@ -319,7 +321,7 @@ func resolve(lines []line) []rule {
 	return rules
 }
 
-// first[op] is where the rules of an operation begin.
+// first[op] is the index in table of the first rule of op; the rules end before first[op+1].
 var first = func() (at [message.Operations + 1]int) {
 	next := len(table)
 	for op := message.Operations; ; op-- {
@@ -355,8 +357,9 @@ func choose(s *situation, override string, tuned *Table) *rule {
 	return &rules[len(rules)-1]
 }
 
-// chosen is a rule with what differs between the situations of a group's calls, whose rule does not change
-// until something else of the situation does.
+// chosen is the rule of a call, with those fields of its situation that differ between the calls of a
+// group. A call with the same fields has the same rule as long as the group's other fields of the
+// situation do not change.
 type chosen struct {
 	op          message.Operation
 	bytes, elem int
@@ -364,7 +367,8 @@ type chosen struct {
 	rule        *rule
 }
 
-// rule returns the rule for a blocking call. Most calls are like the one before.
+// rule returns the rule for a blocking call. It keeps the latest rule, since most calls are like the one
+// before.
 func (g *group) rule(k *call) *rule {
 	now := chosen{k.op, k.block, k.Reduction.Elem, k.Reduction.Commutative, g.last.rule}
 	if now == g.last && now.rule != nil {
@@ -372,13 +376,13 @@ func (g *group) rule(k *call) *rule {
 	}
 	s := g.situation(k)
 	now.rule = g.take(&s)
-	if g.choices == nil { // each choice is noted
+	if g.choices == nil { // otherwise take must note each choice
 		g.last = now
 	}
 	return now.rule
 }
 
-// named returns the first of some rules that has a name and can serve the call, or nil.
+// named returns the first of rules that has the name and whose conditions in must hold, or nil.
 func named(rules []rule, have need, name string) *rule {
 	if name == automatic {
 		return nil

@@ -9,8 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// shared is the memory of a group's ranks; its waits use the view of the operation that is
-// under way.
+// shared is node memory of members of a group. Its waits use the view of the operation in progress.
 type shared struct {
 	*runtime.Shared
 	g *group
@@ -18,11 +17,12 @@ type shared struct {
 
 var _ node.Memory = shared{}
 
-// Await waits with the communicator, and hence the context, of the operation.
+// Await implements node.Memory. It waits on the view, and so with the context.Context, of the operation
+// in progress.
 func (s shared) Await(w *node.Word, v uint64) error { return s.Shared.Await(s.g.comm, w, v) }
 
-// open is the Open of node.Config for some members of this rank's node. The memory lives as long as
-// the communicator.
+// open allocates node memory among some members of this rank's node; it is the Open of node.Config. The
+// memory is released when the communicator is closed.
 func (g *group) open(ranks []int, bytes int) (node.Memory, error) {
 	s, err := runtime.NewSharedAmong(g.comm, ranks, bytes)
 	if err != nil {
@@ -32,8 +32,8 @@ func (g *group) open(ranks []int, bytes int) (node.Memory, error) {
 	return shared{s, g}, nil
 }
 
-// shared returns the state of the shared-memory algorithms of the members on this node, which are
-// at least two.
+// shared returns the state of the shared-memory algorithms of the members on this node, of which there
+// must be at least two. The first call makes it, together with the other members.
 func (g *group) shared() (*node.Group, error) {
 	if g.node != nil {
 		return g.node, nil
@@ -42,7 +42,7 @@ func (g *group) shared() (*node.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.node, g.last = n, chosen{} // domains and distance are known from now on
+	g.node, g.last = n, chosen{} // the choice of algorithms may change: domains and distance become known
 	if err := g.domains.exchange(n, g.parts.Place, len(g.parts.Mine())); err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func (g *group) shared() (*node.Group, error) {
 	return n, err
 }
 
-// memoryOf returns the state of the shared-memory algorithms of some members of this rank's node, of
-// which it is number place.
+// memoryOf makes the state of the shared-memory algorithms of some members of this rank's node. This
+// rank is ranks[place].
 func (g *group) memoryOf(ranks []int, place int) (*node.Group, error) {
 	return node.New(node.Config{
 		Rank: place, Size: len(ranks), Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: g.line, Awaits: g.record,
@@ -61,8 +61,8 @@ func (g *group) memoryOf(ranks []int, place int) (*node.Group, error) {
 	})
 }
 
-// reader returns the way to other ranks' private memory, nil where GORUN_CMA
-// forbids it as it does to the transport.
+// reader returns the Reader of other ranks' private memory. It returns nil if GORUN_CMA is 0, which
+// forbids such reads to the transport, too.
 func reader() node.Reader {
 	if os.Getenv("GORUN_CMA") == "0" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// The word of a call that names all but its length.
+// The word What of a node.Call: everything that the members must agree on, but the length.
 //
 //	bits 56-63  1 + operation
 //	bits 48-55  operator of a reduction, see message.Reduction
@@ -22,7 +22,7 @@ const (
 	callKind      = checksumBits
 )
 
-// statement is what the members of an operation must agree on.
+// statement returns what the members of the operation must agree on.
 func (k *call) statement() node.Call {
 	if k.within != nil {
 		return k.within.said
@@ -34,7 +34,7 @@ func (k *call) statement() node.Call {
 	return node.Call{What: what, Bytes: uint64(k.bytes)}
 }
 
-// describe is the inverse of statement, in words.
+// describe returns the text of a statement for errors.
 func describe(c node.Call) string {
 	if c == (node.Call{}) {
 		return "another operation"
@@ -62,7 +62,7 @@ func describe(c node.Call) string {
 	return text
 }
 
-// operatorText is the operator of a reduction in words, nothing if there is none.
+// operatorText returns the text for the operator of a reduction, or "" if there is no operator.
 func operatorText(operator uint8) string {
 	switch operator {
 	case 0:

@@ -15,41 +15,42 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ErrTable refuses a Table that is not written as ParseTable reads it.
+// ErrTable is the error of a table that does not have the format that ParseTable expects.
 var ErrTable = errors.New("bad table of algorithms")
 
-// Table says which algorithms a machine takes, in place of the built-in choice. It does not change.
+// Table has the algorithms to use on a machine in place of the built-in choice. It is immutable.
 type Table struct {
-	// of has the lines of each operation in their order.
+	// of has the lines of each operation, in the order of the table.
 	of [message.Operations][]tuned
 }
 
 // tuned is a line of a Table.
 type tuned struct {
 	ranks, perNode span
-	most           int // bytes; -1 for any
+	most           int // the largest length in bytes; -1 for any length
 	name           string
 }
 
-// span is the numbers from least to most.
+// span is the range of numbers from least to most, both included.
 type span struct{ least, most int }
 
-// has reports whether n is one of them.
+// has reports whether n is in the range.
 func (s span) has(n int) bool { return s.least <= n && n <= s.most }
 
-// anything stands for all numbers.
+// anything stands for any number in a table.
 const anything = "*"
 
-// ParseTable reads a table of algorithms, as bench/tune writes it: a line for each choice, with the
-// operation, the number of ranks of the communicator, the largest number of them on a node, the
-// largest length in bytes of a contribution or block, and the algorithm, separated by blanks.
+// ParseTable parses a table of algorithms, as bench/tune writes it. A line has five fields, separated
+// by blanks: the operation, the number of ranks of the communicator, the largest number of these ranks
+// on one node, the largest length in bytes of a contribution or block, and the algorithm.
 //
 //	allreduce  4    2    8192  two-level
 //	allreduce  2-8  *    *     ring
 //
-// The numbers of ranks may be ranges; * stands for any number. The first line that fits counts. A
-// call that none fits, or whose algorithm cannot serve it, is chosen by the built-in table. Empty
-// lines, and what follows a # in a line, are ignored. An error is ErrTable and says the line.
+// The numbers of ranks may be ranges; * stands for any number. For a call, the first line that fits
+// counts. If no line fits, or its algorithm cannot serve the call, the built-in table chooses. Empty
+// lines, and the text from a # to the end of the line, are ignored. An error is ErrTable and has the
+// number of the line.
 func ParseTable(r io.Reader) (*Table, error) {
 	t := new(Table)
 	lines := bufio.NewScanner(r)
@@ -71,7 +72,7 @@ func ParseTable(r io.Reader) (*Table, error) {
 	return t, nil
 }
 
-// add adds the line with these fields.
+// add parses the fields of a line and adds the line to t.
 func (t *Table) add(fields []string) (err error) {
 	const want = "operation, ranks, ranks of a node, bytes and algorithm"
 	if len(fields) != 5 {
@@ -100,7 +101,7 @@ func (t *Table) add(fields []string) (err error) {
 	return nil
 }
 
-// parseSpan reads a number of ranks, a range of them, or *.
+// parseSpan parses a number of ranks, a range such as 2-8, or *.
 func parseSpan(text string) (s span, err error) {
 	if text == anything {
 		return span{1, int(^uint(0) >> 1)}, nil
@@ -116,7 +117,7 @@ func parseSpan(text string) (s span, err error) {
 	return s, err
 }
 
-// parseNumber reads a number that is at least so large.
+// parseNumber parses a number, which must be at least least.
 func parseNumber(text string, least int) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least {
@@ -125,7 +126,7 @@ func parseNumber(text string, least int) (int, error) {
 	return n, nil
 }
 
-// choice returns the name of the algorithm for a situation, "" if no line fits.
+// choice returns the name of the algorithm for a situation, or "" if no line fits.
 func (t *Table) choice(s *situation) string {
 	for _, l := range t.of[s.op] {
 		if l.ranks.has(s.ranks) && l.perNode.has(s.perNode) && (l.most < 0 || s.bytes <= l.most) {
@@ -135,9 +136,9 @@ func (t *Table) choice(s *situation) string {
 	return ""
 }
 
-// Tune makes c choose algorithms by t, or by the built-in table if t is nil, from the next operation
-// on. It sends nothing: all members call it with equal tables between the same operations.
-// GORUN_COLL has priority.
+// Tune makes the operations on c, from the next one on, choose algorithms by t, or by the built-in
+// table if t is nil. It does not communicate: all members must call it with equal tables between the
+// same two operations. GORUN_COLL has priority over t.
 func Tune(c *runtime.Comm, t *Table) error {
 	g, _, err := find(c)
 	if err != nil {
@@ -147,8 +148,8 @@ func Tune(c *runtime.Comm, t *Table) error {
 	return nil
 }
 
-// AlgorithmNames returns the names of the algorithms of an operation ("allreduce", "bcast", ...),
-// none if there is no such operation.
+// AlgorithmNames returns the names of the algorithms of an operation ("allreduce", "bcast", ...), or
+// nil if there is no such operation.
 func AlgorithmNames(op string) []string {
 	o, _ := operationOf(op)
 	if o == message.Operations {
@@ -157,9 +158,9 @@ func AlgorithmNames(op string) []string {
 	return algorithmsOf(o)
 }
 
-// Choice returns the name of the algorithm that an operation would take on c for contributions or
-// blocks of this many bytes, "" if there is no such operation. For reductions it assumes a
-// commutative operator. It sends nothing.
+// Choice returns the name of the algorithm that an operation on c would use for contributions or
+// blocks of so many bytes, or "" if there is no such operation. For reductions it assumes a
+// commutative operator. It does not communicate.
 func Choice(c *runtime.Comm, op string, bytes int) (string, error) {
 	g, _, err := find(c)
 	if err != nil {
@@ -173,10 +174,10 @@ func Choice(c *runtime.Comm, op string, bytes int) (string, error) {
 	return choose(&s, g.override[o], g.table).name, nil
 }
 
-// environmentTable reads the file that GORUN_COLL_TABLE names, once.
+// environmentTable reads the table in the file that GORUN_COLL_TABLE names, once.
 var environmentTable = sync.OnceValues(func() (*Table, error) { return readTable(os.Getenv("GORUN_COLL_TABLE")) })
 
-// readTable returns the table of a file, nil without a name.
+// readTable returns the table in the file with this name, or nil if name is empty.
 func readTable(name string) (*Table, error) {
 	if name == "" {
 		return nil, nil

@@ -9,13 +9,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// valueInline is how many bytes of a value BcastValue sends together with its length.
+// valueInline is the number of bytes of a value that BcastValue sends together with the length.
 const valueInline = 1016
 
-// BcastValue returns v of root at every member, as runtime.RecvValue would receive it; root gets v
-// itself. The other members' v is not used. If root cannot encode its value, all members get a
-// runtime.ValueError, and the communicator can be used on; a member that cannot decode it gets one
-// alone.
+// BcastValue returns root's v at every member: at root v itself, at the other members a value as
+// runtime.RecvValue would receive it. The other members' v is not used. If root cannot encode its
+// value, all members get a runtime.ValueError. If a member cannot decode the value, only that member
+// gets a runtime.ValueError. In both cases the communicator stays usable.
 func BcastValue[T any](c *runtime.Comm, v T, root int) (T, error) {
 	const op = "BcastValue"
 	var zero T
@@ -38,7 +38,7 @@ func BcastValue[T any](c *runtime.Comm, v T, root int) (T, error) {
 	return v, failure
 }
 
-// bcastValue copies the bytes of a value of root to every member.
+// bcastValue copies the encoded value b of root to every member.
 func bcastValue(c *runtime.Comm, op string, b []byte, root int) ([]byte, error) {
 	first := make([]byte, 8+valueInline)
 	if c.Rank() == root {
@@ -63,8 +63,9 @@ func bcastValue(c *runtime.Comm, op string, b []byte, root int) ([]byte, error) 
 	return b, Bcast(c, b, root)
 }
 
-// GatherValues returns the values of all members at root, in the order of their ranks, and nil
-// elsewhere. Errors are as for AllGatherValues, at root and at the member itself.
+// GatherValues returns the values of all members, in the order of their ranks, at root, and nil at the
+// other members. Errors are as for AllGatherValues, but only root and the member whose value could
+// not be encoded get them.
 func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 	const op = "GatherValues"
 	use, err := beginValues(c, op, root)
@@ -92,10 +93,10 @@ func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 	return decodeValues[T](all, counts, op)
 }
 
-// AllGatherValues returns the values of all members at every member, in the order of their ranks.
-// A member whose value cannot be encoded, or not be decoded, is in the error of every member that
-// does without it, a runtime.ValueError; the others' values are returned all the same, and the
-// communicator can be used on.
+// AllGatherValues returns the values of all members, in the order of their ranks, at every member. If
+// a value cannot be encoded, every member gets a runtime.ValueError with the rank of that value; if
+// a member cannot decode a value, that member gets such an error. The other values are returned
+// together with the error, and the communicator stays usable.
 func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 	const op = "AllGatherValues"
 	use, err := beginValues(c, op, 0)
@@ -103,7 +104,7 @@ func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 		return nil, err
 	}
 	defer use.end()
-	b, _ := runtime.AppendValue(nil, v, op, c.Rank()) // a failure comes back with the others
+	b, _ := runtime.AppendValue(nil, v, op, c.Rank()) // b holds a failure, which decodeValues returns
 	counts, total, err := valueCounts(c, op, len(b))
 	if err != nil {
 		return nil, err
@@ -118,9 +119,9 @@ func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 	return decodeValues[T](all, counts, op)
 }
 
-// ScatterValues returns values[i] of root at member i, as runtime.RecvValue would receive it.
-// values are used at root only, one for each member. If root cannot encode a value, its member and
-// root get a runtime.ValueError, the others their values.
+// ScatterValues returns values[i] of root at member i, as runtime.RecvValue would receive it. values
+// is used at root only, where it must have one value for each member. If root cannot encode a value,
+// root and the member for which it was get a runtime.ValueError; the other members get their values.
 func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 	const op = "ScatterValues"
 	var zero T
@@ -166,10 +167,10 @@ func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 	return runtime.DecodeValue[T](b, op, root)
 }
 
-// valueMax bounds the bytes of the values in one operation: what Go can address.
+// valueMax is the most bytes that the values of one operation may have: the memory that Go can address.
 const valueMax = 1 << 47
 
-// valueLength checks a length that another member sent.
+// valueLength checks a length of a value that member rank has sent.
 func valueLength(n uint64, rank int) (int, error) {
 	if n == 0 || n > valueMax {
 		return 0, fmt.Errorf("%w: rank %d announces a value of %d bytes", ErrLength, rank, n)
@@ -177,7 +178,8 @@ func valueLength(n uint64, rank int) (int, error) {
 	return int(n), nil
 }
 
-// valueCounts tells all members the lengths of all members' values.
+// valueCounts exchanges the lengths of the members' encoded values: own is the length at this member. It
+// returns the lengths of all members, and their sum.
 func valueCounts(c *runtime.Comm, op string, own int) (counts []int, total int, err error) {
 	lengths := make([]uint64, c.Size())
 	if err := AllGather(c, []uint64{uint64(own)}, lengths); err != nil {
@@ -197,14 +199,16 @@ func valueCounts(c *runtime.Comm, op string, own int) (counts []int, total int, 
 	return counts, total, nil
 }
 
-// abandonValues ends an operation with values for all members.
+// abandonValues breaks the communicator, which ends an operation with values at all members. It returns
+// cause with the operation and the source line.
 func abandonValues(c *runtime.Comm, op string, cause error) error {
 	cause = callsite.At(fmt.Errorf("%s: %w", op, cause))
 	c.Break(cause)
 	return cause
 }
 
-// decodeValues decodes the values of all members.
+// decodeValues decodes the values of all members, which follow each other in all: counts has their
+// lengths. It returns all values that could be decoded, and the errors of the others.
 func decodeValues[T any](all []byte, counts []int, op string) ([]T, error) {
 	values := make([]T, len(counts))
 	var errs []error

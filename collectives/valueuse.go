@@ -8,17 +8,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// valueUse is the operation with values that a goroutine of this rank is in, on one communicator. It has
-// several parts, between which those of another goroutine could come.
+// valueUse records the operation with values that a goroutine of this rank executes on one communicator.
+// Such an operation consists of several operations, which those of another goroutine must not
+// interleave with.
 type valueUse struct {
-	mu   sync.Mutex // guards what follows
-	op   string     // "" for none
+	mu   sync.Mutex // guards the fields below
+	op   string     // "" if no operation is in progress
 	site callsite.Site
 }
 
-// beginValues begins an operation with values, and refuses what no part of it may begin with. Unless
-// it fails, end follows. A second goroutine of the rank is ErrInUse, which breaks the communicator: the
-// parts of both go to the same members.
+// beginValues begins an operation with values, and returns an error for a communicator or root that is
+// not valid. If it returns no error, the caller must call end. If another goroutine of the rank is in
+// an operation with values on c, the error is ErrInUse, and the communicator is broken: the members
+// could not tell the messages of the two operations apart.
 func beginValues(c *runtime.Comm, op string, root int) (*valueUse, error) {
 	g, _, err := find(c)
 	if err != nil {
@@ -36,7 +38,7 @@ func beginValues(c *runtime.Comm, op string, root int) (*valueUse, error) {
 	return &g.values, nil
 }
 
-// begin notes the operation.
+// begin records the operation, unless one is in progress.
 func (u *valueUse) begin(op string, here *callsite.Site) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -48,7 +50,7 @@ func (u *valueUse) begin(op string, here *callsite.Site) error {
 	return nil
 }
 
-// end ends it.
+// end records that the operation has ended.
 func (u *valueUse) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()

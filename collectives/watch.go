@@ -8,37 +8,37 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// watchPeriod is the minimum time that a blocking operation is under way before the members
-// that it waits for are asked for their calls, and half of the longest: calls that differ are
-// named before the launcher looks for a deadlock.
+// watchPeriod is the period of a watch's timer. When a blocking operation has been in progress for one
+// to two periods, the members that it waits for are asked for their calls. That is early enough that
+// calls that differ are reported before the launcher looks for a deadlock.
 const watchPeriod = 500 * time.Millisecond
 
-// watch finds members whose calls differ and that send no message that could be compared,
-// such as two ranks in Gather that take each other for the root. It is a timer that runs
-// while operations begin; an operation costs the read of a word.
+// watch detects members whose calls differ although no message arrives whose label could be compared,
+// such as two ranks that call Gather, each with the other as root. It has a timer, which runs while
+// operations are in progress. If the timer runs already, an operation reads only one word.
 type watch struct {
-	// awake says that the timer runs.
+	// awake is true while the timer runs.
 	awake atomic.Bool
-	// mu guards the fields below it. Nothing is called under it.
+	// mu guards over and timer. No method of watched is called while it is held.
 	mu    sync.Mutex
 	over  bool
 	timer *time.Timer
-	// seen is the number of the operation that was under way at the last tick; only the
-	// timer's goroutine uses it.
+	// seen is the number of the operation that was in progress at the last tick. Only the timer's
+	// goroutine uses it.
 	seen uint64
 }
 
-// watched are the operations that a watch looks at.
+// watched is implemented by the state of a communicator's operations, which a watch supervises.
 type watched interface {
-	// underWay reports whether a blocking operation is under way.
+	// underWay reports whether a blocking operation is in progress.
 	underWay() bool
-	// latest returns the number of the latest one.
+	// latest returns the number of the latest blocking operation.
 	latest() uint64
-	// compare compares its call with those of other ranks.
+	// compare compares the call with that number with the calls of other ranks.
 	compare(number uint64)
 }
 
-// wake starts the timer if it does not run.
+// wake starts the timer, unless it runs already.
 func (w *watch) wake(g watched) {
 	if w.awake.Load() || !w.awake.CompareAndSwap(false, true) {
 		return
@@ -46,7 +46,7 @@ func (w *watch) wake(g watched) {
 	w.again(g)
 }
 
-// again makes the timer run once more.
+// again sets the timer for one more period, unless the watch has ended.
 func (w *watch) again(g watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +59,7 @@ func (w *watch) again(g watched) {
 	}
 }
 
-// end ends the watch.
+// end stops the timer for good.
 func (w *watch) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,11 +69,12 @@ func (w *watch) end() {
 	}
 }
 
-// look compares the calls if the operation was under way at the last tick, too.
+// look is the timer's function. It compares the calls if the operation in progress is the same as at the
+// last tick. If no operation is in progress, the timer stops.
 func (w *watch) look(g watched) {
 	if !g.underWay() {
 		w.awake.Store(false)
-		// An operation that began meanwhile has found the timer running.
+		// An operation that began before the Store has not started the timer, since awake was true.
 		if g.underWay() {
 			w.wake(g)
 		}
@@ -90,9 +91,10 @@ func (w *watch) look(g watched) {
 func (g *group) underWay() bool { return atomic.LoadUint32(&g.busy) != 0 }
 func (g *group) latest() uint64 { return g.blocking.highest() }
 
-// compare asks the members that a blocking operation waits for, and the next one, for their
-// calls, and breaks the communicator if one differs. If any members differ, then two
-// neighbours around the ring do.
+// compare asks the members that the blocking operation waits for, and the next rank, for their calls,
+// and breaks the communicator if the calls of one of them differ. Asking the next rank is enough to
+// find any difference: if the calls of two members differ, then so do those of two neighbours in the
+// ring of all ranks.
 func (g *group) compare(number uint64) {
 	if g.home.Err() != nil {
 		return
@@ -110,8 +112,8 @@ func (g *group) compare(number uint64) {
 	}
 }
 
-// differsFrom returns the number of the first call, of those that this rank and another
-// one remember, that was not the same.
+// differsFrom returns the number, modulo labelNumbers, of the first blocking call that differs between
+// this rank and another one. It compares the calls that both have recorded.
 func (g *group) differsFrom(c *runtime.Comm, rank int) (low uint64, differs bool) {
 	text, err := c.Inquire(rank, subjectHistory)
 	if err != nil {

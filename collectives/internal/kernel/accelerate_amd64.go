@@ -1,6 +1,7 @@
 package kernel
 
-// The bodies. Each leaves the vector unit as it found it (VZEROUPPER).
+// The assembly bodies of the kernels, see body. Each ends with VZEROUPPER, so that SSE instructions
+// after it run at full speed.
 //
 //go:noescape
 func sumFloat32x8(dst, a, b *byte, n int)
@@ -123,8 +124,9 @@ func cpuid(leaf, subleaf uint32) (a, b, c, d uint32)
 
 func xgetbv() uint32
 
-// features says which vector instructions the processor has and the operating
-// system saves (Intel SDM volume 1, 13.3 and 14.3; AMD APM volume 3, appendix E).
+// features reports whether AVX2 and AVX-512 (F and DQ) can be used: the processor must have the
+// instructions, and the operating system must save their registers (Intel SDM volume 1, 13.3 and
+// 14.3; AMD APM volume 3, appendix E).
 func features() (avx2, avx512 bool) {
 	const (
 		osxsave, avx   = 1 << 27, 1 << 28 // leaf 1, ecx
@@ -148,7 +150,7 @@ func features() (avx2, avx512 bool) {
 	return avx2, avx512
 }
 
-// accelerate replaces kernels by vector ones as far as the processor goes.
+// accelerate replaces portable kernels in t by those with vector instructions that the processor has.
 func accelerate(t *[codes][kinds]Func) {
 	avx2, avx512 := features()
 	plain := *t
@@ -160,7 +162,8 @@ func accelerate(t *[codes][kinds]Func) {
 	}
 }
 
-// accelerateAVX2 and accelerateAVX512 leave what is shorter than a block to the plain kernels.
+// accelerateAVX2 and accelerateAVX512 replace kernels in t. The new kernels use those of plain for a
+// rest that is shorter than a block.
 func accelerateAVX2(t, plain *[codes][kinds]Func) {
 	put := func(c Code, loop body, of ...Kind) {
 		for _, k := range of {

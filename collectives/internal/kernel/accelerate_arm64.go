@@ -1,6 +1,6 @@
 package kernel
 
-// The bodies, of NEON instructions, which every arm64 processor has.
+// The assembly bodies of the kernels, see body. They use NEON, which every arm64 processor has.
 //
 //go:noescape
 func sumInt8x16(dst, a, b *byte, n int)
@@ -92,7 +92,7 @@ func orx16(dst, a, b *byte, n int)
 //go:noescape
 func xorx16(dst, a, b *byte, n int)
 
-// accelerate replaces kernels by vector ones.
+// accelerate replaces portable kernels in t by those with NEON instructions.
 func accelerate(t *[codes][kinds]Func) {
 	plain := *t
 	put := func(c Code, loop body, of ...Kind) {

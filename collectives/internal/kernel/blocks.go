@@ -2,15 +2,15 @@
 
 package kernel
 
-// block is the unit of the assembly bodies in bytes: one AVX-512 register, two AVX2 registers or
-// four NEON registers.
+// block is the number of bytes that an assembly body processes at a time: one AVX-512 register, two
+// AVX2 registers or four NEON registers.
 const block = 64
 
-// body is an assembly loop over whole blocks: n bytes, a multiple of block.
+// body is an assembly loop over n bytes. n is a multiple of block and not 0.
 type body func(dst, a, b *byte, n int)
 
-// blocks returns the kernel that runs loop over the whole blocks and tail over
-// the rest.
+// blocks returns the kernel that calls loop for the whole blocks of the operands, and tail for the
+// rest.
 func blocks(loop body, tail Func) Func {
 	return func(dst, a, b []byte) {
 		n := len(dst) &^ (block - 1)

@@ -24,19 +24,18 @@ const Codes = int(codes)
 // Kinds is the number of kinds, Other included.
 const Kinds = int(kinds)
 
-// Func sets dst[i] = op(a[i], b[i]). The three slices have the same length, a
-// whole number of elements. dst may be the same memory as a or as b, but may
-// not overlap them in part.
+// Func sets dst[i] = op(a[i], b[i]). The three slices have the same length, which is a whole number
+// of elements. dst may be the same memory as a or as b, but must not overlap them in any other way.
 type Func func(dst, a, b []byte)
 
-// table holds the fastest kernel of this machine, portable the one in Go.
+// table holds the fastest kernels that this machine can run, portable the kernels in Go.
 var table, portable = build()
 
-// Of returns the kernel of an operator on a kind, or nil where the operator is
-// not defined.
+// Of returns the fastest kernel of an operator for elements of a kind, or nil if the operator is not
+// defined for that kind.
 func Of(c Code, k Kind) Func { return table[c][k] }
 
-// Portable returns the kernel in Go, or nil where the operator is not defined.
+// Portable returns the kernel in Go, or nil if the operator is not defined for that kind.
 func Portable(c Code, k Kind) Func { return portable[c][k] }
 
 func build() (fast, plain [codes][kinds]Func) {

@@ -1,12 +1,12 @@
 // Package kernel combines two vectors of elements with a reduction operator:
-// dst[i] = op(a[i], b[i]), over raw bytes so that the algorithms above it need
-// no type parameters.
+// dst[i] = op(a[i], b[i]). The vectors are byte slices, so that the algorithms that
+// use them need no type parameters.
 //
-// Every operator has a portable implementation in Go. On amd64 the common ones
-// have AVX2 and AVX-512 bodies too, chosen once at start, on arm64 NEON ones; they give the
-// same bits as the portable ones, element by element, so a result depends on the
-// order of the operands and never on the machine. (The one exception is the
-// payload of a NaN.)
+// Every operator has a portable implementation in Go. The common operators also have
+// implementations in assembly: with AVX2 and AVX-512 on amd64, of which one is chosen once at
+// start, and with NEON on arm64. They give the same bits as the portable ones, element by
+// element. So a result depends on the order of the operands and never on the machine. (The one
+// exception is the payload of a NaN.)
 //
 // # Semantics
 //

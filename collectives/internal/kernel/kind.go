@@ -2,8 +2,8 @@ package kernel
 
 import "reflect"
 
-// Kind is the arithmetic kind of an element: what a register would hold. int
-// and uint count as the kind of their width.
+// Kind is the arithmetic type of an element. Named types have the kind of their underlying type. int
+// and uint have the kind of the integers of their width.
 type Kind uint8
 
 // The kinds. Other stands for every element type without built-in arithmetic,
@@ -29,8 +29,8 @@ const (
 // wordBits is 32 or 64, the width of an int.
 const wordBits = 32 << (^uint(0) >> 63)
 
-// KindOf returns the kind of T. It allocates nothing, and looks at the type's
-// description only for named types.
+// KindOf returns the kind of T. It allocates nothing. It calls package reflect only for types that are
+// not in its switch.
 func KindOf[T any]() Kind {
 	switch any((*T)(nil)).(type) {
 	case *float64:
@@ -51,7 +51,7 @@ func KindOf[T any]() Kind {
 	return kindOf(reflect.TypeFor[T]().Kind())
 }
 
-// sized picks the kind of an int or uint of this machine.
+// sized returns narrow if an int has 32 bits on this machine, and wide if it has 64.
 func sized(narrow, wide Kind) Kind {
 	if wordBits == 32 {
 		return narrow
@@ -70,7 +70,7 @@ func kindOf(k reflect.Kind) Kind {
 	}
 }
 
-// fixed translates the kinds whose width does not depend on the machine.
+// fixed has the Kind of each reflect.Kind whose width does not depend on the machine.
 var fixed = [reflect.UnsafePointer + 1]Kind{
 	reflect.Bool: Bool,
 	reflect.Int8: Int8, reflect.Int16: Int16, reflect.Int32: Int32, reflect.Int64: Int64,

@@ -11,7 +11,7 @@ var kindSizes = [kinds]int{0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16}
 
 var codeNames = [codes]string{"Sum", "Prod", "Min", "Max", "LAnd", "LOr", "LXor", "BAnd", "BOr", "BXor"}
 
-// String returns the name of the Go type of this kind.
+// String returns the name of the predeclared Go type of this kind, or "other".
 func (k Kind) String() string {
 	if k < kinds {
 		return kindNames[k]
@@ -19,7 +19,7 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
-// Size returns the bytes of an element, 0 for Other.
+// Size returns the size of an element in bytes, or 0 for Other.
 func (k Kind) Size() int { return kindSizes[k] }
 
 // String returns the operator's name as package collectives spells it.

@@ -8,8 +8,8 @@ type real interface{ integer | float32 | float64 }
 
 type number interface{ real | complex64 | complex128 }
 
-// operands views three byte slices as elements and cuts a and b to the length
-// of dst, which spares the loops their bounds checks.
+// operands returns three byte slices as slices of elements. It cuts a and b to the length of dst, so
+// that the compiler omits the bounds checks in the loops.
 func operands[T any](dst, a, b []byte) (d, x, y []T) {
 	d = View[T](dst)
 	return d, View[T](a)[:len(d)], View[T](b)[:len(d)]
@@ -64,7 +64,7 @@ func bxor[T integer](dst, a, b []byte) {
 	}
 }
 
-// truth is 1 for true and 0 for false.
+// truth returns 1 for true and 0 for false.
 func truth[T integer](b bool) T {
 	if b {
 		return 1

@@ -2,8 +2,8 @@ package kernel
 
 import "unsafe"
 
-// View returns b as elements of T, without copying. A rest shorter than one
-// element is left out. T holds no pointers.
+// View returns b as a slice of T, without copying. It leaves out a rest that is shorter than one
+// element. T must not contain pointers.
 func View[T any](b []byte) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
@@ -13,13 +13,13 @@ func View[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/size)
 }
 
-// Bytes returns the memory of s, without copying. T holds no pointers.
+// Bytes returns the memory of s as bytes, without copying. T must not contain pointers.
 func Bytes[T any](s []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
 }
 
-// SizeOf returns the number of bytes of one T.
+// SizeOf returns the size of a T in bytes.
 func SizeOf[T any]() int {
 	var zero T
 	return int(unsafe.Sizeof(zero))
@@ -38,8 +38,8 @@ func Overlap(a, b []byte) (same, partial bool) {
 	return false, x < y+uintptr(len(b)) && y < x+uintptr(len(a))
 }
 
-// Copy copies as the builtin does unless both begin at the same byte. It returns how many bytes are
-// in both.
+// Copy copies like the builtin copy, but does nothing if dst and src begin at the same byte. It returns
+// the length of the shorter slice.
 func Copy(dst, src []byte) int {
 	if same, _ := Overlap(dst, src); same {
 		return min(len(dst), len(src))

@@ -6,11 +6,12 @@ package message
 // message-passing systems", IEEE Transactions on Parallel and Distributed Systems
 // 8 (1997). send may be this rank's block of recv.
 //
-// In round k a rank gets what the rank 2^k after it has; it keeps its own block
-// first and turns the blocks into their places at the end.
+// In round k, counted from 0, a rank receives the blocks that the rank 2^k after it has, and appends
+// them to its own. So its own block comes first, followed by those of the next ranks; at the end it
+// rotates the blocks into the order of the ranks.
 //
 // Restrictions: none. Cost: ceil(log p) alpha + (p-1) n beta for blocks of n
-// bytes, and a copy of all blocks; best for small ones.
+// bytes, and a copy of all blocks; best for short blocks.
 func AllGatherBruck(p Peer, c *Call) error {
 	send, recv := c.Send, c.Recv
 	rank, size, n := p.Rank(), p.Size(), len(send)

@@ -1,13 +1,15 @@
 package message
 
 // AllGatherPAT collects the blocks send of all ranks in recv of all ranks along parallel
-// aggregated trees: a rank gives first its block to the rank half of all away, then both to the
-// one a quarter away, and so on. S. Jeaugey, "PAT: a new algorithm for all-gather and
-// reduce-scatter operations at scale" (2025). Unlike Bruck's, the longest messages go to the
-// nearest rank, and the blocks need no turn at the end. send may be this rank's block of recv.
+// aggregated trees. The distance d in ranks halves from round to round: it is first the largest
+// power of two below p, and at last 1. In each round a rank sends the blocks that it has to the rank
+// d after it. S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at
+// scale" (2025). Unlike in Bruck's algorithm, the longest messages go to the nearest rank, and the
+// blocks need no rotation at the end. send may be this rank's block of recv.
 //
 // Restrictions: none; blocks may differ in length. Cost: ceil(log p) alpha + (p-1) n beta for
-// blocks of n bytes, and a copy of them at both ends; a message has at most 64 KiB or one block.
+// blocks of n bytes, and a copy of all blocks at both ends. A message has one block, or several that
+// together have at most 64 KiB.
 func AllGatherPAT(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	p.Copy(c.RecvParts.Of(c.Recv, rank), c.Send)

@@ -1,7 +1,7 @@
 package message
 
 // AllGatherRecursiveDoubling collects the blocks send of all ranks in recv of all
-// ranks: in round k, ranks whose numbers differ in bit k exchange all they have.
+// ranks. In round k, two ranks whose numbers differ in bit k alone exchange all blocks that they have.
 // Thakur, Rabenseifner and Gropp (2005), section 4.1. send may be this rank's
 // block of recv.
 //
