@@ -5,9 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// AllGatherPipeline collects large contributions in the parts of everyone's recv, in
-// segments: every member copies its own in and the others' out. send may be this
-// member's part of recv.
+// AllGatherPipeline collects the large contributions of all members in the parts of every
+// member's recv, in segments: a member copies its own contribution into shared memory, and the
+// others' contributions out of it. send may be this member's part of recv.
 //
 // Restrictions: none. Cost: n/segment alpha + (p+1) n beta for parts of up to n bytes.
 func (g *Group) AllGatherPipeline(send, recv []byte, parts message.Parts) error {

@@ -2,11 +2,11 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// AllReduceExchange combines small contributions: each member writes its own and
-// combines everyone's. recv may be send.
+// AllReduceExchange combines small contributions: each member writes its own contribution and
+// then combines those of all members. recv may be send.
 //
-// Restrictions: len(send) <= SmallMax; wasteful for many members and slow when
-// they outnumber processors. Cost: alpha + p n (beta + gamma).
+// Restrictions: len(send) <= SmallMax; wasteful for many members, and slow if members outnumber
+// processors. Cost: alpha + p n (beta + gamma).
 func (g *Group) AllReduceExchange(send, recv []byte, r message.Reduction) error {
 	n, mine, err := g.begin()
 	if err != nil {

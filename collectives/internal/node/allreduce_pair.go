@@ -2,9 +2,10 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// AllReducePair combines large contributions of two members: each copies its own
-// in and combines it with the other's, read in place, straight into recv. That is
-// more arithmetic than AllReduceSegments and less copying. recv may be send.
+// AllReducePair combines the large contributions of two members. Each member copies its own
+// contribution into shared memory, reads the other's there in place, and combines the two directly
+// into recv. Compared with AllReduceSegments this is more arithmetic and less copying. recv may be
+// send.
 //
 // Restrictions: two members; an element is no longer than a segment.
 // Cost: n/segment alpha + 2 n beta + n gamma.

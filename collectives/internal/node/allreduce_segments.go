@@ -2,11 +2,11 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// AllReduceSegments combines large contributions by a reduce-scatter and an
-// allgather through shared memory, in segments. Of each segment a member copies
-// in everything but its own block, combines its own block of all parts in place,
-// and copies out the blocks that the others combined. It copies the next segment
-// in before it waits for the others. recv may be send.
+// AllReduceSegments combines large contributions by a reduce-scatter and an allgather through
+// shared memory, in segments. A segment has a block for each member. A member copies everything
+// but its own block of the segment into its part, combines the contributions of all members to its
+// own block in place, and copies out the blocks that the others combined. It copies the next segment
+// into its part before it waits for the others' blocks. recv may be send.
 //
 // Restrictions: an element is no longer than a segment.
 // Cost: 2 n/segment alpha + 3 n beta + n gamma.
@@ -14,12 +14,12 @@ func (g *Group) AllReduceSegments(send, recv []byte, r message.Reduction) error 
 	return g.reduceSegments(send, recv, everyone, r)
 }
 
-// ReduceSegments is AllReduceSegments in which root alone copies out.
+// ReduceSegments is AllReduceSegments with the result at root alone: no other member copies out.
 func (g *Group) ReduceSegments(send, recv []byte, root int, r message.Reduction) error {
 	return g.reduceSegments(send, recv, root, r)
 }
 
-// everyone stands for a root where all get the result.
+// everyone is passed as root if all members get the result.
 const everyone = -1
 
 func (g *Group) reduceSegments(send, recv []byte, root int, r message.Reduction) error {
@@ -61,13 +61,14 @@ func (g *Group) reduceSegments(send, recv []byte, root int, r message.Reduction)
 	return nil
 }
 
-// blockOf returns the length of the blocks into which the members share n bytes.
+// blockOf returns the length of the blocks into which a segment of n bytes is divided among the
+// members. It is a multiple of step.
 func (f *ring) blockOf(n, step int) int {
 	each := (n + f.g.size - 1) / f.g.size
 	return (each + step - 1) / step * step
 }
 
-// copyIn writes this member's segment s, all but its own block.
+// copyIn writes and publishes this member's segment s, except for this member's own block.
 func (f *ring) copyIn(send []byte, s uint64, step int) error {
 	mine, err := f.acquire(s)
 	if err != nil {
@@ -82,12 +83,12 @@ func (f *ring) copyIn(send []byte, s uint64, step int) error {
 	return nil
 }
 
-// chunk is how many bytes are combined at a time: the sum of many parts stays in
-// the first-level cache.
+// chunk is the number of bytes that are combined at a time. It is so small that the partial result
+// stays in the first-level cache.
 const chunk = 8 << 10
 
-// combine combines this member's block of segment s of all parts in its own
-// part, and copies it to out unless that is nil.
+// combine combines the contributions of all members to this member's block of segment s, in this
+// member's part. It copies the result to out unless out is nil.
 func (f *ring) combine(send, out []byte, s uint64, step int, r message.Reduction) error {
 	rank := f.g.rank
 	for q := range f.parts {
@@ -115,7 +116,7 @@ func (f *ring) combine(send, out []byte, s uint64, step int, r message.Reduction
 	return nil
 }
 
-// operand returns the bytes that member q contributes to segment s.
+// operand returns the bytes from from to to of member q's contribution to segment s.
 func (f *ring) operand(q int, send []byte, s uint64, from, to int) []byte {
 	if q == f.g.rank {
 		return send[from:to]
@@ -123,7 +124,7 @@ func (f *ring) operand(q int, send []byte, s uint64, from, to int) []byte {
 	return f.segment(q, s)[from:to]
 }
 
-// copyOut fetches the blocks of segment s that the others combined.
+// copyOut copies the blocks of segment s that the other members combined to out. It waits for each.
 func (f *ring) copyOut(out []byte, s uint64, step int) error {
 	block := f.blockOf(len(out), step)
 	for k := 1; k < len(f.parts); k++ {

@@ -2,8 +2,9 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// AllToAllPipeline gives large block q of send to block rank of recv of member q,
-// in segments that hold a piece of every block. recv may not be send.
+// AllToAllPipeline copies block q of send to block rank of member q's recv, for all q. It is for
+// large blocks: they go through segments, each of which has a piece of every block. recv must not be
+// send.
 //
 // Restrictions: no more members than bytes in a segment. Cost: n p/segment alpha +
 // 2 p n beta for blocks of n bytes.

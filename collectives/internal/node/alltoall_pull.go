@@ -1,8 +1,8 @@
 package node
 
-// AllToAllPull copies block rank of send of member q to block q of recv, straight
-// from q's private memory, for all q: every block travels once, and memory that
-// its owner does not write stays in the readers' caches. recv may not be send.
+// AllToAllPull copies block rank of member q's send to block q of recv, directly from the private
+// memory of q, for all q. So every block is copied once, and blocks that their owner does not write
+// between operations stay in the readers' caches. recv must not be send.
 //
 // Restrictions: CanPull. Cost: 2 alpha + p n beta for blocks of n bytes, and the
 // kernel's work on each page.
@@ -12,8 +12,8 @@ func (g *Group) AllToAllPull(send, recv []byte) error {
 	return g.lending.during(send, func(l *peerReads) error { return l.pullBlocks(send, recv) })
 }
 
-// pullBlocks copies this member's block of every member, its own first: meanwhile the
-// others arrive.
+// pullBlocks copies the blocks of all members for this member to recv. It copies this member's own
+// block first, to give the others time to arrive.
 func (l *peerReads) pullBlocks(send, recv []byte) error {
 	rank, size := l.g.rank, len(send)/l.g.size
 	copy(recv[rank*size:][:size], send[rank*size:][:size])

@@ -2,10 +2,10 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// AllToAllVSlots hands part j of send of member i to part i of recv of member j: short ones in the
-// slots, behind the tables of their members. The tables say all members the length of the longest
-// part that is left: parts of up to pipelineMax bytes follow in segments, longer ones in messages
-// of p. recv may not be send.
+// AllToAllVSlots copies part j of member i's send to part i of member j's recv, for all i and j. Short
+// parts are in the slots, behind the tables of their senders. From the tables all members know the
+// length of the longest part that is not in a slot. If it is at most pipelineMax bytes, the parts that
+// are not in a slot follow in segments, otherwise in messages of p. recv must not be send.
 //
 // Restrictions: at most TableMax members. Cost: alpha + p n beta for short parts of n bytes;
 // n p/segment alpha + 2 p n beta by segments, (p-1) (alpha + n beta) by messages.
@@ -42,8 +42,8 @@ func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, pipelineMax int)
 	return g.longByMessages(p, c, n)
 }
 
-// leaves returns the part for member q if it is not in this member's slot of step n, else
-// nothing; enters that of member q for this one.
+// leaves returns this member's part for member q if it is not in this member's slot of step n, else
+// nil. enters returns the part of recv for member q's part if that is not in q's slot, else nil.
 func (g *Group) leaves(c *message.Call, q int, n uint64) []byte {
 	if g.slot(g.rank, n).entry(q).inSlot() {
 		return nil
@@ -58,7 +58,8 @@ func (g *Group) enters(c *message.Call, q int, n uint64) []byte {
 	return c.RecvParts.Of(c.Recv, q)
 }
 
-// longBySegments is AllToAllPipeline of the parts that are not in the slots of step n.
+// longBySegments is AllToAllPipeline for the parts that are not in the slots of step n. longest is the
+// length of the longest of them.
 func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
 	f, err := g.flow()
 	if err != nil {
@@ -91,8 +92,8 @@ func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
 	return nil
 }
 
-// longByMessages is message.AllToAllVPairwise of the parts that are not in the slots of step n,
-// of which none is empty.
+// longByMessages is message.AllToAllVPairwise for the parts that are not in the slots of step n. None
+// of them is empty, and so an empty one stands for a part in a slot.
 func (g *Group) longByMessages(p message.Peer, c *message.Call, n uint64) error {
 	for k := 1; k < g.size; k++ {
 		to, from := (g.rank+k)%g.size, (g.rank-k+g.size)%g.size

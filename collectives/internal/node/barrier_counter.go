@@ -1,16 +1,18 @@
 package node
 
-// BarrierCounter is the barrier for members that outnumber processors: each counts its
-// arrival, the last one releases all by one word. J. Mellor-Crummey and M. Scott,
+// BarrierCounter is the barrier for members that outnumber processors: each member counts its
+// arrival, and the last one to arrive releases all by one word. J. Mellor-Crummey and M. Scott,
 // "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM
 // Transactions on Computer Systems 9 (1991), section 3.1, with a growing number in place of
 // the sense.
 //
-// After a broadcast or a scatter its root releases them: if another one comes next, the others find it
-// written when they run, where each would first wait for root to get a processor.
+// If the latest small operation before the barrier was a broadcast or a scatter, its root releases the
+// members in place of the last one to arrive. So root runs before the others: if the next operation is
+// another broadcast or scatter, its data is in memory when they run. Otherwise each of them would first
+// have to wait until root gets a processor.
 //
-// Restrictions: none. Cost: p atomic additions to one line, and one switch per
-// member when they share processors.
+// Restrictions: none. Cost: p atomic additions to one cache line, and one switch per
+// member if members share processors.
 func (g *Group) BarrierCounter() error {
 	leader := g.leader
 	g.leader = noLeader
@@ -37,7 +39,7 @@ func (g *Group) BarrierCounter() error {
 	return nil
 }
 
-// completed waits until the last member has arrived at step n.
+// completed waits until the last member has arrived at step n, which that member signals.
 func (g *Group) completed(n uint64) error {
 	if g.spun(g.complete, n) {
 		return nil

@@ -1,11 +1,11 @@
 package node
 
 // BarrierFlags is the dissemination barrier (see message.BarrierDissemination)
-// with flags in shared memory, one cache line each: a member writes the flag of
-// the one 2^k after it and waits for its own.
+// with flags in shared memory, one cache line for each. In round k a member sets
+// the flag of the member 2^k after it, and waits for its own flag of the round.
 //
-// Restrictions: slow when members outnumber processors, because it switches between
-// them ceil(log p) times. Cost: ceil(log p) alpha, alpha one cache line.
+// Restrictions: slow if members outnumber processors, because it switches between
+// them ceil(log p) times. Cost: ceil(log p) alpha; alpha is the transfer of a cache line.
 func (g *Group) BarrierFlags() error {
 	g.step++
 	for k, flag := range g.flags {
@@ -13,7 +13,8 @@ func (g *Group) BarrierFlags() error {
 		if err := g.await(flag, g.step<<markBits); err != nil {
 			return err
 		}
-		// The member that sets it may already be in the next barrier.
+		// The member that sets the flag may already be in the next barrier. Then it has another
+		// fingerprint, which marked must not compare.
 		if v := flag.Load(); v>>markBits == g.step {
 			if err := g.marked(g.before[k], v); err != nil {
 				return err

@@ -1,7 +1,7 @@
 package node
 
-// BcastPipeline gives large buf of root to everyone in segments: root copies them
-// into its part as long as there is room, the others copy them out from there.
+// BcastPipeline copies the large buf of root to all members in segments: root copies segments
+// into its part as long as it has room, and the others copy them out of it.
 //
 // Restrictions: none. Cost: alpha + (n + segment) beta for any number of readers
 // with processors of their own.

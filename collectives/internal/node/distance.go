@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// A barrier of two members takes two transfers of a cache line. Between cores with a common cache they take
-// 0.1 us on a Zen 5 and 0.2 us on a Zen 4, between cores without one 0.3 us and more: then lines in shared
-// memory, which one member has just read, cost their writer so much that it is slower to copy through them
-// than to read private memory (docs/adr/0054).
+// A barrier of two members takes two transfers of a cache line. Between cores with a common cache these take
+// 0.1 us on a Zen 5 and 0.2 us on a Zen 4; between cores without a common cache they take 0.3 us and more.
+// Then a member that writes lines of shared memory that the other member has just read waits for them so
+// long that copying through shared memory is slower than reading private memory (docs/adr/0054).
 const (
 	apartTime     = 220 * time.Nanosecond
-	apartRounds   = 4 // the shortest counts: a member may be interrupted
-	apartBarriers = 8 // in a round: of one alone, the member that comes last has the shortest time
+	apartRounds   = 4 // the shortest one counts, since a member may be interrupted
+	apartBarriers = 8 // in a round: in a single barrier the last member to arrive hardly waits
 )
 
-// Apart measures whether two members with processors of their own have caches far apart. Both call it, and get
-// the same answer.
+// Apart reports whether the processors of two members are so far apart that they have no common cache. Each
+// member must have a processor of its own. It measures the time of a barrier. Both members must call it; they
+// get the same answer.
 func (g *Group) Apart() (bool, error) {
 	shortest := time.Duration(math.MaxInt64)
 	for range apartRounds {

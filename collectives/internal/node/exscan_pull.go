@@ -1,7 +1,7 @@
 package node
 
-// ExScanPull sets recv of member 1 of two to send of member 0, which it reads from that one's private memory.
-// recv of member 0 stays as it is.
+// ExScanPull is an exclusive scan of two members: member 1 copies the send of member 0 to its recv, directly
+// from the private memory of member 0. The recv of member 0 stays unchanged.
 //
 // Restrictions: CanPull, two members. Cost: 2 alpha + n beta, and the kernel's work on each page.
 func (g *Group) ExScanPull(send, recv []byte) error {

@@ -5,9 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// GatherPipeline lays large contributions side by side in recv of root, in
-// segments: every member but root copies its own in, root copies them out. send
-// of root may be its block of recv.
+// GatherPipeline copies large contributions to the blocks of root's recv, in segments: every
+// member but root copies its contribution into its part, and root copies all out. send of root
+// may be its block of recv.
 //
 // Restrictions: none. Cost: alpha + p n beta at root.
 func (g *Group) GatherPipeline(send, recv []byte, root int) error {
@@ -34,7 +34,7 @@ func (g *Group) GatherPipeline(send, recv []byte, root int) error {
 	return nil
 }
 
-// put copies b in as this member's segment s.
+// put writes and publishes b as this member's segment s.
 func (f *ring) put(b []byte, s uint64) error {
 	mine, err := f.acquire(s)
 	if err != nil {
@@ -45,8 +45,8 @@ func (f *ring) put(b []byte, s uint64) error {
 	return nil
 }
 
-// fetchAll copies segment s of every other member out to window i of its block
-// of recv, beginning with the next member, so that not all read the same part.
+// fetchAll copies segment s of every other member to window i of that member's block of recv. It
+// begins with the next member, so that the members do not all read the same part.
 func (f *ring) fetchAll(recv []byte, parts message.Parts, i, each int, s uint64) error {
 	for k := 1; k < len(f.parts); k++ {
 		q := (f.g.rank + k) % len(f.parts)

@@ -5,7 +5,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// GatherPull lays the contributions side by side in recv of root, which reads them from the members'
+// GatherPull copies the contributions to the blocks of root's recv: root reads them from the members'
 // private memory. send of root may be its block of recv.
 //
 // Restrictions: CanPull. Cost: 2 alpha + p n beta at root, and the kernel's work on each page.
@@ -18,8 +18,8 @@ func (g *Group) GatherPull(send, recv []byte, root int) error {
 	return g.lending.during(nil, func(l *peerReads) error { return l.pullParts(send, recv, message.Equal(len(send))) })
 }
 
-// AllGatherPull collects the contributions in the parts of everyone's recv, each read from its member's
-// private memory. send may be this member's part of recv.
+// AllGatherPull collects the contributions of all members in the parts of every member's recv: each member
+// reads them from the private memory of their owners. send may be this member's part of recv.
 //
 // Restrictions: CanPull. Cost: 2 alpha + p n beta for parts of up to n bytes, and the kernel's work on each page.
 func (g *Group) AllGatherPull(send, recv []byte, parts message.Parts) error {
@@ -28,8 +28,8 @@ func (g *Group) AllGatherPull(send, recv []byte, parts message.Parts) error {
 	return g.lending.during(send, func(l *peerReads) error { return l.pullParts(send, recv, parts) })
 }
 
-// pullParts reads the slices of all others to their parts of recv, after this member's own: meanwhile the
-// others arrive.
+// pullParts copies the contributions of all members to their parts of recv. It copies this member's own
+// first, to give the others time to arrive.
 func (l *peerReads) pullParts(send, recv []byte, parts message.Parts) error {
 	rank, size := l.g.rank, l.g.size
 	kernel.Copy(parts.Of(recv, rank), send)

@@ -5,9 +5,10 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// GatherVSlots collects send of all members, of any lengths, in the parts of recv of root, which
-// alone knows them: a slot has the length of a contribution and, if there is room, the
-// contribution itself, which is a message of p otherwise. send of root may be its part of recv.
+// GatherVSlots collects send of all members in the parts of root's recv. The lengths may differ, and
+// only root knows all of them. A member writes the length of its contribution into its slot, and the
+// contribution itself if it fits; otherwise it sends the contribution as a message of p. send of root
+// may be its part of recv.
 //
 // Restrictions: none. Cost: alpha + n beta for n bytes in all, at root, and a message for each
 // long contribution.
@@ -43,7 +44,7 @@ func (g *Group) GatherVSlots(p message.Peer, send, recv []byte, parts message.Pa
 	return nil
 }
 
-// takeOne receives the contribution of member q to step n.
+// takeOne copies the contribution of member q to step n to dst, from the slot of q or from a message.
 func (g *Group) takeOne(p message.Peer, q int, n uint64, dst []byte) error {
 	s, err := g.awaitSlot(q, n)
 	if err != nil {

@@ -7,36 +7,36 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// Config describes the members to New.
+// Config has the arguments of New.
 type Config struct {
-	// Rank is this member, Size the number of members, at least 2.
+	// Rank is this member's number, Size the number of members, at least 2.
 	Rank, Size int
-	// Crowded says that members outnumber processors: a member that waits should yield at
+	// Crowded is true if members outnumber processors. Then a member that waits should yield at
 	// once, and a switch between members costs more than a cache miss.
 	Crowded bool
 	// Segment is the length in bytes of the segments of large operations, a
-	// multiple of 64; 0 lets the number of members decide.
+	// multiple of 64. If it is 0, the length depends on the number of members.
 	Segment int
-	// Slots is how many small operations a member may be ahead of the others, a power of two from 4
-	// on; 0 lets the number of members decide.
+	// Slots is the number of small operations by which a member may be ahead of the others, a power of
+	// two of at least 4. If it is 0, the number depends on the number of members.
 	Slots int
 	// Reader reads other members' private memory; nil if that is impossible.
 	Reader Reader
-	// Note is called with private memory that Reader is about to read from or to read into;
-	// it may be nil.
+	// Note is called with private memory of this member from or into which a Reader is about to read.
+	// It may be nil.
 	Note func(b []byte)
 	// Place returns the source line of the current operation, for errors; it may be
 	// nil.
 	Place func() string
 	// Awaits is called before each wait for other members; it may be nil.
 	Awaits func()
-	// Open returns memory shared by the members, with parts of this many bytes.
+	// Open returns memory shared by the members, in which each part has this many bytes.
 	// All members call it in the same order.
 	Open func(bytes int) (Memory, error)
 }
 
-// Group is one member's state: its step and the addresses of the words. It belongs to one
-// goroutine at a time.
+// Group is the state of one member: its step, and where the words and buffers of all members are. One
+// goroutine at a time may use it.
 type Group struct {
 	rank, size int
 	crowded    bool
@@ -46,25 +46,27 @@ type Group struct {
 
 	mem  Memory
 	plan plan
-	// done[q] is the last step that q finished, of those in which not every member waits
-	// for all others.
+	// done[q] holds the last step that member q has finished. Members write it only in operations in
+	// which not every member waits for all others.
 	done []*Word
-	// slots[q] are the buffers of q.
+	// slots[q] are the small buffers in the part of member q.
 	slots [][]slot
-	// flags[k] is set by the member 2^k before this one; next[k] is that of the
-	// member 2^k after it, before[k] the number of the one before.
+	// flags[k] is this member's flag that the member 2^k before it, before[k], sets. next[k] is the
+	// flag that this member sets, of the member 2^k after it.
 	flags, next []*Word
 	before      []int
 	arrivals    *Word
 	release     *Word
-	// complete is the latest step at which the last member has arrived, of those that a leader releases.
+	// complete holds the latest step at which all members have arrived, of the steps that a leader
+	// releases.
 	complete *Word
 
-	// step is the number of the current operation, floor the last one that all
-	// members are known to have begun, arrived the arrivals counted so far.
+	// step is the number of the current operation. floor is the last step that all members are known to
+	// have begun. arrived is the value that the arrival counter has when all members, with equal calls,
+	// have arrived at the latest step that uses it.
 	step, floor, arrived uint64
-	// leader is the root of a small operation in which the others waited for it alone, if that was the
-	// latest operation of members that share processors, else noLeader.
+	// leader is the root of the latest small operation, if members share processors and the others
+	// waited only for root. Otherwise, and after a BarrierCounter, it is noLeader.
 	leader int
 
 	said    statements
@@ -74,15 +76,15 @@ type Group struct {
 	lending *peerReads
 }
 
-// noLeader says that no member is the leader.
+// noLeader is the value of Group.leader if no member is the leader.
 const noLeader = -1
 
-// spins is how often a word is read before Memory waits for it, some microseconds: most
-// changes by members on other processors arrive sooner.
+// spins is the number of times that a word is polled before Memory.Await suspends the member. This takes
+// some microseconds; most changes by members on other processors arrive sooner.
 const spins = 3000
 
-// New returns the state of one member and opens the memory of the small
-// operations; that of the large ones follows with the first of them.
+// New returns the state of one member, and opens the memory of the small operations. The first large
+// operation opens the memory of the large operations.
 func New(c Config) (*Group, error) {
 	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, leader: noLeader, spin: spins, awaits: c.Awaits, open: c.Open, reader: c.Reader, note: c.Note, plan: planFor(c.Size, c.Crowded)}
 	if c.Crowded {
@@ -129,8 +131,8 @@ func New(c Config) (*Group, error) {
 	return g, nil
 }
 
-// openMore opens memory after all members have arrived at it: otherwise the wait for a
-// member in another operation would give no error.
+// openMore opens memory. All members first meet in a barrier, which compares their calls: Open would
+// wait without an error for a member that is in another operation.
 func (g *Group) openMore(bytes int) (Memory, error) {
 	if err := g.BarrierCounter(); err != nil {
 		return nil, err
@@ -138,15 +140,14 @@ func (g *Group) openMore(bytes int) (Memory, error) {
 	return g.open(bytes)
 }
 
-// SmallMax is the largest contribution in bytes of one rank to the small
-// operations.
+// SmallMax returns the largest length in bytes of one member's contribution to a small operation.
 func (g *Group) SmallMax() int { return g.plan.slotBytes - line }
 
-// await waits until a word is at least v.
+// await waits until w is at least v.
 func (g *Group) await(w *Word, v uint64) error { return g.awaitIn(g.mem, w, v) }
 
-// awaitIn is await for a word in some memory. During a long wait it compares the members'
-// calls, which may differ.
+// awaitIn is await for a word in mem. If polling is not enough, it compares the members' calls before it
+// suspends this member, since w may stay below v because calls differ.
 func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
 	if g.spun(w, v) {
 		return nil
@@ -157,7 +158,7 @@ func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
 	return mem.Await(w, v)
 }
 
-// spun reads a word several times and reports whether it became at least v.
+// spun polls w g.spin times, and reports whether it was at least v.
 func (g *Group) spun(w *Word, v uint64) bool {
 	g.awaits()
 	for range g.spin {
@@ -168,8 +169,8 @@ func (g *Group) spun(w *Word, v uint64) bool {
 	return false
 }
 
-// begin numbers an operation and makes sure that this member's slot for it is
-// free.
+// begin assigns a small operation its number n, and returns this member's slot for it. If other members
+// may still read the slot, it waits for them.
 func (g *Group) begin() (n uint64, mine *slot, err error) {
 	g.step++
 	n, g.leader = g.step, noLeader
@@ -180,8 +181,8 @@ func (g *Group) begin() (n uint64, mine *slot, err error) {
 	return n, mine, err
 }
 
-// catchUp waits until all other members have finished step n. They may have finished later ones, so that
-// the next steps need not look.
+// catchUp waits until all other members have finished step n. They may have finished later steps: floor
+// records that, so that this member's next steps need not read their done words.
 func (g *Group) catchUp(n uint64) error {
 	finished := ^uint64(0)
 	for q, w := range g.done {
@@ -203,7 +204,7 @@ func (g *Group) slot(q int, n uint64) *slot {
 	return &slots[n&uint64(len(slots)-1)]
 }
 
-// announce says that this member's slot of step n is written.
+// announce signals that this member's slot of step n is written.
 func (g *Group) announce(mine *slot, n uint64) { g.mem.Signal(mine.word, n<<markBits|g.said.mark) }
 
 // awaitSlot waits until member q's slot of step n is written. The slot keeps its contents
@@ -216,12 +217,12 @@ func (g *Group) awaitSlot(q int, n uint64) (*slot, error) {
 	return s, g.marked(q, s.word.Load())
 }
 
-// finish publishes that this member has finished step n, in which not every member waited
-// for all others.
+// finish signals that this member has finished step n. It is needed in operations in which not every
+// member waits for all others.
 func (g *Group) finish(n uint64) { g.mem.Signal(g.done[g.rank], n) }
 
-// meet announces that this member's slot of step n is written, and waits until those of the
-// others are.
+// meet signals that this member's slot of step n is written, and waits until the slots of all others
+// are written.
 func (g *Group) meet(n uint64) error {
 	if g.crowded {
 		return g.meetAtCounter(n)
@@ -230,7 +231,7 @@ func (g *Group) meet(n uint64) error {
 	return g.collect(n)
 }
 
-// collect waits until everyone's slot of step n is written.
+// collect waits until the other members' slots of step n are written.
 func (g *Group) collect(n uint64) error {
 	for q := range g.slots {
 		if q == g.rank {
@@ -244,17 +245,17 @@ func (g *Group) collect(n uint64) error {
 	return nil
 }
 
-// The arrival counter also adds up the fingerprints of the calls.
+// The arrival counter also holds the sum of the members' fingerprints (see markBits).
 //
-//	bits 63:48  sum of the fingerprints, without what overflows
-//	bits 47:0   arrivals
+//	bits 63:48  sum of the fingerprints, modulo 2^16
+//	bits 47:0   number of arrivals
 const (
 	sumShift    = 48
 	arrivalMask = 1<<sumShift - 1
 )
 
-// arrive counts this member's arrival and reports whether it is the last. The last member
-// also detects whether the calls of all were equal.
+// arrive counts this member's arrival, and reports whether this member is the last to arrive. The last
+// member returns an error if the members' calls differ.
 func (g *Group) arrive() (last bool, err error) {
 	one := g.said.mark<<sumShift | 1
 	g.arrived += uint64(g.size) * one
@@ -265,13 +266,13 @@ func (g *Group) arrive() (last bool, err error) {
 	return last, err
 }
 
-// ErrDamaged ends an operation that finds values in shared memory that no member writes.
+// ErrDamaged is the error of an operation that finds a value in shared memory that no member writes.
 var ErrDamaged = errors.New("shared memory is damaged")
 
-// The release word is the step and the member that arrived last.
+// The release word:
 //
 //	bits 63:16  step
-//	bits 15:0   rank of the last to arrive
+//	bits 15:0   rank of the member that releases, usually the last one to arrive
 const releaseShift = 16
 
 func (g *Group) letGo(n uint64) {
@@ -279,7 +280,7 @@ func (g *Group) letGo(n uint64) {
 	g.mem.Signal(g.release, n<<releaseShift|uint64(g.rank))
 }
 
-// released waits for the release of step n and returns the member that arrived last.
+// released waits for the release of step n, and returns the member that has released it.
 func (g *Group) released(n uint64) (last int, err error) {
 	if !g.spun(g.release, n<<releaseShift) {
 		if err := g.agreeNext(); err != nil {
@@ -310,7 +311,7 @@ func (g *Group) meetAtCounter(n uint64) error {
 	return err
 }
 
-// combine sets dst to the combination of all slots of step n in rank order.
+// combine combines the contributions in all slots of step n, in rank order, into dst.
 func (g *Group) combine(dst []byte, n uint64, r message.Reduction) {
 	g.combineBelow(dst, n, g.size, r)
 }

@@ -2,18 +2,18 @@ package node
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// Word is a number in shared memory that members wait for. It only grows.
+// Word is a number in shared memory that members wait for. Its value only grows.
 type Word = runtime.Word
 
-// Memory is what the members share; runtime.Shared is the usual one.
+// Memory is memory that the members share; usually it is a runtime.Shared.
 type Memory interface {
-	// Part returns rank's part, page aligned and zero at first. Members read every part and
-	// write their own; algorithms say where they write a word of another part.
+	// Part returns rank's part, which is page-aligned and zero at first. Members read all parts, and
+	// write their own; where an algorithm writes a word of another part, its comment says so.
 	Part(rank int) []byte
-	// Signal stores v and wakes the members that sleep.
+	// Signal stores v in w and wakes the members that sleep in Await.
 	Signal(w *Word, v uint64)
-	// Await waits until the word is at least v.
+	// Await waits until w is at least v.
 	Await(w *Word, v uint64) error
 }
 
-const line = 64 // bytes of a cache line
+const line = 64 // the length of a cache line in bytes

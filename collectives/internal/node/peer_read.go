@@ -10,53 +10,54 @@ import (
 	"syscall"
 )
 
-// Process identifies a process to other members: by its process ID, which another process
-// may get after its end, and by a random word in its private memory.
+// Process identifies a process to other members: by its process ID and, since another process may
+// get the same ID later, by a random word, the cookie, at address CookieAt of its private memory.
 type Process struct{ ID, Cookie, CookieAt uint64 }
 
 // Reader reads the private memory of other members' processes.
 type Reader interface {
-	// Process identifies this member's process to the others.
+	// Process returns the ID of this member's process for the Process of the other members.
 	Process() uint64
-	// Read copies len(dst) bytes at an address of a process. It fails where that is not
-	// allowed, or where members are goroutines of one process, and with ESRCH if the
-	// process has ended, even if another process has its ID now.
+	// Read copies len(dst) bytes from address addr of process p. It fails if the read is not allowed,
+	// or if members are goroutines of one process. It fails with ESRCH if the process has ended, even
+	// if another process has its ID now.
 	Read(p Process, addr uint64, dst []byte) error
 }
 
-// ErrTakenBack ends an operation that reads from a member whose operation has failed.
+// ErrTakenBack is the error of an operation that reads from a member whose own operation has failed.
 var ErrTakenBack = errors.New("the member took its memory back")
 
-// peerReads lets members read each other's slices in place. A member exposes one slice at a
-// time, in operations that are numbered; it may change the slice again when all others have
-// finished that number. Parts hold, a line each:
+// peerReads lets members read each other's slices in place. The operations are numbered. In each, a
+// member exposes one slice, and may change it again when all others have finished the operation. A
+// part consists of three cache lines:
 //
-//	offset   0  lent     2n when the slice of operation n can be read, 2n+1 when
-//	                     its owner gave up: what was read meanwhile is void
-//	offset   8  process  of the owner
+//	offset   0  lent     2n when the slice of operation n can be read, 2n+1 when its
+//	                     owner gave up: what was read in operation n is then invalid
+//	offset   8  process  ID of the owner's process
 //	offset  16  address  of the slice
-//	offset  64  done     n when the owner has read what it wants in operation n
-//	offset 128  verdict  refused or granted: what the owner found when it tried to
-//	                     read the cookies of all members
-//	offset 136  cookie   a word that the owner keeps in its own memory
-//	offset 144  address  of that word
+//	offset  64  done     n when the owner has finished its reads in operation n
+//	offset 128  verdict  refused or granted: whether the owner was able to read the
+//	                     cookies of all members
+//	offset 136  cookie   a word that the owner also has in its private memory
+//	offset 144  address  of that word in the owner's private memory
 type peerReads struct {
 	g     *Group
 	mem   Memory
 	cards []peerReadCard
-	// cookie is this member's own; the others read it as long as there are peerReads.
+	// cookie is the word in this member's private memory that the others read to identify its process.
+	// It stays there as long as the peerReads exist.
 	cookie []byte
-	// processes are those of the members. They are read once, because members can write
-	// them.
+	// processes holds each member's Process. It is read from shared memory once, because members can
+	// change it there.
 	processes []Process
-	// number is that of the current operation. held is the exposed slice. The reference
-	// keeps it from the garbage collector, since peers have only its address.
+	// number is the number of the current operation. held is the exposed slice; the reference keeps
+	// it from the garbage collector, since other members have only its address.
 	number  uint64
 	held    []byte
 	granted bool
-	// chunk is what ReducePull has read of the other's contribution.
+	// chunk is memory for the piece of the other member's contribution that ReducePull reads.
 	chunk []byte
-	// read counts the reads; see copy.
+	// read counts the reads. Only the memory order of the addition matters, see copy.
 	read atomic.Uint64
 }
 
@@ -69,8 +70,8 @@ const (
 	granted = 2
 )
 
-// CanPull reports whether every member can read every other's memory. All members test it
-// together in the first call: each reads a word of every other.
+// CanPull reports whether every member can read every other member's private memory. All members must
+// make the first call together. In it, each tries to read the cookie of every other member.
 func (g *Group) CanPull() (bool, error) {
 	if g.lending != nil {
 		return g.lending.granted, nil
@@ -91,8 +92,8 @@ func (g *Group) CanPull() (bool, error) {
 	return l.granted, nil
 }
 
-// probe reads nothing from every other member, which fails unless its process can be read
-// and has the cookie. All members must find that.
+// probe reports whether every member can read from every other member. This member reads 0 bytes from
+// each of the others: that fails unless the process can be read and has the cookie.
 func (l *peerReads) probe() (bool, error) {
 	_, _ = rand.Read(l.cookie) // never fails
 	mine := l.cards[l.g.rank]
@@ -127,8 +128,8 @@ func (l *peerReads) probe() (bool, error) {
 	return all, nil
 }
 
-// during carries out an operation in which the others may read b, and this member reads by pull. It
-// returns when all have finished.
+// during executes an operation in which the others may read b, and pull does this member's reads. It
+// returns when all members have finished their reads.
 func (l *peerReads) during(b []byte, pull func(l *peerReads) error) error {
 	l.lend(b)
 	err := pull(l)
@@ -141,10 +142,10 @@ func (l *peerReads) during(b []byte, pull func(l *peerReads) error) error {
 	return err
 }
 
-// nobody is the pull of a member that reads from nobody.
+// nobody is passed to during as pull if this member reads from no other member.
 func nobody(*peerReads) error { return nil }
 
-// lend begins an operation: the others may read b from then on.
+// lend begins the next operation and exposes b: the others may read it from now on.
 func (l *peerReads) lend(b []byte) {
 	l.number++
 	l.held = b
@@ -153,15 +154,15 @@ func (l *peerReads) lend(b []byte) {
 	l.mem.Signal(mine.lent, 2*l.number)
 }
 
-// pull copies len(dst) bytes at off of the slice that member q exposes.
+// pull waits until member q exposes its slice, and copies len(dst) bytes from offset off of it.
 func (l *peerReads) pull(q, off int, dst []byte) error {
 	if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
 		return err
 	}
 	err := l.copy(q, off, dst)
 	if errors.Is(err, syscall.ESRCH) {
-		// The member's process has ended. Its next peer read cannot begin before this one
-		// is settled, so a wait for it ends with the error of its loss.
+		// The member's process has ended. The member cannot begin its next operation before this one is
+		// settled. So a wait for the next operation ends with the error of the member's loss.
 		if lost := l.await(l.cards[q].lent, 2*(l.number+1)); lost != nil {
 			return lost
 		}
@@ -169,14 +170,15 @@ func (l *peerReads) pull(q, off int, dst []byte) error {
 	return err
 }
 
-// copy is pull from a member that has exposed its slice.
+// copy is pull after member q has exposed its slice.
 func (l *peerReads) copy(q, off int, dst []byte) error {
 	if err := l.g.agree(q); err != nil {
 		return err
 	}
 	err := l.g.reader.Read(l.processes[q], l.cards[q].addr.Load()+uint64(off), dst)
-	// On processors that reorder loads, what was read is older than lent only behind a store with
-	// release semantics, which the load of lent comes after.
+	// The load of lent must come after the read of the data. On processors that reorder loads, the
+	// addition enforces that: it has release semantics, so that it comes after the read, and the load
+	// of lent comes after the addition.
 	l.read.Add(1)
 	if err == nil && l.cards[q].lent.Load() != 2*l.number {
 		err = ErrTakenBack
@@ -187,7 +189,7 @@ func (l *peerReads) copy(q, off int, dst []byte) error {
 	return nil
 }
 
-// settle publishes that this member has finished its reads, and waits for the others.
+// settle signals that this member has finished its reads, and waits until the others have finished theirs.
 func (l *peerReads) settle() error {
 	l.mem.Signal(l.cards[l.g.rank].done, l.number)
 	for q := range l.cards {
@@ -203,9 +205,9 @@ func (l *peerReads) settle() error {
 	return nil
 }
 
-// revoke withdraws the slice, which members may still read: the caller may change it as
-// soon as the operation has failed. Signal loads a word after its store, so that what the caller
-// stores then is not seen before lent is.
+// revoke withdraws the slice. Members may still read it, although the caller may change it as soon as
+// the operation has failed; lent tells them that what they read is invalid. Signal loads a word after
+// its store, so that no member sees what the caller stores later before it sees lent.
 func (l *peerReads) revoke() {
 	l.mem.Signal(l.cards[l.g.rank].lent, 2*l.number+1)
 	l.held = nil

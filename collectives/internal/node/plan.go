@@ -1,44 +1,48 @@
 package node
 
-// slotsMin, slotsMax and slotsBytes bound the small buffers of a part, of which there is a power of
-// two. They let a root run ahead of its readers: with a processor for each member the words by which
-// readers give buffers back seldom cross between processors, and members that share processors do many
-// operations in a time slice.
+// slotsMin and slotsMax bound the number of slots, the small buffers, of a part. The number is a power
+// of two. Several slots let a root run ahead of its readers. If each member has a processor, the done
+// words of the readers then seldom cross between processors; if members share processors, a member
+// executes many operations in a time slice. A part has more than slotsMin slots only if the slots of
+// all parts together then have at most slotsBytes.
 const (
 	slotsMin   = 16
 	slotsMax   = 64
-	slotsBytes = 2 << 20 // of all parts together
+	slotsBytes = 2 << 20
 )
 
-// The small part: one line for the done word, then in rank 0's part the arrival
-// counter and the release word, then the barrier's flags, then the members' statements of
-// their calls, then the slots.
+// The layout of a part of the memory of the small operations. Each word and each flag has a cache line
+// of its own. The arrival counter, the release word and the complete word are used only in the part
+// of rank 0. BarrierFlags uses the flags. The statements describe the calls of the part's owner.
 const (
 	doneOffset     = 0
 	arrivalOffset  = line
 	releaseOffset  = 2 * line
 	completeOffset = 3 * line
 	flagsOffset    = 4 * line
-	flagCount      = 12 // rounds: up to 4096 members
+	flagCount      = 12 // a flag for each round, enough for 4096 members
 	saidOffset     = flagsOffset + flagCount*line
 	slotsOffset    = saidOffset + statementsLength
 )
 
 func flagOffset(round int) int { return flagsOffset + round*line }
 
-// plan holds the sizes, which depend on the number of members: all parts together stay
-// below 20 MiB for 256 members, including pages that are never touched.
+// plan holds the sizes of buffers, which depend on the number of members. For 256 members all parts
+// together have less than 20 MiB, including pages that are never touched.
 type plan struct {
-	slotBytes int // of a slot, its first line included
-	slots     int // a part holds, a power of two
-	lag       int // steps that others may be behind a member after it has waited for a slot
-	segment   int // of a segment of a large operation, per part
-	depth     int // segments a part holds
-	room      int // bytes a part has for each of them, at least a segment
+	slotBytes int // the length of a slot in bytes, its first line included
+	slots     int // the number of slots of a part, a power of two
+	lag       int // the number of steps that others may be behind when a member has waited for a slot
+	segment   int // the greatest length in bytes of a segment of a large operation
+	depth     int // the number of segments that a part holds
+	room      int // the bytes of a part for each of these segments, at least segment
 }
 
-// The budgets of all parts together. With a processor for each member, many short segments
-// keep the pipeline busy; when members share processors, each time slice should move much.
+// The sizes of the large operations' memory: flowBytes and crowdedBytes are budgets for the segments of all
+// parts together, flowDepth and crowdedDepth the number of segments of a part, flowMax and crowdedMax the
+// largest length of a segment. Those with flow apply if each member has a processor: many short segments
+// keep the pipeline busy. Those with crowded apply if members share processors: a member should move
+// much data in a time slice.
 const (
 	flowBytes    = 4 << 20
 	flowDepth    = 8
@@ -46,9 +50,10 @@ const (
 	crowdedBytes = 8 << 20
 	crowdedDepth = 2
 	crowdedMax   = 256 << 10
-	// A part should be longer than the second-level cache of a processor, see ring.segment.
+	// A part should be longer than the second-level cache of a processor, see ring.segment. roomBytes
+	// bounds the length of all parts together.
 	roomBytes = 16 << 20
-	roomMax   = 2 << 20 // of a part
+	roomMax   = 2 << 20 // the largest length of a part
 )
 
 func planFor(size int, crowded bool) plan {
@@ -77,8 +82,9 @@ func planFor(size int, crowded bool) plan {
 	return p
 }
 
-// setSlots sets the number of slots. Of members that share processors, one that waits for a slot waits
-// for half of them: it would switch again for each other one.
+// setSlots sets the number of slots. If members share processors, a member that must wait for a free slot
+// waits until half of its slots are free: otherwise it would have to wait, and so switch, again in
+// each of the next steps.
 func (p *plan) setSlots(n int, crowded bool) {
 	p.slots, p.lag = n, n
 	if crowded {
@@ -86,15 +92,15 @@ func (p *plan) setSlots(n int, crowded bool) {
 	}
 }
 
-// Limits returns the largest contribution of one rank to a small operation, the largest element
-// of a large one, and that of a large one in which each other member has a part of a segment, in
-// bytes.
+// Limits returns three lengths in bytes: the largest contribution of one member to a small operation, the
+// largest element of a large operation, and the largest element of a large operation in which each
+// other member has a lane, its part of a segment.
 func Limits(size int, crowded bool) (small, element, part int) {
 	p := planFor(size, crowded)
 	return p.slotBytes - line, p.segment, laneOf(p.segment, size)
 }
 
-// laneOf is how many bytes a segment has for each of the other members.
+// laneOf returns the number of bytes that a segment has for each of the other members.
 func laneOf(segment, size int) int {
 	n := segment / max(size-1, 1)
 	if n > line {
@@ -110,12 +116,12 @@ func (p plan) smallPart() int { return slotsOffset + p.slots*p.slotBytes }
 
 func (p plan) largePart() int { return line + p.depth*p.room }
 
-// slot is a small buffer. A contribution that fits lies in the same cache line
-// as the word that announces it, so that one line travels.
+// slot is a small buffer. A contribution that fits into inline is in the same cache line as the word
+// that announces it, so that only one line has to be transferred.
 type slot struct {
 	word         *Word
 	inline, body []byte
-	// all is inline and body.
+	// all is inline and body together.
 	all []byte
 }
 
@@ -124,7 +130,7 @@ func (p plan) slot(part []byte, i int) slot {
 	return slot{word: wordAt(b, 0), inline: b[8:line], body: b[line:], all: b[8:]}
 }
 
-// room returns where n bytes of a contribution lie.
+// room returns the n bytes of the slot for a contribution of that length.
 func (s *slot) room(n int) []byte {
 	if n <= len(s.inline) {
 		return s.inline[:n]

@@ -2,11 +2,11 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// pullChunk is how many bytes are read and combined at a time: they stay in the second-level cache.
+// pullChunk is the number of bytes that are read and combined at a time. They stay in the second-level cache.
 const pullChunk = 64 << 10
 
-// ReducePull combines the contributions of two members in recv of root, which reads the other one's from its
-// private memory. recv may be send.
+// ReducePull combines the contributions of two members in root's recv. Root reads the other member's
+// contribution from that member's private memory. recv may be send.
 //
 // Restrictions: CanPull, two members. Cost: 2 alpha + n (beta + gamma), and the kernel's work on each page.
 func (g *Group) ReducePull(send, recv []byte, root int, r message.Reduction) error {
@@ -17,7 +17,7 @@ func (g *Group) ReducePull(send, recv []byte, root int, r message.Reduction) err
 	return g.lending.during(nil, func(l *peerReads) error { return l.pullAndCombine(send, recv, r) })
 }
 
-// pullAndCombine combines send with the slice of the other member, in the order of the ranks.
+// pullAndCombine combines send with the slice that the other member exposes, in the order of the ranks.
 func (l *peerReads) pullAndCombine(send, recv []byte, r message.Reduction) error {
 	chunk := max(pullChunk-pullChunk%r.Elem, r.Elem)
 	if need := min(chunk, len(send)); len(l.chunk) < need {

@@ -5,11 +5,12 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// ReduceScatterSegments combines large contributions and leaves part q of the result with member
-// q, in segments that hold a piece of every part: a member copies the pieces of the others in
-// and combines its own piece of all members in place. recv may be this member's part of send.
+// ReduceScatterSegments combines large contributions, and stores part q of the result in recv of
+// member q. It works in segments, which have a piece of every part but the owner's: a member copies
+// the pieces for the others into its segment, and combines the pieces of all members for itself in
+// place. recv may be this member's part of send.
 //
-// Restrictions: an element is no longer than a lane, which see Limits.
+// Restrictions: an element is no longer than a lane, see Limits.
 // Cost: n/segment alpha + 2 n beta + n gamma for n bytes in all.
 func (g *Group) ReduceScatterSegments(send, recv []byte, parts message.Parts, r message.Reduction) error {
 	f, err := g.flow()
@@ -38,7 +39,7 @@ func (g *Group) ReduceScatterSegments(send, recv []byte, parts message.Parts, r 
 	return nil
 }
 
-// writtenByAll waits until the segments s of the other members are written.
+// writtenByAll waits until segment s of every other member is written.
 func (f *ring) writtenByAll(s uint64) error {
 	for k := 1; k < len(f.parts); k++ {
 		if _, err := f.written((f.g.rank+k)%len(f.parts), s); err != nil {
@@ -48,8 +49,8 @@ func (f *ring) writtenByAll(s uint64) error {
 	return nil
 }
 
-// combineLanes combines the piece of this member of all segments s, its own of which is in, in
-// out. same says that both are the same memory.
+// combineLanes combines the pieces of all members for this member, from segment s, in out. in is this
+// member's own piece, which is not in a segment. same is true if in and out are the same memory.
 func (f *ring) combineLanes(in, out []byte, same bool, each int, s uint64, r message.Reduction) {
 	rank, stride := f.g.rank, max(chunk/r.Elem, 1)*r.Elem
 	for from := 0; from < len(out); from += stride {
@@ -72,7 +73,7 @@ func (f *ring) combineLanes(in, out []byte, same bool, each int, s uint64, r mes
 	}
 }
 
-// accumulator returns n bytes of memory of this member's own.
+// accumulator returns n bytes of private memory for a partial result.
 func (f *ring) accumulator(n int) []byte {
 	if cap(f.acc) < n {
 		f.acc = make([]byte, n)

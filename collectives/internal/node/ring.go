@@ -2,30 +2,30 @@ package node
 
 import "os"
 
-// ring is the memory of the large operations: in each part, places for depth segments that
-// are used in turn. Segments are numbered through all operations.
+// ring is the memory of the large operations. Each part has places for depth segments, which are
+// used in turn. The numbers of segments go on from one operation to the next.
 //
-// The first line of a part holds two words of its owner:
+// The first line of a part holds two words, which the owner of the part writes:
 //
-//	offset 0  ready  the last segment it has written
-//	offset 8  done   2s when its share of segment s is combined,
-//	                 2s+1 when it does not look at segment s any more
+//	offset 0  ready  the last segment that the owner has written
+//	offset 8  done   2s when the owner has combined its share of segment s,
+//	                 2s+1 when the owner has finished reading segment s
 type ring struct {
 	g           *Group
 	mem         Memory
 	depth, size int
-	// room is how many bytes a part has for the segments that have a place in turn, span how many of
-	// them a segment of the current operation uses, and turns how many such there are.
+	// room is the length of a place in bytes. span is the number of bytes of it that a segment of the
+	// current operation uses, and turns the number of such segments that fit into a place.
 	room, span, turns int
 	ready, done       []*Word
 	parts             [][]byte
-	// first and last are the numbers of the current operation's segments, free is
-	// a lower bound of everyone's done word.
+	// first and last are the first and the last segment of the current operation. free is a lower bound
+	// of the other members' done words.
 	first, last, free uint64
 	acc               []byte // see accumulator
 }
 
-// flow returns the ring, which is made with the first large operation.
+// flow returns the ring. The first large operation makes it.
 func (g *Group) flow() (*ring, error) {
 	if g.large != nil {
 		return g.large, nil
@@ -49,8 +49,8 @@ func (g *Group) flow() (*ring, error) {
 	return f, nil
 }
 
-// populate makes the kernel give this member's part its pages, before any other member reads it: segments
-// that go through all of the part would take a page fault for each page of the first operations.
+// populate faults in the pages of this member's part before any other member reads it. Otherwise the first
+// operations, whose segments go through all of the part, would take a page fault for each page.
 func (f *ring) populate() {
 	mine := f.parts[f.g.rank]
 	for at := 0; at < len(mine); at += os.Getpagesize() {
@@ -58,7 +58,8 @@ func (f *ring) populate() {
 	}
 }
 
-// claim takes the next count segment numbers, for segments of bytes bytes each, and returns the first number.
+// claim assigns the current operation the next count segment numbers, for segments of so many bytes. It
+// returns the first number.
 func (f *ring) claim(count, bytes int) uint64 {
 	f.span = min((bytes+line-1)&^(line-1), f.room)
 	f.turns = f.room / max(f.span, 1)
@@ -67,16 +68,16 @@ func (f *ring) claim(count, bytes int) uint64 {
 	return f.first
 }
 
-// segment returns segment s of member q. Short segments use all of the room of their place, one after the
-// other: a line that the others have in their caches from the last time costs its writer much more
-// time than one that has left them.
+// segment returns segment s of member q. Short segments in the same place use its memory one after the
+// other: to write a line that the others still have in their caches costs the writer much more time than
+// to write a line that they have evicted.
 func (f *ring) segment(q int, s uint64) []byte {
 	round, place := s/uint64(f.depth), s%uint64(f.depth)
 	return f.parts[q][int(place)*f.room+int(round%uint64(f.turns))*f.span:][:f.span]
 }
 
-// acquire waits until all members have finished with the previous contents of this member's
-// segment s, and returns it.
+// acquire waits until all members have finished with the previous segment in the place of this member's
+// segment s, and returns the memory of segment s.
 func (f *ring) acquire(s uint64) ([]byte, error) {
 	mine := f.segment(f.g.rank, s)
 	if s <= uint64(f.depth) {
@@ -100,10 +101,11 @@ func (f *ring) acquire(s uint64) ([]byte, error) {
 	return mine, nil
 }
 
-// publish announces that this member's segment s is written.
+// publish signals that this member's segment s is written.
 func (f *ring) publish(s uint64) { f.mem.Signal(f.ready[f.g.rank], s) }
 
-// written waits until member q's segment s is written and returns it.
+// written waits until member q's segment s is written, and returns it. At the first segment of an operation
+// it compares this member's call with that of q.
 func (f *ring) written(q int, s uint64) ([]byte, error) {
 	if err := f.await(f.ready[q], s); err != nil {
 		return nil, err
@@ -116,23 +118,24 @@ func (f *ring) written(q int, s uint64) ([]byte, error) {
 	return f.segment(q, s), nil
 }
 
-// combined announces that this member's share of segment s is combined.
+// combined signals that this member's share of segment s is combined.
 func (f *ring) combined(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s) }
 
-// finish announces that this member does not read segment s any more.
+// finish signals that this member has finished reading segment s.
 func (f *ring) finish(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s+1) }
 
 func (f *ring) await(w *Word, v uint64) error { return f.g.awaitIn(f.mem, w, v) }
 
-// stages is the number of segments into which an operation is cut if it is long enough: the
-// first and the last of them do not overlap with others.
+// If each member has a processor, an operation is cut into stages segments, or fewer if they would be
+// shorter than segmentMin. The first and the last segment of an operation do not overlap with
+// others: with fewer segments these two would be a larger share of the time.
 const (
 	stages     = 8
 	segmentMin = 16 << 10
 )
 
-// cut returns the length of the segments of an operation on n bytes, a multiple
-// of unit and at most limit, and their number.
+// cut divides n bytes into segments. It returns the length of a segment, which is a multiple of unit
+// and at most limit, and the number of segments.
 func (f *ring) cut(n, unit, limit int) (each, count int) {
 	each = n
 	if !f.g.crowded {
@@ -144,8 +147,8 @@ func (f *ring) cut(n, unit, limit int) (each, count int) {
 	return each, (n + each - 1) / each
 }
 
-// unit returns a multiple of an element's size at which segments and blocks may
-// begin: whole cache lines where that is not too coarse.
+// unit returns the multiple of an element's size at whose multiples segments and blocks begin. It is also
+// a multiple of a cache line, unless such a unit would be too long.
 func (f *ring) unit(elem int) int {
 	u := elem
 	for u%line != 0 && u < line*line {
@@ -157,7 +160,7 @@ func (f *ring) unit(elem int) int {
 	return u
 }
 
-// window returns bytes [i*each, (i+1)*each) of b, as far as it goes.
+// window returns the bytes [i*each, (i+1)*each) of b; it is shorter, or empty, where b ends.
 func window(b []byte, i, each int) []byte {
 	from := min(i*each, len(b))
 	return b[from:min(from+each, len(b))]

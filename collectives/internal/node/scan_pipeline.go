@@ -5,9 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// ScanPipeline combines large contributions of the members up to this one, in segments: every
-// member reads what the one before it has combined in place, adds its own, and writes that for
-// the next one. recv may be send.
+// ScanPipeline combines the large contributions of the members up to this one, in segments: a member
+// reads, in place, what the member before it has combined, combines it with its own contribution, and
+// writes the result for the next member. recv may be send.
 //
 // Restrictions: an element is no longer than a segment.
 // Cost: (n/segment + p - 2) (alpha + segment (2 beta + gamma)).
@@ -15,7 +15,7 @@ func (g *Group) ScanPipeline(send, recv []byte, r message.Reduction) error {
 	return g.scan(send, recv, r, (*ring).scanSegment)
 }
 
-// ExScanPipeline is ScanPipeline of the members before this one. recv of member 0 stays as it is.
+// ExScanPipeline is ScanPipeline for the members before this one. recv of member 0 stays unchanged.
 func (g *Group) ExScanPipeline(send, recv []byte, r message.Reduction) error {
 	return g.scan(send, recv, r, (*ring).exScanSegment)
 }
@@ -37,7 +37,8 @@ func (g *Group) scan(send, recv []byte, r message.Reduction, do func(f *ring, in
 	return nil
 }
 
-// scanSegment does segment s, of which this member contributes in and keeps out.
+// scanSegment executes segment s of ScanPipeline: in is this member's contribution to the segment, out is
+// where the result goes.
 func (f *ring) scanSegment(in, out []byte, s uint64, r message.Reduction) error {
 	before, mine, err := f.linkBefore(len(in), s)
 	switch {
@@ -57,7 +58,7 @@ func (f *ring) scanSegment(in, out []byte, s uint64, r message.Reduction) error 
 	return nil
 }
 
-// exScanSegment is scanSegment without this member's contribution in out.
+// exScanSegment is scanSegment for ExScanPipeline: the result in out lacks this member's contribution.
 func (f *ring) exScanSegment(in, out []byte, s uint64, r message.Reduction) error {
 	before, mine, err := f.linkBefore(len(in), s)
 	if err != nil {
@@ -76,9 +77,10 @@ func (f *ring) exScanSegment(in, out []byte, s uint64, r message.Reduction) erro
 	return nil
 }
 
-// linkBefore returns the n bytes of segment s of the member before this one, when they are
-// written, and those of this member, when the next one has finished with what was there: nil
-// where there is no such member.
+// linkBefore returns two slices of n bytes of segment s. before is in the part of the member before this
+// one; linkBefore waits until it is written. It is nil at the first member. mine is in this member's
+// part; linkBefore waits until the next member has finished with the previous contents. It is nil at
+// the last member.
 func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	rank := f.g.rank
 	if rank > 0 {
@@ -96,7 +98,8 @@ func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	return before, mine, nil
 }
 
-// acquireFor is acquire in an operation in which member q alone reads this member's segments.
+// acquireFor is acquire in an operation in which only member q reads this member's segments. It waits
+// for all members only where a segment of an earlier operation was in the same place.
 func (f *ring) acquireFor(q int, s uint64) ([]byte, error) {
 	if s < f.first+uint64(f.depth) {
 		return f.acquire(s)

@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// ScatterPipeline gives large block q of send of root to member q, in segments
-// that hold a piece of every block. recv of root may be its block of send.
+// ScatterPipeline copies the large block q of root's send to recv of member q, in segments that hold
+// a piece of every other member's block. recv of root may be its block of send.
 //
 // Restrictions: none. Cost: alpha + p n beta at root.
 func (g *Group) ScatterPipeline(send, recv []byte, root int) error {
@@ -38,13 +38,13 @@ func (g *Group) ScatterPipeline(send, recv []byte, root int) error {
 	return nil
 }
 
-// lane is how many bytes a segment has for each of the other members.
+// lane returns the greatest length in bytes of a lane, the part of a segment for another member.
 func (f *ring) lane() int { return laneOf(f.size, len(f.parts)) }
 
-// lanes is the number of lanes of a segment, one for each other member.
+// lanes returns the number of lanes of a segment, one for each other member.
 func (f *ring) lanes() int { return len(f.parts) - 1 }
 
-// laneIn returns the place of member to among the others in the part of from.
+// laneIn returns the number of the lane for member to in a segment of member from.
 func (f *ring) laneIn(from, to int) int {
 	if to > from {
 		return to - 1
@@ -52,8 +52,8 @@ func (f *ring) laneIn(from, to int) int {
 	return to
 }
 
-// putAll copies window i of every other member's block in as this member's
-// segment s.
+// putAll copies window i of every other member's block to that member's lane of this member's segment
+// s, and publishes the segment.
 func (f *ring) putAll(send []byte, parts message.Parts, i, each int, s uint64) error {
 	mine, err := f.acquire(s)
 	if err != nil {

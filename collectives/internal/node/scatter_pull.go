@@ -2,8 +2,8 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
 
-// ScatterPull gives block q of send of root to member q, which reads it from root's private memory. recv
-// of root may be its block of send.
+// ScatterPull copies block q of root's send to recv of member q, which reads it from root's private memory.
+// recv of root may be its block of send.
 //
 // Restrictions: CanPull. Cost: 2 alpha + n beta for blocks of n bytes, and the kernel's work on each page.
 func (g *Group) ScatterPull(send, recv []byte, root int) error {

@@ -5,9 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// ScatterVSlots hands the parts of send of root, of any lengths, to recv of the members: short
-// ones in root's slot, behind their table, the others by messages of p. recv of root may be its
-// part of send.
+// ScatterVSlots copies the parts of root's send, whose lengths may differ, to recv of the members. Short
+// parts are in root's slot, behind the table of all parts; the others are messages of p. recv of root
+// may be its part of send.
 //
 // Restrictions: at most TableMax members. Cost: alpha + n beta for n bytes in all, at root, and a
 // message for each long part.

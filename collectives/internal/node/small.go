@@ -5,11 +5,11 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// The small operations: contributions of at most SmallMax bytes, each through one
-// slot. Cost: alpha + n beta for a reader, n the bytes it reads.
+// In the small operations a contribution has at most SmallMax bytes, and fits into one slot. Cost: alpha
+// + n beta for a member that reads n bytes.
 
-// BcastSmall copies buf of root to all members. Root waits for no other member until it has
-// used all of its slots.
+// BcastSmall copies buf of root to all members. Root does not wait for the others until it has used
+// all of its slots.
 func (g *Group) BcastSmall(buf []byte, root int) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -30,8 +30,8 @@ func (g *Group) BcastSmall(buf []byte, root int) error {
 	return nil
 }
 
-// ScatterSmall gives block q of send of root to member q: all blocks together are
-// at most SmallMax.
+// ScatterSmall copies block q of root's send to recv of member q. All blocks together have at most
+// SmallMax bytes.
 func (g *Group) ScatterSmall(send, recv []byte, root int) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -54,14 +54,14 @@ func (g *Group) ScatterSmall(send, recv []byte, root int) error {
 	return nil
 }
 
-// leads makes root the leader of members that share processors.
+// leads makes root the leader (see Group.leader) if members share processors.
 func (g *Group) leads(root int) {
 	if g.crowded {
 		g.leader = root
 	}
 }
 
-// ReduceSmall combines the contributions at root.
+// ReduceSmall combines the contributions in recv of root.
 func (g *Group) ReduceSmall(send, recv []byte, root int, r message.Reduction) error {
 	n, err := g.contribute(send, root)
 	if err == nil && g.rank == root {
@@ -71,7 +71,7 @@ func (g *Group) ReduceSmall(send, recv []byte, root int, r message.Reduction) er
 	return err
 }
 
-// GatherSmall lays the contributions side by side in recv of root.
+// GatherSmall copies the contributions to the blocks of root's recv.
 func (g *Group) GatherSmall(send, recv []byte, root int) error {
 	n, err := g.contribute(send, root)
 	if err == nil && g.rank == root {
@@ -81,7 +81,8 @@ func (g *Group) GatherSmall(send, recv []byte, root int) error {
 	return err
 }
 
-// contribute writes this member's slot; root also waits for the others'.
+// contribute writes this member's contribution into its slot of the next step, n. Root also waits for
+// the contributions of the others.
 func (g *Group) contribute(send []byte, root int) (n uint64, err error) {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -95,14 +96,14 @@ func (g *Group) contribute(send []byte, root int) (n uint64, err error) {
 	return n, nil
 }
 
-// lay copies everyone's contribution to its part of recv.
+// lay copies the contribution of every member to step n to that member's part of recv.
 func (g *Group) lay(recv []byte, parts message.Parts, n uint64) {
 	for q := range g.size {
 		copy(parts.Of(recv, q), g.slot(q, n).room(parts.Count(q)))
 	}
 }
 
-// AllGatherSmall collects the contributions in the parts of everyone's recv.
+// AllGatherSmall collects the contributions of all members in the parts of every member's recv.
 func (g *Group) AllGatherSmall(send, recv []byte, parts message.Parts) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -116,8 +117,8 @@ func (g *Group) AllGatherSmall(send, recv []byte, parts message.Parts) error {
 	return nil
 }
 
-// AllToAllSmall gives block q of send to block rank of recv of member q: all
-// blocks of a member together are at most SmallMax. recv may be send.
+// AllToAllSmall copies block q of send to block rank of member q's recv, for all q. All blocks of a
+// member together have at most SmallMax bytes. recv may be send.
 func (g *Group) AllToAllSmall(send, recv []byte) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -134,8 +135,8 @@ func (g *Group) AllToAllSmall(send, recv []byte) error {
 	return nil
 }
 
-// ReduceScatterSmall combines the contributions and leaves part q of the result with member q:
-// all parts together are at most SmallMax. recv may be this member's part of send.
+// ReduceScatterSmall combines the contributions, and stores part q of the result in recv of member q. All
+// parts together have at most SmallMax bytes. recv may be this member's part of send.
 func (g *Group) ReduceScatterSmall(send, recv []byte, parts message.Parts, r message.Reduction) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -163,8 +164,8 @@ func (g *Group) ScanSmall(send, recv []byte, r message.Reduction) error {
 	return err
 }
 
-// ExScanSmall combines the contributions of the members before this one. recv may be send; that
-// of member 0 stays as it is.
+// ExScanSmall combines the contributions of the members before this one. recv may be send. The recv of
+// member 0 stays unchanged.
 func (g *Group) ExScanSmall(send, recv []byte, r message.Reduction) error {
 	n, err := g.contributeBefore(send)
 	if err == nil {
@@ -174,7 +175,8 @@ func (g *Group) ExScanSmall(send, recv []byte, r message.Reduction) error {
 	return err
 }
 
-// contributeBefore writes this member's slot and waits for those of the members before it.
+// contributeBefore writes this member's contribution into its slot of the next step, n, and waits for
+// the contributions of the members before this one.
 func (g *Group) contributeBefore(send []byte) (n uint64, err error) {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -190,8 +192,8 @@ func (g *Group) contributeBefore(send []byte) (n uint64, err error) {
 	return n, nil
 }
 
-// combineBelow sets dst to the combination of the first count slots of step n in rank order, and
-// leaves it as it is if there are none.
+// combineBelow combines the contributions in the first count slots of step n, in rank order, into dst. If
+// count is 0, dst stays unchanged.
 func (g *Group) combineBelow(dst []byte, n uint64, count int, r message.Reduction) {
 	size := len(dst)
 	switch count {

@@ -8,21 +8,21 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// Call describes a member's operation, in words that the caller of this package defines.
-// Equal operations have equal words.
+// Call describes a member's call of an operation by two numbers, which the caller of this package
+// defines. They must be equal for calls that match.
 type Call struct{ What, Bytes uint64 }
 
-// Fingerprint is a hash of a call with 64 bits.
+// Fingerprint returns a hash of c, of 64 bits.
 func (c Call) Fingerprint() uint64 {
 	h := c.What*0x9e3779b97f4a7c15 ^ c.Bytes*0xc2b2ae3d27d4eb4f
 	h ^= h >> 29
 	return h * 0xbf58476d1ce4e5b9
 }
 
-// A word that announces a step of a small operation has the fingerprint of the member's
-// calls so far in its low bits, so that members compare them without an additional read. It
-// covers all calls, because in some calls no member reads a word of another: in a
-// reduction, for example, a member that expects another root than the others.
+// A word that announces a step of a small operation has the fingerprint of the member's calls so far in
+// its low bits, so that members compare their calls without an additional read. The fingerprint covers
+// all calls so far, because in some calls a member reads no word of another member: for example, a
+// member that contributes to a reduction does not notice that the others have another root.
 //
 //	bits 63:16  step
 //	bits 15:0   fingerprint
@@ -31,14 +31,15 @@ const (
 	markMask = 1<<markBits - 1
 )
 
-// MismatchError says that two members call different operations.
+// MismatchError is the error of two members whose calls differ. Theirs is zero if it is not known. If it
+// is not known which member's call differs, Other is Member.
 type MismatchError struct {
 	Member, Other int
 	Mine, Theirs  Call
-	// Number is that of the call: the first one that was entered is 1.
+	// Number is the number of the call: the first call of Enter has number 1.
 	Number uint64
-	// Here and There are source lines; There is empty if the other member has not detected
-	// the mismatch yet.
+	// Here and There are the source lines of Member's and Other's call. There is empty if Other has not
+	// detected the mismatch yet.
 	Here, There string
 }
 
@@ -47,52 +48,53 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("members %d and %d call different operations: %+v, %+v", e.Member, e.Other, e.Mine, e.Theirs)
 }
 
-// statements are every member's descriptions of its last calls, in its part of the small
-// memory. They are written by plain stores into cache lines that are read only if calls
-// differ or a wait takes long.
+// Every member describes its last calls in its part of the small operations' memory. It writes by plain
+// stores. In small operations other members read these cache lines only if calls differ or a wait takes
+// long; in large operations also at the first segment, and at each read of private memory.
 //
 //	offset   0  latest  number of the last call
-//	offset   8  recent  the last three calls, as in the ring: what a neighbour
-//	                    looks at is one line
+//	offset   8  recent  the last three calls, each as in the ring: a neighbour has to
+//	                    read only this cache line
 //	offset  64  place   1 + number of the call whose source line follows
-//	offset  72          its length, then its text
-//	offset 256  ring    of the last calls: bytes, what
+//	offset  72          length of the source line, then its text
+//	offset 256  ring    the last calls, for each Bytes and What
 const (
 	placeOffset      = 64
 	placeMax         = 256 - placeOffset - 16
 	ringOffset       = 256
 	statementBytes   = 16
-	statementCount   = 2 * slotsMax // a root may be ahead by the number of slots and segments
+	statementCount   = 2 * slotsMax // a root may be ahead by as many calls as there are slots and segments
 	recentOffset     = 8
 	recentCount      = 3
 	statementsLength = ringOffset + statementCount*statementBytes
 )
 
+// statements is this member's current call, and where the descriptions of all members' calls are.
 type statements struct {
-	// parts holds every member's statements.
+	// parts[q] is the memory in which member q describes its calls.
 	parts [][]byte
-	// number is that of the current call.
+	// number is the number of the current call.
 	number uint64
 	call   Call
-	// mark is the part of the fingerprint of all calls so far that is written to shared
-	// words.
+	// mark is the part of the fingerprint of all calls so far that is written to words in shared
+	// memory, see markBits.
 	mark  uint64
 	place func() string
 }
 
-// Trail is the fingerprint of a sequence of calls. The zero value is that of none.
+// Trail computes the fingerprint of a sequence of calls. The zero value stands for no calls.
 type Trail struct {
 	last Call
-	// hash is the fingerprint of last: most calls equal the one before.
+	// hash is the fingerprint of last. It is kept because most calls equal the call before.
 	hash, sum uint64
 }
 
-// trailFactor spreads a difference between two trails over the bits above it. It is odd,
-// so that the difference stays.
+// trailFactor is what a trail is multiplied by. That spreads a difference between two trails over the
+// bits above it. The factor is odd, so that a difference never disappears.
 const trailFactor = 0x9e3779b97f4a7c15
 
-// Follow adds a call and returns the fingerprint of all of them. Its high bits are the best
-// distributed.
+// Follow appends c to the sequence, and returns the fingerprint of the whole sequence. Its high bits are
+// the best distributed.
 func (t *Trail) Follow(c Call) uint64 {
 	if c != t.last {
 		t.last, t.hash = c, c.Fingerprint()
@@ -101,8 +103,8 @@ func (t *Trail) Follow(c Call) uint64 {
 	return t.sum
 }
 
-// Enter records the member's next call, and the fingerprint of its calls including this
-// one. Calls that are not entered count as equal. It costs some plain stores.
+// Enter records this member's next call, c. trail is the fingerprint of all calls of the member, c
+// included. Calls that are not entered are not compared. Enter costs a few plain stores.
 func (g *Group) Enter(c Call, trail uint64) {
 	s := &g.said
 	s.number++
@@ -117,11 +119,11 @@ func (g *Group) Enter(c Call, trail uint64) {
 
 func recentAt(n uint64) int { return recentOffset + int(n%recentCount)*statementBytes }
 
-// latest returns the number of a member's last call.
+// latest returns the number of member q's last call.
 func (s *statements) latest(q int) uint64 { return atomic.LoadUint64(uint64At(s.parts[q], 0)) }
 
-// of returns a member's description of call n, if the member has reached the call and the
-// entry is not overwritten: an entry is written before the number.
+// of returns member q's description of call n. It returns false if q has not reached call n, or if its
+// entry may be overwritten: the next call's entry is written before the number of that call.
 func (s *statements) of(q int, n uint64) (Call, bool) {
 	at := ringOffset + int(n%statementCount)*statementBytes
 	c := Call{Bytes: atomic.LoadUint64(uint64At(s.parts[q], at)), What: atomic.LoadUint64(uint64At(s.parts[q], at+8))}
@@ -129,8 +131,9 @@ func (s *statements) of(q int, n uint64) (Call, bool) {
 	return c, n > 0 && last >= n && last < n+statementCount-1
 }
 
-// same reports whether member q's last call equals this member's or the one before it;
-// false may be wrong.
+// same reports whether the last call of member q equals the call with the same number of this member,
+// me. It returns true only if this is one of the last three calls of this member. If it returns false,
+// the calls may be equal nevertheless.
 func (s *statements) same(me, q int) bool {
 	n := s.latest(q)
 	if n == 0 || n > s.number || n+recentCount <= s.number {
@@ -140,8 +143,8 @@ func (s *statements) same(me, q int) bool {
 	return *uint64At(mine, at+8) == atomic.LoadUint64(uint64At(theirs, at+8)) && *uint64At(mine, at) == atomic.LoadUint64(uint64At(theirs, at))
 }
 
-// agree compares this member's call with that of member q or, if one is ahead, the last
-// calls that both have made.
+// agree compares the current call of this member with that of member q. If one of the two is ahead, it
+// compares the last call that both have reached.
 func (g *Group) agree(q int) error {
 	s := &g.said
 	if s.same(g.rank, q) {
@@ -150,7 +153,7 @@ func (g *Group) agree(q int) error {
 	return g.compare(q, min(s.number, s.latest(q)))
 }
 
-// compare compares the descriptions of call n by this member and member q, if neither is
+// compare compares the call n of this member with that of member q, unless one of the descriptions is
 // overwritten.
 func (g *Group) compare(q int, n uint64) error {
 	theirs, known := g.said.of(q, n)
@@ -161,8 +164,8 @@ func (g *Group) compare(q int, n uint64) error {
 	return g.mismatch(q, n, mine, theirs)
 }
 
-// agreeSoFar compares all calls of this member and member q whose descriptions are not
-// overwritten, the oldest first.
+// agreeSoFar compares all calls that this member and member q have both reached and whose descriptions
+// are not overwritten, the oldest first.
 func (g *Group) agreeSoFar(q int) error {
 	last := min(g.said.number, g.said.latest(q))
 	for n := last - min(last, statementCount) + 1; n <= last; n++ {
@@ -173,8 +176,9 @@ func (g *Group) agreeSoFar(q int) error {
 	return nil
 }
 
-// agreeAround compares with the neighbours. If any members differ, then two neighbours
-// around the ring do, and the one that waits later detects it.
+// agreeAround compares this member's call with those of both neighbours in the ring of all members. That
+// is enough: if the calls of any two members differ, then so do those of two neighbours, and the
+// neighbour that waits later detects it.
 func (g *Group) agreeAround() error {
 	if err := g.agreeNext(); err != nil {
 		return err
@@ -182,8 +186,8 @@ func (g *Group) agreeAround() error {
 	return g.agree((g.rank + g.size - 1) % g.size)
 }
 
-// Agree compares all calls of this member and its neighbours that are not overwritten. It
-// does not wait.
+// Agree compares all calls of this member with those of both neighbours, as far as their descriptions are
+// not overwritten. It does not wait.
 func (g *Group) Agree() error {
 	if err := g.agreeSoFar((g.rank + 1) % g.size); err != nil {
 		return err
@@ -191,12 +195,12 @@ func (g *Group) Agree() error {
 	return g.agreeSoFar((g.rank + g.size - 1) % g.size)
 }
 
-// agreeNext compares with the next member only. That is enough for members that wait at the
-// arrival counter, which compares them with each other: the first member after them that
-// waits elsewhere compares with both neighbours.
+// agreeNext compares this member's call with that of the next member only. That is enough for a member that
+// waits at the arrival counter, which compares the calls of the members that wait there. If another
+// member waits elsewhere, it compares its call with those of both neighbours.
 func (g *Group) agreeNext() error { return g.agree((g.rank + 1) % g.size) }
 
-// marked compares the fingerprint in a word of member q with this member's.
+// marked returns an error if the fingerprint in word, which member q has written, is not this member's.
 func (g *Group) marked(q int, word uint64) error {
 	if word&markMask == g.said.mark {
 		return nil
@@ -207,7 +211,8 @@ func (g *Group) marked(q int, word uint64) error {
 	return g.mismatch(q, g.said.number, g.said.call, Call{})
 }
 
-// differ finds the members whose calls differ when the sum of the fingerprints is wrong.
+// differ returns the error of calls that differ, after the sum of the fingerprints was found to be wrong.
+// It looks for a member whose call differs from this member's.
 func (g *Group) differ() error {
 	for q := range g.size {
 		if err := g.agreeSoFar(q); err != nil {
@@ -217,8 +222,8 @@ func (g *Group) differ() error {
 	return g.mismatch(g.rank, g.said.number, g.said.call, Call{})
 }
 
-// mismatch publishes this member's source line, and then reads that of the other: so the
-// second member to detect the mismatch knows both lines.
+// mismatch returns the error of calls that differ. It publishes this member's source line before it reads
+// that of the other member. So the second of the two to detect the mismatch knows both lines.
 func (g *Group) mismatch(q int, n uint64, mine, theirs Call) error {
 	s := &g.said
 	e := &MismatchError{Member: g.rank, Other: q, Mine: mine, Theirs: theirs, Number: n}

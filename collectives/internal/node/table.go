@@ -6,22 +6,21 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// The slot of an operation whose members do not all know the lengths of its blocks begins with a
-// table. Short blocks follow it, long ones travel otherwise: by segments or by messages.
+// In an operation in which not all members know the lengths of the blocks, a slot begins with a table.
+// Short blocks follow the table. Long blocks are not in the slot, but in segments or messages.
 //
 //	offset 0     length of the longest block that is not in the slot
-//	offset 8+8q  the block for member q: its length in bits 63:16, in bits 15:0 its place in
-//	             the slot, 0 if it is not there
+//	offset 8+8q  entry of the block for member q: bits 63:16 are its length, bits 15:0 its
+//	             offset in the slot, or 0 if it is not in the slot
 const (
 	placeBits = 16
 	placeMask = 1<<placeBits - 1
 )
 
-// TableMax is the largest group in which a slot has room for the table of a member, and for as
-// many bytes of blocks.
+// TableMax is the largest group in which a slot has room for a table, and for as many bytes of blocks.
 const TableMax = 64
 
-// entry describes a block in a slot.
+// entry describes a block: its length, and where it is in the slot.
 type entry uint64
 
 func (e entry) length() int { return int(e >> placeBits) }
@@ -29,10 +28,10 @@ func (e entry) length() int { return int(e >> placeBits) }
 // inSlot reports whether the block follows the table.
 func (e entry) inSlot() bool { return e&placeMask != 0 }
 
-// entry returns that for member q.
+// entry returns the entry of the block for member q.
 func (s *slot) entry(q int) entry { return entry(*uint64At(s.all, 8+8*q)) }
 
-// expect refuses an entry of another length than n.
+// expect returns ErrLength unless the block, which member from sends, has n bytes.
 func (e entry) expect(from, n int) error {
 	if e.length() != n {
 		return fmt.Errorf("%w: rank %d sent %d bytes, not %d", message.ErrLength, from, e.length(), n)
@@ -40,7 +39,8 @@ func (e entry) expect(from, n int) error {
 	return nil
 }
 
-// take copies the block of an entry, which expects as many bytes, to dst.
+// take copies the block of e from the slot to dst. The caller has checked by expect that dst has the
+// length of the block.
 func (s *slot) take(e entry, dst []byte) error {
 	at := int(e & placeMask)
 	if at+len(dst) > len(s.all) {
@@ -50,8 +50,8 @@ func (s *slot) take(e entry, dst []byte) error {
 	return nil
 }
 
-// list writes the table of the parts of send for the other members, of which there are size, and
-// as many of them as there is room for.
+// list writes the table of this member's parts of send for the other members, and copies those parts into
+// the slot that fit. rank is this member, size the number of members.
 func (s *slot) list(send []byte, parts message.Parts, rank, size int) {
 	at, longest := 8+8*size, 0
 	for q := range size {

@@ -7,21 +7,21 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// ErrSameProcess refuses to read from ranks that are goroutines of this process:
-// the race detector would not see it.
+// ErrSameProcess is the error of a read from a rank that is a goroutine of this process. Such reads are
+// refused because the race detector would not see them.
 var ErrSameProcess = errors.New("private: the memory is in this process")
 
-// Reader reads from processes of this process's PID namespace. The caller tests whether an
-// ID names the right process there and whether it may be read.
+// Reader reads from processes of this process's PID namespace. The caller must test, by a Read, whether
+// an ID names the right process in this namespace, and whether this process may read from it.
 type Reader struct{}
 
 var _ node.Reader = Reader{}
 
-// Process returns the id of this process.
+// Process returns the ID of this process.
 func (Reader) Process() uint64 { return uint64(os.Getpid()) }
 
-// Read copies len(dst) bytes at an address of a process. On an error dst holds
-// anything. The error is ESRCH if the process has ended, even when another process has its id now.
+// Read copies len(dst) bytes from address addr of process p. After an error the contents of dst are
+// undefined. The error is ESRCH if the process has ended, even if another process has its ID now.
 func (Reader) Read(p node.Process, addr uint64, dst []byte) error {
 	if p.ID == uint64(os.Getpid()) {
 		return ErrSameProcess

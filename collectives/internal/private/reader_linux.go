@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// read reads from any process. The kernel copies less than it is asked for when a
-// page is missing, or beyond 2 GiB.
+// read is Read for a process that may be this one. It repeats the system call if the kernel has copied
+// only a part, which happens if a page is missing, or if more than 2 GiB are requested.
 func read(p node.Process, addr uint64, dst []byte) error {
 	for {
 		n, cookie, err := copyFrom(p, addr, dst)
@@ -36,10 +36,12 @@ func read(p node.Process, addr uint64, dst []byte) error {
 	}
 }
 
+// cookieBytes is the length of the word that identifies a process.
 const cookieBytes = 8
 
-// copyFrom copies once from a process, and after that the word that identifies the process.
-// Both come from the same process: the kernel looks up the ID once.
+// copyFrom makes one system call, which copies from process p first the data and then the cookie, the word
+// that identifies the process. Both come from the same process, because the kernel looks up the ID once.
+// n is the number of bytes that were copied, the cookie included.
 func copyFrom(p node.Process, addr uint64, dst []byte) (n int, cookie uint64, err error) {
 	var word [cookieBytes]byte
 	to := [...]unix.Iovec{{}, {Base: &word[0]}}

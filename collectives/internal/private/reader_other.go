@@ -8,5 +8,5 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// read refuses: ranks are processes on Linux alone.
+// read returns an error: only on Linux are ranks processes.
 func read(node.Process, uint64, []byte) error { return errors.ErrUnsupported }

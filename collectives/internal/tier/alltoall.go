@@ -1,7 +1,8 @@
 package tier
 
-// AllToAll implements Tier: the leaders collect the blocks of their groups, exchange those of
-// whole groups, and hand them out. Best for short blocks: a leader handles those of all its group.
+// AllToAll implements Tier. The leaders gather the blocks of their groups, exchange the blocks between
+// groups in one AllToAll, and scatter the received blocks within their groups. It is best for short
+// blocks, because a leader copies the blocks of its whole group.
 func (n *Nested) AllToAll(send, recv []byte) error {
 	if !n.leads() {
 		if err := n.inner.Gather(send, nil, 0); err != nil {
@@ -11,7 +12,7 @@ func (n *Nested) AllToAll(send, recv []byte) error {
 	}
 	row, size := len(send), len(send)/n.Size()
 	members := n.groups[n.mine()]
-	square := n.widest * n.widest * size // what travels from a group to another one
+	square := n.widest * n.widest * size // the bytes that one group sends to another one
 	room := n.space(len(members)*row + 2*len(n.groups)*square)
 	rows, out, in := room[:len(members)*row], room[len(members)*row:][:len(n.groups)*square], room[len(members)*row+len(n.groups)*square:]
 	if err := n.inner.Gather(send, rows, 0); err != nil {
@@ -25,9 +26,10 @@ func (n *Nested) AllToAll(send, recv []byte) error {
 	return n.inner.Scatter(rows, recv, 0)
 }
 
-// blocks calls do for every member i of this group and every rank r with the number, at, of their
-// block among those of all groups, in which the sender's place counts more than the receiver's:
-// member i sends, or receives if back is true.
+// blocks calls do for every member i of this group and every rank r. at is the number of the block from i
+// to r or, if back is true, from r to i, in the leader's buffer for all groups. For each group the
+// buffer has a square of widest x widest blocks: the sender's place in its group is the row, the
+// receiver's place the column.
 func (n *Nested) blocks(do func(i, r, at int), back bool) {
 	w := n.widest
 	for i := range n.groups[n.mine()] {

@@ -1,7 +1,7 @@
 package tier
 
-// Gather implements Tier: within the groups, then between the leaders, whose blocks are as long as
-// those of the largest group. The leader of root's group passes the result on.
+// Gather implements Tier: a Gather within the groups, then a Gather between the leaders, in which every
+// block has the length of the largest group's. The leader of root's group sends the result to root.
 func (n *Nested) Gather(send, recv []byte, root int) error {
 	of, size := n.group[root], len(send)
 	leader := n.groups[of][0]
@@ -28,7 +28,8 @@ func (n *Nested) Gather(send, recv []byte, root int) error {
 	return n.Send(root, ranks)
 }
 
-// unpack copies the blocks of size bytes of all groups to the places of their ranks.
+// unpack copies the blocks of size bytes from all, where they are in the order of the groups, to ranks, in
+// the order of the ranks.
 func (n *Nested) unpack(ranks, all []byte, size int) {
 	for g, members := range n.groups {
 		for i, r := range members {
@@ -46,7 +47,8 @@ func (n *Nested) pack(all, ranks []byte, size int) {
 	}
 }
 
-// Scatter implements Tier: Gather, the other way.
+// Scatter implements Tier: root sends all blocks to the leader of its group, which scatters them to the
+// leaders. Each leader scatters its blocks within its group.
 func (n *Nested) Scatter(send, recv []byte, root int) error {
 	of, size := n.group[root], len(recv)
 	leader := n.groups[of][0]

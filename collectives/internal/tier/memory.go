@@ -5,26 +5,26 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// Memory is the tier of ranks that share memory, at least two.
+// Memory is the tier of two or more ranks that share memory.
 type Memory struct {
 	message.Peer
 	group   *node.Group
 	crowded bool
-	// small and element are the limits of package node in bytes.
+	// small and element are the first two results of node.Limits, in bytes.
 	small, element int
 }
 
 var _ Tier = (*Memory)(nil)
 
-// NewMemory returns the tier of the members of g, between which p sends messages. crowded is that
-// of node.Config.
+// NewMemory returns the tier of the members of g. p sends messages between them. crowded is
+// node.Config.Crowded.
 func NewMemory(p message.Peer, g *node.Group, crowded bool) *Memory {
 	m := &Memory{Peer: p, group: g, crowded: crowded}
 	m.small, m.element, _ = node.Limits(p.Size(), crowded)
 	return m
 }
 
-// fewRanks is the largest number of members that all read each other's contributions.
+// fewRanks is the largest number of members at which every member reads the contributions of all others.
 const fewRanks = 8
 
 // Barrier implements Tier.
