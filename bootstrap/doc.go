@@ -1,4 +1,4 @@
-// Package bootstrap gives a rank its identity and the addresses of the others.
+// Package bootstrap gives a rank its identity and the addresses of the other ranks.
 //
 // A rank is started by a node agent (gorun on one machine). It inherits its
 // identity in GORUN_* environment variables and three descriptors: a stream
@@ -12,17 +12,17 @@
 //	...
 //	err = s.Finalize()
 //
-// The agent's half is [Server]: it gathers cards, answers with the book,
-// counts fences, passes on notices, and is driven by connections alone, so
-// that it is tested without processes. [NodeMemory] makes the descriptor that
-// all ranks of a node map.
+// The agent's half of the protocol is [Server]: it gathers cards, answers with
+// the book, counts fences and passes on notices. It needs connections only, no
+// processes, and is tested without them. [NodeMemory] makes the node memory,
+// which all ranks of a node map.
 //
-// Frames on the socket are described at [Server]. A malformed frame is an error,
-// never a panic or a large allocation. No host name is ever resolved.
+// [Server] describes the frames on the socket. A malformed frame causes an error,
+// never a panic or a large allocation. This package resolves no host names.
 //
 // Unstable: any release may change this package, also after v1.
 package bootstrap
 
 import (
-	_ "github.com/gorun-hpc/gorun/internal/processor" // says what 32-bit processors lack
+	_ "github.com/gorun-hpc/gorun/internal/processor" // its build error explains why 32-bit processors are not supported
 )

@@ -9,64 +9,67 @@ import (
 	"time"
 )
 
-// Doing is a rank's report of its blocked operations: its answer to a Dump.
+// Doing is a rank's report of its blocked operations. It is the rank's answer to a Dump, and the text of
+// [Session.Stalled].
 type Doing struct {
 	Rank    int `json:"rank"`
 	Size    int `json:"size"`
 	Process int `json:"pid"`
-	// Finished says that the rank has left its program and waits for the others.
+	// Finished is true if the rank has left its program and waits in World.Close for the others.
 	Finished bool `json:"finished,omitempty"`
-	// In are the collective operations that it is in, one per communicator.
+	// In has the collective operations that the rank is executing, one per communicator.
 	In []string `json:"in,omitempty"`
-	// All says that one of them needs all ranks of the job.
+	// All is true if one of these operations needs all ranks of the job.
 	All bool `json:"all,omitempty"`
-	// Waits are what its goroutines wait for.
+	// Waits describes what the rank's goroutines wait for.
 	Waits []Wait `json:"waits,omitempty"`
-	// Notes are lines about everything else: unreceived messages, connections, actors.
+	// Notes has lines about everything else: unreceived messages, connections, actors.
 	Notes []string `json:"notes,omitempty"`
-	// Stuck is not 0 if nothing but another rank can end a wait of this one: all its goroutines
-	// wait or are in World.Close, and none waits for a time. Another wait has another number,
-	// and so has the same after the rank has handled a message.
+	// Stuck is nonzero if only other ranks can end the waits of this rank: all its goroutines wait
+	// or are in World.Close, and no context or timer can end a wait. The number identifies the
+	// waits: it changes when a wait begins or ends, and when the rank handles a message.
 	Stuck int64 `json:"stuck,omitempty"`
-	// Serves are the world ranks whose messages the rank's actors handle while it waits, as FormatRanks writes them;
-	// "" if it has none.
+	// Serves has the world ranks whose messages the rank's actors handle while it waits, as
+	// FormatRanks writes them; it is "" if the rank has no actors.
 	Serves string `json:"serves,omitempty"`
-	// Quiet is for how long in seconds the rank has neither called gorun nor ended a wait.
+	// Quiet is the time, in seconds, since the rank last called gorun or ended a wait.
 	Quiet float64 `json:"quiet,omitempty"`
-	// Line and Function are where the goroutine of the program's main function is, if it does
-	// not wait.
+	// Line and Function are the position of the goroutine of the program's main function, if the
+	// rank waits for nothing.
 	Line     string `json:"line,omitempty"`
 	Function string `json:"function,omitempty"`
-	// Lanes are the positions of the network's lanes, for messages under way.
+	// Lanes has the frame counts of the network's lanes, which tell whether messages are in flight.
 	Lanes []Lane `json:"lanes,omitempty"`
 }
 
-// Lane is how many frames a rank has sent to a peer and received from it, modulo 65536.
+// Lane has the numbers of frames that a rank has sent to a peer and received from it, modulo 65536.
 type Lane struct {
 	Peer     int    `json:"peer"`
 	Sent     uint16 `json:"sent"`
 	Received uint16 `json:"received"`
 }
 
-// Wait is what one goroutine waits for.
+// Wait describes what one goroutine waits for.
 type Wait struct {
-	// Op is the operation, What its arguments in words.
+	// Op is the operation, What describes its arguments in words.
 	Op   string `json:"op"`
 	What string `json:"what,omitempty"`
-	// Peer is the world rank that it waits for, -1 if it is not one alone.
+	// Peer is the world rank that the goroutine waits for, -1 if it does not wait for one
+	// particular rank.
 	Peer int `json:"peer"`
-	// Among are the world ranks that can end the wait, one alone or several together, as
-	// FormatRanks writes them; "" if that is not known.
+	// Among has the world ranks that can end the wait, each alone or several together, as
+	// FormatRanks writes them; "" if they are not known.
 	Among string `json:"among,omitempty"`
-	// Seconds is for how long, 0 if that is not known.
+	// Seconds is the duration of the wait so far, 0 if it is not known.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Line and Function are where the program called.
+	// Line and Function are the place in the program that called the operation.
 	Line     string `json:"line,omitempty"`
 	Function string `json:"function,omitempty"`
 }
 
-// Encode is the report of a rank. What does not fit is left out; without all its waits and lanes
-// a rank is not Stuck.
+// Encode returns the report as text of at most reportBytesMax bytes. It omits notes, waits, collective
+// operations and lanes as far as necessary. A report that omits anything has Stuck 0, since it does not
+// prove that the rank is stuck.
 func (d Doing) Encode() string {
 	for {
 		text, err := json.Marshal(d)
@@ -82,13 +85,13 @@ func (d Doing) Encode() string {
 	}
 }
 
-// ParseDoing is the inverse of Encode. It returns false for another text.
+// ParseDoing is the inverse of Encode. It returns false for a text that is not a report.
 func ParseDoing(text string) (d Doing, ok bool) {
 	err := json.Unmarshal([]byte(text), &d)
 	return d, err == nil && d.Size > 0 && d.Rank >= 0 && d.Rank < d.Size
 }
 
-// String is the report of one rank in lines.
+// String returns the report as lines of text.
 func (d Doing) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rank %d of %d, process %d: %s\n", d.Rank, d.Size, d.Process, d.state())
@@ -104,7 +107,7 @@ func (d Doing) String() string {
 	return b.String()
 }
 
-// state is the state of the rank in a few words.
+// state returns the state of the rank in a few words.
 func (d Doing) state() string {
 	switch {
 	case len(d.Waits) > 0:
@@ -116,8 +119,8 @@ func (d Doing) state() string {
 	}
 }
 
-// Where is what the rank waits for and at which line, or the line at which it runs, in one line; ""
-// if it is not known.
+// Where returns one line of text: what the rank waits for and the line of the program that waits or, if
+// the rank does not wait, the line at which it runs. It returns "" if the line is not known.
 func (d Doing) Where() string {
 	if len(d.Waits) == 0 {
 		return strings.TrimPrefix(Wait{Line: d.Line, Function: d.Function}.at(), ", ")
@@ -129,7 +132,7 @@ func (d Doing) Where() string {
 	return w.Op + comma(w.What) + w.at() + more
 }
 
-// at is the place of a wait behind a comma.
+// at returns the place of a wait, after a comma; "" if it is not known.
 func (w Wait) at() string {
 	if w.Line == "" {
 		return ""
@@ -140,7 +143,7 @@ func (w Wait) at() string {
 	return fmt.Sprintf(", at %s (%s)", w.Line, w.Function)
 }
 
-// comma puts a comma before what is not empty.
+// comma returns s after a comma and a space, "" if s is empty.
 func comma(s string) string {
 	if s == "" {
 		return ""
@@ -148,7 +151,7 @@ func comma(s string) string {
 	return ", " + s
 }
 
-// seconds is a time, or from when to when, in words; "" if it is not known.
+// seconds returns a time, or a range of times, in words; "" if most is 0, which means unknown.
 func seconds(least, most float64) string {
 	said := func(s float64) string {
 		return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
@@ -163,7 +166,8 @@ func seconds(least, most float64) string {
 	}
 }
 
-// alike is equal for ranks with the same operations at the same lines, however many of each.
+// alike returns a text that is equal for ranks with the same operations at the same lines. The number of
+// waits per operation and line does not count.
 func (d Doing) alike() string {
 	state := d.state()
 	if len(d.Waits) > 0 {
@@ -177,10 +181,10 @@ func (d Doing) alike() string {
 	return b.String()
 }
 
-// kind is equal for waits for the same operation at the same line.
+// kind returns a text that is equal for waits in the same operation at the same line.
 func (w Wait) kind() string { return fmt.Sprintf("%q %q %q\n", w.Op, w.Line, w.Function) }
 
-// kinds are the waits for the same operation at the same line together, in the order of the first of each.
+// kinds returns the waits grouped by operation and line, in the order of the first wait of each group.
 func (d Doing) kinds() (list [][]Wait) {
 	for _, w := range d.Waits {
 		i := slices.IndexFunc(list, func(waits []Wait) bool { return waits[0].kind() == w.kind() })
@@ -192,25 +196,25 @@ func (d Doing) kinds() (list [][]Wait) {
 	return list
 }
 
-// Together is the reports of several ranks in lines: their Entries, and then the ranks that
-// wait for a rank that has left its program.
+// Together returns the reports of several ranks as lines of text: their Entries, and then, for each rank
+// that has left its program, the ranks that wait for it.
 func Together(list []Doing) string {
 	list = inOrder(list)
 	return entries(list) + leavers(list)
 }
 
-// inOrder is a copy of the list in order of ranks.
+// inOrder returns a copy of the list, sorted by rank.
 func inOrder(list []Doing) []Doing {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
 	return list
 }
 
-// Entries is the reports of several ranks in lines: one entry for all ranks with the same
-// operations at the same lines, in order of their lowest ranks.
+// Entries returns the reports of several ranks as lines of text. Ranks with the same operations at the
+// same lines share an entry. The entries are in the order of their lowest ranks.
 func Entries(list []Doing) string { return entries(inOrder(list)) }
 
-// entries is Entries of a list in order of ranks.
+// entries is Entries for a list that is sorted by rank.
 func entries(list []Doing) string {
 	var b strings.Builder
 	groups := map[string][]Doing{}
@@ -231,7 +235,8 @@ func entries(list []Doing) string {
 	return b.String()
 }
 
-// leavers says which ranks of a list in order of ranks wait for one that has left its program.
+// leavers returns a line for each rank that has left its program and that others wait for. list is sorted
+// by rank.
 func leavers(list []Doing) string {
 	var b strings.Builder
 	for _, d := range list {
@@ -251,7 +256,8 @@ func leavers(list []Doing) string {
 	return b.String()
 }
 
-// writeGroup writes what ranks have in common, and then what each has of its own.
+// writeGroup writes the entry of a group of ranks with the same operations at the same lines: what they
+// have in common once, and arguments and notes, where they differ, with the ranks that have them.
 func writeGroup(b *strings.Builder, group []Doing) {
 	all, kinds := ranksOf(group), make([][][]Wait, len(group))
 	least, most := len(group[0].Waits), 0
@@ -291,9 +297,9 @@ func writeGroup(b *strings.Builder, group []Doing) {
 	notes.write(b, "  ", notesMax)
 }
 
-// byText are the ranks with equal lines, in the order of their first occurrence.
+// byText groups ranks by a line of text that they have.
 type byText struct {
-	order []string
+	order []string // the lines, in the order of their first occurrence
 	ranks map[string][]int
 }
 
@@ -308,14 +314,14 @@ func (t *byText) add(text string, rank int) {
 	}
 }
 
-// whatsMax bounds the arguments that are written of the operation of a group of ranks: messages of a collective operation
-// of many ranks are many, and tell the least.
+// whatsMax is the largest number of different arguments that are written for one operation of a group of
+// ranks. A collective operation of many ranks has many messages, which are the least informative.
 const whatsMax = 8
 
-// notesMax bounds the further lines of a group of ranks, as on messages that were not received.
+// notesMax is the largest number of notes that are written for a group of ranks.
 const notesMax = 16
 
-// write writes a line for each text, at most so many and one for the others.
+// write writes a line for each of the first most texts, and one line with the number of the others.
 func (t *byText) write(b *strings.Builder, indent string, most int) {
 	for i, text := range t.order {
 		if i == most {
@@ -326,7 +332,7 @@ func (t *byText) write(b *strings.Builder, indent string, most int) {
 	}
 }
 
-// verb names ranks, with the verb that fits their number.
+// verb names ranks and appends one or many, the verb for one rank or for several.
 func verb(ranks []int, one, many string) string {
 	if len(ranks) == 1 {
 		return strings.TrimRight(fmt.Sprintf("rank %d %s", ranks[0], one), " ")

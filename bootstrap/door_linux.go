@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// proofTimeout is how long a connection may take to prove that it knows the secret.
+	// proofTimeout is the timeout for the proof of a new connection that it knows the secret.
 	proofTimeout = 5 * time.Second
-	// strangersMax is how many connections may wait for that beyond one for each that is
-	// expected.
+	// strangersMax is the number of connections without proof that a door keeps in addition to
+	// one for each expected process.
 	strangersMax = 64
 )
 
-// Door is where processes of a job that nobody has connected reach the one that leads it: the
-// ranks of another launcher rank 0, gorun's agents in containers gorun. Both sides prove to
-// each other that they know the job's secret, with fresh nonces, before anything else is read.
+// Door accepts connections from processes of a job that have inherited no connection. Ranks that a
+// launcher other than gorun has started connect to the door of rank 0; gorun's agents in containers
+// connect to the door of gorun. Both sides prove to each other that they know the job's secret, with
+// fresh nonces, before anything else is read.
 type Door struct {
 	l      *listener
 	secret [32]byte
@@ -30,10 +31,10 @@ type Door struct {
 	proof  time.Duration // proofTimeout
 
 	mu      sync.Mutex // guards waiting
-	waiting []*os.File // the connections without proof, the oldest first
+	waiting []*os.File // the connections without proof, oldest first
 }
 
-// OpenDoor listens at a port of all addresses for processes with the numbers below size.
+// OpenDoor listens at a port of all addresses of this machine for processes with numbers below size.
 func OpenDoor(port uint16, secret [32]byte, size int) (*Door, error) {
 	l, err := listen(Address{Port: port}) // of IPv6, which takes IPv4 as well
 	if err != nil {
@@ -50,16 +51,17 @@ func newDoor(l *listener, secret [32]byte, size int) *Door {
 	return &Door{l: l, secret: secret, size: size, proof: proofTimeout}
 }
 
-// Port returns the port at which the door is.
+// Port returns the port at which the door listens.
 func (d *Door) Port() uint16 { return d.l.port }
 
-// Close closes the door. Connections that wait for their proof have its time, and go.
+// Close closes the door: no more connections are accepted. A connection that waits for its proof may
+// still prove itself within proofTimeout; otherwise it is closed.
 func (d *Door) Close() error { return d.l.file.Close() }
 
-// Serve calls arrive for each connection that has proved that it knows the secret, from a
-// goroutine of its own, with the number that its process says it has. Two may say the same:
-// one that has lost its connection comes again. A connection belongs to arrive, with the
-// deadline of the proof. Serve returns when the door is closed.
+// Serve calls arrive for each connection that has proved that it knows the secret, in a goroutine per
+// connection. number is the number that the process claims. Two connections may have the same number:
+// a process that has lost its connection connects again. arrive owns the connection, on which the
+// deadline of the proof is still set. Serve returns when the door is closed.
 func (d *Door) Serve(arrive func(number int, conn *os.File)) error {
 	for {
 		conn, err := d.l.accept()
@@ -84,8 +86,9 @@ func (d *Door) Serve(arrive func(number int, conn *os.File)) error {
 	}
 }
 
-// enter lets a connection wait for its proof. If too many do, the oldest goes: so strangers
-// that come and say nothing keep nobody out, and those who belong here come again.
+// enter adds a connection to those that wait for their proof. If there are too many, it closes the oldest
+// one. So strangers that connect and send nothing do not block the door, and a process of the job whose
+// connection is closed connects again.
 func (d *Door) enter(conn *os.File) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,10 +99,11 @@ func (d *Door) enter(conn *os.File) {
 	d.waiting = append(d.waiting, conn)
 }
 
-// errMadeRoom is the error about a connection that had to go for another one.
+// errMadeRoom is the error of a connection that enter has closed to make room for another one.
 var errMadeRoom = errors.New("too many connections without proof")
 
-// leave says that a connection does not wait any more, unless it has had to go.
+// leave removes a connection from those that wait for their proof. It returns errMadeRoom if enter has
+// closed the connection.
 func (d *Door) leave(conn *os.File) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,8 +115,8 @@ func (d *Door) leave(conn *os.File) error {
 	return nil
 }
 
-// prove lets a connection prove before a point in time that it knows the secret, and returns
-// the number of its process.
+// prove waits until a connection has proved that it knows the secret, with the deadline until. It returns
+// the number of the process.
 func (d *Door) prove(conn *os.File, until time.Time) (int, error) {
 	if err := conn.SetDeadline(until); err != nil {
 		return 0, err
@@ -122,8 +126,8 @@ func (d *Door) prove(conn *os.File, until time.Time) (int, error) {
 	return examine(conn, d.secret, d.size, nonce)
 }
 
-// Knock connects to a door before a point in time. number is that of this process. The
-// connection keeps the deadline of the proof.
+// Knock connects to a door as the process with this number. The deadline is until, or proofTimeout from
+// now if that is earlier. It is still set on the connection that Knock returns.
 func Knock(a Address, number int, secret [32]byte, until time.Time) (*os.File, error) {
 	if late := time.Now().Add(proofTimeout); late.Before(until) {
 		until = late

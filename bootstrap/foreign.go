@@ -8,27 +8,30 @@ import (
 	"strings"
 )
 
-// Foreign is what another launcher than gorun says of the process that it started.
+// Foreign is what a launcher other than gorun tells a process that it has started.
 type Foreign struct {
-	// Launcher is its command, or several commands if the variables do not tell them apart.
+	// Launcher is the command of the launcher. It names several commands if the variables do not
+	// tell them apart.
 	Launcher string
-	// Rank is the number of the process among Size.
+	// Rank is the number of the process, from 0 to Size-1.
 	Rank, Size int
-	// Local is the number of processes on this node, 0 if that is not said.
+	// Local is the number of processes on this node, 0 if the launcher does not tell it.
 	Local int
-	// Pods says that the processes are containers, in each of which gorun is to be started.
+	// Pods is true if the processes are containers, in each of which gorun is to be started.
 	Pods bool
 
 	pmi bool   // the launcher offers PMI-1 to this process
-	job string // tells the job from others of the user, "" if nothing does
+	job string // identifies the job among all jobs of the user; "" if no variable does
 }
 
-// foreign lists the variables by which launchers number the processes of a job: Open
-// MPI's mpirun; those that offer PMI-1 to a process, such as MPICH's mpiexec, srun --mpi=pmi2
-// and flux run; Slurm's srun; Flux; and those of mpiexec where the connection has not been
-// inherited or says all else. The first whose variables are both set counts, also if it has started one process. Slurm's are those of a job step:
-// in a batch script, which is one process, only variables of the job are set. job are
-// variables that are the same in all processes of a job, and in no other job of the user.
+// foreign lists the variables by which launchers number the processes of a job. The entries are, in this
+// order: Open MPI's mpirun; launchers that offer PMI-1 to a process, such as MPICH's mpiexec, srun
+// --mpi=pmi2 and flux run; Slurm's srun; Flux; mpiexec whose connection this process has not inherited;
+// mpiexec that tells rank and size only over a connection to PMI_PORT, whose local rank and size are read
+// in their place; and the platforms that start containers. The first entry whose variables rank and size
+// are both set counts, also if size is 1. Slurm's variables are those of a job step: in a batch script,
+// which is one process, only variables of the job are set. job lists variables whose values together are
+// the same in all processes of a job, and different in all other jobs of the user.
 var foreign = []struct {
 	launcher, rank, size, local string
 	pmi                         bool
@@ -50,13 +53,13 @@ const (
 	podsOfJob     = "Kubernetes"
 )
 
-// EnvJoined names the job of another launcher that a process has joined, so that the
-// processes which it starts do not join in its place. [Join] sets it.
+// EnvJoined is the variable that identifies the job of another launcher that a process has joined.
+// [Join] sets it, so that the child processes of a rank, which inherit the variables of the launcher,
+// do not join the job in place of the rank.
 const EnvJoined = "GORUN_JOINED"
 
-// FindForeign looks for another launcher in the environment, and reports whether there is
-// one that started more than one process. A process that a rank has started is not one of
-// them.
+// FindForeign looks for the variables of another launcher in the environment. It reports whether a
+// launcher has started this process and others with it. It returns false for a child process of a rank.
 func FindForeign(getenv func(string) string) (Foreign, bool) {
 	for _, f := range foreign {
 		rank, err := strconv.Atoi(getenv(f.rank))
@@ -71,7 +74,7 @@ func FindForeign(getenv func(string) string) (Foreign, bool) {
 		if pods && getenv(EnvRank) != "" { // a process that gorun's rank has started
 			continue
 		}
-		if size == 1 { // other variables are those of a launcher that has started this one
+		if size == 1 { // variables of other launchers, if set, number the process that started this launcher
 			return Foreign{}, false
 		}
 		found := Foreign{Launcher: f.launcher, Rank: rank, Size: size, Pods: pods, pmi: f.pmi}
@@ -90,7 +93,8 @@ func FindForeign(getenv func(string) string) (Foreign, bool) {
 	return Foreign{}, false
 }
 
-// jobOf returns a name for the job from the values of variables, "" if the first is not set.
+// jobOf returns a hash of the launcher and of the values of variables, which identifies the job. It
+// returns "" if the first variable is not set.
 func jobOf(launcher string, names []string, getenv func(string) string) string {
 	if len(names) == 0 || getenv(names[0]) == "" {
 		return ""
@@ -103,8 +107,8 @@ func jobOf(launcher string, names []string, getenv func(string) string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// findLauncher is FindForeign for launchers whose processes can join each other. One that
-// gives PMI-1 by a port says there who the process is, and how many there are.
+// findLauncher is FindForeign for launchers whose processes can join each other. For a launcher that
+// offers PMI-1 at a port, Rank and Size are not set: the launcher tells them over that connection.
 func findLauncher(getenv func(string) string) (Foreign, bool) {
 	if getenv("PMI_PORT") != "" && getenv("PMI_ID") != "" && getenv("PMI_FD") == "" && getenv("PMI_RANK") == "" {
 		return Foreign{Launcher: "mpiexec", pmi: true}, true
@@ -113,7 +117,7 @@ func findLauncher(getenv func(string) string) (Foreign, bool) {
 	return f, found && f.Joins()
 }
 
-// Remedy says how the processes become one job.
+// Remedy returns the advice, for the user, how to make the processes one job.
 func (f Foreign) Remedy() string {
 	if f.Pods {
 		return "put gorun before the program in the command of the containers"

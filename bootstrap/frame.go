@@ -8,11 +8,11 @@ import (
 	"io"
 )
 
-// kind is the meaning of a frame. See [Server] for the bodies.
+// kind is the kind of a frame. [Server] describes the bodies.
 type kind uint8
 
 const (
-	kindCard     kind = 1 // rank to agent
+	kindCard     kind = 1 // from here on: rank to agent, unless noted otherwise
 	kindFence    kind = 2
 	kindAbort    kind = 3
 	kindFinalize kind = 4
@@ -26,7 +26,7 @@ const (
 	kindPoll     kind = 12 // relay to server, for its ranks
 	kindRejoin   kind = 13
 
-	kindBook      kind = 16 // agent to rank
+	kindBook      kind = 16 // from here on: agent to rank, unless noted otherwise
 	kindFenceDone kind = 17
 	kindPeerDown  kind = 18
 	kindDump      kind = 19
@@ -39,17 +39,18 @@ const (
 )
 
 const (
-	frameHeader = 5 // length and kind
-	// reportBytesMax bounds the text of a report, an abort or a notice.
+	frameHeader = 5 // bytes of length and kind
+	// reportBytesMax is the largest length of the text of a report, an abort or a notice, in bytes.
 	reportBytesMax = 64 << 10
-	// rankFrameMax bounds what a rank may send in one frame.
+	// rankFrameMax is the largest length of kind and body of a frame that a rank may send.
 	rankFrameMax = 1 + 4 + reportBytesMax
-	// agentFrameMost bounds agentFrameMax.
+	// agentFrameMost is the largest result of agentFrameMax.
 	agentFrameMost = 1 << 30
 )
 
-// agentFrameMax bounds what an agent may send to a rank of a world of size ranks: nothing is longer
-// than the book, which it sends where the ranks cannot map it, but for texts.
+// agentFrameMax returns the largest length of kind and body of a frame that an agent may send to a rank
+// of a world of size ranks. The longest frames are those with a text of reportBytesMax bytes, and the
+// book, which the agent sends if the ranks cannot map it.
 func agentFrameMax(size int) int { return min(agentFrameMost, rankFrameMax+bookBytesMax(size)) }
 
 // appendFrame appends one frame: 4 bytes length of kind and body, little
@@ -60,12 +61,12 @@ func appendFrame(dst []byte, k kind, body []byte) []byte {
 	return append(dst, body...)
 }
 
-// growStep bounds what is allocated before the bytes have arrived.
+// growStep is the largest number of bytes by which readFrame grows a body before they have arrived.
 const growStep = 1 << 20
 
-// readFrame reads one frame of at most limit bytes (kind and body). The body
-// is the caller's. At the end of the stream the error is io.EOF, within a
-// frame io.ErrUnexpectedEOF.
+// readFrame reads one frame, whose kind and body have at most limit bytes. The
+// caller owns the body. If the stream ends between two frames, the error is
+// io.EOF; if it ends within a frame, io.ErrUnexpectedEOF.
 func readFrame(r *bufio.Reader, limit int) (kind, []byte, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -92,7 +93,8 @@ func readFrame(r *bufio.Reader, limit int) (kind, []byte, error) {
 	return kind(header[4]), body, nil
 }
 
-// numbered returns a number and a text, the body of most frames.
+// numbered returns a body that consists of a number and a text, as most frames have. It cuts the text
+// to reportBytesMax bytes.
 func numbered(n int, text string) []byte {
 	body := binary.LittleEndian.AppendUint32(nil, uint32(int32(n)))
 	return append(body, clip(text, reportBytesMax)...)

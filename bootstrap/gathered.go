@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// vote gathers the vote of a rank with those of the other members on this node. Callers hold
-// gathering.
+// vote adds the vote of a rank to the poll of its agreement, which gathers the votes of the members on
+// this node. It sends the poll if it is complete. Callers hold gathering.
 func (r *Relay) vote(rank int, body []byte) error {
 	p, err := parsePoll(body, sizeMax)
 	if err != nil || !p.isOf(rank) {
@@ -27,11 +27,11 @@ func (r *Relay) vote(rank int, body []byte) error {
 	return r.count(rank)
 }
 
-// pollsMost bounds the polls in which a rank has voted and others of its node have not.
+// pollsMost is the largest number of incomplete polls of a node in which one rank may have voted.
 const pollsMost = 1 << 12
 
-// isFull reports whether one more poll is too much of a rank. Mostly polls are few. Callers hold
-// gathering.
+// isFull reports whether a rank would exceed pollsMost or loadLimit(sizeMax) by a vote in next. It visits
+// all polls of the node, of which there are usually few. Callers hold gathering.
 func (r *Relay) isFull(rank int, next *poll) bool {
 	n, load := 1, next.load()
 	for _, p := range r.polls {
@@ -42,7 +42,8 @@ func (r *Relay) isFull(rank int, next *poll) bool {
 	return n > pollsMost || load > loadLimit(sizeMax)
 }
 
-// add adds the ballot of one rank. Equal ones become one.
+// add adds the ballot of one rank. If the poll has a ballot that differs in its voters only, add adds the
+// rank to the voters of that ballot.
 func (p *poll) add(v *ballot) {
 	for i := range p.ballots {
 		b := &p.ballots[i]
@@ -55,7 +56,7 @@ func (p *poll) add(v *ballot) {
 	p.ballots = append(p.ballots, *v)
 }
 
-// has reports whether a rank has voted.
+// has reports whether the poll has the vote of a rank.
 func (p *poll) has(rank int) bool {
 	for i := range p.ballots {
 		if _, found := slices.BinarySearch(p.ballots[i].voters, rank); found {
@@ -65,9 +66,9 @@ func (p *poll) has(rank int) bool {
 	return false
 }
 
-// count sends the polls in which every member on this node has voted that has neither ended nor
-// left. by is the rank that made it so: its last frame has not been passed on. Callers hold
-// gathering.
+// count sends and removes the complete polls: those in which every member on this node has voted, except
+// for members that have ended or left the job. by is the rank whose vote or end is the cause; it has not
+// been reported to the server as ended or as having left. Callers hold gathering.
 func (r *Relay) count(by int) error {
 	for key, p := range r.polls {
 		complete := true

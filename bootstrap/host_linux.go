@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// host serves the ranks of a job that has begun, in rank 0.
+// host is the server of a job of another launcher, after its ranks have met. It runs in rank 0.
 type host struct {
 	*meeting
 	server *Server
-	left   sync.WaitGroup // ranks that are connected
+	left   sync.WaitGroup // counts the connected ranks
 
 	mu    sync.Mutex // guards ended
 	ended bool       // the ranks have been told to end
 }
 
-// newHost starts to serve the ranks of a meeting.
+// newHost starts to serve all ranks of a meeting, rank 0 included.
 func newHost(m *meeting) *host {
 	h := &host{meeting: m}
 	h.server = NewServer(len(m.ranks), h.observe)
@@ -29,7 +29,8 @@ func newHost(m *meeting) *host {
 	return h
 }
 
-// serve serves a rank to its end.
+// serve serves a rank until its connection ends, and handles the loss of the rank if it has not left the
+// job before.
 func (h *host) serve(rank int) {
 	defer h.left.Done()
 	v := h.ranks[rank]
@@ -47,19 +48,20 @@ func (h *host) serve(rank int) {
 		fmt.Fprintf(os.Stderr, "gorun: rank %d (host %s, pid %d) is lost: %s\n", rank, v.presence.host, v.presence.file.PID, cause)
 	}
 	if h.onFailure == OnFailureKill {
-		h.end(fmt.Sprintf("rank %d is lost", rank)) // before Gone: without the rank a fence may be complete
+		h.end(fmt.Sprintf("rank %d is lost", rank)) // before Gone, which may complete a fence
 	}
 	h.server.Gone(rank, cause)
 }
 
-// observe acts on what a rank says. One that aborts the job has printed why.
+// observe acts on the events of a rank. It ends the job if a rank aborts it; that rank has printed the
+// reason itself.
 func (h *host) observe(e Event) {
 	if e.Kind == EventAborted {
 		h.end(fmt.Sprintf("rank %d aborted the job with code %d: %s", e.Rank, e.Code, e.Text))
 	}
 }
 
-// first reports whether the ranks have not been told to end.
+// first reports whether end has not been called yet.
 func (h *host) first() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownAddress is an address of this machine.
+// ownAddress is an IP address of this machine.
 type ownAddress struct {
 	ip        netip.Addr
-	link      int // index of its interface
+	link      int // index of its network interface
 	loopback  bool
-	otherwise bool // of one link only, or not usable
+	otherwise bool // the address is valid on one link only (RT_SCOPE_LINK), and is not used
 }
 
-// ownAddresses asks the kernel for the addresses of this machine (rtnetlink(7)).
+// ownAddresses returns the addresses of this machine, for which it asks the kernel (rtnetlink(7)).
 func ownAddresses() ([]ownAddress, error) {
 	table, err := syscall.NetlinkRIB(unix.RTM_GETADDR, unix.AF_UNSPEC)
 	if err != nil {
@@ -46,7 +46,7 @@ func ownAddresses() ([]ownAddress, error) {
 		scope := m.Data[3]
 		own := ownAddress{link: int(binary.NativeEndian.Uint32(m.Data[4:])), loopback: scope == unix.RT_SCOPE_HOST, otherwise: scope == unix.RT_SCOPE_LINK}
 		for _, a := range attributes {
-			// Of a point-to-point interface IFA_ADDRESS is the other end.
+			// For a point-to-point interface, IFA_ADDRESS is the address of the other end.
 			if ip, ok := netip.AddrFromSlice(a.Value); ok && (a.Attr.Type == unix.IFA_LOCAL || a.Attr.Type == unix.IFA_ADDRESS && !own.ip.IsValid()) {
 				own.ip = ip
 			}
@@ -58,9 +58,11 @@ func ownAddresses() ([]ownAddress, error) {
 	return all, nil
 }
 
-// meetingAddresses returns the addresses at which other machines may reach this one: those of
-// the networks and interfaces that a list names (GORUN_NET), all if it is empty, those of the
-// loopback interface if there are no others, one of them if all ranks are here.
+// meetingAddresses returns the addresses, of those in all, at which the other ranks may reach this
+// machine, at most pointAddressesMax. wish is a list of networks, addresses and interfaces (GORUN_NET);
+// if it is not empty, only their addresses count. Loopback addresses are returned only if there are no
+// others. If here is true, all ranks are on this machine: wish does not count then, and the result is
+// one loopback address, if there is any.
 func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, error) {
 	var far, near []netip.Addr
 	for _, a := range all {
@@ -76,7 +78,7 @@ func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, e
 		far = near
 	}
 	if here && len(near) > 0 {
-		far = near[:1] // so that rank 0 listens there alone
+		far = near[:1] // with a single address, rank 0 listens at that address only
 	}
 	if len(far) == 0 {
 		return nil, fmt.Errorf("bootstrap: no network interface is up and has an address of %s=%q", EnvNet, clip(wish, 80))
@@ -84,7 +86,7 @@ func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, e
 	return far[:min(len(far), pointAddressesMax)], nil
 }
 
-// wanted reports whether a list of networks, addresses and interfaces has an address.
+// wanted reports whether an address belongs to a list of networks, addresses and interfaces.
 func wanted(a ownAddress, list string) bool {
 	return slices.ContainsFunc(strings.Split(list, ","), func(part string) bool {
 		if p, err := netip.ParsePrefix(part); err == nil {

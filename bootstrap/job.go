@@ -12,9 +12,9 @@ import (
 
 // Names of the environment variables of a rank. Each but the last holds the field of
 // [Job] that it is named after: numbers in decimal, GORUN_NODE_ID in hexadecimal
-// digits, GORUN_PEERS as a list of ranks. GORUN_FDS names the inherited descriptors;
-// it is removed from the environment by [Join], because they do not reach the rank's
-// own children: those are ordinary programs again.
+// digits, GORUN_PEERS as a list of ranks. GORUN_FDS has the numbers of the inherited
+// descriptors. [Join] removes it from the environment: the child processes of a rank do
+// not inherit the descriptors, and are ordinary programs.
 const (
 	EnvRank       = "GORUN_RANK"
 	EnvSize       = "GORUN_SIZE"
@@ -35,63 +35,64 @@ const (
 )
 
 // EnvHostID is a variable whose value, any text, makes an agent and its ranks a
-// node of their own: agents with different values share no memory, whatever
-// machine they are on. It is for trying out several nodes on one machine.
+// node of their own: agents with different values share no memory, even on the
+// same machine. It serves to try out several nodes on one machine.
 const EnvHostID = "GORUN_HOSTID"
 
-// EnvSpare marks a process that waits for the place of a rank that is lost, see [Session.Spare]. What
-// the other variables say of its place is not true yet; [Join] sets them when it has one.
+// EnvSpare is set in a spare process, which waits to take the place of a lost rank, see [Session.Spare].
+// Until then the other variables do not describe its identity; [Join] sets them when the process gets
+// the place of a rank.
 const EnvSpare = "GORUN_SPARE"
 
 // Names of the variables with the network settings of the launcher's command line. Their
 // values are checked by the launcher and read by transports.
 const (
 	// EnvNet is the network that transports between nodes use: a CIDR such as 10.1.0.0/16
-	// or the name of an interface; unset for all interfaces.
+	// or the name of an interface. If it is unset, they use all interfaces.
 	EnvNet = "GORUN_NET"
 	// EnvTransport is shm, rdma or auto; unset is auto.
 	EnvTransport = "GORUN_TRANSPORT"
-	// EnvEncrypt says whether connections between nodes are encrypted: one of the values below;
-	// unset is auto.
+	// EnvEncrypt selects which connections between nodes are encrypted. It has one of the values
+	// below; unset is auto.
 	EnvEncrypt = "GORUN_ENCRYPT"
-	// EnvRDMADevice is the RDMA adapter of the kernel that each rank uses: its name, as in
-	// rxe0, that of its network interface or an address of it; none; unset is auto: all that
-	// can be used.
+	// EnvRDMADevice selects the RDMA adapter of the kernel that each rank uses: by the adapter's
+	// name, such as rxe0, by the name of its network interface, or by an address of that. The
+	// value none selects no adapter. Unset is auto, which selects all usable adapters.
 	EnvRDMADevice = "GORUN_RDMA_DEVICE"
 )
 
 // Values of EnvEncrypt.
 const (
-	EncryptYes  = "yes"  // all connections, which are over TCP alone
-	EncryptNo   = "no"   // none
-	EncryptAuto = "auto" // those over TCP, if a rank has an address there that is not private
+	EncryptYes  = "yes"  // all connections, which then use TCP only
+	EncryptNo   = "no"   // no connections
+	EncryptAuto = "auto" // the connections over TCP, if a rank has an address for them that is not private
 )
 
 // Policies after the first failure of a rank, as in Job.OnFailure.
 const (
 	OnFailureKill     = "kill"     // the job ends
 	OnFailureContinue = "continue" // the survivors are notified and continue
-	OnFailureRespawn  = "respawn"  // the rank is started again, and the others meet it in the next generation
+	OnFailureRespawn  = "respawn"  // the rank is started again, and all ranks enter the next generation
 )
 
-// sizeMax bounds the ranks of a world, so that a damaged environment or frame cannot cause
-// huge allocations.
+// sizeMax is the largest number of ranks of a world. It prevents huge allocations for a damaged
+// environment or frame.
 const sizeMax = 1 << 24
 
-// NodeID names a node: equal for two ranks exactly if they may share memory.
+// NodeID identifies a node. It is equal for two ranks exactly if they may share memory.
 type NodeID [16]byte
 
 // Job is the identity of a rank. All counts are in ranks unless said otherwise.
 type Job struct {
 	Rank, Size           int    // in the world
 	LocalRank, LocalSize int    // among the ranks of the node
-	NodeRank, Nodes      int    // of the node among the nodes
+	NodeRank, Nodes      int    // index of the node, and number of nodes
 	Epoch                int    // how often this rank has been started before
-	Generation           int    // how often ranks of the job were started again before
+	Generation           int    // number of the generation of the job: how often ranks were started again before
 	ID                   string // names the job on every node, unique on the launcher's machine
 	Node                 NodeID
 	Host                 string // the launcher's name of the node, for messages
-	Peers                []int  // ranks of this node by local rank, ascending; nil if they are 0, 1, ...
+	Peers                []int  // ranks of this node, by local rank, ascending; nil if they are 0, 1, ...
 	Processors           int    // processors that the ranks of this node may use
 	OnFailure            string // OnFailureKill, OnFailureContinue or OnFailureRespawn
 	NodeRange            int64  // bytes of node memory per rank, a power of two; 0 without node memory
@@ -107,7 +108,7 @@ func (j Job) Environ() []string {
 	return variables
 }
 
-// variables are those of Environ, in their order.
+// variables yields the names and values of the variables of Environ, in the same order.
 func (j Job) variables() iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for _, v := range [...][2]string{
@@ -134,8 +135,9 @@ func (j Job) variables() iter.Seq2[string, string] {
 	}
 }
 
-// ParseJob reads a job from variables; getenv returns "" for one that is not
-// set. Every variable must be set and be consistent with the others.
+// ParseJob reads a job from variables. getenv returns the value of a variable,
+// "" if it is not set. Every variable must be set, except that EnvHost and EnvPeers
+// may be empty, and the values must be consistent.
 func ParseJob(getenv func(string) string) (Job, error) {
 	e := environment{getenv: getenv}
 	j := Job{
@@ -177,10 +179,10 @@ func ParseJob(getenv func(string) string) (Job, error) {
 	return j, e.err
 }
 
-// FormatRanks writes ascending numbers, such as ranks, as in "0-3,8"; nothing for nil.
+// FormatRanks returns ascending numbers, such as ranks, as text such as "0-3,8". It returns "" for nil.
 func FormatRanks(numbers []int) string { return ranges.Format(numbers) }
 
-// parseRanks is the inverse of FormatRanks for n ranks of a world.
+// parseRanks is the inverse of FormatRanks for n ranks of a world of size ranks. It returns nil for "".
 func parseRanks(text string, n, size int) ([]int, error) {
 	if text == "" {
 		return nil, nil
@@ -192,7 +194,7 @@ func parseRanks(text string, n, size int) ([]int, error) {
 	return ranks, nil
 }
 
-// environment collects the first error while variables are read.
+// environment reads variables and keeps the first error.
 type environment struct {
 	getenv func(string) string
 	err    error
@@ -238,7 +240,7 @@ func parseDescriptors(s string) (descriptors, error) {
 	return descriptors{socket: fd[0], memory: fd[1], secret: fd[2]}, nil
 }
 
-// clip shortens a string of foreign origin before it is shown.
+// clip shortens a string of foreign origin to n bytes, before it is shown or sent.
 func clip(s string, n int) string {
 	if len(s) > n {
 		return s[:n]

@@ -17,18 +17,20 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap/internal/pmi"
 )
 
-// EnvAnswer is how long the ranks that another launcher has started wait for each other, as
-// in 90s; unset is answerDefault.
+// EnvAnswer is the timeout within which the ranks that another launcher has started must meet, a
+// duration such as 90s. If it is unset, the timeout is answerDefault.
 const EnvAnswer = "GORUN_ANSWER_WITHIN"
 
 const answerDefault = time.Minute
 
-// exchange is how the place to meet gets from rank 0 to the others.
+// exchange passes the place to meet from rank 0 to the other ranks.
 type exchange interface {
-	// publish is called by rank 0, find by the others, until what it returns is right.
+	// Rank 0 calls publish, once. The other ranks call find until they reach rank 0 at the point that
+	// it returns.
 	publish(p point) error
 	find() (point, error)
-	// over says that all ranks have met.
+	// over removes the published point. Rank 0 calls it when it waits for no more ranks, because all
+	// have met or the meeting has failed.
 	over() error
 }
 
@@ -67,7 +69,7 @@ func joinForeign(f Foreign) (*Session, error) {
 	return s, f.hide()
 }
 
-// alone is for the only process that a launcher has started.
+// alone joins a world of one rank: this process is the only one that the launcher has started.
 func (f Foreign) alone(away *abroad) (*Session, error) {
 	if err := errors.Join(away.finalize(), f.hide()); err != nil {
 		return nil, foreignError(f, err)
@@ -75,24 +77,26 @@ func (f Foreign) alone(away *abroad) (*Session, error) {
 	return joinAlone()
 }
 
-// hide changes the environment for the children of the rank, which are no ranks.
+// hide changes the environment so that child processes of this rank, which inherit it, do not take
+// themselves for ranks of the launcher's job.
 func (f Foreign) hide() error {
 	var err error
 	if f.pmi {
 		for _, name := range [...]string{"PMI_FD", "PMI_PORT", "PMI_ID", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"} {
 			err = errors.Join(err, os.Unsetenv(name))
 		}
-		f, _ = FindForeign(os.Getenv) // a step of Slurm has a number of its own
+		f, _ = FindForeign(os.Getenv) // the variables of a Slurm step are still set
 	}
 	return errors.Join(err, os.Setenv(EnvJoined, f.job))
 }
 
-// foreignError adds to an error who has started the process.
+// foreignError adds to an error which launcher has started this process, and as which rank.
 func foreignError(f Foreign, err error) error {
 	return fmt.Errorf("%w (this is rank %d of %d that %s has started; gorun -np %d starts them, too)", err, f.Rank, f.Size, f.Launcher, f.Size)
 }
 
-// meet brings the ranks together. The session does not listen yet.
+// meet connects this rank to rank 0, where all ranks meet, and returns when the job begins. The session
+// does not listen yet.
 func (f Foreign) meet(by exchange, until time.Time, away *abroad) (*Session, error) {
 	m := &newcomer{rank: f.Rank}
 	var p point
@@ -120,7 +124,8 @@ func (f Foreign) meet(by exchange, until time.Time, away *abroad) (*Session, err
 	return s, nil
 }
 
-// convene begins the meeting in rank 0, and returns its own connection.
+// convene starts the meeting in rank 0 and publishes the place to meet. It returns that place and rank
+// 0's own connection to the meeting.
 func (f Foreign) convene(by exchange, until time.Time, away *abroad) (point, *os.File, error) {
 	p := point{secret: NewSecret()}
 	all, err := ownAddresses()
@@ -154,7 +159,7 @@ func (f Foreign) convene(by exchange, until time.Time, away *abroad) (point, *os
 	g.id = fmt.Sprintf("%s-%d-%x", f.Launcher, os.Getpid(), salt)
 	away.ready = make(chan struct{})
 	go func() {
-		if g.gather(door, own[1]) == nil { // else the ranks know why, this one too
+		if g.gather(door, own[1]) == nil { // on an error, gather has sent it to all ranks, also to this one
 			away.host = newHost(g)
 		}
 		close(away.ready)
@@ -166,8 +171,8 @@ func (f Foreign) convene(by exchange, until time.Time, away *abroad) (point, *os
 	return p, own[0], introduce(own[0], p.secret, 0, nonce)
 }
 
-// listenAt listens at the only address, or at all addresses of this machine: the listener
-// lives until the ranks have met.
+// listenAt listens at ips[0] if that is the only address, else at all addresses of this machine, also
+// those that are not in ips. The listener is open only until the ranks have met.
 func listenAt(ips []netip.Addr) (*listener, error) {
 	if len(ips) == 1 {
 		return listen(Address{IP: ips[0].As16()})
@@ -179,16 +184,17 @@ func listenAt(ips []netip.Addr) (*listener, error) {
 	return l, err
 }
 
-// pmiKey is the key of the place to meet.
+// pmiKey is the key of the place to meet in a launcher's store.
 const pmiKey = "gorun-meeting"
 
-// errUnpublished ends the search for rank 0: a launcher answers no second barrier.
+// errUnpublished ends the attempts to find rank 0. A retry is not possible, since a launcher answers no
+// second barrier.
 var errUnpublished = errors.New("the launcher does not pass on where rank 0 is")
 
-// store passes the place to meet through the store of a launcher.
+// store is the exchange through the key-value store of a launcher with PMI-1.
 type store struct {
 	client *pmi.Client
-	got    *point
+	got    *point // the result of find, nil before the first call
 }
 
 func (s *store) publish(p point) error {
@@ -215,8 +221,8 @@ func (s *store) find() (point, error) {
 
 func (s *store) over() error { return nil }
 
-// connectPMI connects to the launcher, which answers before a point in time until the ranks
-// have met.
+// connectPMI connects to the launcher. until is the deadline of all its answers before the ranks have
+// met.
 func connectPMI(f *Foreign, away *abroad, until time.Time) error {
 	var conn *os.File
 	var err error
@@ -242,7 +248,7 @@ func connectPMI(f *Foreign, away *abroad, until time.Time) error {
 	return c.Init()
 }
 
-// inherited returns the stream to the launcher that this process has inherited.
+// inherited returns the inherited connection to the launcher, whose descriptor number is text.
 func inherited(text string) (*os.File, error) {
 	fd, err := strconv.Atoi(text)
 	var st unix.Stat_t
@@ -259,8 +265,8 @@ func inherited(text string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "PMI"), nil
 }
 
-// dialPMI connects to "host:port". No name is resolved but that of this machine, where
-// launchers listen for its processes.
+// dialPMI connects to "host:port". The host is an IP address or the name of this machine, which stands
+// for 127.0.0.1, since launchers listen there for the processes of the machine. No name is resolved.
 func dialPMI(text string, until time.Time) (*os.File, error) {
 	at, err := netip.ParseAddrPort(text)
 	if err != nil {

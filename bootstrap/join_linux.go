@@ -11,8 +11,8 @@ import (
 
 // Join makes this process a rank of its job. It reads the environment and
 // the inherited descriptors, which become close-on-exec before anything else.
-// Without GORUN_FDS it joins the processes that another launcher has started with it, see
-// [FindForeign], or is a world of one rank.
+// Without GORUN_FDS, the process joins the other processes that a launcher other than gorun has
+// started with it, see [FindForeign]; if there is no such launcher, it is a world of one rank.
 func Join() (*Session, error) {
 	text, ok := os.LookupEnv(EnvFDs)
 	if !ok {
@@ -34,7 +34,8 @@ func Join() (*Session, error) {
 	if err := os.Unsetenv(EnvFDs); err != nil {
 		return nil, fmt.Errorf("bootstrap: %w", err)
 	}
-	// What started gorun, such as a step of Slurm, has not started the children of this rank.
+	// If a launcher, such as a step of Slurm, has started gorun, its variables reach the child
+	// processes of this rank, which must not take themselves for processes of that launcher.
 	if f, found := findLauncher(os.Getenv); found {
 		if err := f.hide(); err != nil {
 			return nil, fmt.Errorf("bootstrap: %w", err)
@@ -48,8 +49,8 @@ func Join() (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Non-blocking before os.NewFile, so that the reader waits in the
-	// runtime's poller and not in a thread of its own.
+	// The socket is made non-blocking before os.NewFile, so that its reader
+	// waits in the Go runtime's poller and does not occupy a thread.
 	if err := unix.SetNonblock(fds.socket, true); err != nil {
 		return nil, fmt.Errorf("bootstrap: socket: %w", err)
 	}
@@ -84,8 +85,8 @@ func joinAlone() (*Session, error) {
 	}, nil, nil, NewSecret()), nil
 }
 
-// readSecret reads by position: the descriptor's offset is shared by all
-// ranks.
+// readSecret reads the job secret and closes the descriptor. It reads at a
+// fixed position, since all ranks share the file offset of the descriptor.
 func readSecret(fd int) ([32]byte, error) {
 	var s [32]byte
 	n, err := unix.Pread(fd, s[:], 0)
@@ -98,7 +99,7 @@ func readSecret(fd int) ([32]byte, error) {
 	return s, unix.Close(fd)
 }
 
-// openMemory opens the node memory after its check.
+// openMemory returns the file of the node memory after checkMemory.
 func openMemory(fd int, job Job) (*os.File, error) {
 	if err := checkMemory(fd, job); err != nil {
 		return nil, err
@@ -106,8 +107,8 @@ func openMemory(fd int, job Job) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "gorun-node"), nil
 }
 
-// checkMemory checks that the node memory is as large as the job says and
-// cannot shrink under the ranks.
+// checkMemory checks that the node memory has at least the size that the job
+// requires, and is sealed, so that it cannot shrink while ranks have it mapped.
 func checkMemory(fd int, job Job) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

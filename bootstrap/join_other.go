@@ -9,7 +9,7 @@ import (
 	goruntime "runtime"
 )
 
-// Join makes this process a world of one rank. Jobs of several processes are for Linux:
+// Join makes this process a world of one rank. Only Linux supports jobs of several processes;
 // elsewhere ranks are goroutines of one process, see runtime.Local.
 func Join() (*Session, error) {
 	if _, ok := os.LookupEnv(EnvFDs); ok {

@@ -2,15 +2,16 @@ package bootstrap
 
 import "io"
 
-// Link is the way to the ranks of other nodes.
+// Link is the connection of a Server to the relays of one or several other nodes, and so to their ranks.
 type Link struct {
 	out    *outlet
-	states [RankGone + 1]int // how many of the ranks are in each
+	states [RankGone + 1]int // by state: the number of ranks of the link in that state
 }
 
-// Link makes conn the way to some ranks, for which Serve is not called then: all of one node, or of
-// several that pass frames on to each other. What is written to conn are whole frames for Relay.Tell;
-// a slow conn delays no other rank. Link is called before the first frame of these ranks is taken.
+// Link makes conn the connection to some ranks, for which Serve is not called then. They are all ranks of
+// one node, or of several nodes that pass frames on to each other. The server writes whole frames to
+// conn, each of which has to be given to Relay.Tell. A slow conn delays no other ranks. Link must be
+// called before the first Take for these ranks.
 func (s *Server) Link(ranks []int, conn io.Writer) *Link {
 	l := NewLink(conn)
 	s.mu.Lock()
@@ -24,20 +25,21 @@ func (s *Server) Link(ranks []int, conn io.Writer) *Link {
 	return l
 }
 
-// NewLink makes conn, as in Server.Link, a way to ranks of a later generation: Next.Links says which.
+// NewLink makes a link over conn, as Server.Link does, for ranks in a later generation, which Next.Links
+// lists.
 func NewLink(conn io.Writer) *Link {
 	l := &Link{out: &outlet{}}
 	l.out.connect(conn)
 	return l
 }
 
-// beside reports whether the frames of two ranks come by the same link. Callers hold mu.
+// beside reports whether two ranks have the same link. Callers hold mu.
 func (s *Server) beside(a, b int) bool {
 	return s.members[a].linked != nil && s.members[a].linked == s.members[b].linked
 }
 
-// relink makes these the links of the next generation, and tells their relays a plan. The others are
-// not written to any more. Callers hold mu.
+// relink sets the links of the next generation, and sends plan to their relays. It drops the links that
+// are not in the next generation: nothing more is written to them. Callers hold mu.
 func (s *Server) relink(links map[*Link][]int, plan []byte) {
 	for _, l := range s.links {
 		if _, kept := links[l]; !kept {
@@ -53,7 +55,7 @@ func (s *Server) relink(links map[*Link][]int, plan []byte) {
 	}
 }
 
-// reach brings a rank to a state. Callers hold the server's mu.
+// reach sets the state of a rank, and updates the counts of its link. Callers hold the server's mu.
 func (m *member) reach(state RankState) {
 	if m.linked != nil {
 		m.linked.states[m.state]--
@@ -62,7 +64,7 @@ func (m *member) reach(state RankState) {
 	m.state = state
 }
 
-// has reports whether a rank of the link has reached a state and has not ended.
+// has reports whether some rank of the link has reached the state from and has neither ended nor left.
 func (l *Link) has(from RankState) bool {
 	n := 0
 	for state := from; state <= RankJoined; state++ {

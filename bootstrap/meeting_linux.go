@@ -11,39 +11,39 @@ import (
 	"time"
 )
 
-// Frames between rank 0 and the ranks until a job begins; afterwards they are those of
-// Server. Bodies are described at their types.
+// Kinds of the frames between rank 0 and the other ranks before the job begins, with their bodies. The
+// types presence, Witness and place describe their encoding. After that, the frames are those of Server.
 const (
 	kindPresence kind = 32 // from a rank: presence
-	kindProbe    kind = 33 // to a rank: Witness of a rank that may be on its node
-	kindProbed   kind = 34 // from a rank: why it is not, nothing if it is
+	kindProbe    kind = 33 // to a rank: Witness of another rank, which may be on the same node
+	kindProbed   kind = 34 // from a rank: why that rank is on another node, empty if it is on the same node
 	kindPlace    kind = 35 // to a rank: place
-	kindMemory   kind = 36 // from the rank that has made the node's memory: 8 bytes range, Witness
-	kindReady    kind = 37 // from the others of the node: they have the memory
-	kindStart    kind = 38 // to all ranks
-	kindRefused  kind = 39 // to all ranks: why there is no job
+	kindMemory   kind = 36 // from the first rank of a node, which has made the node memory: 8 bytes range, Witness
+	kindReady    kind = 37 // from the other ranks of a node, which have opened the node memory: empty
+	kindStart    kind = 38 // to all ranks, when the job begins: empty
+	kindRefused  kind = 39 // to all ranks, if there is no job: 4 bytes 0, reason
 )
 
-// visitor is the connection of a rank at rank 0.
+// visitor is the connection to a rank, in rank 0.
 type visitor struct {
 	in       *bufio.Reader
 	conn     *os.File
 	presence presence
 }
 
-// Read reads what the rank sends.
+// Read reads bytes that the rank has sent.
 func (v *visitor) Read(b []byte) (int, error) { return v.in.Read(b) }
 
-// Write sends to the rank.
+// Write sends bytes to the rank.
 func (v *visitor) Write(b []byte) (int, error) { return v.conn.Write(b) }
 
-// send writes a frame.
+// send sends a frame to the rank.
 func (v *visitor) send(k kind, body []byte) error {
 	_, err := v.conn.Write(appendFrame(nil, k, body))
 	return err
 }
 
-// expect reads a frame of one kind.
+// expect reads a frame and returns its body. A frame of another kind than want is an error.
 func (v *visitor) expect(want kind) ([]byte, error) {
 	k, body, err := readFrame(v.in, rankFrameMax)
 	if err == nil && k != want {
@@ -57,16 +57,17 @@ type meeting struct {
 	until     time.Time
 	onFailure string
 	id        string
-	over      func() error // removes the place to meet, when nobody is waited for any more
-	ranks     []*visitor   // nil for those that are to come
+	over      func() error // removes the published place to meet, see exchange
+	ranks     []*visitor   // by rank; nil for a rank that has not arrived
 	jobs      []Job
 }
 
-// gather waits for all ranks, of which rank 0 is at the other end of own, gives each its
-// identity and starts them. If that fails, it tells those that are there why.
+// gather waits for all ranks, gives each of them its identity, and starts them. own is connected to rank
+// 0 itself; the other ranks connect to the door. If gather fails, it sends the reason to the ranks that
+// have arrived, and closes their connections.
 func (m *meeting) gather(d *Door, own *os.File) error {
 	err := errors.Join(m.await(d, own), d.Close())
-	_ = m.over() // a file that stays is harmless: nobody else takes the secret that it has
+	_ = m.over() // a file that cannot be removed is harmless: no other job uses the secret in it
 	if err == nil {
 		err = m.settle()
 	}
@@ -74,9 +75,9 @@ func (m *meeting) gather(d *Door, own *os.File) error {
 		err = m.start()
 	}
 	if err != nil {
-		for _, v := range slices.Backward(m.ranks) { // this process last, which may end then
+		for _, v := range slices.Backward(m.ranks) { // rank 0, this process, last: it may end when it has the reason
 			if v != nil {
-				_ = v.send(kindRefused, numbered(0, err.Error())) // it may be gone: so is the job
+				_ = v.send(kindRefused, numbered(0, err.Error())) // an error would not matter: there is no job
 				_ = v.conn.Close()
 			}
 		}
@@ -84,7 +85,7 @@ func (m *meeting) gather(d *Door, own *os.File) error {
 	return err
 }
 
-// await returns when all ranks are there.
+// await returns when all ranks have arrived. It returns an error at the deadline m.until.
 func (m *meeting) await(d *Door, own *os.File) error {
 	arrivals, done := make(chan arrival), make(chan struct{})
 	defer close(done)
@@ -97,8 +98,8 @@ func (m *meeting) await(d *Door, own *os.File) error {
 			}
 		}
 	}
-	// This process proves itself when it has published the place, for which a launcher may
-	// have to wait until the last rank comes.
+	// Rank 0 itself sends its proof when publish has returned. That may take until the last rank
+	// has arrived, if the launcher's store needs a barrier. So the deadline is m.until.
 	go func() {
 		rank, err := d.prove(own, m.until)
 		if err == nil {
@@ -122,10 +123,10 @@ func (m *meeting) await(d *Door, own *os.File) error {
 			case a.fatal != nil:
 				return a.fatal
 			case a.visitor == nil:
-				continue // it went
+				continue // the connection ended before the rank had sent its presence
 			case m.ranks[a.rank] == nil:
 				missing--
-			default: // it did not get its proof in time, and tried again
+			default: // the rank has given up its first connection, and has connected again
 				_ = m.ranks[a.rank].conn.Close()
 			}
 			m.ranks[a.rank] = a.visitor
@@ -137,7 +138,7 @@ func (m *meeting) await(d *Door, own *os.File) error {
 	return nil
 }
 
-// absent returns the ranks that are to come.
+// absent returns the ranks that have not arrived.
 func (m *meeting) absent() []int {
 	var ranks []int
 	for rank, v := range m.ranks {
@@ -148,15 +149,14 @@ func (m *meeting) absent() []int {
 	return ranks
 }
 
-// arrival is a connection that has shown whose it is, without a visitor if it went again, or
-// the end of the door.
+// arrival is the arrival of a rank or the end of the door.
 type arrival struct {
 	rank    int
-	visitor *visitor
-	fatal   error
+	visitor *visitor // nil if the connection of the rank has failed
+	fatal   error    // why the door has ended, else nil
 }
 
-// admit lets a rank say before a point in time where it is.
+// admit reads the presence of a rank, with the deadline until. If that fails, it closes the connection.
 func (m *meeting) admit(rank int, conn *os.File, until time.Time) arrival {
 	v := &visitor{in: bufio.NewReaderSize(conn, 512), conn: conn}
 	err := conn.SetDeadline(until)
@@ -177,7 +177,7 @@ func (m *meeting) admit(rank int, conn *os.File, until time.Time) arrival {
 	return arrival{rank: rank, visitor: v}
 }
 
-// settle finds out which ranks share a node, and gives each its identity and memory.
+// settle determines which ranks share a node, and gives each rank its identity and node memory.
 func (m *meeting) settle() error {
 	all := make([]presence, len(m.ranks))
 	for rank, v := range m.ranks {
@@ -205,7 +205,8 @@ func (m *meeting) settle() error {
 	return m.equip(company(all))
 }
 
-// equip lets the first rank of each node make its memory, and the others open it.
+// equip sends every rank its place. The first rank of each node makes the node memory; then the other
+// ranks of the node open it.
 func (m *meeting) equip(nodes [][]int) error {
 	for _, ranks := range nodes {
 		if err := m.ranks[ranks[0]].send(kindPlace, place{job: m.jobs[ranks[0]]}.encode()); err != nil {
@@ -238,7 +239,7 @@ func (m *meeting) equip(nodes [][]int) error {
 	return nil
 }
 
-// start lets all ranks begin.
+// start tells all ranks that the job begins.
 func (m *meeting) start() error {
 	for rank, v := range m.ranks {
 		err := v.conn.SetDeadline(time.Time{})
@@ -252,7 +253,7 @@ func (m *meeting) start() error {
 	return nil
 }
 
-// lost makes the error about a rank that went while the job began.
+// lost returns the error about a rank whose connection has failed before the job began.
 func (m *meeting) lost(rank int, err error) error {
 	p := m.ranks[rank].presence
 	return fmt.Errorf("bootstrap: rank %d (host %s, pid %d) was lost before the job began: %w", rank, p.host, p.file.PID, err)

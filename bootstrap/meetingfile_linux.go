@@ -12,20 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// EnvRendezvous is a directory that all hosts of a job share, in which ranks that a launcher
-// without PMI has started find each other; unset is gorun in the user's cache directory.
+// EnvRendezvous is a directory that all hosts of a job share. Ranks that a launcher without PMI has
+// started meet through a file in it. If it is unset, the directory is gorun in the user's cache
+// directory.
 const EnvRendezvous = "GORUN_RENDEZVOUS"
 
-// meetingFile passes the place to meet through a file that only the user can read, in a
-// directory that all hosts see.
+// meetingFile is the exchange through a file that only the user can read, in a directory that all hosts
+// share.
 type meetingFile struct {
 	name string
-	own  string // the text that this process has written, "" for none
+	own  string // the text that this process has written, "" if it has written none
 
-	missed uint // calls of find that found no file
+	missed uint // number of calls of find that found no file
 }
 
-// newMeetingFile makes the directory for the file of a job.
+// newMeetingFile returns the meetingFile of a job, and makes its directory.
 func newMeetingFile(job string) (*meetingFile, error) {
 	dir := os.Getenv(EnvRendezvous)
 	if dir == "" {
@@ -41,9 +42,9 @@ func newMeetingFile(job string) (*meetingFile, error) {
 	return &meetingFile{name: filepath.Join(dir, "meeting-"+job)}, nil
 }
 
-// publish replaces what an earlier job of the same name may have left.
+// publish writes the file. It replaces a file that an earlier job of the same name may have left.
 func (f *meetingFile) publish(p point) error {
-	part, err := os.CreateTemp(filepath.Dir(f.name), "part-") // for the user alone
+	part, err := os.CreateTemp(filepath.Dir(f.name), "part-") // with mode 0600
 	if err != nil {
 		return fmt.Errorf("bootstrap: %w: %s names a directory that all hosts share", err, EnvRendezvous)
 	}
@@ -59,7 +60,7 @@ func (f *meetingFile) publish(p point) error {
 	return nil
 }
 
-// find reads the file of rank 0.
+// find reads the file, which rank 0 has written. It refuses a file that other users can access.
 func (f *meetingFile) find() (point, error) {
 	fd, err := unix.Open(f.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,9 +88,9 @@ func (f *meetingFile) find() (point, error) {
 	return parsePoint(string(text[:n]))
 }
 
-// refresh changes the directory, so that a client of NFS, which remembers for a minute what
-// was not there, asks the server again (nfs(5), "Directory entry caching"). Each time that is
-// of no use, twice as many calls pass before the next.
+// refresh makes and removes a file in the directory. An NFS client caches for a minute that a file does
+// not exist; after a change of the directory it asks the server again (nfs(5), "Directory entry
+// caching"). refresh does so with exponential back-off: at calls 1, 2, 4, 8 and so on.
 func (f *meetingFile) refresh() {
 	f.missed++
 	if f.missed&(f.missed-1) != 0 {
@@ -101,7 +102,7 @@ func (f *meetingFile) refresh() {
 	}
 }
 
-// over removes the file.
+// over removes the file that publish has written.
 func (f *meetingFile) over() error {
 	now, err := os.ReadFile(f.name)
 	if err != nil || string(now) != f.own {

@@ -10,31 +10,32 @@ import (
 )
 
 const (
-	// nodeBytesMaxBits bounds the node memory: a rank maps it whole, and a
-	// process has 47 bits of addresses for everything.
+	// nodeBytesMaxBits bounds the node memory to 1<<45 bytes: a rank maps all
+	// of it, and the address space of a process has 47 bits.
 	nodeBytesMaxBits = 45
-	// allBytesMaxBits bounds those of all generations of a job together: a process keeps each mapped.
+	// allBytesMaxBits bounds the node memories of all generations of a job together: a process
+	// keeps all of them mapped.
 	allBytesMaxBits = 46
-	// rangeBytesMin is the smallest range worth having, headers and rings
-	// included.
+	// rangeBytesMin is the smallest useful range of a rank, including headers
+	// and rings.
 	rangeBytesMin = 4 << 20
 )
 
-// NodeMemory makes the memory that the ranks of a node share: a sparse memfd
-// with a range of rangeBytes per rank, which costs nothing until it is
-// touched and has no name that could be left behind. Its size is sealed, so
-// that no rank can turn the others' accesses into SIGBUS. rangeBytes is a
-// power of two, about the machine's memory, less for many ranks or under a
-// file size limit.
+// NodeMemory makes the memory that the ranks of a node share, and returns its
+// file and the number of bytes per rank. It is a sparse memfd with one range
+// per rank: memory is allocated when it is first touched, and no file name
+// can be left behind. Its size is sealed, so that no rank can cause a SIGBUS in
+// the others. The length of a range is a power of two, about the size of the
+// machine's memory, and less for many ranks or under a file size limit.
 func NodeMemory(ranks int) (*os.File, int64, error) {
 	f, each, _, err := nodeMemory(ranks, 0, 1)
 	return f, each, err
 }
 
-// SharedMemory is NodeMemory with, behind the ranges, the shelf for the book of a world of
-// size ranks; nil if there is no room for it. generations is how many of them, one for each
-// generation of the job, a rank may map. The caller closes the file; the shelf stays open for as long as
-// the process lives.
+// SharedMemory is NodeMemory with a shelf, behind the ranges, for the book of a world of size ranks; the
+// shelf is nil if there is no room for it. generations is the number of node memories, one for each
+// generation of the job, that a rank may have mapped. The caller closes the file; the shelf has a
+// descriptor of its own, which stays open until the end of its generation or of the process.
 func SharedMemory(ranks, size, generations int) (*os.File, int64, *Shelf, error) {
 	return nodeMemory(ranks, int64(bookBytesMax(size)), generations)
 }
@@ -61,7 +62,8 @@ func nodeMemory(ranks int, shelf int64, generations int) (*os.File, int64, *Shel
 	return f, each, &Shelf{file: os.NewFile(uintptr(fd), "gorun-book"), at: int64(ranks) * each, bytes: shelf}, nil
 }
 
-// mapShelf maps what is behind the ranges of the ranks, for as long as the process lives.
+// mapShelf maps the shelf, the part of the node memory behind the ranges of the ranks, until the process
+// ends. It returns nil if the node memory has no shelf.
 func mapShelf(memory *os.File, job Job) ([]byte, error) {
 	st, err := memory.Stat()
 	if err != nil {
@@ -87,7 +89,7 @@ func rangeBytes(ranks int, shelf int64, generations int) (int64, error) {
 		return 0, fmt.Errorf("bootstrap: sysinfo: %w", err)
 	}
 	total := min(uint64(1)<<nodeBytesMaxBits, uint64(1)<<allBytesMaxBits/uint64(generations))
-	// Truncate beyond RLIMIT_FSIZE is a signal, not only an error.
+	// Truncate beyond RLIMIT_FSIZE does not only fail, but also raises SIGXFSZ.
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil {
 		total = min(total, limit.Cur)
@@ -100,8 +102,8 @@ func rangeBytes(ranks int, shelf int64, generations int) (int64, error) {
 	return int64(1) << (bits.Len64(each) - 1), nil
 }
 
-// SecretFile makes the descriptor from which ranks read the job secret: a memfd that is
-// sealed against changes.
+// SecretFile makes the file from which ranks read the job secret: a memfd that is sealed against all
+// changes.
 func SecretFile(secret [32]byte) (*os.File, error) {
 	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
 	return sealed("gorun-secret", seals, func(f *os.File) error {

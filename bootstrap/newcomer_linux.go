@@ -14,22 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newcomer is a rank that another launcher has started, on its way into the job.
+// newcomer is a rank that another launcher has started, until the job begins.
 type newcomer struct {
 	rank   int
-	conn   *os.File // to rank 0
-	in     *bufio.Reader
-	probe  *os.File // what presence.file names
-	pid    int      // of this process, below /proc
+	conn   *os.File      // connection to rank 0
+	in     *bufio.Reader // reads from conn
+	probe  *os.File      // the file of the witness in this rank's presence
+	pid    int           // process ID of this process, as in /proc
 	job    Job
 	memory *os.File
 }
 
-// retryDelay is the time between two attempts to reach rank 0, which may not have begun.
+// retryDelay is the time between two attempts to reach rank 0, which may not have started to listen.
 const retryDelay = 50 * time.Millisecond
 
-// reach connects to rank 0 before a point in time. find returns where it is, which may become
-// another place.
+// reach connects to rank 0, with the deadline until. find returns the place to meet; it is called before
+// each attempt, since the place may change: at first it may be that of an earlier job.
 func reach(rank int, until time.Time, find func() (point, error)) (*os.File, point, error) {
 	var failure error
 	for {
@@ -50,11 +50,12 @@ func reach(rank int, until time.Time, find func() (point, error)) (*os.File, poi
 		if time.Until(until) < retryDelay {
 			return nil, point{}, fmt.Errorf("bootstrap: rank %d does not reach rank 0 (%s; %s names the network of both): %w", rank, EnvAnswer, EnvNet, failure)
 		}
-		time.Sleep(retryDelay) // nothing announces that rank 0 listens
+		time.Sleep(retryDelay) // no event tells that rank 0 listens
 	}
 }
 
-// attend tells rank 0 about this process and follows what it says until the job begins.
+// attend sends the presence of this process to rank 0, and obeys the frames of rank 0 until the job
+// begins.
 func (m *newcomer) attend(until time.Time) error {
 	m.in = bufio.NewReaderSize(m.conn, 512)
 	self, err := m.describe()
@@ -62,7 +63,7 @@ func (m *newcomer) attend(until time.Time) error {
 		return err
 	}
 	defer func() { _ = m.probe.Close() }()
-	// Rank 0 has the time of all, and says what is missing.
+	// Later than the deadline of rank 0, whose error says which ranks are missing.
 	if err := m.conn.SetDeadline(until.Add(2 * proofTimeout)); err != nil {
 		return err
 	}
@@ -83,12 +84,12 @@ func (m *newcomer) attend(until time.Time) error {
 	}
 }
 
-// lost makes the error about the end of the connection.
+// lost returns the error about the end of the connection to rank 0.
 func (m *newcomer) lost(err error) error {
 	return fmt.Errorf("bootstrap: rank %d: rank 0 was lost before the job began: %w", m.rank, err)
 }
 
-// follow acts on a frame of rank 0.
+// follow obeys one frame of rank 0.
 func (m *newcomer) follow(k kind, body []byte) error {
 	switch k {
 	case kindProbe:
@@ -115,7 +116,7 @@ func (m *newcomer) follow(k kind, body []byte) error {
 	}
 }
 
-// describe makes the presence of this process.
+// describe returns the presence of this process, and opens the file of its witness.
 func (m *newcomer) describe() (presence, error) {
 	p := presence{}
 	var err error
@@ -137,7 +138,8 @@ func (m *newcomer) describe() (presence, error) {
 	return p, err
 }
 
-// settle takes the place of this process: it makes the memory of the node, or opens it.
+// settle takes the identity of this rank from its place. It makes the node memory if this is the first
+// rank of its node, else it opens the memory that the first rank has made.
 func (m *newcomer) settle(p place) error {
 	m.job = p.job
 	if m.job.Rank != m.rank || m.memory != nil {
@@ -175,7 +177,7 @@ func (m *newcomer) send(k kind, body []byte) error {
 	return err
 }
 
-// buffered is a connection of which some bytes have been read ahead.
+// buffered is a connection that is read through a Reader, which may have read ahead.
 type buffered struct {
 	io.Reader
 	*os.File

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ThisNode returns the identity of the node this process runs on: the
-// kernel's boot id, mixed with the device number of /dev/shm, which differs
-// between containers of one kernel that cannot share memory. GORUN_HOSTID, if it
-// is set, is mixed in too.
+// ThisNode returns the identity of the node this process runs on. It is the
+// kernel's boot ID, combined with the device number of /dev/shm, which differs
+// between containers of one kernel that cannot share memory, and with a hash of
+// GORUN_HOSTID if that is set.
 func ThisNode() (NodeID, error) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -6,26 +6,26 @@ import (
 	"sync"
 )
 
-// outlet is the queue of frames to be written to a connection. No caller waits for it: a
-// peer that does not read blocks only its own outlet. The queue has one book, one notice per
-// rank, one answer per fence, the decisions of agreements in which the rank has voted, and the
-// revocations of any communicator of the job.
+// outlet is the queue of frames to be written to a connection. push does not wait for the connection:
+// a peer that does not read blocks only its own outlet. In each generation, the queue gets one book, one
+// notice per lost rank, one answer per fence, the decisions of agreements of the communicators of the
+// rank, the revocations of all communicators of the job, and dumps.
 type outlet struct {
-	mu     sync.Mutex // guards what follows; nothing is called under it
+	mu     sync.Mutex // guards the fields below; not held during writes
 	conn   io.Writer  // nil while there is no connection
-	queue  []parcel   // of whole frames, shared with other outlets and not written to
-	flying bool       // a goroutine writes the queue
-	// dropped says that nothing is written any more.
+	queue  []parcel   // their frames may be shared with other outlets, and must not be changed
+	flying bool       // a goroutine is writing the queue
+	// dropped is true after drop: later frames are discarded.
 	dropped bool
 }
 
-// parcel is what is written at once.
+// parcel is one or several frames that are written at once.
 type parcel struct {
 	frames []byte
-	file   *os.File // a descriptor that goes with the frames, nil for none; closed afterwards
+	file   *os.File // file whose descriptor is passed with the frames, nil for none; closed after the write
 }
 
-// connect gives the outlet its connection and starts to write what was pushed before.
+// connect sets the connection and starts to write the frames that were pushed before.
 func (o *outlet) connect(conn io.Writer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -33,10 +33,11 @@ func (o *outlet) connect(conn io.Writer) {
 	o.launch()
 }
 
-// push queues whole frames, which must not be changed afterwards.
+// push enqueues whole frames, which must not be changed afterwards.
 func (o *outlet) push(frames []byte) { o.pushWith(frames, nil) }
 
-// pushWith queues frames with a descriptor, which is the outlet's from now on; nil for none.
+// pushWith enqueues frames together with a file whose descriptor is passed with them; nil means no file.
+// The outlet owns the file from now on.
 func (o *outlet) pushWith(frames []byte, file *os.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -48,14 +49,14 @@ func (o *outlet) pushWith(frames []byte, file *os.File) {
 	o.launch()
 }
 
-// release closes the descriptor of a parcel that was written, or will not be.
+// release closes the file of a parcel after it was written or discarded.
 func (p parcel) release() {
 	if p.file != nil {
-		_ = p.file.Close() // a copy of a descriptor of a memfd
+		_ = p.file.Close() // a duplicate descriptor of a memfd: an error would not matter
 	}
 }
 
-// drop removes the connection and the queue; later pushes are ignored.
+// drop discards the queue and releases the connection. Later pushes are discarded, too.
 func (o *outlet) drop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -65,7 +66,8 @@ func (o *outlet) drop() {
 	o.conn, o.queue, o.dropped = nil, nil, true
 }
 
-// launch starts the writer if there is something to write. Callers hold mu.
+// launch starts the writing goroutine if there is a connection and the queue is not empty. Callers hold
+// mu.
 func (o *outlet) launch() {
 	if o.conn == nil || o.flying || len(o.queue) == 0 {
 		return
@@ -86,7 +88,7 @@ func (o *outlet) write(conn io.Writer) {
 		}
 		o.mu.Unlock()
 		for _, p := range queue {
-			// The reader of the connection detects a peer that is gone.
+			// Errors are ignored: the reader of the connection detects the loss of the peer.
 			if p.file == nil {
 				_, _ = conn.Write(p.frames)
 			} else {

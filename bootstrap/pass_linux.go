@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// duplicate returns another descriptor of a file, nil for nil.
+// duplicate returns a file with a duplicate of the descriptor of f. It returns nil if f is nil.
 func duplicate(f *os.File) (*os.File, error) {
 	if f == nil {
 		return nil, nil
@@ -24,7 +24,7 @@ func duplicate(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// pass writes b to a Unix socket, with a descriptor of a file.
+// pass writes b to a Unix socket, and passes the descriptor of file with it (SCM_RIGHTS).
 func pass(conn io.Writer, b []byte, file *os.File) error {
 	c, ok := conn.(syscall.Conn)
 	if !ok {
@@ -51,14 +51,14 @@ func pass(conn io.Writer, b []byte, file *os.File) error {
 	return err
 }
 
-// passage reads from a Unix socket, and keeps the descriptors that come with the bytes.
+// passage reads from a Unix socket, and keeps the descriptors that are passed with the bytes.
 type passage struct {
 	raw   syscall.RawConn
-	files []*os.File // in the order in which they came
+	files []*os.File // not taken yet, in the order in which they arrived
 }
 
-// newPassage returns the reader of a connection with the descriptors that it brings: conn itself,
-// and none, if it is no socket.
+// newPassage returns a reader of conn, and the passage that keeps the descriptors passed over it. If conn
+// is not a socket, the reader is conn itself, and the passage stays empty.
 func newPassage(conn io.Reader) (io.Reader, *passage) {
 	if c, ok := conn.(syscall.Conn); ok {
 		if raw, err := c.SyscallConn(); err == nil {
@@ -94,11 +94,11 @@ func (p *passage) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// keep takes the descriptors of a control message.
+// keep appends the descriptors in control messages to files.
 func (p *passage) keep(control []byte) {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
-		return // the frame that needs a descriptor says that there is none
+		return // the renewal that needs the descriptor reports that it is missing
 	}
 	for i := range messages {
 		fds, err := unix.ParseUnixRights(&messages[i])
@@ -111,7 +111,7 @@ func (p *passage) keep(control []byte) {
 	}
 }
 
-// take returns the first descriptor that was not taken, nil if there is none.
+// take returns the first file that was not taken yet, nil if there is none.
 func (p *passage) take() *os.File {
 	if len(p.files) == 0 {
 		return nil
@@ -121,7 +121,7 @@ func (p *passage) take() *os.File {
 	return f
 }
 
-// close closes the descriptors that were not taken.
+// close closes the files that were not taken.
 func (p *passage) close() {
 	for _, f := range p.files {
 		_ = f.Close()
@@ -129,7 +129,8 @@ func (p *passage) close() {
 	p.files = nil
 }
 
-// open checks and maps the memory of a generation.
+// open checks the node memory of the new generation and maps its shelf. It returns nil for both if the
+// job has no node memory.
 func (r *pending) open() (*os.File, []byte, error) {
 	switch {
 	case r.memory == nil && r.Job.NodeRange == 0:

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// duplicate is for jobs with renewals, which Linux alone has.
+// duplicate fails unless f is nil: only Linux supports jobs with renewals.
 func duplicate(f *os.File) (*os.File, error) {
 	if f == nil {
 		return nil, nil
@@ -18,7 +18,7 @@ func duplicate(f *os.File) (*os.File, error) {
 
 func pass(io.Writer, []byte, *os.File) error { return errors.ErrUnsupported }
 
-// passage brings no descriptors here.
+// passage receives no descriptors on this system.
 type passage struct{}
 
 func newPassage(conn io.Reader) (io.Reader, *passage) { return conn, &passage{} }
@@ -26,5 +26,5 @@ func newPassage(conn io.Reader) (io.Reader, *passage) { return conn, &passage{} 
 func (*passage) take() *os.File { return nil }
 func (*passage) close()         {}
 
-// open maps nothing here.
+// open maps nothing on this system.
 func (r *pending) open() (*os.File, []byte, error) { return r.memory, nil, nil }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// point is where the ranks that another launcher has started meet, and the secret by which
-// they know each other. Rank 0 makes it; it is the one value that passes through the
-// launcher, or through a file.
+// point is the place to meet of the ranks that another launcher has started, with the secret by which
+// they authenticate each other. Rank 0 makes it. It is the only value that is passed through the
+// launcher or through a file.
 type point struct {
 	secret    [32]byte
 	addresses []Address // of rank 0, at least one
@@ -17,12 +17,13 @@ type point struct {
 
 const (
 	pointVersion = 1
-	// pointAddressesMax keeps an encoded point within the value of any launcher.
+	// pointAddressesMax is the largest number of addresses of a point. With it, an encoded point is
+	// short enough for a value in the store of any launcher.
 	pointAddressesMax = 32
 )
 
-// encode returns the point in characters that every launcher passes on: 1 byte version, 32
-// bytes secret, 18 bytes for each address, in base64 for URLs.
+// encode returns the point in URL-safe base64, whose characters every launcher passes on unchanged: 1
+// byte version, 32 bytes secret, 18 bytes for each address.
 func (p point) encode() string {
 	b := append([]byte{pointVersion}, p.secret[:]...)
 	for _, a := range p.addresses[:min(len(p.addresses), pointAddressesMax)] {
@@ -32,7 +33,7 @@ func (p point) encode() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parsePoint is the inverse of encode. Its errors leave out the text, which has the secret.
+// parsePoint is the inverse of encode. Its errors do not quote the text, which contains the secret.
 func parsePoint(text string) (point, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") || len(b) < 1+32+addressBytes || (len(b)-33)%addressBytes != 0 || (len(b)-33)/addressBytes > pointAddressesMax {

@@ -9,27 +9,27 @@ import (
 	"strings"
 )
 
-// presence is what a rank that another launcher has started tells rank 0 about itself.
+// presence is the description of itself that a rank started by another launcher sends to rank 0.
 //
 // Encoded, little endian: 16 bytes node, the witness, 128 bytes set of processors, the host's
 // name.
 type presence struct {
 	node       NodeID
-	file       Witness    // for peers that may be on the same node
-	processors [16]uint64 // a bit for each
+	file       Witness    // read by ranks that may be on the same node
+	processors [16]uint64 // bit set of the processors that the rank may use
 	host       string
 }
 
 const (
-	// An encoded Witness, little endian: 4 bytes each process and descriptor, 16 bytes nonce.
+	// An encoded Witness, little endian, is 4 bytes process ID, 4 bytes descriptor, 16 bytes nonce.
 	witnessBytes  = 8 + nonceBytes
 	presenceBytes = 16 + witnessBytes + 128
 )
 
-// Witness is an open file of a process with a nonce: a process that can read it below /proc is
-// on the same node. Another machine with the same boot ID, such as a copy of a snapshot,
-// cannot; neither can a container with other processes. The file has no name that could be
-// left behind.
+// Witness identifies an open file of a process, which contains a nonce. Another process that can read the
+// nonce through /proc is on the same node. A process on another machine with the same boot ID, such as
+// a copy of a snapshot, cannot read it, nor can a process in a container with another PID namespace. The
+// file has no name that could be left behind.
 type Witness struct {
 	PID, FD int
 	Nonce   [nonceBytes]byte
@@ -75,7 +75,8 @@ func parsePresence(b []byte) (presence, error) {
 	return p, err
 }
 
-// company returns the ranks of each node, ascending, in the order of their lowest ranks.
+// company returns the ranks of each node in ascending order. The nodes are in the order of their lowest
+// ranks.
 func company(all []presence) [][]int {
 	var nodes [][]int
 	at := map[NodeID]int{}
@@ -91,7 +92,7 @@ func company(all []presence) [][]int {
 	return nodes
 }
 
-// assign makes the identity of every rank but the range of its node's memory.
+// assign returns the identity of every rank, in which only NodeRange is not set yet.
 func assign(all []presence, id, onFailure string) []Job {
 	jobs := make([]Job, len(all))
 	nodes := company(all)
@@ -114,19 +115,18 @@ func assign(all []presence, id, onFailure string) []Job {
 	return jobs
 }
 
-// alone makes a rank a node of its own.
+// alone gives a rank the ID of a node of its own.
 func (p *presence) alone(rank int) {
 	sum := sha256.Sum256(binary.LittleEndian.AppendUint32(p.node[:], uint32(rank)))
 	p.node = NodeID(sum[:len(p.node)])
 }
 
-// place is the identity of a rank, and which process has the memory of its node: none for the rank
-// that makes it.
+// place is the identity of a rank and the location of the memory of its node.
 //
 // Encoded: the witness, then the variables of the identity with a zero byte between them.
 type place struct {
 	job    Job
-	memory Witness
+	memory Witness // the node memory in the process that has made it; zero for the rank that is to make it
 }
 
 func (p place) encode() []byte {

@@ -9,23 +9,25 @@ import (
 	"io"
 )
 
-// The first bytes of a connection between a rank and rank 0, where no gorun connects them.
-// Both prove that they know the secret before anything else is read:
+// The handshake of a connection to a Door: between a rank and rank 0 where gorun does not connect them,
+// or between an agent in a container and gorun. Both sides prove that they know the secret before
+// anything else is read. The table has the messages as rank 0 and another rank send them; "both nonces"
+// are the rank's nonce, then that of rank 0:
 //
 //	rank     "gorun-join\x02", 4 bytes rank, 16 bytes nonce
 //	rank 0   16 bytes nonce, 16 bytes HMAC("0", rank, both nonces)
 //	rank     16 bytes HMAC("1", rank, both nonces)
-//	rank 0   1 byte: come in
+//	rank 0   1 byte: the connection is accepted
 const (
 	joinMagic  = "gorun-join\x02"
 	nonceBytes = 16
 	macBytes   = 16
 )
 
-// ErrUnproved is the error about a peer that does not know the job's secret.
+// ErrUnproved is the error of a handshake with a peer that does not know the job's secret.
 var ErrUnproved = errors.New("the other side does not know the job's secret")
 
-// proof returns the HMAC of one side.
+// proof returns the HMAC that one side sends: side is '0' for rank 0 and '1' for the other rank.
 func proof(secret [32]byte, side byte, rank int, nonces ...[]byte) []byte {
 	h := hmac.New(sha256.New, secret[:])
 	h.Write([]byte{side})
@@ -36,7 +38,7 @@ func proof(secret [32]byte, side byte, rank int, nonces ...[]byte) []byte {
 	return h.Sum(nil)[:macBytes]
 }
 
-// introduce is the part of a rank.
+// introduce executes the rank's side of the handshake.
 func introduce(conn io.ReadWriter, secret [32]byte, rank int, nonce [nonceBytes]byte) error {
 	b := binary.LittleEndian.AppendUint32([]byte(joinMagic), uint32(rank))
 	if _, err := conn.Write(append(b, nonce[:]...)); err != nil {
@@ -53,20 +55,22 @@ func introduce(conn io.ReadWriter, secret [32]byte, rank int, nonce [nonceBytes]
 	if _, err := conn.Write(proof(secret, '1', rank, nonce[:], theirs)); err != nil {
 		return err
 	}
-	// Until then the connection is one of many strangers', which may have to make room.
+	// Before this byte, rank 0 counts the connection among those without proof, which it may close
+	// to make room for others (Door.enter).
 	if _, err := io.ReadFull(conn, answer[:1]); err != nil {
 		return fmt.Errorf("not let in: %w", err)
 	}
 	return nil
 }
 
-// welcome ends the part of rank 0, after examine.
+// welcome sends the last byte of the handshake. Rank 0 calls it after examine.
 func welcome(conn io.Writer) error {
 	_, err := conn.Write([]byte{1})
 	return err
 }
 
-// examine is the part of rank 0 up to the proof. It returns the rank of the other side.
+// examine executes rank 0's side of the handshake, except for the last byte. It returns the rank of the
+// other side.
 func examine(conn io.ReadWriter, secret [32]byte, size int, nonce [nonceBytes]byte) (int, error) {
 	var first [len(joinMagic) + 4 + nonceBytes]byte
 	if _, err := io.ReadFull(conn, first[:]); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// takeCards takes cards of linked ranks that a relay has gathered.
+// takeCards acts on a cards frame: packed cards, which a relay has gathered. by is one of its ranks.
 func (s *Server) takeCards(by int, packed []byte) error {
 	cards, err := unpackCards(packed, len(s.members))
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Server) takeCards(by int, packed []byte) error {
 	return nil
 }
 
-// publish sends the book. Callers hold mu.
+// publish sends the book of these cards to all ranks that have not ended or left. Callers hold mu.
 func (s *Server) publish(cards [][]byte) {
 	book := appendBook(nil, cards)
 	var frame []byte
@@ -47,7 +47,7 @@ func (s *Server) publish(cards [][]byte) {
 	if len(s.links) > 0 {
 		packed, err := packBook(book, cards, s.books)
 		if err != nil {
-			panic(err) // the cards were checked when they came
+			panic(err) // the cards were checked when they arrived
 		}
 		frame := appendFrame(nil, kindPacked, packed)
 		for _, l := range s.links {
@@ -57,8 +57,8 @@ func (s *Server) publish(cards [][]byte) {
 	s.books++
 }
 
-// bookFrame puts the book on a shelf, and returns the frame that tells ranks of it; where
-// that cannot be done the frame is the book.
+// bookFrame puts the book on a shelf and returns the frame that announces it to the ranks. If the shelf
+// cannot hold the book, it returns a frame that contains the book.
 func bookFrame(shelf *Shelf, book []byte) []byte {
 	if !shelf.put(book) {
 		return appendFrame(nil, kindBook, book)
@@ -66,8 +66,8 @@ func bookFrame(shelf *Shelf, book []byte) []byte {
 	return appendFrame(nil, kindShelved, binary.LittleEndian.AppendUint64(nil, uint64(len(book))))
 }
 
-// Shelve sets where the book for the ranks of the server's own node is put. It is called
-// before the first rank is served.
+// Shelve sets the shelf on which the server puts the book for the ranks of its own node. It must be
+// called before the first rank is served.
 func (s *Server) Shelve(shelf *Shelf) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

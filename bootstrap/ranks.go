@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// Forms of a set of ranks in a frame: the shorter one is sent.
+// Encodings of a set of ranks in a frame, of which the shorter one is sent: 1 byte form, then as below.
 const (
-	formRuns = 0 // varints: how many runs, then for each the gap before it and its length - 1
-	formBits = 1 // varint of the number of bytes, then a bit for each rank from 0 on
+	formRuns = 0 // varints: number of runs, then for each run the gap before it and its length - 1
+	formBits = 1 // varint number of bytes, then these bytes, with a bit for each rank from 0 on
 )
 
-// appendRanks appends ascending ranks.
+// appendRanks appends the encoding of a set of ascending ranks.
 func appendRanks(b []byte, ranks []int) []byte {
 	var runs []byte
 	n, next := uint64(0), 0
@@ -36,15 +36,15 @@ func appendRanks(b []byte, ranks []int) []byte {
 	return append(binary.AppendUvarint(append(b, formRuns), n), runs...)
 }
 
-// reader reads the parts of a frame. After the first one that is malformed bad is set, and what
-// it returns means nothing.
+// reader reads the parts of the body of a frame. The first malformed part sets bad; from then on the
+// results are undefined.
 type reader struct {
 	b    []byte
 	size int // of the world
 	bad  bool
 }
 
-// word reads an integer of n bytes.
+// word reads an integer of n bytes, little endian.
 func (r *reader) word(n int) (word uint64) {
 	if len(r.b) < n {
 		r.bad = true
@@ -57,7 +57,7 @@ func (r *reader) word(n int) (word uint64) {
 	return word
 }
 
-// varint reads a varint that is at most the size of the world.
+// varint reads a varint. A value above the size of the world sets bad.
 func (r *reader) varint() uint64 {
 	v, n := binary.Uvarint(r.b)
 	if n <= 0 || v > uint64(r.size) {
@@ -93,7 +93,7 @@ func (r *reader) ranks() []int {
 	return ranks
 }
 
-// marked reads the ranks of formBits of n bytes.
+// marked reads the n bytes of a set in the encoding formBits.
 func (r *reader) marked(n uint64) []int {
 	if n > uint64(len(r.b)) {
 		r.bad = true

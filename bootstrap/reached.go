@@ -10,31 +10,34 @@ import (
 )
 
 const (
-	// reachedMax bounds the communicators of Reached, outliersMax the groups of ranks that it names for one of them.
+	// reachedMax is the largest number of communicators for which Reached returns lines of their
+	// own. outliersMax is the largest number of groups of ranks, after the first, that it names for
+	// one communicator.
 	reachedMax  = 6
 	outliersMax = 4
 )
 
-// reached is an entry of Doing.In: communicator, operation, call, line.
+// reached matches an entry of Doing.In. Its groups are communicator, operation, call and line.
 var reached = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+?), (.+), call (\d+), at (.+)$`) })
 
-// worldName is the communicator of all ranks.
+// worldName is the name of the communicator of all ranks.
 const worldName = "world"
 
-// standing are the ranks of a communicator at one call.
+// standing is the group of ranks that are in the same call of a communicator.
 type standing struct {
-	call  int // 0: in none
-	what  string
+	call  int    // number of the call, 0 for ranks that are in none
+	what  string // operation and line
 	ranks []int
 }
 
-// Reached says how many ranks have reached which collective operation, in a line for each communicator of which
-// they have reached different ones:
+// Reached returns how many ranks have reached which collective operation. It returns a line for each
+// communicator whose ranks have reached different operations:
 //
 //	world: 61 ranks in call 3, barrier at main.go:54; ranks 5,17 in call 2, allreduce of 8 bytes at main.go:50; rank 9 in none
 //
-// The most ranks come first and are counted, the others are named. That a rank is in none is known of the
-// communicator of all ranks alone.
+// The largest group of ranks comes first, with its number of ranks only; the ranks of the other groups
+// are listed. "in none" occurs only for the communicator of all ranks: for other communicators it is not
+// known which ranks are members.
 func Reached(list []Doing) []string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
@@ -76,7 +79,7 @@ func Reached(list []Doing) []string {
 	return lines
 }
 
-// stand adds a rank to those of a call.
+// stand adds a rank to the group of its call, and adds that group if there is none.
 func stand(groups []standing, call int, what string, rank int) []standing {
 	for i := range groups {
 		if g := &groups[i]; g.call == call && g.what == what {
@@ -87,7 +90,7 @@ func stand(groups []standing, call int, what string, rank int) []standing {
 	return append(groups, standing{call, what, []int{rank}})
 }
 
-// standings says which ranks are where.
+// standings returns the text of one line of Reached after the name of the communicator.
 func standings(groups []standing) string {
 	slices.SortStableFunc(groups, func(a, b standing) int { return len(b.ranks) - len(a.ranks) })
 	parts := make([]string, 0, outliersMax+1)

@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// Relay is the agent's half of the protocol on a node whose [Server] is
-// elsewhere. The cards of the ranks are gathered and sent to the server together, other
-// frames one by one; a frame of the server arrives once and is sent to every rank of the
-// node. Of these the relay looks at the book alone, which it puts on the node's shelf. A
-// frame that is too long to be passed on ends Serve.
+// Relay is the agent's half of the protocol on a node whose [Server] is in
+// another process. The relay gathers the cards of its ranks, and the votes of an agreement, and sends
+// them to the server together; it passes on other frames one by one. The server sends each frame to the
+// relay once, and the relay passes it on to all ranks of the node. It interprets only two kinds: it puts
+// the book on the node's shelf, and calls the function of OnRenewal for a renewal. A frame of a rank that
+// is longer than rankFrameMax ends Serve.
 type Relay struct {
 	up func(rank int, frame []byte) error
 
-	mu      sync.Mutex // guards what follows; orders the frames to the ranks
-	size    int        // of the world
+	mu      sync.Mutex // guards the fields up to renewal; orders the frames to the ranks
+	size    int        // number of ranks of the world
 	outlets map[int]*outlet
 	shelf   *Shelf // nil for none
-	books   uint32 // that have arrived
+	books   uint32 // number of books that have arrived in this generation
 	renewal func(plan []byte) error
 
-	gathering sync.Mutex     // guards what follows; held while frames go up
-	waiting   map[int]bool   // ranks without a card
-	cards     map[int][]byte // not sent yet
-	timer     *time.Timer    // sends them, nil if there are none
-	local     map[int]bool   // ranks that have neither ended nor left
-	polls     map[round]*poll
-	// stale are the ranks that have not rejoined since the last Renew, which has begun the generation.
+	gathering sync.Mutex      // guards the fields below; held during calls of up
+	waiting   map[int]bool    // ranks that have not sent their card
+	cards     map[int][]byte  // gathered cards that have not been sent yet
+	timer     *time.Timer     // sends the gathered cards; nil if there are none
+	local     map[int]bool    // ranks that have neither ended nor left the job
+	polls     map[round]*poll // incomplete polls
+	// stale has the ranks that have not rejoined since the last Renew, which began the generation.
 	stale      map[int]bool
 	generation int
 }
 
-// gatherDelay is how long a card waits for those of the other ranks of the node. A rank that
-// comes later holds up no report about those that are there.
+// gatherDelay is how long the first gathered card waits for the cards of the other ranks of the node. It
+// is short so that a late rank does not delay the server's knowledge that the others have joined.
 const gatherDelay = 100 * time.Millisecond
 
-// NewRelay returns the relay of some ranks of a world of size ranks. up is called by one goroutine at a
-// time, in the order of each rank's frames, and may keep frame, which is to be given to
-// Server.Take.
+// NewRelay returns the relay of some ranks of a world of size ranks. Calls of up are serialized and keep
+// the order of each rank's frames. up owns frame, and has to pass it to Server.Take.
 func NewRelay(size int, ranks []int, up func(rank int, frame []byte) error) *Relay {
 	r := &Relay{size: size, up: up, outlets: make(map[int]*outlet, len(ranks)), waiting: make(map[int]bool, len(ranks)), cards: map[int][]byte{}, local: make(map[int]bool, len(ranks)), polls: map[round]*poll{}}
 	for _, rank := range ranks {
@@ -50,7 +50,8 @@ func NewRelay(size int, ranks []int, up func(rank int, frame []byte) error) *Rel
 	return r
 }
 
-// Shelve sets where the book is put. It is called before the first rank is served.
+// Shelve sets the shelf on which the relay puts the book. It must be called before the first rank is
+// served.
 func (r *Relay) Shelve(shelf *Shelf) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,8 +59,8 @@ func (r *Relay) Shelve(shelf *Shelf) {
 }
 
 // Serve passes on the frames of a rank until its connection ends. It returns nil
-// at the end of the stream between two frames; any other end, and any error of
-// up, is an error.
+// if the stream ends between two frames. It returns an error if the connection
+// ends in any other way, or if up fails.
 func (r *Relay) Serve(rank int, conn io.ReadWriter) error {
 	r.mu.Lock()
 	out := r.outlets[rank]
@@ -71,7 +72,8 @@ func (r *Relay) Serve(rank int, conn io.ReadWriter) error {
 	return readFrames(rank, conn, func(k kind, body []byte) error { return r.take(rank, k, body) })
 }
 
-// take gathers a card, or passes another frame on after those that were gathered.
+// take acts on one frame of a rank. It gathers a card or a vote. It passes any other frame on, after the
+// cards that were gathered before.
 func (r *Relay) take(rank int, k kind, body []byte) error {
 	r.gathering.Lock()
 	defer r.gathering.Unlock()
@@ -91,7 +93,7 @@ func (r *Relay) take(rank int, k kind, body []byte) error {
 			r.timer = time.AfterFunc(gatherDelay, func() {
 				r.gathering.Lock()
 				defer r.gathering.Unlock()
-				_ = r.flush() // the next frame has the same error
+				_ = r.flush() // after an error, sending the next frame fails, too
 			})
 		}
 		return nil
@@ -112,14 +114,14 @@ func (r *Relay) take(rank int, k kind, body []byte) error {
 	return r.up(rank, slices.Insert(body, 0, byte(k)))
 }
 
-// isCardOf reports whether a body is the card of a rank; the server says what is wrong with
-// others.
+// isCardOf reports whether a body is a well-formed card of a rank. The relay passes any other body on to
+// the server, which returns the error.
 func isCardOf(rank int, body []byte) bool {
 	c, n, err := ParseCard(body)
 	return err == nil && n == len(body) && c.Rank == rank
 }
 
-// flush sends the cards that were gathered. Callers hold gathering.
+// flush sends the gathered cards to the server. Callers hold gathering.
 func (r *Relay) flush() error {
 	if r.timer != nil {
 		r.timer.Stop()
@@ -148,8 +150,9 @@ func (r *Relay) flush() error {
 	return r.up(ranks[0], slices.Insert(packed, 0, byte(kindCards)))
 }
 
-// Tell passes a whole frame of the server on to every connected rank. The relay keeps
-// it. An error means that the book did not arrive as it was sent, or cannot be kept.
+// Tell passes a whole frame of the server on to all ranks of the node, and acts on a renewal. The relay
+// keeps the frame, which must not be changed. Tell returns an error for a packed book that is malformed
+// or not the expected one, for a renewal without OnRenewal, and if the function of OnRenewal fails.
 func (r *Relay) Tell(frame []byte) error {
 	if len(frame) >= frameHeader && kind(frame[frameHeader-1]) == kindRenew {
 		if r.renewal == nil {
@@ -173,12 +176,14 @@ func (r *Relay) Tell(frame []byte) error {
 	return nil
 }
 
-// Gone says that a rank has ended and was reaped.
+// Gone records that a rank has ended and was reaped. It sends what was gathered from the rank first.
 func (r *Relay) Gone(rank int) {
 	r.gathering.Lock()
 	delete(r.waiting, rank)
 	if _, gathered := r.cards[rank]; gathered || len(r.waiting) == 0 {
-		_ = r.flush() // the link is lost, and the agent hears of it; nothing of the rank follows its end
+		// No frame of the rank may follow the report of its end. On an error the connection to the
+		// server is lost, which the agent notices itself.
+		_ = r.flush()
 	}
 	delete(r.local, rank)
 	_ = r.count(rank)

@@ -2,12 +2,13 @@ package bootstrap
 
 import "encoding/binary"
 
-// OnRenewal sets what Tell calls with Next.Plan when the server begins the next generation of the job.
-// It is to call Renew, and is set before the first frame of the server.
+// OnRenewal sets the function that Tell calls with Next.Plan when the server begins the next generation
+// of the job. That function has to call Renew. OnRenewal must be called before the first Tell.
 func (r *Relay) OnRenewal(renewal func(plan []byte) error) { r.renewal = renewal }
 
-// Renew begins the next generation of the job for the ranks of this node, which may be others than
-// before. A rank that has ended without the server's knowledge is left out: it will be lost.
+// Renew begins the next generation of the job for the ranks of this node, which may differ from those of
+// the previous generation. It skips a rank that has ended unless the server knows of that end
+// (Next.Lost): in the new generation, the server will learn of the loss.
 func (r *Relay) Renew(n Next, ranks []int) error {
 	r.gathering.Lock()
 	defer r.gathering.Unlock()
@@ -42,7 +43,8 @@ func (r *Relay) Renew(n Next, ranks []int) error {
 	return nil
 }
 
-// stop forgets what was gathered for a generation that is over. Callers hold gathering.
+// stop discards the cards, votes and states of the ranks of the previous generation. Callers hold
+// gathering.
 func (r *Relay) stop() {
 	if r.timer != nil {
 		r.timer.Stop()
@@ -54,7 +56,9 @@ func (r *Relay) stop() {
 	clear(r.polls)
 }
 
-// outdated is Server.outdated for frames that the relay would gather. Callers hold gathering.
+// outdated reports whether a frame of a rank belongs to an earlier generation and is of a kind that the
+// relay gathers or counts. It lets other kinds pass: the server checks those (Server.outdated). It also
+// records that a rank has rejoined. Callers hold gathering.
 func (r *Relay) outdated(rank int, k kind, body []byte) bool {
 	if r.stale[rank] && k == kindRejoin && len(body) == 4 {
 		r.stale[rank] = int(binary.LittleEndian.Uint32(body)) != r.generation
