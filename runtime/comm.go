@@ -37,7 +37,7 @@ type Comm struct {
 const (
 	contextUser          = iota // the user's messages
 	contextPrivate              // messages of libraries, see Comm.Private
-	contextControl              // messages of Dup, Split and Create
+	contextControl              // messages of the calls that make communicators, such as Dup
 	contextStream               // frames and credits of the user's streams
 	contextPrivateStream        // frames and credits of libraries' streams
 	contextStride               // number of contexts

@@ -6,31 +6,34 @@ import (
 	"sync"
 )
 
-// comms are the communicators of a rank, and the numbers that it cannot give to new ones.
+// comms holds the communicators of a rank, and the numbers that the rank cannot give to new ones.
 //
-// A number is free, claimed by an agreement under way, that of a live communicator, or that of
-// one that was closed here. It is free again when every other member has said, in its lane,
-// that it has closed the communicator, too: no message of the old one follows then, and those
-// that had arrived are dropped before the number can be claimed. A number whose agreement
-// failed, or whose communicator has lost a member, stays taken: others may use it.
+// A number is free, claimed by an agreement under way, that of a live communicator, or that of a
+// communicator that was closed at this rank. In the last case it becomes free when every other
+// member has sent a notice, in its lane, that it has closed the communicator, too. No message of
+// the old communicator follows such a notice, and messages that arrived before are discarded before
+// the number can be claimed. A number stays taken if its agreement failed or its communicator has
+// lost a member, because other ranks may use it.
 type comms struct {
 	// mu guards the fields. The engine's lock may be held when it is taken, hence
 	// nothing is called with it held.
 	mu    sync.RWMutex
 	taken numbers
 	live  map[uint32]*commCore
-	// closed are those that were closed here and that members have not closed yet, as far as
-	// this rank knows.
+	// closed are the communicators that were closed at this rank and that, as far as this rank
+	// knows, other members have not closed yet.
 	closed map[uint32]*commCore
-	// settled are the numbers of those that all members have closed, before recycle.
+	// settled are the numbers of the communicators that all members have closed. recycle frees
+	// them.
 	settled []uint32
-	// untold are those whose end the other members have not been told.
+	// untold are the closed communicators about which the other members have not been notified yet.
 	untold []*commCore
-	// claimed are the numbers of agreements under way, with the notices about communicators
-	// that other members have made already, from them or from ranks that claim to be members.
+	// claimed are the numbers of agreements under way. With each number it holds the notices about
+	// the communicator that have arrived already: from members that have made it, or from ranks
+	// that claim to be members.
 	claimed map[uint32][]earlyNotice
-	// serials are those of the agreements on numbers that are claimed, agreements how many this
-	// rank has taken part in.
+	// serials are the serial numbers of the agreements on the claimed numbers. agreements is the
+	// number of agreements in which this rank has taken part.
 	serials    map[uint32]uint64
 	agreements uint32
 }
@@ -38,17 +41,18 @@ type comms struct {
 // earlyNotice is a notice about a communicator that this rank has not made yet.
 type earlyNotice struct {
 	by  int          // world rank
-	why *BrokenError // nil if the notice is that the rank has closed it
-	// identity is that of the communicator in a revocation, 0 if it can be no other one.
+	why *BrokenError // nil if the rank has closed the communicator
+	// identity is the communicator's identity if the notice is a revocation; 0 if the notice came
+	// in the lane of the member, so that it cannot concern another communicator of this number.
 	identity uint64
 }
 
-// untoldMost bounds how many communicators a rank closes before it tells the other members,
-// in one notice to each. It tells them as soon as it has closed as many as a communicator has
-// members: then a Close costs one notice on average.
+// untoldMost bounds how many communicators a rank closes before it notifies the other members, with
+// one notice to each. A rank notifies them as soon as it has closed as many communicators as the
+// last one has members: then a Close costs one notice on average.
 const untoldMost = 32
 
-// add makes a communicator known.
+// add enters a communicator, and applies the notices that have arrived for it.
 func (s *comms) add(core *commCore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +76,9 @@ func (s *comms) add(core *commCore) {
 	delete(s.serials, core.number)
 }
 
-// findBroken returns the communicator of a number and, unless that is 0, identity. If it is not
-// there yet, the notice is kept for it.
+// findBroken returns the live communicator with this number and, unless identity is 0, with this
+// identity; nil if there is none. If no live communicator has the number, it keeps the notice for
+// one that this rank may be about to make.
 func (s *comms) findBroken(number uint32, identity uint64, by int, why *BrokenError) *commCore {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +92,8 @@ func (s *comms) findBroken(number uint32, identity uint64, by int, why *BrokenEr
 	return nil
 }
 
-// serial returns the serial number of the next agreement of this rank, which no other agreement
-// of any rank has.
+// serial returns the serial number that this rank proposes for its next agreement. No other
+// agreement of any rank has it.
 func (s *comms) serial(rank int) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +101,7 @@ func (s *comms) serial(rank int) uint64 {
 	return uint64(rank)<<32 | uint64(s.agreements)
 }
 
-// stamp notes the serial number of the agreement on a number that is claimed.
+// stamp records the serial number of the agreement on a claimed number.
 func (s *comms) stamp(number uint32, serial uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,15 +111,15 @@ func (s *comms) stamp(number uint32, serial uint64) {
 	s.serials[number] = serial
 }
 
-// identify gives a communicator that is about to be made its identity.
+// identify sets the identity of a communicator that is about to be added.
 func (s *comms) identify(core *commCore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	core.identity = identityOf(s.serials[core.number], core.all())
 }
 
-// keep keeps a notice if its number is claimed. Of notices of one kind the first counts. mu
-// is held.
+// keep keeps a notice if its number is claimed. Of several notices of one kind from one rank, only
+// the first is kept. mu is held.
 func (s *comms) keep(number uint32, n earlyNotice) {
 	early, ok := s.claimed[number]
 	same := func(o earlyNotice) bool {
@@ -125,8 +130,8 @@ func (s *comms) keep(number uint32, n earlyNotice) {
 	}
 }
 
-// close ends the use of a communicator here. It returns those whose end the other members
-// are to be told now.
+// close removes a communicator from the live ones. It returns the communicators about whose end the
+// other members are to be notified now.
 func (s *comms) close(core *commCore) (tell []*commCore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +151,7 @@ func (s *comms) close(core *commCore) (tell []*commCore) {
 	return tell
 }
 
-// departed takes the notice that another rank has closed a communicator.
+// departed handles the notice that another rank has closed a communicator.
 func (s *comms) departed(number uint32, by int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +168,7 @@ func (s *comms) departed(number uint32, by int) {
 	}
 }
 
-// settle records that all members have closed a communicator, if they have. mu is held.
+// settle moves a communicator from closed to settled if all members have closed it. mu is held.
 func (s *comms) settle(core *commCore) {
 	if s.closed[core.number] == core && len(core.departed) == core.others() {
 		delete(s.closed, core.number)
@@ -171,20 +176,21 @@ func (s *comms) settle(core *commCore) {
 	}
 }
 
-// find returns the communicator that an engine's context belongs to, or nil.
+// find returns the live communicator to which a context of the engine belongs, or nil.
 func (s *comms) find(context uint32) *commCore {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.live[context/contextStride]
 }
 
-// member tells the engine whether a peer belongs to a context.
+// member reports to the engine whether a peer may send in a context. If the context belongs to no
+// live communicator, it returns true.
 func (s *comms) member(context uint32, peer int) bool {
 	core := s.find(context)
 	return core == nil || core.has(peer)
 }
 
-// all returns the communicators that can be used, by number.
+// all returns the live communicators, ordered by number.
 func (s *comms) all() []*commCore {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -195,14 +201,14 @@ func (s *comms) all() []*commCore {
 	return cores
 }
 
-// propose returns the numbers from one on that this rank could agree to.
+// propose returns a proposal of free numbers that are at least from.
 func (s *comms) propose(from uint32) proposal {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.taken.propose(from)
 }
 
-// claim takes a number if it is free here.
+// claim takes a number if it is free at this rank, and reports whether it was.
 func (s *comms) claim(number uint32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +222,7 @@ func (s *comms) claim(number uint32) bool {
 	return true
 }
 
-// release gives back a claimed number of which this rank makes no communicator.
+// release frees a claimed number with which this rank makes no communicator.
 func (s *comms) release(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,8 +231,8 @@ func (s *comms) release(number uint32) {
 	s.taken.free(number)
 }
 
-// abandon ends a claim whose agreement failed. Other ranks may have made the communicator, so
-// the number stays taken.
+// abandon ends the claim on a number whose agreement failed. The number stays taken, because other
+// ranks may have made the communicator.
 func (s *comms) abandon(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,8 +240,8 @@ func (s *comms) abandon(number uint32) {
 	delete(s.serials, number)
 }
 
-// recycle frees the numbers of communicators that all members have closed. forget drops what
-// has arrived for them; mu is not held.
+// recycle frees the numbers of communicators that all members have closed. Before that it calls
+// forget, without mu, which discards the messages that have arrived for them.
 func (s *comms) recycle(forget func(numbers []uint32)) {
 	s.mu.Lock()
 	settled := s.settled

@@ -7,40 +7,44 @@ import (
 	"github.com/gorun-hpc/gorun/internal/localjob"
 )
 
-// council decides agreements of ranks, and passes revocations on: the launcher, or what stands
-// for it.
+// council decides the agreements of ranks and forwards revocations. It is the launcher, or its
+// replacement for ranks that have none.
 type council interface {
-	// Vote gives this rank's vote. A notice has the decision.
+	// Vote sends this rank's vote. The decision arrives as a notice.
 	Vote(v bootstrap.Vote) error
-	// Revoke tells the other ranks of a revocation, even if this rank ends.
+	// Revoke notifies the other ranks of a revocation, even if this rank ends.
 	Revoke(r bootstrap.Revocation) error
 }
 
 var _ council = (*bootstrap.Session)(nil)
 
-// localCouncil is the council of ranks of this process.
+// localCouncil is the council for ranks that are goroutines of this process.
 type localCouncil struct {
 	worlds []*World
-	// way is nil if what is said is received at once.
+	// way carries votes, revocations and notices between ranks and council. If it is nil, they
+	// arrive at once.
 	way localjob.Launcher
-	// silent says whether the council receives nothing of a rank any more: it was killed.
+	// silent reports whether a rank was killed, so that the council receives nothing from it any
+	// more.
 	silent func(rank int) bool
 
-	// mu guards state, and orders what is said to a rank. Locks of engines are taken under it.
+	// mu guards state and dead. While it is held, the notices to a rank are sent, which orders
+	// them. Locks of engines are taken under it.
 	mu    sync.Mutex
 	state *bootstrap.Council
 	dead  map[int]bool
 }
 
-// newLocalCouncil returns the council of ranks that may be made later.
+// newLocalCouncil returns the council of the ranks of worlds. The elements of worlds may be set
+// later.
 func newLocalCouncil(worlds []*World, way localjob.Launcher, silent func(rank int) bool) *localCouncil {
 	return &localCouncil{worlds: worlds, way: way, silent: silent, state: bootstrap.NewCouncil(len(worlds)), dead: make(map[int]bool)}
 }
 
-// of returns the council for one of its ranks.
+// of returns the council for the calls of one of its ranks.
 func (c *localCouncil) of(rank int) council { return &localSeat{c, rank} }
 
-// localSeat is one rank's way to a localCouncil.
+// localSeat is the access of one rank to a localCouncil.
 type localSeat struct {
 	council *localCouncil
 	rank    int
@@ -72,7 +76,7 @@ func (s *localSeat) Revoke(r bootstrap.Revocation) error {
 	return nil
 }
 
-// died says that a rank was killed.
+// died records that a rank was killed, and notifies the others.
 func (c *localCouncil) died(rank int, cause error) {
 	c.up(rank, func() {
 		c.dead[rank] = true
@@ -81,7 +85,7 @@ func (c *localCouncil) died(rank int, cause error) {
 	})
 }
 
-// up calls arrive, with mu held, when the council receives something of a rank.
+// up calls arrive, with mu held, when the council receives a message of a rank.
 func (c *localCouncil) up(rank int, arrive func()) {
 	locked := func() {
 		c.mu.Lock()
@@ -95,14 +99,14 @@ func (c *localCouncil) up(rank int, arrive func()) {
 	c.way.Up(rank, locked)
 }
 
-// decided tells the ranks what was decided.
+// decided sends decisions to the ranks. mu is held.
 func (c *localCouncil) decided(list []*bootstrap.Decision) {
 	for _, d := range list {
 		c.tell(bootstrap.Notice{Kind: bootstrap.Decided, Decision: d})
 	}
 }
 
-// tell gives a notice to all ranks that live. mu is held.
+// tell sends a notice to all ranks that live. mu is held.
 func (c *localCouncil) tell(n bootstrap.Notice) {
 	for rank, w := range c.worlds {
 		switch {

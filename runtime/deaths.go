@@ -5,25 +5,25 @@ import (
 	"sync"
 )
 
-// deaths are the ends of other ranks as far as this rank knows of them: from the launcher, or
-// from a transport, which may be faster, or know of a rank that cannot be reached any more.
+// deaths are the losses of other ranks that this rank knows of. They are reported by the launcher,
+// or by a transport, which may be faster and also detects a rank that cannot be reached any more.
 type deaths struct {
-	// mu guards the fields. The engine's lock may be held when it is taken, hence nothing is
-	// called with it held.
+	// mu guards the fields. The engine's lock may be held when mu is taken, hence nothing is called
+	// with mu held.
 	mu    sync.Mutex
-	order []int // as they became known
+	order []int // lost ranks in the order in which they became known
 	cause map[int]error
-	epoch int // how many the launcher has reported
+	epoch int // number of ends that the launcher has reported
 }
 
-// note records the loss of a rank.
+// note records the loss of a rank that the engine reports.
 func (d *deaths) note(rank int, cause error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.record(rank, cause)
 }
 
-// announce records an end that the launcher reports.
+// announce records the end of a rank that the launcher reports.
 func (d *deaths) announce(rank int, cause error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -31,7 +31,7 @@ func (d *deaths) announce(rank int, cause error) {
 	d.record(rank, cause)
 }
 
-// record is note. mu is held.
+// record records a loss that is not known yet. mu is held.
 func (d *deaths) record(rank int, cause error) {
 	if d.cause[rank] != nil {
 		return
@@ -43,23 +43,23 @@ func (d *deaths) record(rank int, cause error) {
 	d.order = append(d.order, rank)
 }
 
-// all returns the ranks in the order in which their ends became known, and the epoch.
+// all returns the lost ranks, in the order in which their losses became known, and the epoch.
 func (d *deaths) all() (ranks []int, epoch int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.order), d.epoch
 }
 
-// of returns why a rank has ended, nil if that is not known.
+// of returns the cause of the loss of a rank; nil if the rank is not known to be lost.
 func (d *deaths) of(rank int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.cause[rank]
 }
 
-// lost takes note of a rank that the engine has lost. The engine's lock is held.
+// lost handles the loss of a rank that the engine has detected. The engine's lock is held.
 func (w *World) lost(rank int, cause error) {
-	if !w.over.Load() { // else those that live leave the World, too
+	if !w.over.Load() { // otherwise the ranks that live leave this World, too
 		w.deaths.note(rank, cause)
 	}
 	w.memory.lost(rank, cause)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// others is how many other members the communicator has.
+// others returns the number of members of the communicator without this rank.
 func (core *commCore) others() int { return core.size + len(core.allies) - 1 }
 
 // depart records that another member has closed the communicator. comms.mu is held.
@@ -19,27 +19,27 @@ func (core *commCore) depart(world int) {
 	core.departed[world] = true
 }
 
-// leaveComm ends what is left of a communicator that this rank has closed, and says so to the
-// other members.
+// leaveComm ends the contexts of a communicator that this rank has closed, and notifies the other
+// members.
 func (w *World) leaveComm(core *commCore) {
-	core.breaking.Lock() // a break that has begun is told before the end
+	core.breaking.Lock() // the notice of a break that has begun precedes that of the end
 	defer core.breaking.Unlock()
 	if core.number == 0 {
-		return // the engine ends
+		return // the World ends, and with it the engine
 	}
 	first := core.number * contextStride
 	w.engine.CloseContexts(ErrCommClosed, first+contextUser, first+contextPrivate, first+contextControl, first+contextStream, first+contextPrivateStream)
 	w.tell(w.comms.close(core))
 }
 
-// forget drops what the engine has of communicators, which are closed.
+// forget discards all that the engine has stored for closed communicators.
 func (w *World) forget(numbers []uint32) {
 	w.engine.Forget(func(context uint32) bool { return slices.Contains(numbers, context/contextStride) }, ErrCommClosed)
 }
 
-// tell tells the other members that this rank has closed communicators. The notice of a
-// number has the further ones as its text, four bytes each. It follows in the lane of the
-// member all messages of these communicators.
+// tell notifies the other members that this rank has closed communicators. Each member gets one
+// notice: its number is that of the first communicator, its text has the other numbers in four
+// bytes each. In the lane of the member, the notice follows all messages of these communicators.
 func (w *World) tell(cores []*commCore) {
 	numbers := make(map[int][]uint32)
 	var members []int
@@ -63,7 +63,7 @@ func (w *World) tell(cores []*commCore) {
 	}
 }
 
-// takeClosed takes such a notice. The engine calls it with its lock held.
+// takeClosed handles a notice of tell. The engine calls it with its lock held.
 func (w *World) takeClosed(source, number int, text []byte) {
 	w.comms.departed(uint32(number), source)
 	for ; len(text) >= 4; text = text[4:] {

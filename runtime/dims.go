@@ -8,10 +8,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// DimsCreate returns the sizes of a grid of this many ranks. Sizes in dims that are above 0
-// stay, the others are chosen as close to each other as possible: they do not increase, and
-// the largest is as small as it can be, then the second largest, and so on. Negative sizes,
-// and sizes whose product does not divide ranks (without a 0: is not ranks), are ErrArgument.
+// DimsCreate returns the sizes of a grid of this many ranks. Sizes in dims that are above 0 are
+// kept. For each 0 in dims a size is chosen. The chosen sizes are as close to each other as
+// possible: they do not increase, the largest is as small as it can be, then the second largest,
+// and so on. The error is ErrArgument if ranks is not positive, a size is negative, or the product
+// of the given sizes does not divide ranks; without a 0 in dims the product must be ranks.
 func DimsCreate(ranks int, dims []int) ([]int, error) {
 	left, open := ranks, 0
 	for _, n := range dims {
@@ -40,9 +41,10 @@ func DimsCreate(ranks int, dims []int) ([]int, error) {
 	return full, nil
 }
 
-// factors returns the first product of n, of count factors that do not increase and are at
-// most limit, in the order of the largest factor, then of the next one; nil if there is none.
-// among are the numbers that may divide n, in order.
+// factors returns count factors whose product is n. They do not increase, and are at most limit. Of
+// several such lists it returns the one with the lowest first factor, of these the one with the
+// lowest second factor, and so on; nil if there is none. among are the possible factors in
+// ascending order.
 func factors(n, count, limit int, among []int) []int {
 	if count <= 1 {
 		if count == 0 || n > limit {
@@ -65,7 +67,7 @@ func factors(n, count, limit int, among []int) []int {
 	return nil
 }
 
-// divisors returns those of n in order.
+// divisors returns the divisors of n in ascending order.
 func divisors(n int) []int {
 	var list []int
 	for d := 1; d <= n/d; d++ {
@@ -77,7 +79,7 @@ func divisors(n int) []int {
 	return slices.Compact(list)
 }
 
-// root returns the lowest number whose power of count is at least n.
+// root returns the lowest number r with r^count >= n.
 func root(n, count int) int {
 	r := max(1, int(math.Pow(float64(n), 1/float64(count)))-1)
 	for power(r, count, n) < n {
@@ -86,7 +88,7 @@ func root(n, count int) int {
 	return r
 }
 
-// power returns r to the power of count, or n if that is less.
+// power returns the lesser of r^count and n.
 func power(r, count, n int) int {
 	p := 1
 	for range count {

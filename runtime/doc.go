@@ -1,7 +1,7 @@
 // Package runtime lets the ranks of a job exchange messages.
 //
-// A program calls Main (or Init), gets its World, and talks to the other ranks
-// through a communicator:
+// A program calls Main (or Init), gets its World, and communicates with the other ranks through a
+// communicator:
 //
 //	func main() {
 //		runtime.Main(func(w *runtime.World) error {
@@ -15,29 +15,28 @@
 //		})
 //	}
 //
-// Started by gorun it is one rank of many; started alone it is a world of one.
-// Local runs several ranks as goroutines of one process, which is how programs
-// are tested under the race detector.
+// Started by gorun, the program is one rank of many. Started alone, it is a World of one rank.
+// Local runs several ranks as goroutines of one process, so that programs can be tested under the
+// race detector.
 //
 // # Messages
 //
-// A message has a source, a tag and a sequence of elements, and travels within
-// one communicator. Messages of one source to one receiver in one communicator
-// are received in the order in which they were sent, whatever their sizes.
+// A message has a source, a tag and a sequence of elements, and travels within one communicator.
+// Messages from one source to one receiver in one communicator are received in the order in which
+// they were sent, whatever their sizes.
 //
-// Any type without pointers can be an element: numbers, complex numbers, bool,
-// arrays and structs of them. Sender and receiver agree when the layouts of
-// their types agree: names do not matter, int is int64 on 64-bit machines, an
-// array is its elements in a row, and a []byte on either side matches anything.
-// Padding of structs travels as zeros.
+// Any type without pointers can be an element type: numbers, complex numbers, bool, arrays and
+// structs of them. The types of sender and receiver must have the same layout. The names of types
+// do not matter, int is int64 on 64-bit machines, an array is the sequence of its elements, and a
+// []byte on either side matches any layout. Padding of structs is sent as zeros.
 //
 // # Values
 //
-// SendValue and RecvValue take one value of any type, such as a map or a struct with strings and
-// slices, of whatever length: the value is encoded. Package collectives has BcastValue,
-// GatherValues and so on. Sender and receiver agree when the names of their types and codecs
-// agree; RegisterCodec selects another codec than gob for a type. SendStream and Stream carry a
-// sequence of values of which the receiver takes one after the other.
+// SendValue and RecvValue transfer one value of any type and length, such as a map or a struct with
+// strings and slices. The value is encoded. Package collectives has BcastValue, GatherValues and so
+// on. Sender and receiver must use types and codecs of the same names. RegisterCodec selects
+// another codec than gob for a type. SendStream and Stream transfer a sequence of values, which the
+// receiver takes one after the other.
 //
 // # Ownership
 //
@@ -50,18 +49,18 @@
 //
 // # Ends
 //
-// Close ends whatever a program has to end, there is no Free or Release: a World, a Comm,
-// a Shared, a Persistent, a Buffer, a Message. It returns an error where it can fail. A
-// Request has no Close: its result is taken, or it is dropped. Functions over several
-// operations take a slice (WaitAll, WaitAny, WaitSome, TestAll, TestAny, StartAll); those
-// that take results make the requests in it zero.
+// Close ends everything that a program has to end: a World, a Comm, a Shared, a Persistent, a
+// Buffer, a Message. There is no Free or Release. Close returns an error where it can fail. A
+// Request has no Close: its result is taken, or the Request is dropped. Functions for several
+// operations take a slice (WaitAll, WaitAny, WaitSome, TestAll, TestAny, StartAll). If they take
+// the result of a request, they set the request in the slice to zero.
 //
 // # Goroutines
 //
-// Every function may be called from any goroutine. A Request, a Matched message
-// and a Persistent belong to one goroutine at a time. All members of a communicator
-// make collective calls (Dup, Split, NewShared) in the same order; Create is called by
-// the members of the new group. Comm.Close is local and does not wait.
+// Every function may be called from any goroutine. A Request, a Matched message and a Persistent
+// belong to one goroutine at a time. All members of a communicator make its collective calls (Dup,
+// Split, NewShared) in the same order. Create is called only by the members of the new group.
+// Comm.Close is local and does not wait.
 //
 // # Two groups
 //
@@ -71,10 +70,11 @@
 //
 // # Topologies
 //
-// SplitType finds the ranks that share memory. CreateCart makes a grid of the ranks, whose
-// sizes DimsCreate balances; CreateGraph and CreateGraphAdjacent make a graph. Their ranks have
-// Neighbors, with which the neighborhood operations of package collectives exchange data. The
-// ranks of a node can get places side by side.
+// SplitType finds the ranks that share memory. CreateCart makes a grid of the ranks, for which
+// DimsCreate computes balanced sizes. CreateGraph and CreateGraphAdjacent make a graph.
+// Comm.Neighbors returns the ranks with which the neighborhood operations of package collectives
+// exchange data. On request, ranks are renumbered so that the ranks of a node are close to each
+// other in the grid or graph.
 //
 // # Errors
 //
@@ -84,19 +84,19 @@
 //
 // # Going on after a failure
 //
-// Under gorun -on-failure continue a job outlives its ranks. What needs a lost rank ends with
-// PeerError; everything else goes on, and a communicator without the rank is not disturbed. These
-// are the semantics of ULFM, the User Level Failure Mitigation of MPI:
+// Under gorun -on-failure continue, a job continues when ranks are lost. Operations that need a
+// lost rank end with PeerError. All other operations go on, and communicators without the rank are
+// not affected. The semantics are those of ULFM, the User Level Failure Mitigation of MPI:
 //
 //	Comm.Failed   which members are lost, as far as this rank knows
-//	Comm.Ack      acknowledges that: receives from AnySource wait for the others again
+//	Comm.Ack      acknowledges their loss: receives from AnySource wait for the others again
 //	Comm.Revoke   ends the operations of all members, which may wait for this rank
-//	Comm.Agree    the same answer at all members that live, whatever fails meanwhile
-//	Comm.Shrink   a communicator of those that live
+//	Comm.Agree    the same result at all members that live, whatever fails meanwhile
+//	Comm.Shrink   a communicator of the members that live
 //	World.Handled the loss does not decide the exit code of the job
 //
-// A program that goes on with the ranks that are left calls Revoke when an operation fails, then
-// all call Shrink, and continue with what that returns:
+// To go on with the ranks that are left, a rank whose operation fails calls Revoke. Then all ranks
+// call Shrink and continue with the communicator that it returns:
 //
 //	for step := 0; step < steps; {
 //		err := compute(c, step)
@@ -115,8 +115,8 @@
 //
 // # For libraries
 //
-// A program needs none of the following. A library that adds operations on communicators,
-// as package collectives does, uses:
+// The following is for libraries that add operations on communicators, as package collectives does.
+// Programs do not need it:
 //
 //	messages of its own       [Comm.Private], [Label], [LabelMax], [LabelError],
 //	                          [Comm.SendLabeled], [Comm.RecvLabeled], [Comm.SendRecvLabeled],
@@ -135,53 +135,52 @@
 //
 // # Environment
 //
-// gorun describes the job to a rank in variables that only package bootstrap
-// reads. These tune a rank:
+// gorun describes the job to a rank in variables that only package bootstrap reads. The following
+// variables tune a rank:
 //
-//	GORUN_CHECK=1         mistakes in the use of this package are named at the end, see CheckError
+//	GORUN_CHECK=1         World.Close reports mistakes in the use of this package, see CheckError
 //	GORUN_DEBUG=1         access to memory that was given away faults
 //	GORUN_CMA=0           no process_vm_readv, as in containers that forbid it
 //	GORUN_TRANSPORT=rdma  shm, rdma or auto: gorun -transport, also for Local
 //	GORUN_NET=eth0        the network between nodes, an interface or a prefix: gorun -net
 //	GORUN_RDMA_DEVICE=rxe0
-//	                      the RDMA adapter of each node: its name, its interface or an
-//	                      address of that; none; or auto, which is all that can be used:
-//	                      gorun -rdma-device. iWARP over TCP is the last resort
-//	GORUN_RDMA_LIBRARY=1  libibverbs drives the adapters siw and rxe, too, as it does all
-//	                      others: those two need no library otherwise
-//	GORUN_ENCRYPT=yes     TLS on the connections between nodes, which are over TCP alone then;
-//	                      no; or auto, which is yes for TCP if an address is public: gorun -encrypt
-//	GORUN_CRC=0           no checksums between nodes, where both sides agree
-//	GORUN_COMPRESS=0      no compression of what goes by TCP to other nodes, nor of copies of
-//	                      package checkpoint that do; without it a connection compresses as
-//	                      long as that is faster: on links slower than a processor compresses,
-//	                      for payload that gets shorter
-//	GORUN_NET_TIMEOUT=20s how long another node may leave what was sent unacknowledged
-//	                      before the connection is made again
-//	GORUN_NET_IDLE=10m    connections between nodes end after that time without
-//	                      traffic, until the next message; without it they stay
-//	GORUN_NET_GIVEUP=30s  how long a connection to a rank of another node is attempted
-//	                      before the rank counts as lost. A rank that was stopped, by a
-//	                      debugger for example, is waited for as long as its node
-//	                      reports it alive
+//	                      the RDMA adapter of each node: its name, its interface, or an
+//	                      address of its interface; none; or auto for all adapters that
+//	                      can be used: gorun -rdma-device. iWARP over TCP is the last resort
+//	GORUN_RDMA_LIBRARY=1  libibverbs drives all adapters; without it, siw and rxe are driven
+//	                      without a library
+//	GORUN_ENCRYPT=yes     TLS on the connections between nodes, which then use only TCP; no; or
+//	                      auto: TLS on those over TCP if an address is public: gorun -encrypt
+//	GORUN_CRC=0           no checksums on a connection between nodes if both sides set it
+//	GORUN_COMPRESS=0      no compression of payload over TCP to other nodes, including the
+//	                      copies of package checkpoint; without it, a connection compresses
+//	                      while that is faster: if the link is slower than a processor
+//	                      compresses, and the payload gets shorter
+//	GORUN_NET_TIMEOUT=20s how long data sent to another node may stay unacknowledged before
+//	                      the connection is made again
+//	GORUN_NET_IDLE=10m    connections between nodes are closed after that time without traffic
+//	                      and made again for the next message; without it they stay open
+//	GORUN_NET_GIVEUP=30s  how long a rank tries to connect to a rank of another node before
+//	                      that rank counts as lost. It does not count as lost while its
+//	                      node reports it alive, for example stopped by a debugger
 //	GORUN_SPIN=50us       how long a waiting rank polls without yielding its processor
-//	GORUN_YIELD=100us     how long after that it polls and yields, before it sleeps
+//	GORUN_YIELD=100us     how long after that it polls and yields its processor, before it sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard
-//	                      error: of all in a World of up to 8, else of those it has
-//	                      exchanged messages with; then what drives the RDMA adapters
-//	                      of the node or is missing for that, refused connections, dead
-//	                      letters, and the algorithms of collectives; gorun -explain
-//	                      sets it
+//	                      error: of all peers in a World of up to 8 ranks, else of those
+//	                      with which the rank has exchanged messages. Then it prints which
+//	                      driver serves each RDMA adapter of the node or why none does,
+//	                      refused connections, dead letters, and the algorithms of
+//	                      collectives; gorun -explain sets it
 //	GORUN_COLL            see package collectives
 //	GORUN_REPRODUCIBLE=1  see package collectives; gorun -reproducible sets it
-//	GORUN_COMPARE=0       the same
-//	GORUN_COLL_TABLE      the same
+//	GORUN_COMPARE=0       see package collectives
+//	GORUN_COLL_TABLE      see package collectives
 //
-// Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms.
-// GORUN_SPIN=0 or GORUN_YIELD=0 skips that phase. Any other value is an error of Init.
-// By default a rank with a processor of its own spins for 50us, and one that shares a
-// processor does not spin; it yields for 100us times the ranks per processor.
+// Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms. GORUN_SPIN=0 or
+// GORUN_YIELD=0 skips that phase. Init returns an error for any other value. By default, a rank
+// with a processor of its own spins for 50us, and a rank that shares a processor does not spin. A
+// rank yields for 100us times the number of ranks per processor.
 //
-// The package has the name of the standard library's; programs that need both
-// import the other one as goruntime.
+// The package has the same name as package runtime of the standard library. Programs that need both
+// import the latter as goruntime.
 package runtime

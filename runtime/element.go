@@ -10,40 +10,40 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/layout"
 )
 
-// CountOf returns how many whole elements of type T are in the message that s
-// describes; 0 for types of no size.
+// CountOf returns the number of whole elements of type T in the message that s describes; 0 if the
+// size of T is 0.
 func CountOf[T any](s Status) int { return count(s.Bytes, elementOf[T]().size) }
 
-// element is what messages need to know of a Go type.
+// element describes a Go type for the sending and receiving of its values.
 type element struct {
-	// word identifies the Go type, see elementOf.
+	// word is the address of the descriptor of the Go type, see elementOf.
 	word uintptr
-	// typ is the number under which the engine compares the layout.
+	// typ is the number of the layout, which the engine compares at a receive.
 	typ engine.Type
 	// size is the size of one value in bytes.
 	size int
-	// layout has the padding.
+	// layout has the positions of the padding.
 	layout *layout.Layout
-	// err is why the type cannot be sent, or nil.
+	// err is the reason why the type cannot be sent, or nil.
 	err error
-	// plain says that err is nil and there is no padding: the bytes are sent as they are.
+	// plain is true if err is nil and the type has no padding: then the bytes are sent as they are.
 	plain bool
 }
 
-// pack returns a copy of the values in b whose padding is zero.
+// pack returns a copy of the values in b in which the padding is zero.
 func (e *element) pack(b []byte) []byte {
 	packed := append(make([]byte, 0, len(b)), b...)
 	e.layout.ClearHoles(packed)
 	return packed
 }
 
-// layoutFirst is the first engine.Type of composite layouts: numbers below 64
-// are those of basic kinds.
+// layoutFirst is the lowest engine.Type of a composite layout. Numbers below 64 are reserved for
+// basic kinds.
 const layoutFirst = 64
 
-// kindTypes numbers the basic kinds. The numbers are part of the wire format: they never
-// change, new kinds get new ones. Types of one layout share a number. Bytes are 0, which
-// matches anything.
+// kindTypes numbers the basic kinds. The numbers are part of the wire format: they never change,
+// and new kinds get new numbers. Types with the same layout share a number. Number 0, of bytes,
+// matches every number.
 var kindTypes = map[reflect.Kind]engine.Type{
 	reflect.Uint8:      0,
 	reflect.Bool:       1,
@@ -60,22 +60,22 @@ var kindTypes = map[reflect.Kind]engine.Type{
 	reflect.Complex128: 12,
 }
 
-// layouts numbers the composite layouts of this process.
+// layouts holds the numbers of the composite layouts of this process.
 var layouts = struct {
 	// mu guards the fields; it is taken once per Go type, never per message.
 	mu    sync.Mutex
-	types map[string]engine.Type // by text
-	texts []string               // by number - layoutFirst
+	types map[string]engine.Type // by the text of the layout
+	texts []string               // index: number - layoutFirst
 }{types: make(map[string]engine.Type)}
 
-// elements holds every element made so far by its reflect.Type. elementRecent in
-// front of it answers in a few nanoseconds.
+// elements is a cache of all elements made so far, by reflect.Type. elementRecent is a smaller
+// cache in front of it, whose lookup takes a few nanoseconds.
 var (
 	elements      sync.Map // reflect.Type -> *element
 	elementRecent [elementRecentSize]atomic.Pointer[element]
 )
 
-// typeName returns the text of a layout number of this process.
+// typeName returns the text of the layout that has this number in this process.
 func typeName(t engine.Type) string {
 	if t < layoutFirst {
 		for kind, number := range kindTypes {
@@ -93,7 +93,7 @@ func typeName(t engine.Type) string {
 	return "type " + strconv.Itoa(int(t))
 }
 
-// makeElement examines a type, once per process.
+// makeElement returns the element of a type. It examines each type once per process.
 func makeElement(t reflect.Type, word uintptr) *element {
 	if e, ok := elements.Load(t); ok {
 		return e.(*element)
@@ -109,8 +109,8 @@ func makeElement(t reflect.Type, word uintptr) *element {
 	return actual.(*element)
 }
 
-// numberOf returns the engine.Type of a layout. A layout of one kind only has the
-// number of the kind, however often it repeats: [3]float64 agrees with float64.
+// numberOf returns the engine.Type of a layout. A layout that consists of one basic kind has the
+// number of that kind, however often the kind repeats: [3]float64 agrees with float64.
 func numberOf(l *layout.Layout) engine.Type {
 	if kind, single := l.Single(); single {
 		return kindTypes[kind]

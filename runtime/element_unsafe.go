@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// elementRecentSize is the number of slots of the table of elements used
-// recently, a power of two. Programs use a handful of types.
+// elementRecentSize is the number of slots of elementRecent, a power of two. Programs use a handful
+// of types.
 const elementRecentSize = 256
 
-// elementOf returns the element of T. The address of T's type descriptor, which
-// is constant data of the program, picks a slot of a small table; only the first
-// use of a type, or a collision, goes through reflect.
+// elementOf returns the element of T. It looks T up in elementRecent, in the slot given by the
+// address of T's type descriptor, which is constant data of the program. Only the first use of a
+// type, or a collision of two types, takes the slow path through reflect.
 func elementOf[T any]() *element {
 	word := typeWord((*T)(nil))
 	if e := elementRecent[word>>5%elementRecentSize].Load(); e != nil && e.word == word {
@@ -20,7 +20,7 @@ func elementOf[T any]() *element {
 	return elementSlow[T]()
 }
 
-// elementSlow finds or makes an element and puts it into its slot.
+// elementSlow finds or makes the element of T and stores it in its slot.
 //
 //go:noinline
 func elementSlow[T any]() *element {
@@ -34,13 +34,13 @@ func elementSlow[T any]() *element {
 // first word of an interface value.
 func typeWord(v any) uintptr { return *(*uintptr)(unsafe.Pointer(&v)) }
 
-// bytesOf returns the memory of buf. The result keeps buf alive.
+// bytesOf returns the memory of buf as bytes. The result keeps buf alive.
 func bytesOf[T any](buf []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(buf))), len(buf)*int(unsafe.Sizeof(*new(T))))
 }
 
-// viewOf returns the first n elements of type T in b, which is aligned for them.
-// T has no pointers, or n is not used.
+// viewOf returns the first n elements of type T in b. b must be aligned for T. If T contains
+// pointers, the caller must not use the result.
 func viewOf[T any](b []byte, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
@@ -54,5 +54,5 @@ func overlap(a, b []byte) bool {
 	return p < q+uintptr(len(b)) && q < p+uintptr(len(a))
 }
 
-// byteElement is the element of byte.
+// byteElement is the element of type byte.
 var byteElement = elementOf[byte]()

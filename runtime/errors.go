@@ -11,32 +11,33 @@ import (
 var (
 	// ErrCanceled ends an operation that was canceled before it was matched.
 	ErrCanceled = engine.ErrCanceled
-	// ErrInline ends operations that would wait in the handler of an inline actor,
-	// see package actors.
+	// ErrInline ends an operation that would have to wait in the handler of an inline actor, see
+	// package actors.
 	ErrInline = engine.ErrInline
 	// ErrClosed ends operations of a World that was closed.
 	ErrClosed = engine.ErrClosed
 	// ErrAborted ends operations of a World that was aborted.
 	ErrAborted = errors.New("job aborted")
-	// ErrCommBroken ends operations on a communicator in which a collective operation was
-	// abandoned. Only Close can be called then.
+	// ErrCommBroken ends operations on a communicator that is broken: a member has abandoned a
+	// collective operation or has called Revoke. Agree, Shrink, Ack, Failed, Revoke and Close still
+	// work.
 	ErrCommBroken = errors.New("communicator is broken")
 	// ErrCommClosed refuses operations on a communicator after Close.
 	ErrCommClosed = errors.New("communicator was closed")
-	// ErrInUse ends a collective operation that begins while another goroutine of the rank
-	// is in one on the same communicator, and that other one, too.
+	// ErrInUse ends a collective operation that begins while another goroutine of the rank is in a
+	// collective operation on the same communicator. That other operation ends with ErrInUse, too.
 	ErrInUse = errors.New("communicator is in use")
 	// ErrComm refuses a nil communicator.
 	ErrComm = errors.New("no communicator")
-	// ErrTopology refuses a communicator without a topology where one is needed.
+	// ErrTopology refuses a communicator without a topology for an operation that needs one.
 	ErrTopology = errors.New("communicator has no topology")
 	// ErrRank refuses a rank that is not in the communicator or group.
 	ErrRank = errors.New("rank out of range")
 	// ErrTag refuses a tag outside of 0..TagMax.
 	ErrTag = errors.New("tag out of range")
-	// ErrAlias refuses buffers that overlap where they may not.
+	// ErrAlias refuses buffers that overlap although the operation does not allow that.
 	ErrAlias = errors.New("buffers overlap")
-	// ErrArgument refuses other arguments out of range.
+	// ErrArgument refuses any other argument that is out of range.
 	ErrArgument = errors.New("bad argument")
 	// ErrRequest refuses an operation that does not fit the state of the request.
 	ErrRequest = errors.New("request is in the wrong state")
@@ -44,61 +45,60 @@ var (
 	ErrElementType = errors.New("element type cannot be sent")
 )
 
-// CallError is an error of an operation with the place of the call that it ended, as in
-// "at main.go:12: send: rank 1 is down"; of an operation that was started and goes wrong
-// that is the place of Wait or Test. Its field:
+// CallError is the error of an operation together with the source line of the call that it ended,
+// as in "at main.go:12: send: rank 1 is down". For an operation that was started and fails later,
+// it is the line of Wait or Test. Its field:
 //
 //	Err error // what went wrong
 type CallError = callsite.Error
 
 // PeerError ends operations that need a rank that was lost.
 //
-// errors.As finds it in the error of every operation that names the rank, and of those of
-// all members that its loss has ended, at each of them; these are ErrCommBroken, too, since
-// only Close can be called then. It makes no difference whether a rank first detects the
-// loss or receives the notice of another member. A communicator that was broken for another
-// reason says that reason. Its fields:
+// errors.As finds it in the error of every operation that names the rank. It also finds it in the
+// errors of all members whose operations were ended by the loss, at each of them; these errors are
+// ErrCommBroken, too, because the communicator is broken. It makes no difference whether a rank
+// detects the loss itself first or receives the notice of another member first. If a communicator
+// was broken for another reason, its error has that reason. The fields of a PeerError:
 //
 //	Rank  int    // the world rank that was lost
 //	Op    string // the operation
-//	Cause error  // how its end was detected
+//	Cause error  // how the loss was detected
 type PeerError = engine.PeerError
 
-// TruncatedError ends a receive whose message was longer than its buffer. The
-// buffer holds the beginning of the message, the rest is lost; nothing else is. Its
-// fields:
+// TruncatedError ends a receive whose message was longer than its buffer. The buffer holds the
+// beginning of the message, and the rest is lost. No other message is affected. Its fields:
 //
 //	Source int // the sender's rank in the communicator
-//	Tag    int // that of the message
+//	Tag    int // the tag of the message
 //	Sent   int // the length of the message in bytes
-//	Room   int // that of the buffer
+//	Room   int // the length of the buffer in bytes
 type TruncatedError = engine.TruncatedError
 
-// TypeMismatchError ends a receive into another type than was sent. The message is lost;
-// nothing else is. Its fields:
+// TypeMismatchError ends a receive into another type than was sent. The message is lost. No other
+// message is affected. Its fields:
 //
 //	Source int    // the sender's rank in the communicator
-//	Tag    int    // that of the message
-//	Sent   string // the layout of what was sent, such as "float64" or
+//	Tag    int    // the tag of the message
+//	Sent   string // the layout of the elements that were sent, such as "float64" or
 //	              // "{int64 float32*3 _4}", where _4 is four bytes of padding
-//	Want   string // that of what the receive is into
+//	Want   string // the layout of the elements of the receive
 type TypeMismatchError = engine.TypeMismatchError
 
-// MemoryError ends a RecvMessage of a message for which this rank has no memory. The
-// message is lost; nothing else is. Its fields:
+// MemoryError ends a RecvMessage of a message for which this rank has no memory. The message is
+// lost. No other message is affected. Its fields:
 //
 //	Source int   // the sender's rank in the communicator
-//	Tag    int   // that of the message
-//	Bytes  int   // the length of the message, as its sender says
+//	Tag    int   // the tag of the message
+//	Bytes  int   // the length of the message as announced by its sender
 //	Cause  error // why there is no memory for it
 type MemoryError = engine.MemoryError
 
-// ElementTypeError says why a type cannot be an element of a message. It is
-// ErrElementType.
+// ElementTypeError is the reason why a type cannot be an element of a message. errors.Is reports
+// that it is ErrElementType.
 type ElementTypeError struct {
 	// Type is the element type that was refused.
 	Type string
-	// Field is the path of the offending field, "" if it is the type itself.
+	// Field is the path of the offending field; "" if the type itself is the offending one.
 	Field string
 	// Kind is the kind of the offending field: "pointer", "string", "slice", ...
 	Kind string
@@ -115,22 +115,25 @@ func (e *ElementTypeError) Error() string {
 // Unwrap returns ErrElementType.
 func (e *ElementTypeError) Unwrap() error { return ErrElementType }
 
-// BrokenError ends operations on a broken communicator. It is ErrCommBroken and
-// its cause.
+// BrokenError ends operations on a broken communicator. errors.Is and errors.As find ErrCommBroken
+// and the cause in it.
 type BrokenError struct {
 	// Comm is the name of the communicator.
 	Comm string
-	// Rank is the member that broke it, this one if the World has ended with the loss of a rank.
+	// Rank is the rank of the member that broke the communicator. It is this rank if the World has
+	// ended with the loss of a rank.
 	Rank int
-	// Cause is why: the error given to Break at this rank, its text elsewhere.
+	// Cause is the reason: at the rank that called Break the error that it gave, elsewhere the text
+	// of that error.
 	Cause error
-	// origin is the world rank whose failure it is. over says that no member broke it: its World has ended.
+	// origin is the world rank whose failure is the origin. over is true if no member broke the
+	// communicator, but its World has ended.
 	origin int
 	over   bool
 }
 
-// FailureOrigin returns the world rank whose failure broke the communicator: that of the
-// member that broke it, or the one that its cause blames.
+// FailureOrigin returns the world rank whose failure broke the communicator: the rank that the
+// cause blames, or else the member that broke it.
 func (e *BrokenError) FailureOrigin() int { return e.origin }
 
 // Error implements error.
@@ -144,14 +147,14 @@ func (e *BrokenError) Error() string {
 // Unwrap returns ErrCommBroken and the cause.
 func (e *BrokenError) Unwrap() []error { return []error{ErrCommBroken, e.Cause} }
 
-// AbortError ends the operations of ranks whose job was aborted. It is
-// ErrAborted and its cause.
+// AbortError ends the operations of ranks whose job was aborted. errors.Is and errors.As find
+// ErrAborted and the cause in it.
 type AbortError struct {
-	// Rank is the rank that ended the job.
+	// Rank is the rank that aborted the job.
 	Rank int
 	// Code is the exit code that it passed to Abort.
 	Code int
-	// Cause is why, or nil.
+	// Cause is the reason, or nil.
 	Cause error
 }
 
@@ -175,7 +178,7 @@ func (e *AbortError) Unwrap() []error {
 type RankError struct {
 	// Rank is the world rank that failed.
 	Rank int
-	// Err is what its function returned, or a PanicError.
+	// Err is the error that the rank's function returned, or a PanicError.
 	Err error
 }
 
@@ -185,15 +188,16 @@ func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e
 // Unwrap returns the cause.
 func (e *RankError) Unwrap() error { return e.Err }
 
-// HangError is the end of a LocalContext by its context. It is its Cause.
+// HangError is the error of a LocalContext that was ended by its context. errors.Is and errors.As
+// find its Cause in it.
 type HangError struct {
-	// Cause is that of the context's end.
+	// Cause is the cause of the end of the context.
 	Cause error
-	// Report says what the ranks were doing, as gorun does at SIGQUIT.
+	// Report describes what the ranks were doing, in the form of gorun's report at SIGQUIT.
 	Report string
 }
 
-// Error is the cause and the report.
+// Error returns the text of the cause and the report.
 func (e *HangError) Error() string {
 	return fmt.Sprintf("%v; what the ranks were doing:\n%s", e.Cause, e.Report)
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// What a rank prints about its peers with GORUN_EXPLAIN.
+// Limits of the text that a rank prints about its peers with GORUN_EXPLAIN.
 const (
-	// explainAllMax is the size of a World up to which every peer is listed; in a
-	// larger one those that the rank has exchanged messages with.
+	// explainAllMax is the size of a World up to which every peer is listed. In a larger World,
+	// only the peers with which the rank has exchanged messages are listed.
 	explainAllMax = 8
-	// explainLinesMax bounds the list.
+	// explainLinesMax bounds the number of peers in the list.
 	explainLinesMax = 16
-	// explainActorsMax bounds the tree of actors.
+	// explainActorsMax bounds the number of actors in the list.
 	explainActorsMax = 64
 )
 
-// Explain describes the way to a peer in one line: the lane, the path of large messages,
+// Explain describes in one line how this rank reaches a peer: the lane, the path of large messages,
 // and why faster ones were not chosen.
 func (w *World) Explain(peer int) string {
 	switch {
@@ -38,13 +38,13 @@ func (w *World) Explain(peer int) string {
 	return line
 }
 
-// ask calls f under the engine's lock, which queries of the transport require; Await holds
-// it when it calls its function.
+// ask calls f under the engine's lock, as queries of a transport require. It uses Await, which
+// calls its function with the lock held.
 func (w *World) ask(f func()) error {
 	return w.engine.Await(context.Background(), func() bool { f(); return true }, 0, "explain")
 }
 
-// way is the line about another rank. The engine's lock is held.
+// way returns the line about another rank. The engine's lock is held.
 func (w *World) way(peer int) string {
 	r := w.route(peer)
 	switch {
@@ -56,7 +56,7 @@ func (w *World) way(peer int) string {
 	return fmt.Sprintf("rank %d: %v", peer, w.apart(peer))
 }
 
-// notShared says why messages to a rank do not go by shared memory.
+// notShared returns the reason why messages to a rank do not go through shared memory.
 func (w *World) notShared(peer int) string {
 	if w.network.forced {
 		return bootstrap.EnvTransport + "=" + transportRDMA
@@ -64,13 +64,13 @@ func (w *World) notShared(peer int) string {
 	return "the ranks are on different nodes (" + w.hosts(w.Rank(), peer) + ")"
 }
 
-// met reports whether the rank has exchanged messages with a peer or tried to.
+// met reports whether this rank has exchanged messages with a peer or has tried to.
 func (w *World) met(peer int) bool {
 	return w.shm.Known(peer) || w.network.fabric != nil && w.network.fabric.Known(peer)
 }
 
-// explainTo writes a line for each peer in one piece, so that the lines of
-// several ranks do not mix.
+// explainTo writes a line for each peer, and the lines about the network, the adapters, collectives
+// and actors. It writes them in one piece, so that the lines of several ranks do not mix.
 func (w *World) explainTo(out io.Writer) {
 	var b strings.Builder
 	err := w.ask(func() {
@@ -102,8 +102,8 @@ func (w *World) explainTo(out io.Writer) {
 	_, _ = io.WriteString(out, b.String()) // an error means that standard error is closed
 }
 
-// explained are the lines of the actors and of the Explainers among the attributes of the
-// World's communicator.
+// explained returns the lines of the actor system and of the attributes of the World's
+// communicator, as far as they are Explainers.
 func (w *World) explained() []string {
 	k := &w.actors
 	k.mu.Lock()
@@ -118,8 +118,8 @@ func (w *World) explained() []string {
 	return lines
 }
 
-// explain says how memory is registered, and lists the refused connections and requests. The
-// engine's lock is held.
+// explain returns lines about how memory is registered, and about refused connections and requests.
+// The engine's lock is held.
 func (n *network) explain() []string {
 	var lines []string
 	if f, ok := n.fabric.(interface{ memory() []string }); ok {
@@ -131,8 +131,8 @@ func (n *network) explain() []string {
 	return lines
 }
 
-// devices are the lines about the host's adapters, of one rank per host. Adapters may be slow
-// to answer, so that the engine's lock is not held.
+// devices returns the lines about the host's adapters. Only one rank per host prints them: first is
+// true at that rank. The engine's lock is not held, because adapters may answer slowly.
 func (n *network) devices(first bool) []string {
 	if f, ok := n.fabric.(interface{ devices() []string }); ok && first {
 		return f.devices()
@@ -140,8 +140,8 @@ func (n *network) devices(first bool) []string {
 	return nil
 }
 
-// explainActors writes the tree of the actors of a rank: a line for each, indented
-// below its parent.
+// explainActors writes the tree of the actors of a rank: one line for each actor, indented below
+// its parent.
 func explainActors(b *strings.Builder, rank int, all []port.Actor) {
 	if len(all) == 0 {
 		return

@@ -5,16 +5,17 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// fabric connects the ranks of different nodes: transport/rdma with its provider. It is an
-// interface because programs for one node can be built without it and without what it
-// imports, see fabric_none.go. The engine's lock is held when it is called.
+// fabric connects the ranks of different nodes. It is implemented by transport/rdma with its
+// providers. It is an interface so that programs for one node can be built without that package and
+// its imports, see fabric_none.go. Its methods are called with the engine's lock held.
 type fabric interface {
-	// way is what the engine polls. Its Close leaves the network: peers see an orderly end.
+	// way returns the transport that the engine polls. Closing that transport leaves the network:
+	// peers see an orderly end.
 	way() transport.Transport
-	// fill writes into a card where this rank listens.
+	// fill writes the addresses at which this rank listens into a card.
 	fill(c *bootstrap.Card)
-	// Known reports whether the rank has exchanged messages with a peer or tried to.
-	// Explain says how it reaches a peer.
+	// Known reports whether this rank has exchanged messages with a peer or has tried to. Explain
+	// describes how this rank reaches a peer.
 	Known(peer int) bool
 	Explain(peer int) string
 }

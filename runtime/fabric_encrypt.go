@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// encryption returns the value of bootstrap.EnvEncrypt.
+// encryption returns the value of bootstrap.EnvEncrypt, and auto if it is not set.
 func encryption() (string, error) {
 	switch v := setting(bootstrap.EnvEncrypt); v {
 	case "":
@@ -23,8 +23,9 @@ func encryption() (string, error) {
 	}
 }
 
-// met encrypts the connections of a job one of whose ranks listens at an address that is not
-// private. All ranks have the same cards and so decide alike.
+// met is called when the cards of all ranks have arrived. If the environment leaves the choice to
+// gorun (auto), it enables encryption if any rank of the job listens at an address that is not
+// private. All ranks have the same cards, so all of them decide alike.
 func (f *rdmaFabric) met(w *World, book *bootstrap.Book) error {
 	if v, err := encryption(); err != nil || v != bootstrap.EncryptAuto {
 		return err
@@ -40,7 +41,7 @@ func (f *rdmaFabric) met(w *World, book *bootstrap.Book) error {
 	return f.Encrypt()
 }
 
-// public returns the first card with an address that anybody may reach.
+// public returns the first card with an address that is not private, and this address.
 func public(book *bootstrap.Book) (bootstrap.Card, netip.Addr, bool) {
 	for rank := range book.Size() {
 		card, _ := book.Card(rank)
@@ -53,6 +54,6 @@ func public(book *bootstrap.Book) (bootstrap.Card, netip.Addr, bool) {
 	return bootstrap.Card{}, netip.Addr{}, false
 }
 
-// private reports whether an address is of a network of one's own: RFC 1918, RFC 4193,
-// loopback and link-local ones.
+// private reports whether an address belongs to a private network (RFC 1918, RFC 4193), or is a
+// loopback or link-local address.
 func private(a netip.Addr) bool { return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() }

@@ -4,8 +4,8 @@ package runtime
 
 import "errors"
 
-// errNoFabric says why the program reaches no other node.
+// errNoFabric is the reason why the program cannot reach other nodes.
 var errNoFabric = errors.New("the program was built without the network (go build -tags gorun_shm): build it without that tag")
 
-// openFabric opens nothing.
+// openFabric returns errNoFabric.
 func (*World) openFabric(bool, [32]byte) (fabric, error) { return nil, errNoFabric }

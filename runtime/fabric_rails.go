@@ -15,15 +15,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/probe"
 )
 
-// Values of bootstrap.EnvRDMADevice that name no adapter.
+// Values of bootstrap.EnvRDMADevice that are not the name of an adapter.
 const (
 	deviceAuto = "auto"
 	deviceNone = "none"
 )
 
-// rails are the adapters of the kernel that were asked for, or all that can be used, and iWARP
-// over TCP as the last resort. missing says why others are not among them. Forced ranks
-// of one node use them, too.
+// rails returns the rails to open: the adapter of the kernel that was requested by name, or all
+// usable ones, and iWARP over TCP as the last resort. missing has the reasons why others are not
+// among the rails. If forced is true, ranks of one node use the rails, too.
 func (f *rdmaFabric) rails(forced bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
 	host := probe.System()
 	switch device := setting(bootstrap.EnvRDMADevice); {
@@ -35,14 +35,14 @@ func (f *rdmaFabric) rails(forced bool, localRank int, c iwarp.Config) (rails []
 		missing = []string{"an adapter: " + bootstrap.EnvRDMADevice + "=" + deviceNone}
 	case device == "", device == deviceAuto:
 		var may unix.CPUSet
-		_ = unix.SchedGetaffinity(0, &may) // without it, no adapter is nearer than another
+		_ = unix.SchedGetaffinity(0, &may) // after an error, no adapter counts as nearer than another
 		var usable []probe.Adapter
 		usable, missing = host.Adapters(&may, localRank)
 		for i := range usable {
 			rails = append(rails, rdma.Rail{Provider: adapters(), Interface: usable[i].Spelling(), Fabric: usable[i].Fabric, Optional: true})
 		}
 	default:
-		a, _ := host.Adapter(device) // that there is none says Open, with those that there are
+		a, _ := host.Adapter(device) // if there is none, Open fails and lists those that exist
 		rails = append(rails, rdma.Rail{Provider: adapters(), Interface: device, Fabric: a.Fabric})
 	}
 	wish := setting(bootstrap.EnvNet)
@@ -63,7 +63,7 @@ func (f *rdmaFabric) rails(forced bool, localRank int, c iwarp.Config) (rails []
 	return rails, missing, nil
 }
 
-// The data of a card, for each rail that is not TCP's:
+// The data of a card has, for each rail except that of TCP:
 //
 //	offset  bytes  field
 //	0       1      number of the rail
@@ -72,10 +72,11 @@ func (f *rdmaFabric) rails(forced bool, localRank int, c iwarp.Config) (rails []
 //	+0      16     IP address (IPv4 mapped)
 //	+16     2      port, little endian
 //
-// TCP's rail has the address of the card, and the number behind all others.
+// The address of TCP's rail is among the addresses of the card. Its number follows those of all
+// other rails.
 const railBytes = 2 + 16 + 2
 
-// fill implements fabric. Rails for which there is no room are not told.
+// fill implements fabric. It omits rails for which the card has no room.
 func (f *rdmaFabric) fill(c *bootstrap.Card) {
 	for _, l := range f.Locations() {
 		ip := l.Address.Addr().As16()
@@ -93,7 +94,7 @@ func (f *rdmaFabric) fill(c *bootstrap.Card) {
 	}
 }
 
-// locationsOf reads where a rank listens from its card.
+// locationsOf returns the locations at which a rank listens, as its card has them.
 func locationsOf(c *bootstrap.Card) ([]rdma.Location, error) {
 	var list []rdma.Location
 	address := func(ip [16]byte, port uint16) netip.AddrPort {
@@ -115,7 +116,7 @@ func locationsOf(c *bootstrap.Card) ([]rdma.Location, error) {
 	return list, nil
 }
 
-// locations returns where a rank listens. It is rdma's Lookup.
+// locations returns the locations at which a rank listens. It is the Lookup of package rdma.
 func (w *World) locations(rank int) ([]rdma.Location, error) {
 	if w.session == nil { // in Local, where there are no cards
 		f, ok := w.local.worlds[rank].network.fabric.(*rdmaFabric)

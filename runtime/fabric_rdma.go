@@ -22,7 +22,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/probe"
 )
 
-// rdmaFabric is transport/rdma.
+// rdmaFabric implements fabric by transport/rdma.
 type rdmaFabric struct {
 	*rdma.Transport
 	iwarp *iwarp.Provider // nil without TCP
@@ -34,12 +34,12 @@ var (
 	_ actorHost = (*rdmaFabric)(nil)
 )
 
-// adapters are the kernel's.
+// adapters returns the provider of the kernel's RDMA adapters.
 func adapters() *kernel.Provider {
 	return kernel.New(kernel.Config{Library: setting(envRDMALibrary) == "1"})
 }
 
-// packing says whether payload over TCP may be compressed.
+// packing returns whether payload over TCP may be compressed.
 func packing() iwarp.Packing {
 	if setting(envCompress) == "0" {
 		return iwarp.PackNever
@@ -47,7 +47,7 @@ func packing() iwarp.Packing {
 	return iwarp.PackAuto
 }
 
-// openFabric opens adapters and listens there.
+// openFabric opens the rails and listens on them.
 func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 	withoutCRC := setting(envCRC) == "0"
 	var timeout, idle, giveUp time.Duration
@@ -84,7 +84,8 @@ func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 	return f, nil
 }
 
-// generationID names the job in the network: ranks of different generations do not connect.
+// generationID returns the job's name in the network. It differs between generations, so that ranks
+// of different generations do not connect.
 func generationID(j bootstrap.Job) string {
 	if j.Generation == 0 {
 		return j.ID
@@ -92,8 +93,8 @@ func generationID(j bootstrap.Job) string {
 	return fmt.Sprintf("%s.%d", j.ID, j.Generation)
 }
 
-// ownsAddress reports whether an address of a rank of another node is one of this host's,
-// too. For ranks of this node it returns false.
+// ownsAddress reports whether an address of a rank of another node is also an address of this host.
+// For ranks of this node it returns false.
 func (w *World) ownsAddress(rank int, a netip.Addr) bool {
 	return w.shm.Reach(rank) != nil && probe.System().Owns(a)
 }
@@ -111,8 +112,9 @@ func (f *rdmaFabric) actors() []port.Actor {
 	return all
 }
 
-// arena implements what network.arena asks for. Where ranks share a process, their arenas are
-// pieces of its heap, which adapters do not keep registered.
+// arena returns the arena with which adapters keep memory registered, if there is one, else own.
+// Ranks that share a process have none: their arenas are pieces of the heap, which adapters do not
+// keep registered.
 func (f *rdmaFabric) arena(own transport.Arena) transport.Arena {
 	if a := f.Arena(); a != nil {
 		return a
@@ -120,7 +122,7 @@ func (f *rdmaFabric) arena(own transport.Arena) transport.Arena {
 	return own
 }
 
-// memory says how memory is registered.
+// memory returns a line about how memory is registered, if there is anything to report.
 func (f *rdmaFabric) memory() []string {
 	if line := f.ExplainMemory(); line != "" {
 		return []string{line}
@@ -128,7 +130,7 @@ func (f *rdmaFabric) memory() []string {
 	return nil
 }
 
-// devices says what drives the adapters of this node.
+// devices returns lines about the drivers of the adapters of this node.
 func (f *rdmaFabric) devices() []string { return adapters().Explain() }
 
 func (f *rdmaFabric) strangers() []string {
@@ -157,13 +159,13 @@ func (f *rdmaFabric) strangers() []string {
 		}))
 }
 
-// tallied is a counter and what it counts.
+// tallied is a counter with a description of what it counts.
 type tallied struct {
 	n  *atomic.Uint64
 	of string
 }
 
-// tally is a line of those counters that are not zero, none if all are.
+// tally returns one line with the counters that are not zero; no line if all are zero.
 func tally(what string, counts []tallied) []string {
 	var parts []string
 	for _, c := range counts {

@@ -8,27 +8,27 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// Graph is a communicator whose ranks are the vertices of a directed graph. Its Comm is for
-// messages and collective operations. A pair of ranks may have several edges, and a rank may
-// have edges to itself.
+// Graph is a communicator whose ranks are the vertices of a directed graph. Its Comm is used for
+// messages and collective operations. There may be several edges between two ranks, and edges from
+// a rank to itself.
 type Graph struct {
 	*Comm
 	vertex vertex
 }
 
-// vertex is what a rank knows of the graph: its edges. Weights are nil where there are none.
+// vertex holds the edges of one rank. The weights are nil if the graph has none.
 type vertex struct{ sources, sourceWeights, dests, destWeights []int }
 
-// CreateGraphAdjacent returns a communicator in form of a graph, of which each member gives
-// its own edges: the ranks that it receives from, and those that it sends to, in the order of
-// the blocks of neighborhood operations. An edge is given at both of its ends. Weights, larger
-// ones for edges with more data, are nil or as many as the edges. All members of c call it.
-// With reorder, ranks may get other numbers, and with a number its edges, so that fewer and
-// lighter edges are between nodes.
+// CreateGraphAdjacent returns a communicator whose ranks form a graph. Each member gives its own
+// edges: the ranks from which it receives, and those to which it sends, in the order of the blocks
+// of neighborhood operations. Hence both ends of an edge give it. sourceWeights and destWeights are
+// nil or have one weight for each edge; an edge with more data has a larger weight. All members of
+// c call it. With reorder, ranks may be renumbered so that the edges between nodes are fewer and
+// lighter; a rank that gets another number also gets the edges that were given under that number.
 //
-// A rank that is not in c is ErrRank, a negative weight or a wrong number of weights
-// ErrArgument; a reorder that differs between members is ErrArgument at all of them. An edge
-// that is given at one end alone is not noticed: operations over it wait.
+// The error is ErrRank if a rank is not in c, and ErrArgument if a weight is negative or the number
+// of weights is wrong. If reorder differs between members, the error is ErrArgument at all of them.
+// An edge that is given at one end only is not detected: operations over it wait.
 func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []int, reorder bool) (*Graph, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -62,10 +62,10 @@ func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []
 	return c.reordered(number, all, nodes), nil
 }
 
-// CreateGraph is CreateGraphAdjacent in which any member may give any edges: degrees[i] of
-// them from sources[i], to the next ones of dests, with weights of as many elements as dests,
-// or nil at every member. Neighbors are in the order of the ranks that give the edges, then in
-// the order in which each gives them.
+// CreateGraph is CreateGraphAdjacent, except that any member may give any edges: degrees[i] edges
+// from sources[i], whose destinations are the next degrees[i] elements of dests. weights has one
+// weight for each element of dests, or is nil at every member. Neighbors are in the order of the
+// ranks that give the edges, and for each of these ranks in the order in which it gives them.
 func (c *Comm) CreateGraph(sources, degrees, dests, weights []int, reorder bool) (*Graph, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -102,10 +102,11 @@ func (c *Comm) CreateGraph(sources, degrees, dests, weights []int, reorder bool)
 	return c.reordered(number, all, nodes), nil
 }
 
-// edgeWords are those of an edge of CreateGraph: source, destination, weight.
+// edgeWords is the number of words of an edge of CreateGraph: source, destination, weight.
 const edgeWords = 3
 
-// flatEdges lists the edges of a call of CreateGraph.
+// flatEdges checks the arguments of CreateGraph and returns the edges as a list of edgeWords words
+// each.
 func (c *Comm) flatEdges(sources, degrees, dests, weights []int) ([]int, error) {
 	if len(degrees) != len(sources) {
 		return nil, fmt.Errorf("%w: %d sources and %d degrees", ErrArgument, len(sources), len(degrees))
@@ -139,7 +140,8 @@ func (c *Comm) flatEdges(sources, degrees, dests, weights []int) ([]int, error) 
 	return edges, nil
 }
 
-// checkEdges refuses ranks and weights that cannot be.
+// checkEdges returns an error if a rank is not in c, a weight is negative, or there are weights but
+// not one for each rank.
 func (c *Comm) checkEdges(ranks, weights []int) error {
 	if weights != nil && len(weights) != len(ranks) {
 		return fmt.Errorf("%w: %d weights of %d edges", ErrArgument, len(weights), len(ranks))
@@ -157,29 +159,31 @@ func (c *Comm) checkEdges(ranks, weights []int) error {
 	return nil
 }
 
-// graph makes the communicator.
+// graph makes the communicator. order has the rank of c that gets each new rank, v the edges of the
+// caller.
 func (c *Comm) graph(number uint32, order []int, v vertex) *Graph {
 	return &Graph{c.arrange(number, ".graph", order, graphTopology{v}), v}
 }
 
-// reordered makes the communicator with the ranks placed by their edges.
+// reordered makes the communicator with ranks renumbered by placeVertices. all has the edges of
+// each vertex, nodes the node of each rank.
 func (c *Comm) reordered(number uint32, all []vertex, nodes []uint64) *Graph {
 	order := placeVertices(all, nodes)
 	return c.graph(number, order, all[slices.Index(order, c.rank)])
 }
 
-// WithContext returns a view as Comm.WithContext does.
+// WithContext returns a view of the Graph, as Comm.WithContext does.
 func (t *Graph) WithContext(ctx context.Context) *Graph {
 	return &Graph{t.Comm.WithContext(ctx), t.vertex}
 }
 
-// Weights returns the weights of the edges to this rank and from it, in the order of
-// Neighbors, as new slices; nil if the graph has none.
+// Weights returns the weights of the edges to this rank and of those from it, in the order of
+// Neighbors, as new slices. They are nil if the graph has no weights.
 func (t *Graph) Weights() (sources, dests []int) {
 	return slices.Clone(t.vertex.sourceWeights), slices.Clone(t.vertex.destWeights)
 }
 
-// graphTopology is the topology of a Graph. A rank knows its own neighbors alone.
+// graphTopology is the topology of a Graph. A rank knows only its own neighbors.
 type graphTopology struct{ vertex vertex }
 
 func (t graphTopology) around(int) (sources, dests []int) {
