@@ -15,27 +15,27 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap/internal/pmi"
 )
 
-// abroad is a rank that another launcher has started: there is no agent to print, to send
-// signals and to end processes.
+// abroad is the state of a rank that a launcher other than gorun has started. Such a rank has no agent
+// that prints, sends signals and ends processes, so that it does these itself.
 type abroad struct {
-	launcher *pmi.Client   // nil if the launcher gives no connection
-	stream   *os.File      // of launcher
-	parent   *os.File      // pidfd of the process that has started this one, nil if it is not watched
-	watched  chan struct{} // closed when nobody reads the stream any more; nil before the ranks have met
-	ready    chan struct{} // closed when host is set or never will be; nil in other ranks than 0
-	host     *host         // that serves all ranks, in rank 0
-	aborting atomic.Bool   // this process is about to exit with a code of its own
+	launcher *pmi.Client   // nil if the launcher offers no PMI connection
+	stream   *os.File      // the connection of launcher
+	parent   *os.File      // pidfd of the parent process, nil if the parent is not watched
+	watched  chan struct{} // closed when the goroutine that reads stream ends; nil before met, or without a stream
+	ready    chan struct{} // closed when host is set, or will stay nil; nil unless this is rank 0
+	host     *host         // in rank 0, serves all ranks; nil if the ranks have not met
+	aborting atomic.Bool   // this process has called Abort and is about to exit with its own code
 }
 
-// endGrace is the time between the SIGTERM and the SIGKILL that a rank sends itself, as
-// gorun's -grace.
+// endGrace is the time between the SIGTERM and the SIGKILL that a rank sends itself. It corresponds to
+// the flag -grace of gorun.
 const endGrace = 5 * time.Second
 
-// launcherTimeout is how long a launcher may take to answer a process that leaves.
+// launcherTimeout is the timeout for the launcher's answer when a process leaves or aborts the job.
 const launcherTimeout = 30 * time.Second
 
-// met is called when the ranks have met: the launcher is not asked again before the end. If
-// it ends before, so does this process, as the launcher's own processes do.
+// met is called when the ranks have met. From then until finalize or abort this process sends no
+// request to the launcher, but watches it: if the launcher ends, this process ends, too.
 func (a *abroad) met() error {
 	if a.stream == nil {
 		go a.watchParent()
@@ -54,9 +54,9 @@ func (a *abroad) met() error {
 	return nil
 }
 
-// openParent makes it possible to watch the process that has started this one: a launcher that
-// gives no connection, or a wrapper that it has started. Where the kernel has no pidfd, or the
-// launcher is in another PID namespace, the end of the launcher is not heeded.
+// openParent opens a pidfd of the parent process, which watchParent polls. The parent is a launcher
+// without a connection, or a wrapper that the launcher has started. If the kernel has no pidfds, or the
+// parent is in another PID namespace, this process does not notice the end of the launcher.
 func (a *abroad) openParent() {
 	pid := os.Getppid()
 	if pid <= 0 {
@@ -67,14 +67,14 @@ func (a *abroad) openParent() {
 		return
 	}
 	f := os.NewFile(uintptr(fd), "parent")
-	if os.Getppid() != pid { // it has gone, and the number may be another one's
+	if os.Getppid() != pid { // the parent has ended, and its PID may have been reused
 		_ = f.Close()
 		return
 	}
 	a.parent = f
 }
 
-// watchParent ends this process when its parent ends before the rank has left.
+// watchParent ends this process if its parent ends before finalize has closed the pidfd.
 func (a *abroad) watchParent() {
 	if a.parent == nil {
 		return
@@ -93,7 +93,7 @@ func (a *abroad) watchParent() {
 	}
 }
 
-// finalize implements selfReliant. Rank 0 waits for the others, which it serves.
+// finalize implements selfReliant. Rank 0 waits until all other ranks have left, since it serves them.
 func (a *abroad) finalize() error {
 	if a.ready != nil {
 		<-a.ready
@@ -102,7 +102,7 @@ func (a *abroad) finalize() error {
 		}
 	}
 	if a.parent != nil {
-		_ = a.parent.Close() // nobody needs the launcher any more
+		_ = a.parent.Close() // from here on the launcher may end
 	}
 	if a.launcher == nil {
 		return nil
@@ -126,14 +126,14 @@ func (a *abroad) abort(rank, code int, reason string) {
 	}
 }
 
-// end implements selfReliant with the signals that an agent of gorun would send.
+// end implements selfReliant. It sends this process the signals that an agent of gorun would send.
 func (a *abroad) end() {
 	if a.aborting.Load() {
 		return
 	}
 	self := os.Getpid()
-	// To this thread, so that the process ends here unless the program has asked for SIGTERM:
-	// the next frame may let it go on.
+	// To this thread, so that the signal takes effect before end returns, unless the program
+	// handles SIGTERM. Otherwise the next frame might let the program continue first.
 	goruntime.LockOSThread()
 	_ = unix.Tgkill(self, unix.Gettid(), unix.SIGTERM)
 	goruntime.UnlockOSThread()

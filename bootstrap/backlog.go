@@ -2,29 +2,30 @@ package bootstrap
 
 import "sync"
 
-// backlog passes on notices that did not fit into the channel of a session, in order, so that a
-// rank that does not take them delays no frame behind them: the book, or the end of a fence. A rank
-// gets one notice for each loss, each of its agreements, and each communicator that was revoked;
-// this bounds the backlog.
+// backlog is a queue of the notices that did not fit into the channel of a session, and a goroutine
+// that passes them on in order. So a rank that does not receive its notices does not delay later frames,
+// such as the book or the end of a fence. The backlog is bounded: a rank gets one notice for each loss,
+// for each of its agreements, and for each communicator that was revoked.
 type backlog struct {
 	to      chan<- Notice
-	left    <-chan struct{} // closed when the rank leaves the job: nobody takes notices
-	stop    chan struct{}
-	stopped chan struct{} // closed when nothing more is passed on
+	left    <-chan struct{} // closed when the rank leaves the job, and receives no more notices
+	stop    chan struct{}   // closed by drop
+	stopped chan struct{}   // closed when the goroutine has ended
 
-	mu   sync.Mutex // guards what follows
-	list []Notice
-	over bool // the list is empty, and the goroutine ends
+	mu   sync.Mutex // guards the fields below
+	list []Notice   // oldest first
+	over bool       // the list was empty, and the goroutine ends
 }
 
-// newBacklog begins a backlog with one notice.
+// newBacklog starts a backlog that holds one notice.
 func newBacklog(n Notice, to chan<- Notice, left <-chan struct{}) *backlog {
 	b := &backlog{to: to, left: left, stop: make(chan struct{}), stopped: make(chan struct{}), list: []Notice{n}}
 	go b.run()
 	return b
 }
 
-// add appends a notice, and returns false if the backlog is over.
+// add appends a notice. It returns false, and appends nothing, if the goroutine has ended or is ending
+// because the list was empty.
 func (b *backlog) add(n Notice) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,7 +35,8 @@ func (b *backlog) add(n Notice) bool {
 	return !b.over
 }
 
-// first returns the notice that is next.
+// first removes the oldest notice and returns it. It returns false, and ends the backlog, if there is
+// none.
 func (b *backlog) first() (Notice, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,7 +48,7 @@ func (b *backlog) first() (Notice, bool) {
 	return n, true
 }
 
-// run passes the notices on.
+// run passes the notices on until there are none, the rank has left the job, or drop is called.
 func (b *backlog) run() {
 	defer close(b.stopped)
 	for {
@@ -64,7 +66,7 @@ func (b *backlog) run() {
 	}
 }
 
-// drop ends the backlog: what it has is not passed on.
+// drop discards the notices of the backlog and returns when its goroutine has ended.
 func (b *backlog) drop() {
 	close(b.stop)
 	<-b.stopped

@@ -8,26 +8,26 @@ import (
 
 // Book holds the cards of all ranks of a world. It never changes.
 //
-// Encoded, little endian: 4 bytes number of ranks; for each rank and once more 4 bytes where
-// its card begins, counted from the end of these; the cards. A rank without bytes was gone
-// before it had a card. A node keeps one encoded book for all its ranks, which look into it
-// where it is.
+// Encoded, little endian: 4 bytes number of ranks; for each rank 4 bytes offset of its card, and 4
+// bytes offset of the end of the last card; the cards. Offsets are counted from the first byte of the
+// cards. A rank whose card has no bytes ended before it handed in a card. A node keeps one encoded
+// book in shared memory, in which all its ranks read.
 type Book struct {
 	raw  []byte
 	size int
 }
 
-// bookHead is the number of bytes before the cards.
+// bookHead returns the number of bytes before the cards in the book of a world of size ranks.
 func bookHead(size int) int { return 4 + 4*(size+1) }
 
-// bookBytesMax bounds a book of so many ranks.
+// bookBytesMax returns the largest length of the book of a world of size ranks.
 func bookBytesMax(size int) int { return bookHead(size) + size*CardBytesMax }
 
 // Size returns the number of ranks.
 func (b *Book) Size() int { return b.size }
 
-// Card returns the card of a rank; false if the rank had none because it
-// ended before it joined.
+// Card returns the card of a rank. It returns false if the rank has none,
+// because it ended before it joined.
 func (b *Book) Card(rank int) (Card, bool) {
 	if rank < 0 || rank >= b.size {
 		return Card{}, false
@@ -40,8 +40,8 @@ func (b *Book) Card(rank int) (Card, bool) {
 	return c, err == nil && n == len(raw) && c.Rank == rank
 }
 
-// card returns the bytes of a rank's card, none if they are not within the book: other ranks
-// of the node might write to its memory.
+// card returns the bytes of a rank's card. It returns none if the offsets are not within the book: they
+// are checked at each call, since other ranks of the node can write to the memory of the book.
 func (b *Book) card(rank int) []byte {
 	at := 4 + 4*rank
 	begin, end := int(binary.LittleEndian.Uint32(b.raw[at:])), int(binary.LittleEndian.Uint32(b.raw[at+4:]))
@@ -52,7 +52,8 @@ func (b *Book) card(rank int) []byte {
 	return cards[begin:end]
 }
 
-// appendBook appends a book made of encoded cards; nil for a missing one.
+// appendBook appends the encoded book of encoded cards, in rank order. The card of a rank without one is
+// nil.
 func appendBook(dst []byte, cards [][]byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(cards)))
 	at := uint32(0)
@@ -67,7 +68,7 @@ func appendBook(dst []byte, cards [][]byte) []byte {
 	return dst
 }
 
-// openBook returns the book in b, which it keeps, without a look at the cards.
+// openBook returns the book encoded in b, without a check of the cards. The book refers to b.
 func openBook(b []byte) (*Book, error) {
 	if len(b) < 4 {
 		return nil, fmt.Errorf("bootstrap: book of %d bytes: %w", len(b), ErrMalformed)
@@ -79,7 +80,7 @@ func openBook(b []byte) (*Book, error) {
 	return &Book{raw: b, size: size}, nil
 }
 
-// parseBook checks all of b, which the book keeps.
+// parseBook returns the book encoded in b, after a check of all of b. The book refers to b.
 func parseBook(b []byte) (*Book, error) {
 	book, err := openBook(b)
 	if err != nil {
@@ -113,9 +114,9 @@ func parseBook(b []byte) (*Book, error) {
 // packedHead is the number of bytes before the cards of a packed book.
 const packedHead = 4 + 4 + sha256.Size
 
-// packBook returns the form in which a book goes from node to node: 4 bytes epoch, which is
-// the number of books of the generation before it, 4 bytes number of ranks, the SHA-256 of the encoded book,
-// packed cards.
+// packBook returns a packed book, the form in which a book is sent to other nodes: 4 bytes epoch, 4
+// bytes number of ranks, the SHA-256 of the encoded book, packed cards. The epoch is the number of
+// books that were sent earlier in the same generation.
 func packBook(book []byte, cards [][]byte, epoch uint32) ([]byte, error) {
 	packed, err := packCards(cards)
 	sum := sha256.Sum256(book)
@@ -124,7 +125,7 @@ func packBook(book []byte, cards [][]byte, epoch uint32) ([]byte, error) {
 	return append(append(head, sum[:]...), packed...), err
 }
 
-// unpackBook returns the encoded book of a packed one, of a world of size ranks.
+// unpackBook returns the encoded book of a packed book, which must have this epoch and number of ranks.
 func unpackBook(b []byte, epoch uint32, size int) ([]byte, error) {
 	if len(b) < packedHead {
 		return nil, fmt.Errorf("bootstrap: packed book of %d bytes: %w", len(b), ErrMalformed)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Card is what a rank tells the others about itself.
+// Card is the record in which a rank publishes its node, process ID and addresses to the other ranks.
 //
 // Encoded, little endian:
 //
@@ -29,12 +29,12 @@ import (
 type Card struct {
 	Rank      int
 	PID       int
-	Slot      int // range of the node memory
+	Slot      int // index of the rank's range in the node memory
 	Node      NodeID
 	Host      string    // the launcher's name of the node, for messages; at most 255 bytes
 	Provider  string    // RDMA provider, "" for none; at most 255 bytes
-	Addresses []Address // where the provider listens, best first; at most 255
-	Data      []byte    // the provider's own, nil for none; at most DataBytesMax
+	Addresses []Address // at which the provider listens, in order of preference; at most 255
+	Data      []byte    // data of the provider, opaque to this package, nil for none; at most DataBytesMax bytes
 }
 
 // Address is an IP address (IPv4 in its mapped IPv6 form) and a port.
@@ -45,19 +45,19 @@ type Address struct {
 
 const (
 	cardVersion  = 2
-	cardHead     = 32 // bytes before the first field of a length of its own
-	cardFixed    = cardHead + 1 + 1 + 1 + 2
+	cardHead     = 32                       // bytes before the first field of variable length
+	cardFixed    = cardHead + 1 + 1 + 1 + 2 // length of a card whose variable fields are empty
 	addressBytes = 18
-	// DataBytesMax bounds the data of a provider in a card.
+	// DataBytesMax is the largest length of the provider's data in a card, in bytes.
 	DataBytesMax = 1024
-	// CardBytesMax bounds an encoded card.
+	// CardBytesMax is the largest length of an encoded card, in bytes.
 	CardBytesMax = cardFixed + 255 + 255 + 255*addressBytes + DataBytesMax
 )
 
 // ErrMalformed is wrapped by every error about bytes that violate the protocol.
 var ErrMalformed = errors.New("malformed")
 
-// Len returns the bytes that Append adds.
+// Len returns the number of bytes that Append appends.
 func (c Card) Len() int {
 	return cardFixed + len(c.Host) + len(c.Provider) + addressBytes*len(c.Addresses) + len(c.Data)
 }
@@ -90,8 +90,8 @@ func (c Card) Append(b []byte) ([]byte, error) {
 	return append(b, c.Data...), nil
 }
 
-// ParseCard decodes the card at the start of b and returns its length in
-// bytes. The card does not refer to b.
+// ParseCard decodes the card at the start of b. It returns the card, which
+// does not refer to b, and its encoded length in bytes.
 func ParseCard(b []byte) (Card, int, error) {
 	if len(b) < cardFixed {
 		return Card{}, 0, fmt.Errorf("bootstrap: card of %d bytes: %w", len(b), ErrMalformed)
@@ -131,11 +131,11 @@ func ParseCard(b []byte) (Card, int, error) {
 	return c, n, nil
 }
 
-// remainder is what has not been read of a record, nil after a field that is
-// not all there.
+// remainder is the part of a record that has not been read yet. It is nil
+// after an attempt to read more bytes than were left.
 type remainder []byte
 
-// take returns the next n bytes, nil if they are not there.
+// take returns the next n bytes, nil if fewer are left.
 func (r *remainder) take(n int) []byte {
 	if n > len(*r) || *r == nil {
 		*r = nil
@@ -146,8 +146,8 @@ func (r *remainder) take(n int) []byte {
 	return b
 }
 
-// number returns the number in the next n bytes, little endian, 0 if they are
-// not there.
+// number returns the number in the next n bytes, little endian, 0 if fewer
+// are left.
 func (r *remainder) number(n int) int {
 	v := 0
 	for i, b := range r.take(n) {

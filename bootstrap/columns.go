@@ -9,29 +9,29 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Cards of many ranks travel in columns: what the ranks have in common is in tables, and
-// what grows from rank to rank is written as differences, so that a card of 100 bytes needs
-// some 10, and less after compression.
+// columns is the form in which cards of many ranks are sent: each field of all cards is a column.
+// Values that several ranks have in common are in tables, and numbers that grow from rank to rank are
+// sent as differences. So a card of 100 bytes needs about 10 bytes, and fewer after compression.
 //
-// Packed, before compression by zstd: uvarint number of cards, then the columns, each with
-// its length as uvarint. Numbers are zigzag varints of the difference to the value before,
-// unless said otherwise.
+// Packed, before compression by zstd: uvarint number of cards, then the columns in this order, each
+// preceded by its length as uvarint. Each number in a column is the zigzag varint of its difference
+// to the previous number of the column; the first one's previous number is 0.
 //
-//	rank        minus one more than the one before
+//	rank        difference to the previous rank + 1; -1 is the rank before the first
 //	pid
 //	slot
-//	node        index; one that is new is the next entry of the table of nodes
-//	provider    index, in the same way
-//	addresses   number
-//	ip          index of each address, in the same way
-//	port        of each address
-//	data        length
-//	nodes       table: 16 bytes node, host
-//	providers   table
-//	ips         table: 16 bytes
-//	bytes       data of all
+//	node        index into nodes; an index that occurs first here refers to the next entry of nodes
+//	provider    index into providers, in the same way
+//	addresses   number of addresses of the card
+//	ip          for each address, index into ips, in the same way
+//	port        for each address
+//	data        length of the card's data
+//	nodes       table; an entry is 16 bytes node, and the host as a string
+//	providers   table; an entry is a string
+//	ips         table; an entry is 16 bytes
+//	bytes       data of all cards, one after the other
 //
-// Strings are a uvarint length and bytes.
+// A string is encoded as a uvarint length and its bytes.
 type columns struct {
 	numbers [colNumbers][]byte
 	last    [colNumbers]int
@@ -40,7 +40,7 @@ type columns struct {
 	count   int
 }
 
-// Columns of numbers, and tables.
+// Indices of columns.numbers, and then of columns.tables.
 const (
 	colRank = iota
 	colPID
@@ -62,10 +62,10 @@ const (
 	colTables
 )
 
-// columnsBytesMax bounds what is unpacked of all.
+// columnsBytesMax is the largest length of unpacked columns, whatever the number of ranks.
 const columnsBytesMax = 1 << 30
 
-// unpackedMax bounds the columns of the ranks of a world.
+// unpackedMax returns the largest length of the unpacked columns of a world of size ranks.
 func unpackedMax(size int) int {
 	const (
 		number    = binary.MaxVarintLen64
@@ -76,9 +76,10 @@ func unpackedMax(size int) int {
 	return min(columnsBytesMax, head+min(size, columnsBytesMax/card)*card)
 }
 
-// codec is the compression; both ends may be used from any goroutine.
+// codec returns the encoder and the decoder, which may be used from any goroutine.
 var codec = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithSingleSegment(true)) // with its length in front
+	// A single segment has the unpacked length in its header.
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithSingleSegment(true))
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -89,7 +90,8 @@ var codec = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
 	return enc, dec
 })
 
-// packCards packs cards that are well-formed, in ascending order of their ranks.
+// packCards packs encoded cards, which must be in ascending order of their ranks. nil entries are
+// skipped.
 func packCards(cards [][]byte) ([]byte, error) {
 	var c columns
 	for i := range c.index {
@@ -139,7 +141,8 @@ func (c *columns) number(column, v int) {
 	c.last[column] = v
 }
 
-// entry writes the index of a value, and the value if it is new.
+// entry appends the index of a value to a column. A value that is not in the table yet is appended to
+// the table.
 func (c *columns) entry(column, table int, value []byte) {
 	i, ok := c.index[table][string(value)]
 	if !ok {
@@ -152,10 +155,10 @@ func (c *columns) entry(column, table int, value []byte) {
 
 func text(s string) []byte { return append(binary.AppendUvarint(nil, uint64(len(s))), s...) }
 
-// unpackCards is the inverse of packCards; the cards are of ranks below size.
+// unpackCards is the inverse of packCards. All ranks must be below size.
 func unpackCards(packed []byte, size int) ([]Card, error) {
-	// Packed cards say how long they are: the book of a small world cannot claim the memory of
-	// a large one.
+	// The header has the unpacked length. It is checked before memory is allocated, so that the
+	// book of a small world cannot claim as much memory as that of a large one.
 	var head zstd.Header
 	most := unpackedMax(size)
 	if err := head.Decode(packed); err != nil || !head.HasFCS || head.FrameContentSize > uint64(most) {
@@ -175,7 +178,8 @@ func unpackCards(packed []byte, size int) ([]Card, error) {
 	for i := range u.tables {
 		u.tables[i].rest = all.take(all.uvarint(len(flat)))
 	}
-	// Each card has a byte of rank at least, so that a number without cards takes no memory.
+	// A card has at least one byte in the column of ranks. So a large count without cards is
+	// refused before memory is allocated for it.
 	if all.bad || len(all.rest) > 0 || count > len(u.numbers[colRank].rest) {
 		return nil, fmt.Errorf("bootstrap: %d packed cards in %d bytes: %w", count, len(flat), ErrMalformed)
 	}
@@ -212,7 +216,7 @@ type nodeEntry struct {
 	host string
 }
 
-// card returns the next card, false if it is not well-formed.
+// card returns the next card. It returns false if the card is malformed.
 func (u *unpacking) card(size int) (Card, bool) {
 	before := u.last[colRank]
 	c := Card{Rank: u.number(colRank, size) + 1}
@@ -236,7 +240,8 @@ func (u *unpacking) card(size int) (Card, bool) {
 	return c, !u.bad && c.Rank > before && c.Rank < size
 }
 
-// number returns the next number of a column, which is from 0 to most, but for ranks.
+// number returns the next number of a column. A number that is not from 0 to most sets u.bad; the
+// lower limit of the column of ranks is -1.
 func (u *unpacking) number(column, most int) int {
 	s := &u.numbers[column]
 	d, n := binary.Varint(s.rest)
@@ -258,7 +263,8 @@ func (u *unpacking) number(column, most int) int {
 	return int(v)
 }
 
-// lookUp returns the entry of a table that a column names, after it was read if it is new.
+// lookUp returns the table entry to which the next index of a column refers. If the index is the length
+// of the table, it first appends the entry that read returns.
 func lookUp[T any](u *unpacking, column int, table *[]T, read func() T) T {
 	i := u.number(column, len(*table))
 	if i == len(*table) {
@@ -267,7 +273,8 @@ func lookUp[T any](u *unpacking, column int, table *[]T, read func() T) T {
 	return (*table)[i]
 }
 
-// scanner reads bytes, and is bad after what is not there.
+// scanner reads bytes. bad is set by an attempt to read more bytes than are left, or a number that is
+// too large.
 type scanner struct {
 	rest []byte
 	bad  bool

@@ -6,70 +6,73 @@ import (
 	"slices"
 )
 
-// Council decides the agreements of the members of communicators, in the launcher of a job: it
-// alone knows in which order ranks have ended, so no two ranks can get different results, and
-// what one agreement waits for is never another one. It is a state machine without a lock, a
-// clock and connections: [Server] has one, and so has a job within a process.
+// Council decides the agreements of the members of communicators. It runs in the launcher of a job,
+// the only process that knows in which order ranks have ended, so no two ranks can get different
+// results. No agreement waits for another one. Council is a state machine without a lock, a clock and
+// connections. A [Server] has one, and a job within one process has one.
 //
 // An agreement is decided when each member has voted, has ended, or has left the job. A vote
-// counts even if its rank has ended since. Votes that name other members are of another agreement:
-// a rank that is wrong about them, or lies, waits alone.
+// counts even if its rank has ended since. Votes that differ in their members belong to different
+// agreements, so that a rank that names wrong members delays no agreement of the others.
 type Council struct {
 	size   int
-	absent []bool // has ended or left
-	deaths []int  // ranks that have ended, in order
-	order  []int  // by rank: 1 + index in deaths, 0 for none
+	absent []bool // by rank: it has ended or has left the job
+	deaths []int  // ranks that have ended without leaving the job, in the order of their ends
+	order  []int  // by rank: 1 + its index in deaths, 0 if it is not in deaths
 	rounds map[round]*count
-	load   []int  // by rank: the sum of the loads of agreements under way in which it has voted
-	next   uint32 // number of the next communicator of a Shrink
+	load   []int  // by rank: the sum of the loads of undecided agreements in which it has voted
+	next   uint32 // number of the next communicator that a Shrink makes
 
-	revoked map[uint64]bool
-	old     []uint64 // keys of revoked, as a ring
-	oldest  int
+	revoked map[uint64]bool // the last revokedMost communicators that were revoked
+	old     []uint64        // the keys of revoked, in a circular buffer
+	oldest  int             // index in old of the oldest key, once old is full
 }
 
-// round names an agreement.
+// round identifies an agreement.
 type round struct {
 	comm    uint64
 	number  uint32
-	members string // in the form of appendRanks
+	members string // as appendRanks encodes them
 }
 
-// key names the agreement of a poll.
+// key returns the identity of the agreement of a poll.
 func (p *poll) key() round { return round{p.comm, p.round, string(appendRanks(nil, p.members))} }
 
-// count is an agreement under way.
+// count is the state of an undecided agreement.
 type count struct {
 	members []int
-	missing map[int]bool // members that are waited for
+	missing map[int]bool // members that have neither voted nor ended nor left the job
 	voted   []int        // members that have voted
-	flags   uint64
-	purpose Purpose // 0 if the votes differ in it
-	// acknowledged counts the voters that have acknowledged the end of a member, voters all.
+	flags   uint64       // bitwise and of the flags of the votes
+	purpose Purpose      // 0 if the votes differ in it
+	// acknowledged is, by member, the number of voters that have acknowledged its end. voters is the
+	// number of all voters.
 	acknowledged map[int]int
 	voters       int
 }
 
 const (
 	// FirstShrunk is the lowest number that a Council gives to a communicator. Ranks agree
-	// among themselves on lower ones.
+	// among themselves on lower numbers.
 	FirstShrunk = 1 << 29
-	// lastShrunk is the highest one.
+	// lastShrunk is the highest number that a Council gives to a communicator.
 	lastShrunk = 1<<30 - 1
-	// revokedMost bounds how many revocations are remembered. One that comes again after so
-	// many others is passed on again, which changes nothing.
+	// revokedMost is the number of revocations that are remembered. If a revocation is repeated
+	// after so many others, it is passed on to the ranks again. That is harmless.
 	revokedMost = 1 << 12
-	// roundLoad and a member are what an agreement under way counts for, loadMost is how much a rank
-	// may have: thousands of small agreements, and four of all ranks of a large job.
+	// The load of an undecided agreement is roundLoad plus its number of members. loadMost is the
+	// largest sum of loads for a rank of a small world, see loadLimit: it allows thousands of
+	// small agreements.
 	roundLoad = 32
 	loadMost  = 1 << 17
 )
 
-// loadLimit bounds the agreements under way in which a rank of a world of size ranks has voted, so
-// that one that votes and votes does not fill the memory of the launcher.
+// loadLimit returns the largest sum of the loads of the undecided agreements in which one rank of a world
+// of size ranks may have voted. It bounds the memory that a rank can claim in the launcher by votes. The
+// second term allows four agreements of all ranks.
 func loadLimit(size int) int { return loadMost + 4*size }
 
-// load is what the agreement counts for.
+// load returns the load of the agreement of a poll.
 func (p *poll) load() int { return roundLoad + len(p.members) }
 
 // NewCouncil returns the council of a job of size ranks.
@@ -80,9 +83,9 @@ func NewCouncil(size int) *Council {
 	}
 }
 
-// Vote takes the vote of a rank. It returns the decision if that was the last one, else nil, and
-// ErrMalformed for a vote that none of its members can have given, or of a rank that has voted in
-// too many agreements that are under way.
+// Vote takes the vote of a rank. It returns the decision if that was the last missing vote, else nil.
+// The error wraps ErrMalformed if no member can have given such a vote, or if the rank has voted in too
+// many undecided agreements.
 func (c *Council) Vote(rank int, v Vote) (*Decision, error) {
 	p, err := parsePoll(pollOf(rank, &v).append(nil), c.size)
 	if err != nil {
@@ -91,7 +94,7 @@ func (c *Council) Vote(rank int, v Vote) (*Decision, error) {
 	return c.takeOf(rank, p)
 }
 
-// takeOf takes the vote of one rank.
+// takeOf takes a poll that has the vote of one rank only.
 func (c *Council) takeOf(rank int, p *poll) (*Decision, error) {
 	if c.overloads(rank, p) {
 		return nil, fmt.Errorf("bootstrap: rank %d has voted in too many agreements that are under way: %w", rank, ErrMalformed)
@@ -99,19 +102,20 @@ func (c *Council) takeOf(rank int, p *poll) (*Decision, error) {
 	return c.take(p), nil
 }
 
-// overloads reports whether one more vote is too much of a rank.
+// overloads reports whether the rank would exceed its loadLimit with the vote of p.
 func (c *Council) overloads(rank int, p *poll) bool {
 	return c.load[rank]+p.load() > loadLimit(c.size)
 }
 
-// take takes votes. Those of ranks that are not waited for are ignored: they have ended, or
-// have voted; and those that are too many, which a node does not send.
+// take takes the votes of a poll. It returns the decision if they were the last missing votes, else nil.
+// It ignores votes of ranks that have already voted, have ended or have left the job, and votes beyond
+// loadLimit, which a relay does not send.
 func (c *Council) take(p *poll) *Decision {
 	key := p.key()
 	k := c.rounds[key]
 	if k == nil {
 		if !c.counts(p) {
-			return nil // it may have been decided without them
+			return nil // the agreement may have been decided without these votes
 		}
 		k = &count{members: p.members, missing: map[int]bool{}, flags: ^uint64(0), acknowledged: map[int]int{}}
 		for _, rank := range p.members {
@@ -148,8 +152,8 @@ func (c *Council) take(p *poll) *Decision {
 	return c.decide(key, k)
 }
 
-// counts reports whether there is a vote of a rank that has neither ended nor left, and has not voted
-// too often.
+// counts reports whether a poll has a vote that counts: its rank has neither ended nor left the job, and
+// does not exceed its loadLimit.
 func (c *Council) counts(p *poll) bool {
 	for _, v := range p.ballots {
 		for _, rank := range v.voters {
@@ -161,8 +165,8 @@ func (c *Council) counts(p *poll) bool {
 	return false
 }
 
-// Died takes note that a rank has ended without leaving the job, and returns what is decided by
-// that. Left is the same for a rank that has left it.
+// Died records that a rank has ended without leaving the job. It returns the decisions of the agreements
+// that waited for this rank alone. See Left for a rank that has left the job.
 func (c *Council) Died(rank int) []*Decision {
 	if c.order[rank] == 0 && !c.absent[rank] {
 		c.deaths = append(c.deaths, rank)
@@ -171,7 +175,8 @@ func (c *Council) Died(rank int) []*Decision {
 	return c.Left(rank)
 }
 
-// Left takes note that a rank has left the job.
+// Left records that a rank has left the job. It returns the decisions of the agreements that waited for
+// this rank alone.
 func (c *Council) Left(rank int) []*Decision {
 	if c.absent[rank] {
 		return nil
@@ -192,7 +197,8 @@ func (c *Council) Left(rank int) []*Decision {
 	return made
 }
 
-// decide ends an agreement that waits for nobody.
+// decide ends an agreement and returns its decision. It returns nil if votes are missing, or if no
+// member has voted.
 func (c *Council) decide(key round, k *count) *Decision {
 	if len(k.missing) > 0 {
 		return nil
@@ -226,8 +232,8 @@ func (c *Council) decide(key round, k *count) *Decision {
 	return d
 }
 
-// Revoke reports whether a revocation is to be passed on: it is the first one of its
-// communicator.
+// Revoke records a revocation. It reports whether the caller has to pass it on, which is true for the
+// first revocation of a communicator.
 func (c *Council) Revoke(comm uint64) bool {
 	if c.revoked[comm] {
 		return false

@@ -7,18 +7,21 @@ import (
 	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
-// Deadlocked returns the ranks of a world that can never go on, in ascending order: each is
-// stuck, no message to it is under way, and every rank that could end one of its waits, or wake one of its actors, is
-// another of them, has left its program and is stuck, too, or has nothing but idle actors. list has the reports of the ranks;
-// left says whether a rank without a report has left the job in order. A rank of which neither is
-// known may do anything.
+// Deadlocked returns the ranks of a world that wait and can never continue, in ascending order. list
+// has the reports of the ranks. left reports whether a rank without a report has left the job in order;
+// a rank without a report that has not left may do anything.
 //
-// It is the largest such set: those that wait for a rank that may go on may go on, too, until
-// nothing changes (E. Knapp, "Deadlock detection in distributed databases", ACM Computing Surveys 19
-// (1987), the OR model).
+// A rank is dead if it has left the job, or if it is stuck (Doing.Stuck), no message to it is in flight,
+// and every rank that could end one of its waits, or send a message to its actors, is dead, too. Of the
+// dead ranks, the result has those that wait and have not left their program; the others have finished,
+// or have idle actors only.
+//
+// The set of dead ranks is the largest one with this property: at first all stuck ranks are taken for
+// dead; then a rank that waits for a rank that is not dead is removed, until nothing changes (E. Knapp,
+// "Deadlock detection in distributed databases", ACM Computing Surveys 19 (1987), the OR model).
 func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
 	reports := byRank(list, size)
-	dead := make([]bool, size) // stuck, or left
+	dead := make([]bool, size) // at first: stuck, or has left the job
 	for rank := range dead {
 		if d := reports[rank]; d != nil {
 			dead[rank] = d.Stuck != 0
@@ -30,7 +33,7 @@ func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
 		dead[rank] = false
 	}
 	w := waitersOf(reports, dead)
-	var free []int // may go on, and those that wait for them are not dead
+	var free []int // ranks that may continue, whose waiters have not been freed yet
 	for rank, is := range dead {
 		if !is {
 			free = append(free, rank)
@@ -55,8 +58,8 @@ func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
 	return stuck
 }
 
-// byRank returns the reports by their ranks, nil where there is none. Those of other ranks are
-// left out.
+// byRank returns the reports indexed by rank, nil for a rank without a report. It ignores reports of
+// ranks that are not in the world.
 func byRank(list []Doing, size int) []*Doing {
 	reports := make([]*Doing, size)
 	for i := range list {
@@ -67,9 +70,10 @@ func byRank(list []Doing, size int) []*Doing {
 	return reports
 }
 
-// awaiting are the ranks to which frames of others are under way.
+// awaiting returns the ranks to which frames are in flight: a peer has sent another number of frames
+// than the rank has received from it.
 func awaiting(reports []*Doing) []int {
-	sent := make([][]Lane, len(reports)) // by receiver, with the sender as Peer
+	sent := make([][]Lane, len(reports)) // by receiver; Peer is the sender
 	for from, d := range reports {
 		if d == nil {
 			continue
@@ -81,7 +85,7 @@ func awaiting(reports []*Doing) []int {
 		}
 	}
 	var ranks []int
-	received := make([]uint16, len(reports)) // by sender
+	received := make([]uint16, len(reports)) // by sender, for one receiver
 	for rank, lanes := range sent {
 		if len(lanes) == 0 {
 			continue
@@ -99,22 +103,22 @@ func awaiting(reports []*Doing) []int {
 	return ranks
 }
 
-// waiters are the ranks that wait, by the text of Wait.Among. Each text is read once, however
-// many ranks have it.
+// waiters finds the ranks that wait for a rank. The texts that it maps are those of Wait.Among and
+// Doing.Serves. Each text is parsed once, however many ranks have it.
 type waiters struct {
-	ranks map[string][]int
-	one   map[int][]string // texts that name a rank alone
-	wide  []textRange      // of several ranks
+	ranks map[string][]int // by text: the ranks that wait for the ranks in the text
+	one   map[int][]string // by rank: the texts that have the rank as a range of one
+	wide  []textRange      // the ranges of several ranks
 }
 
-// textRange is a range in a text.
+// textRange is one of the ranges of ranks in a text.
 type textRange struct {
 	ranges.Range
 	text string
 }
 
-// waitersOf returns the waits of the ranks that are dead so far. A rank is not dead, and that is
-// noted, if it waits for nothing or for ranks that are not known.
+// waitersOf returns the waiters among the ranks that dead has so far. It clears dead for a rank that
+// waits for unknown ranks, or that neither waits nor has finished nor has actors.
 func waitersOf(reports []*Doing, dead []bool) *waiters {
 	w := &waiters{ranks: map[string][]int{}, one: map[int][]string{}}
 	bad := map[string]bool{"": true}
@@ -137,7 +141,8 @@ func waitersOf(reports []*Doing, dead []bool) *waiters {
 	return w
 }
 
-// depends returns what must be dead so that the rank is: the ranks of each wait, and those that its actors serve.
+// depends returns the texts of the ranks that must all be dead if this rank is dead: the ranks that can
+// end each of its waits, and the ranks whose messages its actors handle.
 func (d *Doing) depends() []string {
 	texts := make([]string, 0, len(d.Waits)+1)
 	for _, wait := range d.Waits {
@@ -149,7 +154,7 @@ func (d *Doing) depends() []string {
 	return texts
 }
 
-// add reads a text. It returns false if it names no ranks.
+// add parses a text and adds its ranges. It returns false if the text is malformed or names no ranks.
 func (w *waiters) add(text string, size int) bool {
 	list, err := rankRanges(text, size)
 	if err != nil {
@@ -165,7 +170,8 @@ func (w *waiters) add(text string, size int) bool {
 	return len(list) > 0
 }
 
-// take returns the ranks that wait for a rank, but those that it has returned before.
+// take returns the ranks that wait for a rank. It removes the texts that name the rank, so that later
+// calls do not return the same waiters for these texts.
 func (w *waiters) take(rank int) []int {
 	var found []int
 	for _, text := range w.one[rank] {
@@ -183,8 +189,8 @@ func (w *waiters) take(rank int) []int {
 	return found
 }
 
-// rankRanges are the ranks of a world of size ranks that FormatRanks wrote as text, without their
-// list; none for "".
+// rankRanges parses a text of FormatRanks in a world of size ranks. It returns the ranges and does not
+// expand them to a list of ranks; it returns none for "".
 func rankRanges(text string, size int) ([]ranges.Range, error) {
 	if text == "" {
 		return nil, nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// takeVote takes the vote of a rank.
+// takeVote acts on the vote frame of a rank, whose body is a poll with one vote.
 func (s *Server) takeVote(rank int, body []byte) error {
 	p, err := parsePoll(body, len(s.members))
 	if err == nil && !p.isOf(rank) {
@@ -17,7 +17,7 @@ func (s *Server) takeVote(rank int, body []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.members[rank].stale {
-		return nil // a generation has begun since it came
+		return nil // a new generation has begun since the frame arrived
 	}
 	d, err := s.council.takeOf(rank, p)
 	if d != nil {
@@ -26,12 +26,13 @@ func (s *Server) takeVote(rank int, body []byte) error {
 	return err
 }
 
-// isOf reports whether a poll is the vote of one rank.
+// isOf reports whether a poll has one vote only, which is the vote of rank.
 func (p *poll) isOf(rank int) bool {
 	return len(p.ballots) == 1 && len(p.ballots[0].voters) == 1 && p.ballots[0].voters[0] == rank
 }
 
-// takePoll takes the votes of the ranks of a node, one of which is by.
+// takePoll acts on a poll frame of a relay, which has the votes of ranks of its node. by is one of these
+// ranks.
 func (s *Server) takePoll(by int, body []byte) error {
 	p, err := parsePoll(body, len(s.members))
 	if err != nil {
@@ -39,7 +40,7 @@ func (s *Server) takePoll(by int, body []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range p.ballots { // those of a generation that is over, which were gathered before their node knew
+	for i := range p.ballots { // without votes of an earlier generation, which the relay gathered before it was told
 		b := &p.ballots[i]
 		b.voters = slices.DeleteFunc(b.voters, func(rank int) bool { return s.members[rank].stale })
 		for _, rank := range b.voters {
@@ -54,8 +55,9 @@ func (s *Server) takePoll(by int, body []byte) error {
 	return nil
 }
 
-// decided sends decisions to the members, and to the other ranks of nodes that are linked and
-// have one. Callers hold mu.
+// decided sends each decision to the members of the communicator. A link with several members gets it
+// once. The relays pass it on to all of their ranks, so that ranks that are not members get it, too.
+// Callers hold mu.
 func (s *Server) decided(decisions ...*Decision) {
 	for _, d := range decisions {
 		frame := appendFrame(nil, kindDecided, d.append(nil))
@@ -74,7 +76,8 @@ func (s *Server) decided(decisions ...*Decision) {
 	}
 }
 
-// takeRevoke passes a revocation on to all ranks, once: those that are no members ignore it.
+// takeRevoke passes the first revocation of a communicator on to all ranks. Ranks that are not members
+// ignore it.
 func (s *Server) takeRevoke(rank int, body []byte) error {
 	r, err := parseRevocation(body, len(s.members))
 	if err != nil {

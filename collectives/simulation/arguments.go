@@ -5,21 +5,22 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
 )
 
-// arguments are the arguments of an operation, which all ranks share as far as they can.
+// arguments holds the arguments of an operation that are the same at all ranks, or can be computed from
+// the rank.
 type arguments struct {
 	operation            message.Operation
-	send, recv           int // lengths
+	send, recv           int // lengths of the buffers in bytes
 	sendParts, recvParts message.Parts
-	own                  func(rank int) int // the length of recv of a rank, where they differ
-	ring                 bool               // the neighbors are those in the ring of the ranks
+	own                  func(rank int) int // length of recv by rank; nil if it is recv at every rank
+	ring                 bool               // the neighbors of a rank are rank-1 and rank+1, modulo Ranks
 	root                 int
 	reduction            message.Reduction
 }
 
-// elements are the lengths that elements of a reduction may have.
+// elements has the lengths, in bytes, of the elements of a reduction.
 var elements = [...]int{8, 4, 2, 1}
 
-// element returns the longest element of which n bytes are a whole number.
+// element returns the largest length in elements that divides n.
 func element(n int) int {
 	for _, e := range elements {
 		if n%e == 0 {
@@ -29,7 +30,7 @@ func element(n int) int {
 	return 1
 }
 
-// arguments returns the arguments of the run.
+// arguments returns the arguments with which the run calls op.
 func (u *Run) arguments(op message.Operation) *arguments {
 	n, all := u.Bytes, u.Bytes*u.Ranks
 	g := &arguments{operation: op, root: u.Root, send: n, recv: n}
@@ -67,7 +68,7 @@ func (u *Run) arguments(op message.Operation) *arguments {
 	return g
 }
 
-// uneven returns equal blocks in the form of an operation with counts.
+// uneven returns blocks of u.Bytes for every rank, in the form that operations with counts use.
 func (u *Run) uneven() message.Parts {
 	counts := make([]int, u.Ranks)
 	for i := range counts {
@@ -76,7 +77,7 @@ func (u *Run) uneven() message.Parts {
 	return message.Uneven(counts, nil, 1)
 }
 
-// spread returns n as a sum of parts that differ by one at most.
+// spread returns parts numbers with the sum n that differ by at most one.
 func spread(n, parts int) []int {
 	counts := make([]int, parts)
 	for i := range counts {
@@ -106,7 +107,7 @@ func (g *arguments) call(r *virtual.Rank) *message.Call {
 		return c
 	}
 	if g.operation.Rooted() && r.Rank() != g.root {
-		switch g.operation { // what only root has
+		switch g.operation { // only root has this buffer
 		case message.Reduce, message.Gather, message.GatherV:
 			recv = 0
 		case message.Scatter, message.ScatterV:

@@ -1,7 +1,7 @@
-// Package simulation predicts what the collective algorithms cost on a network that is described by
-// a model: for more ranks than there are machines, in virtual time, by the functions that run
-// over real networks. bench/simulate is its program, docs/simulation.md says what the
-// predictions are worth.
+// Package simulation predicts the cost of the collective algorithms on a network that a Model
+// describes. It runs the same functions that run over real networks, but in virtual time, so that the
+// number of ranks is not limited by the available machines. bench/simulate is a command for it;
+// docs/simulation.md compares predictions with measurements.
 //
 // Unstable: any release may change this package, also after v1.
 package simulation

@@ -10,15 +10,15 @@ import (
 )
 
 type (
-	// Model is a network of nodes and their processors, in nanoseconds.
+	// Model describes a network of nodes and their processors. Times are in nanoseconds.
 	Model = virtual.Model
-	// Level is the way of messages within a node, or between nodes.
+	// Level has the costs of messages within a node, or between nodes.
 	Level = virtual.Level
-	// Segment is the cost of messages of some lengths.
+	// Segment has the costs of messages of a range of lengths.
 	Segment = virtual.Segment
-	// Result is what a simulation cost.
+	// Result is the cost of a simulation.
 	Result = virtual.Result
-	// Cost is what a rank has done.
+	// Cost counts what a rank has done.
 	Cost = virtual.Cost
 	// Time is virtual time in picoseconds.
 	Time = virtual.Time
@@ -26,37 +26,38 @@ type (
 
 // Errors of simulations: use them with errors.Is.
 var (
-	// ErrModel is a model without meaning.
+	// ErrModel is the error of a model with an invalid parameter.
 	ErrModel = virtual.ErrModel
-	// ErrMessages is a simulation of more messages than Run.MessagesMax.
+	// ErrMessages is the error of a simulation that needs more messages than Run.MessagesMax.
 	ErrMessages = virtual.ErrMessages
-	// ErrArgument is a Run without meaning.
+	// ErrArgument is the error of a Run with an invalid field.
 	ErrArgument = errors.New("invalid argument")
-	// ErrRanks is an algorithm that is not for so many ranks.
+	// ErrRanks is the error of an algorithm that does not support the number of ranks.
 	ErrRanks = errors.New("the algorithm is not for this number of ranks")
 )
 
-// Uniform is the model in which a message of n bytes takes alpha + n*beta ns, and combining n bytes
-// n*gamma ns.
+// Uniform returns the model in which a message of n bytes takes alpha + n*beta ns, and combining n
+// bytes takes n*gamma ns.
 func Uniform(alpha, beta, gamma float64) Model { return virtual.Uniform(alpha, beta, gamma) }
 
-// Run is one call of an operation.
+// Run describes the simulation of one call of an operation by all ranks.
 type Run struct {
-	// Operation and Algorithm are names as GORUN_COLL has them.
+	// Operation and Algorithm are names as in GORUN_COLL.
 	Operation, Algorithm string
 	Ranks                int
-	// Bytes is the length of the contribution of a rank, or of a block in operations that have
-	// one for each pair of ranks or from or for each rank. In reducescatter it is that of all
-	// blocks.
+	// Bytes is the length of the contribution of a rank. In operations whose buffers consist of
+	// blocks, one for each rank or neighbor, it is the length of one block; in reducescatter, the
+	// length of all blocks together.
 	Bytes int
 	Root  int
 	Model Model
-	// MessagesMax bounds the messages of all ranks, 0 not at all. A copy or combination that a
-	// rank makes counts a hundredth.
+	// MessagesMax is the largest number of messages of all ranks together; 0 means no limit. In the
+	// estimate that precedes the simulation (see Predict), a copy or combination within a rank
+	// counts as a hundredth of a message.
 	MessagesMax int
 }
 
-// Operations returns the names of the operations that have algorithms.
+// Operations returns the names of all operations that can be simulated.
 func Operations() []string {
 	var names []string
 	for _, a := range message.Algorithms() {
@@ -67,8 +68,8 @@ func Operations() []string {
 	return names
 }
 
-// Algorithms returns the names of an operation's algorithms, or an ErrArgument that names the
-// operations there are.
+// Algorithms returns the names of an operation's algorithms. For an unknown operation, it returns an
+// error that wraps ErrArgument and names the known operations.
 func Algorithms(operation string) ([]string, error) {
 	var names []string
 	for _, a := range message.Algorithms() {
@@ -82,7 +83,7 @@ func Algorithms(operation string) ([]string, error) {
 	return names, nil
 }
 
-// algorithm returns the algorithm of the run, which it checks.
+// algorithm checks the run and returns its algorithm.
 func (u *Run) algorithm() (*message.Algorithm, error) {
 	names, err := Algorithms(u.Operation)
 	if err != nil {
@@ -109,19 +110,22 @@ func (u *Run) algorithm() (*message.Algorithm, error) {
 	return found, nil
 }
 
-// lengthMax bounds buffers: half of the address space of a process, for two of them and
-// scratch memory of twice as much.
+// lengthMax is the largest length of a buffer in bytes. The two buffers of an operation, and scratch
+// memory of twice that length, then take half of the address space of a process.
 const lengthMax = 1 << 44
 
-// stepsPerMessage is how many copies or combinations take as long to simulate as a message.
+// stepsPerMessage is the number of copies or combinations that take as long to simulate as a message.
 const stepsPerMessage = 100
 
-// samples is how many ranks are asked how many messages they send before all ranks run.
+// samples is the number of ranks that Predict runs alone, to estimate the number of messages, before
+// it runs all ranks.
 const samples = 16
 
-// Predict simulates the run. It returns an error that wraps ErrMessages at once if some of the
-// ranks, run alone, would send more than their share of MessagesMax; that of an algorithm whose
-// ranks learn lengths from each other comes later.
+// Predict simulates the run. If MessagesMax is set, it first runs some of the ranks alone to estimate
+// the number of messages of all ranks. If the estimate is more than twice MessagesMax, it returns an
+// error that wraps ErrMessages without a simulation. There is no estimate for an algorithm whose ranks
+// get lengths from each other by messages. The simulation itself ends with such an error when the
+// ranks have sent MessagesMax messages and send another one.
 func (u *Run) Predict() (*Result, error) {
 	a, err := u.algorithm()
 	if err != nil {

@@ -2,33 +2,34 @@ package tier
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// Nested is the tier of ranks in groups.
+// Nested is the tier of ranks that are divided into groups. An operation runs within the groups by
+// the inner tier, and between the leaders of the groups by the outer tier.
 type Nested struct {
 	message.Peer
 	inner Tier
-	outer Tier // nil but at the leader of a group
-	// groups has the ranks of each group in rising order, the leader first; group and place are a
-	// rank's number of its group and its number there.
+	outer Tier // nil unless this rank is the leader of its group
+	// groups has the ranks of each group in ascending order; the first is the leader. group[r] is
+	// the number of the group of rank r, place[r] the index of r in its group.
 	groups       [][]int
 	group, place []int
-	widest       int // ranks of the largest group
+	widest       int // number of ranks of the largest group
 	inOrder      bool
-	room         []byte
+	room         []byte // see space
 }
 
 var _ Tier = (*Nested)(nil)
 
-// Parts describes a division of ranks into groups from one rank's view.
+// Parts describes a division of ranks into groups, and the place of one rank in it.
 type Parts struct {
-	// Groups has the ranks of each group in rising order; the first is its leader. The groups are in
-	// the order of their leaders.
+	// Groups has the ranks of each group in ascending order; the first is the leader of the group.
+	// The groups are in the order of their leaders.
 	Groups [][]int
-	// Group is the number of this rank's group, Place its number there.
+	// Group is the index of this rank's group in Groups, Place the index of this rank in its group.
 	Group, Place int
 }
 
-// Divide returns the groups of the ranks that have the same number in of, which begin with 0 in the
-// order of their first ranks, as seen by a rank.
+// Divide returns the division in which rank r belongs to group of[r], as seen by rank. Groups are
+// numbered from 0 in the order of their first ranks.
 func Divide(of []int, rank int) Parts {
 	var p Parts
 	for r, g := range of {
@@ -46,7 +47,7 @@ func Divide(of []int, rank int) Parts {
 // Mine returns the ranks of this rank's group.
 func (p Parts) Mine() []int { return p.Groups[p.Group] }
 
-// Leaders returns the first rank of every group.
+// Leaders returns the leader, the first rank, of every group.
 func (p Parts) Leaders() []int {
 	leaders := make([]int, len(p.Groups))
 	for g, ranks := range p.Groups {
@@ -55,7 +56,7 @@ func (p Parts) Leaders() []int {
 	return leaders
 }
 
-// InOrder reports whether the ranks of each group precede those of the next one.
+// InOrder reports whether all ranks of each group are lower than all ranks of the next group.
 func (p Parts) InOrder() bool {
 	next := 0
 	for _, ranks := range p.Groups {
@@ -69,8 +70,9 @@ func (p Parts) InOrder() bool {
 	return true
 }
 
-// NewNested returns the tier of all ranks of p in groups: inner is that of this rank's group, outer
-// that of the leaders in the order of the groups, nil at other ranks.
+// NewNested returns the tier of all ranks of p, divided into groups by parts. inner is the tier of
+// this rank's group. outer is the tier of the leaders, in the order of the groups; it is nil at ranks
+// that are not leaders.
 func NewNested(p message.Peer, parts Parts, inner, outer Tier) *Nested {
 	n := &Nested{Peer: p, inner: inner, outer: outer, groups: parts.Groups, inOrder: parts.InOrder()}
 	n.group, n.place = make([]int, p.Size()), make([]int, p.Size())
@@ -83,8 +85,8 @@ func NewNested(p message.Peer, parts Parts, inner, outer Tier) *Nested {
 	return n
 }
 
-// InOrder reports whether the ranks of each group precede those of the next one, so that operators
-// need not commute.
+// InOrder reports whether all ranks of each group are lower than all ranks of the next group. Only
+// then may the operator of a reduction be non-commutative.
 func (n *Nested) InOrder() bool { return n.inOrder }
 
 // mine returns the number of this rank's group.
@@ -93,7 +95,7 @@ func (n *Nested) mine() int { return n.group[n.Rank()] }
 // leads reports whether this rank is the leader of its group.
 func (n *Nested) leads() bool { return n.outer != nil }
 
-// space returns n bytes of any contents, which are valid until the next call.
+// space returns a staging buffer of undefined contents. It is valid until the next call of space.
 func (n *Nested) space(bytes int) []byte {
 	if cap(n.room) < bytes {
 		n.room = make([]byte, bytes)
@@ -101,11 +103,12 @@ func (n *Nested) space(bytes int) []byte {
 	return n.room[:bytes]
 }
 
-// segment is the length in bytes of the pieces of a long operation: while the leaders communicate
-// about one, the others work on the next.
+// segment is the length, in bytes, of the pieces of a long operation. The operation is a pipeline:
+// while the leaders exchange one piece, the other ranks work on the next.
 const segment = 1 << 20
 
-// pieces calls do with the bounds of the pieces of n bytes, whole numbers of unit; once if n is 0.
+// pieces calls do with the bounds of each piece of a buffer of n bytes; if n is 0, it calls do once.
+// The length of a piece is a multiple of unit.
 func pieces(n, unit int, do func(from, to int) error) error {
 	each := max(segment/unit, 1) * unit
 	for from := 0; ; from += each {
@@ -115,8 +118,8 @@ func pieces(n, unit int, do func(from, to int) error) error {
 	}
 }
 
-// Barrier implements Tier: the leaders meet when all of their groups have arrived, and then
-// release them.
+// Barrier implements Tier. Each leader waits until all ranks of its group have arrived, synchronizes
+// with the other leaders, and then releases its group.
 func (n *Nested) Barrier() error {
 	if err := n.inner.Gather(nil, nil, 0); err != nil {
 		return err
@@ -129,8 +132,8 @@ func (n *Nested) Barrier() error {
 	return n.inner.Bcast(nil, 0)
 }
 
-// Bcast implements Tier: within root's group, then between the leaders, then within the other
-// groups, in pieces.
+// Bcast implements Tier. It broadcasts each piece of buf within root's group, then between the
+// leaders, then within the other groups.
 func (n *Nested) Bcast(buf []byte, root int) error {
 	return pieces(len(buf), 1, func(from, to int) error { return n.bcast(buf[from:to], root) })
 }

@@ -2,8 +2,8 @@ package tier
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// Reduce implements Tier: within the groups, then between the leaders, in pieces. The leader of
-// root's group passes the result on.
+// Reduce implements Tier. It reduces each piece within the groups to their leaders, then between the
+// leaders to the leader of root's group, which sends the result to root.
 func (n *Nested) Reduce(send, recv []byte, root int, r message.Reduction) error {
 	return pieces(len(send), r.Elem, func(from, to int) error {
 		if n.Rank() != root {
@@ -41,7 +41,9 @@ func (n *Nested) reduce(send, recv []byte, root int, r message.Reduction) error 
 	return nil
 }
 
-// AllReduce implements Tier: within the groups to the leaders, between these, and back, in pieces.
+// AllReduce implements Tier. For each piece, a Reduce within each group gives its leader the result of
+// the group, an AllReduce between the leaders combines these, and a Bcast within each group
+// distributes the result.
 func (n *Nested) AllReduce(send, recv []byte, r message.Reduction) error {
 	return pieces(len(send), r.Elem, func(from, to int) error { return n.allReduce(send[from:to], recv[from:to], r) })
 }

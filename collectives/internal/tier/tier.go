@@ -2,32 +2,34 @@ package tier
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// Tier does the collective operations of its ranks, numbered 0 to Size-1. The rules of buffers are
-// those of package message: equal lengths at all ranks, recv of a rooted operation is used at root
-// only, and AllReduce, Reduce, Gather, Scatter and AllGather accept their buffers in place. Buffers
-// may be empty: then Bcast returns after root has called it, Gather at root after all have.
+// Tier implements the collective operations of its ranks, numbered 0 to Size-1. The rules for buffers
+// are the same as in package message: lengths are equal at all ranks, only root uses recv of Reduce
+// and Gather and send of Scatter, and AllReduce, Reduce, Gather, Scatter and AllGather accept their
+// buffers in place. Buffers may be empty. Also then Bcast does not return before root has called it,
+// and Gather does not return at root before all ranks have called it.
 type Tier interface {
 	// Peer sends messages between the ranks.
 	message.Peer
-	// Barrier returns after all have called it.
+	// Barrier returns when all ranks have called it.
 	Barrier() error
-	// Bcast copies buf of root to all.
+	// Bcast copies buf of root to buf of all ranks.
 	Bcast(buf []byte, root int) error
-	// Reduce combines send of all in recv of root.
+	// Reduce combines send of all ranks into recv of root.
 	Reduce(send, recv []byte, root int, r message.Reduction) error
-	// AllReduce combines send of all in recv of all.
+	// AllReduce combines send of all ranks into recv of every rank.
 	AllReduce(send, recv []byte, r message.Reduction) error
-	// Gather lays send of all side by side in recv of root.
+	// Gather concatenates send of all ranks, in rank order, in recv of root.
 	Gather(send, recv []byte, root int) error
-	// Scatter gives block i of send of root to recv of rank i.
+	// Scatter copies block i of send of root to recv of rank i.
 	Scatter(send, recv []byte, root int) error
-	// AllGather lays send of all side by side in recv of all.
+	// AllGather concatenates send of all ranks, in rank order, in recv of every rank.
 	AllGather(send, recv []byte) error
-	// AllToAll gives block j of send of rank i to block i of recv of rank j. recv is not send.
+	// AllToAll copies block j of send of rank i to block i of recv of rank j. recv and send must be
+	// different buffers.
 	AllToAll(send, recv []byte) error
 }
 
-// Subset is the Peer of some ranks of another Peer.
+// Subset is a Peer whose ranks are some of the ranks of another Peer.
 type Subset struct {
 	peer    message.Peer
 	ranks   []int
@@ -37,7 +39,8 @@ type Subset struct {
 
 var _ message.Peer = (*Subset)(nil)
 
-// NewSubset returns the Peer of ranks of p, of which p's is number me.
+// NewSubset returns a Peer whose rank i is rank ranks[i] of p. me is the index of p's own rank in
+// ranks, which the Subset keeps.
 func NewSubset(p message.Peer, ranks []int, me int) *Subset {
 	return &Subset{peer: p, ranks: ranks, me: me}
 }

@@ -1,23 +1,24 @@
 package virtual
 
-// kind is what happens in an event.
+// kind says what happens in an event.
 type kind uint8
 
 const (
-	// runs: the rank goes on, it has its processor. wakes: the rank has what it waited for.
+	// runs: the rank has its processor and continues. wakes: the rank begins, or its wait is over;
+	// it continues when it gets its processor.
 	runs kind = iota
 	wakes
-	// offers: the announcement of a message is at its receiver. leaves: the message is ready
-	// for the sender's link. arrives: its first byte is at the receiver's link.
+	// offers: the announcement of a rendezvous message reaches the receiver. leaves: the message
+	// may enter the sender's link. arrives: the first byte of the message is at the receiver's link.
 	offers
 	leaves
 	arrives
 )
 
-// event is something that happens at a time, to a rank or to a message.
+// event is something that happens at time at to a rank or to a message.
 type event struct {
 	at   Time
-	turn uint64 // among events of the same time the order in which they were entered
+	turn uint64 // order of insertion, which decides between events of the same time
 	kind kind
 	rank *Rank
 	msg  *envelope
@@ -25,8 +26,8 @@ type event struct {
 
 func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.turn < o.turn }
 
-// agenda holds what is going to happen: a heap in which a node has four children, fewer levels
-// than a binary one, with siblings side by side in memory.
+// agenda is the priority queue of the events to come: a heap in which a node has four children. It
+// has fewer levels than a binary heap, and siblings are adjacent in memory.
 type agenda struct {
 	events []event
 	turn   uint64
@@ -36,7 +37,7 @@ const children = 4
 
 func (a *agenda) empty() bool { return len(a.events) == 0 }
 
-// first returns the time of the next event; the agenda is not empty.
+// first returns the time of the next event. The agenda must not be empty.
 func (a *agenda) first() Time { return a.events[0].at }
 
 func (a *agenda) add(e event) {
@@ -55,7 +56,7 @@ func (a *agenda) add(e event) {
 	a.events[i] = e
 }
 
-// next removes the first event and returns it.
+// next removes the earliest event and returns it. The agenda must not be empty.
 func (a *agenda) next() event {
 	top := a.events[0]
 	last := len(a.events) - 1

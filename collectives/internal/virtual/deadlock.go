@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// Wait is what a rank waits for.
+// Wait describes what a rank waits for.
 type Wait struct {
 	Rank, Peer int
-	// Sends: it waits until Peer has received Bytes bytes, else until Peer sends as many.
+	// Sends reports whether Rank waits until Peer has received its message of Bytes bytes. If it is
+	// false, Rank waits until Peer sends a message of Bytes bytes.
 	Sends bool
 	Bytes int
 
-	message *envelope
+	message *envelope // that Peer has to receive, if Sends is true
 }
 
-// String says the wait in words.
+// String describes the wait in words.
 func (w Wait) String() string {
 	if w.Sends {
 		return fmt.Sprintf("rank %d waits until rank %d receives %d bytes", w.Rank, w.Peer, w.Bytes)
@@ -23,20 +24,20 @@ func (w Wait) String() string {
 	return fmt.Sprintf("rank %d waits for %d bytes from rank %d", w.Rank, w.Bytes, w.Peer)
 }
 
-// DeadlockError is the error of ranks that wait for messages while none is under way.
+// DeadlockError is the error of a simulation in which ranks wait and no event is left.
 type DeadlockError struct {
-	// Ranks is how many there are in all, Waits what each one that has not ended waits for, in the
-	// order of the ranks.
+	// Ranks is the number of ranks of the simulation. Waits has one entry for each rank that has not
+	// ended, in rank order.
 	Ranks int
 	Waits []Wait
-	// Ended is how many have ended.
+	// Ended is the number of ranks that have ended.
 	Ended int
 }
 
-// linesMax bounds how many waits an error spells out.
+// linesMax is the largest number of waits in the text of an error.
 const linesMax = 16
 
-// Error names the first waits.
+// Error returns a text with the first linesMax waits.
 func (e *DeadlockError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "deadlock: %d of %d ranks wait, %d have ended", len(e.Waits), e.Ranks, e.Ended)
@@ -49,20 +50,22 @@ func (e *DeadlockError) Error() string {
 	return b.String()
 }
 
-// LeftoverError is the error of a message that was not received when all ranks had ended.
+// LeftoverError is the error of a simulation whose ranks have all ended and left messages that were
+// not received.
 type LeftoverError struct {
-	// Lanes is how many pairs of ranks have such messages. From, To and Bytes are the first
-	// message of the pair with the lowest ranks.
+	// Lanes is the number of lanes, pairs of sender and receiver, with such messages. From, To and
+	// Bytes describe the first message of one lane: that with the lowest sender and, of those with
+	// the same sender, the lowest receiver.
 	Lanes, From, To, Bytes int
 }
 
-// Error says who has not received what.
+// Error describes the message of From, To and Bytes.
 func (e *LeftoverError) Error() string {
 	return fmt.Sprintf("all ranks have ended, and rank %d has not received %d bytes from rank %d (%d lanes hold messages)", e.To, e.Bytes, e.From, e.Lanes)
 }
 
-// unfinished returns the error of a simulation in which nothing happens any more, nil if it has
-// come to its end.
+// unfinished returns the error of a simulation in which no event is left: a *DeadlockError or a
+// *LeftoverError. It returns nil if all ranks have ended and all messages were received.
 func (n *network) unfinished() error {
 	if n.running > 0 {
 		e := &DeadlockError{Ranks: len(n.ranks), Ended: len(n.ranks) - n.running}

@@ -1,25 +1,27 @@
 package virtual
 
-// envelope is a message under way.
+// envelope is a message that was sent and not yet received.
 type envelope struct {
 	lane            *lane
 	from, to, bytes int
 	segment         *Segment
-	payload         []byte // of real memory
-	// offered and demanded are the steps of a rendezvous. arrived: the receiver has the
-	// message from at on. released: the sender may go on.
+	payload         []byte // copy of the sender's bytes, empty if they have no memory
+	// offered and demanded are the steps of a rendezvous: the announcement has reached the receiver,
+	// the receiver has requested the message. arrived: the message is complete at the receiver at
+	// time at. released: the receiver has received the message, and its sender, if it was not waiting
+	// for that, may continue at time at.
 	offered, demanded, arrived, released bool
 	at                                   Time
 	next                                 *envelope // in the lane
 }
 
-// lane is the messages from one rank to another that were sent and not received, in order.
+// lane is the queue of the messages from one rank to another that were sent and not yet received.
 type lane struct {
 	first, last *envelope
-	receiver    *Rank // waits for the first message
+	receiver    *Rank // the receiving rank while it waits for the first message, else nil
 }
 
-// awaited returns the rank that waits for m.
+// awaited returns the rank that waits for m, nil if none does.
 func (l *lane) awaited(m *envelope) *Rank {
 	if l.first != m {
 		return nil
@@ -29,7 +31,7 @@ func (l *lane) awaited(m *envelope) *Rank {
 
 func laneKey(from, to int) uint64 { return uint64(from)<<32 | uint64(to) }
 
-// lane returns the lane from one rank to another.
+// lane returns the lane from one rank to another. It makes the lane if there is none.
 func (n *network) lane(from, to int) *lane {
 	key := laneKey(from, to)
 	l := n.lanes[key]
@@ -40,7 +42,7 @@ func (n *network) lane(from, to int) *lane {
 	return l
 }
 
-// send appends a message to its lane.
+// send appends a message of b to its lane. It copies b if b has memory.
 func (n *network) send(from, to int, b []byte, s *Segment) *envelope {
 	m := n.spare
 	if m == nil {
@@ -62,7 +64,7 @@ func (n *network) send(from, to int, b []byte, s *Segment) *envelope {
 	return m
 }
 
-// take removes the first message of a lane.
+// take removes m, the first message of its lane, and removes the lane if it is empty then.
 func (n *network) take(m *envelope) {
 	l := m.lane
 	if l.first = m.next; l.first == nil {
@@ -72,7 +74,7 @@ func (n *network) take(m *envelope) {
 	m.lane, m.next = nil, nil
 }
 
-// recycle keeps an envelope that nobody refers to any more.
+// recycle puts an envelope that is not referenced any more on the list of spare envelopes.
 func (n *network) recycle(m *envelope) {
 	m.next = n.spare
 	n.spare = m

@@ -7,72 +7,79 @@ import (
 	"time"
 )
 
-// ErrModel is the error of a model without meaning.
+// ErrModel is the error of a model with an invalid parameter.
 var ErrModel = errors.New("invalid model")
 
-// Model is a network of nodes and their processors. Times are in nanoseconds, and so are times
-// per byte.
+// Model describes a network of nodes and their processors. Times are in nanoseconds, times per byte
+// in nanoseconds per byte.
 type Model struct {
-	// Node is the way of messages between ranks of a node, Network between nodes.
+	// Node has the costs of messages between ranks of the same node, Network the costs of messages
+	// between nodes.
 	Node    Level `json:"node"`
 	Network Level `json:"network"`
-	// RanksPerNode is how many ranks are on a node, in the order of their numbers; 0 or 1 gives
+	// RanksPerNode is the number of ranks of a node: consecutive ranks share a node. 0 or 1 gives
 	// every rank a node of its own.
 	RanksPerNode int `json:"ranksPerNode,omitempty"`
 	// Processors is the number of processors of a node; 0 gives every rank its own. Rank i of
 	// a node runs on processor i modulo Processors. A processor runs one rank at a time, until
-	// this waits for a message.
+	// that rank waits for a message or has ended.
 	Processors int `json:"processors,omitempty"`
-	// Visit is what a processor that several ranks share spends on a rank that waits: it visits
-	// its ranks in turn until it finds one that can go on. VisitPerRank is added for each of
-	// its ranks: the more there are, the less each of them finds in the caches.
+	// Visit is the time of one visit of a processor that several ranks share to one of its ranks:
+	// it visits them in turn until it finds one that can continue. VisitPerRank is added to
+	// Visit once for each rank of the processor: with more ranks, fewer of a rank's data are in
+	// the caches when the processor visits it.
 	Visit        float64 `json:"visit,omitempty"`
 	VisitPerRank float64 `json:"visitPerRank,omitempty"`
-	// Call is the processor time of a call before its first message.
+	// Call is the processor time of a collective call before its first message.
 	Call float64 `json:"call,omitempty"`
-	// Combine is gamma, the time to combine a byte of two operands, Copy that to copy a byte
-	// within the memory of a rank.
+	// Combine is gamma, the time per byte to combine two operands. Copy is the time per byte of a
+	// copy within the memory of a rank.
 	Combine float64 `json:"combine,omitempty"`
 	Copy    float64 `json:"copy,omitempty"`
 }
 
-// Level is the way of messages of one kind: segments in the order of the lengths that they are
-// for. The last one is for all that are longer.
+// Level has the costs of messages within a node, or between nodes: segments in ascending order of
+// Most. The last segment is for all longer messages.
 type Level []Segment
 
-// Segment is the cost of messages of some lengths.
+// Segment has the costs of messages of a range of lengths.
 type Segment struct {
-	// Most is the longest message in bytes that the segment is for, 0 if there is no longest.
+	// Most is the length, in bytes, of the longest message that the segment is for; 0, in the last
+	// segment, means no limit.
 	Most int `json:"most,omitempty"`
-	// Latency is alpha: from the first byte at the sender's link to the first at the
-	// receiver's.
+	// Latency is alpha: the time between the first byte of a message at the sender's link and the
+	// first byte at the receiver's link.
 	Latency float64 `json:"latency"`
-	// PerByte is beta: how long a byte occupies the link of the sender, and later that of the
-	// receiver. Messages that meet at a link follow each other: several senders to one
-	// receiver share its link (incast).
+	// PerByte is beta: how long a byte occupies the sender's link, and later the receiver's link. A
+	// link carries one message after the other: several senders to one receiver share the
+	// receiver's link (incast).
 	PerByte float64 `json:"perByte,omitempty"`
-	// Gap is the shortest time between two messages of a link.
+	// Gap is the shortest time between the first bytes of two messages on a link.
 	Gap float64 `json:"gap,omitempty"`
-	// Overhead is the processor time of a message, at each end.
+	// Overhead is the processor time per message, at the sender and at the receiver.
 	Overhead float64 `json:"overhead,omitempty"`
-	// SendPerByte and RecvPerByte are processor time per byte, where processors copy.
+	// SendPerByte and RecvPerByte are the processor time per byte at the sender and at the
+	// receiver, for networks where processors copy the bytes.
 	SendPerByte float64 `json:"sendPerByte,omitempty"`
 	RecvPerByte float64 `json:"recvPerByte,omitempty"`
-	// Rendezvous: the message is announced, and moves when the receiver asks for it. Send
-	// returns a latency after the receiver has it.
+	// Rendezvous reports whether the sender announces the message first and sends it when the
+	// receiver requests it. Send then returns one Latency after the receiver has received the
+	// message.
 	Rendezvous bool `json:"rendezvous,omitempty"`
-	// Handshake is the time from the receiver's demand to the first byte at the sender's link.
+	// Handshake is the time from the receiver's request until the message may enter the sender's
+	// link.
 	Handshake float64 `json:"handshake,omitempty"`
 }
 
-// Uniform returns the model of the costs at the heads of package message's files: a message of n
-// bytes takes alpha + n*beta, combining n bytes takes n*gamma, everything else nothing.
+// Uniform returns the model in which the comments of package message's algorithms state their costs:
+// a message of n bytes takes alpha + n*beta ns, combining n bytes takes n*gamma ns, and nothing
+// else takes time.
 func Uniform(alpha, beta, gamma float64) Model {
 	level := Level{{Latency: alpha, PerByte: beta}}
 	return Model{Node: level, Network: level, Combine: gamma}
 }
 
-// longest bounds every parameter: a second. It keeps sums of times far from overflow.
+// longest is the largest value of a parameter, one second. It keeps sums of times far from overflow.
 const longest = 1e9
 
 // Validate returns an error that wraps ErrModel and names the parameter that is wrong.
@@ -92,7 +99,7 @@ func (m *Model) Validate() error {
 	return m.Node.validate("node")
 }
 
-// ranged checks that parameters are durations.
+// ranged returns an error unless every parameter is from 0 to longest.
 func ranged(parameters map[string]float64) error {
 	for name, v := range parameters {
 		if math.IsNaN(v) || v < 0 || v > longest {
@@ -102,7 +109,7 @@ func ranged(parameters map[string]float64) error {
 	return nil
 }
 
-// validate checks a level that is called name.
+// validate checks a level. name is the name of the level in errors.
 func (l Level) validate(name string) error {
 	if len(l) == 0 {
 		return fmt.Errorf("%w: %s has no segment", ErrModel, name)
@@ -125,7 +132,7 @@ func (l Level) validate(name string) error {
 	return nil
 }
 
-// of returns the segment for n bytes.
+// of returns the segment for messages of n bytes.
 func (l Level) of(n int) *Segment {
 	for i := range l {
 		if n <= l[i].Most {
@@ -135,7 +142,7 @@ func (l Level) of(n int) *Segment {
 	return &l[len(l)-1]
 }
 
-// Time is virtual time in picoseconds since the start.
+// Time is a virtual time, in picoseconds since the start of the simulation, or a duration.
 type Time int64
 
 // Duration returns t in nanoseconds, rounded.
@@ -144,15 +151,16 @@ func (t Time) Duration() time.Duration { return time.Duration((t + 500) / 1000) 
 // Seconds returns t in seconds.
 func (t Time) Seconds() float64 { return float64(t) / 1e12 }
 
-// end is later than everything that is simulated: 50 days.
+// end is twice the longest time that is simulated: about 50 days.
 const end Time = 1 << 62
 
-// span returns nanoseconds, or n times as many, as virtual time.
+// span converts nanoseconds to virtual time. It limits the result to end/4.
 func span(nanoseconds float64) Time { return Time(math.Round(min(nanoseconds*1000, float64(end/4)))) }
 
 func (s *Segment) overhead(perByte float64, n int) Time { return span(s.Overhead + perByte*float64(n)) }
 
-// occupancy returns how long n bytes take at a link, and when the next message may follow.
+// occupancy returns, for a message of n bytes, how long its bytes occupy a link, and how long after
+// its first byte the next message may begin on that link.
 func (s *Segment) occupancy(n int) (bytes, next Time) {
 	bytes = span(s.PerByte * float64(n))
 	return bytes, max(bytes, span(s.Gap))

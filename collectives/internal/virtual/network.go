@@ -7,22 +7,24 @@ import (
 	"runtime/debug"
 )
 
-// Setup is what a simulation runs.
+// Setup has the parameters of a simulation.
 type Setup struct {
 	// Ranks is the number of ranks.
 	Ranks int
 	Model Model
-	// Payload gives ranks real memory. Without it messages carry what lies in memory of the ranks'
-	// own, and nothing of their buffers and scratch memory.
+	// Payload gives the ranks real memory for their arguments and scratch buffers. Without it these
+	// have no contents, and messages from them carry none. A message from other memory, which
+	// the body has allocated, always carries its bytes.
 	Payload bool
-	// MessagesMax ends a simulation that sends more messages, with ErrMessages; 0 is for none.
+	// MessagesMax is the largest number of messages of all ranks together: a simulation that sends
+	// more ends with ErrMessages. 0 means no limit.
 	MessagesMax int
 }
 
-// ErrMessages is the error of a simulation that takes more messages than its Setup allows.
+// ErrMessages is the error of a simulation that sends more messages than Setup.MessagesMax.
 var ErrMessages = errors.New("too many messages to simulate")
 
-// errStopped ends the ranks of a simulation that has failed elsewhere.
+// errStopped ends the bodies of all ranks after the simulation has failed.
 var errStopped = errors.New("the simulation has ended")
 
 // network is the state of a simulation.
@@ -32,25 +34,25 @@ type network struct {
 	ranks      []Rank
 	processors []processor
 	lanes      map[uint64]*lane
-	spare      *envelope // a list of envelopes to use again
+	spare      *envelope // list of envelopes for reuse
 	scratch    region
 	arguments  [Arguments]region
-	// sent and received are the times from which the link of a node is free; that of a rank to
-	// others of its node is in Rank.
+	// sent and received are, by node, the times from which the outgoing and the incoming link of the
+	// node to other nodes are free. The links of a rank within its node are in Rank.
 	sent, received []Time
-	// contended: what one rank does depends on what others of its node do, so that all of
-	// them must be at the same time.
+	// contended is true if ranks share the links or processors of their node. Then a rank that
+	// sends or waits must not be ahead of events that others cause (catchUp).
 	contended bool
-	// alone: only one rank runs, its messages come and go at once.
+	// alone is true if only one rank runs and its messages take no time (see Alone).
 	alone    bool
-	messages int
-	running  int
+	messages int // sent by all ranks
+	running  int // ranks that have not ended
 	err      error
 }
 
-// Run runs body as every rank and returns what it cost. A body returns the error of the Peer
-// method that failed. Ranks that wait for each other end with a *DeadlockError, messages that
-// nobody receives with a *LeftoverError.
+// Run calls body for every rank and returns the cost of all ranks. body must return the error of a
+// Peer method that has failed. Run returns a *DeadlockError if ranks wait for each other, and a
+// *LeftoverError if messages remain that no rank receives.
 func Run(s Setup, body func(r *Rank) error) (*Result, error) {
 	if s.Ranks < 1 {
 		return nil, fmt.Errorf("simulation of %d ranks: at least one is needed", s.Ranks)
@@ -65,7 +67,7 @@ func Run(s Setup, body func(r *Rank) error) (*Result, error) {
 		r.resume, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 			r.yield = yield
 			defer r.recovered()
-			debug.SetPanicOnFault(true) // of this goroutine
+			debug.SetPanicOnFault(true) // applies to this goroutine only
 			r.work(span(s.Model.Call))
 			r.finish(body(r))
 		})
@@ -88,7 +90,7 @@ func Run(s Setup, body func(r *Rank) error) (*Result, error) {
 	return n.result(), nil
 }
 
-// close gives up the network's address space.
+// close releases the address space of scratch buffers and arguments.
 func (n *network) close() {
 	n.scratch.close()
 	for i := range n.arguments {
@@ -120,12 +122,12 @@ func newNetwork(s Setup) *network {
 	for i := range n.processors {
 		p := &n.processors[i]
 		p.visit = span(s.Model.Visit + s.Model.VisitPerRank*float64(p.ranks))
-		p.last, p.free = -1, -p.visit // the first visit, of the first rank, ends at 0
+		p.last, p.free = -1, -p.visit // so that the first visit, to the first rank, ends at time 0
 	}
 	return n
 }
 
-// happen lets an event happen.
+// happen processes one event.
 func (n *network) happen(e event) {
 	if e.at > end/2 {
 		n.fail(errors.New("the simulation lasts longer than 25 days of virtual time"))
@@ -153,8 +155,8 @@ func (n *network) happen(e event) {
 	}
 }
 
-// ports returns the link of a rank for messages to or from a peer: that of its node, or its own
-// to the others of its node.
+// ports returns the times from which the outgoing and the incoming link between a rank and a peer are
+// free: the rank's own links if both are on the same node, else the links of the rank's node.
 func (n *network) ports(r *Rank, peer int) (sent, received *Time) {
 	if n.ranks[peer].node == r.node {
 		return &r.sent, &r.received
@@ -162,7 +164,7 @@ func (n *network) ports(r *Rank, peer int) (sent, received *Time) {
 	return &n.sent[r.node], &n.received[r.node]
 }
 
-// segment returns the cost of a message between two ranks.
+// segment returns the costs of a message of so many bytes between two ranks.
 func (n *network) segment(from, to, bytes int) *Segment {
 	if n.ranks[from].node == n.ranks[to].node && len(n.Model.Node) > 0 {
 		return n.Model.Node.of(bytes)
@@ -170,13 +172,14 @@ func (n *network) segment(from, to, bytes int) *Segment {
 	return n.Model.Network.of(bytes)
 }
 
-// demand is the receiver's request for a message that was offered.
+// demand records that the receiver has requested an offered message, and schedules its departure.
 func (n *network) demand(m *envelope, now Time) {
 	m.demanded = true
 	n.agenda.add(event{at: now + span(m.segment.Handshake), kind: leaves, msg: m})
 }
 
-// leave puts a message on the sender's link.
+// leave puts a message on the sender's link, at once or when the link is free, and schedules its
+// arrival.
 func (n *network) leave(m *envelope, now Time) {
 	link, _ := n.ports(&n.ranks[m.from], m.to)
 	_, next := m.segment.occupancy(m.bytes)
@@ -185,7 +188,8 @@ func (n *network) leave(m *envelope, now Time) {
 	n.agenda.add(event{at: start + span(m.segment.Latency), kind: arrives, msg: m})
 }
 
-// arrive takes a message from the receiver's link.
+// arrive puts a message on the receiver's link, at once or when the link is free, and wakes the
+// receiver, if it waits for the message, for the time at which the message is complete.
 func (n *network) arrive(m *envelope, now Time) {
 	_, link := n.ports(&n.ranks[m.to], m.from)
 	bytes, next := m.segment.occupancy(m.bytes)
@@ -197,7 +201,7 @@ func (n *network) arrive(m *envelope, now Time) {
 	}
 }
 
-// fail ends the simulation; the first error counts.
+// fail ends the simulation with err, unless it has failed before.
 func (n *network) fail(err error) {
 	if n.err == nil {
 		n.err = err

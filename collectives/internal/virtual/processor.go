@@ -1,19 +1,19 @@
 package virtual
 
-// processor runs ranks of a node, one at a time. While none of them can go on it visits them
-// in turn, as ranks do that poll and yield to each other.
+// processor runs the ranks that share it, one at a time. While none of them can continue, it visits
+// them in turn: this models ranks that poll and yield to each other.
 type processor struct {
-	ranks int
-	visit Time
-	// busy: a rank runs or is about to. last is the place of the one that ran last, since free
-	// the processor looks for the next one.
+	ranks int  // number of ranks that share the processor
+	visit Time // duration of one visit
+	// busy is true while a rank runs or is scheduled to run. last is the place of the rank that
+	// ran last, free the time from which the processor has been visiting ranks since.
 	busy  bool
 	last  int
 	free  Time
-	ready []*Rank
+	ready []*Rank // can continue, but another rank has the processor
 }
 
-// request asks for the processor: the rank can go on from now.
+// request asks for the processor on behalf of a rank that can continue from time now on.
 func (p *processor) request(r *Rank, now Time) {
 	if p.busy {
 		p.ready = append(p.ready, r)
@@ -22,7 +22,7 @@ func (p *processor) request(r *Rank, now Time) {
 	p.grant(r, now)
 }
 
-// grant lets a rank run when the processor visits it.
+// grant schedules a rank to run when the processor next visits it, not before now.
 func (p *processor) grant(r *Rank, now Time) {
 	p.busy = true
 	at := max(p.free, now)
@@ -35,13 +35,14 @@ func (p *processor) grant(r *Rank, now Time) {
 	r.net.agenda.add(event{at: at, kind: runs, rank: r})
 }
 
-// distance returns how many visits a rank is away, at least one: a rank that waits is visited again
-// after all others.
+// distance returns the number of visits, from 1 to ranks, after which the processor reaches a rank. It
+// visits the rank that ran last after all others.
 func (p *processor) distance(r *Rank) int {
 	return (r.place-p.last+p.ranks-1)%p.ranks + 1
 }
 
-// release gives the processor up: the rank waits, or has ended.
+// release takes the processor from a rank that waits or has ended, and grants it to the ready rank
+// that it reaches first.
 func (p *processor) release(r *Rank) {
 	p.busy, p.last, p.free = false, r.place, r.now
 	if len(p.ready) == 0 {

@@ -8,16 +8,18 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// Rank is a rank of a simulation: a message.Peer with a clock. Its methods are for the body that
-// Run runs with it.
+// Rank is a rank of a simulation: a message.Peer with a clock of its own. Only the body that Run or
+// Alone calls with a Rank may call its methods.
 type Rank struct {
 	net       *network
 	id, node  int
-	processor *processor // nil: its own
-	place     int        // among the ranks of the processor
-	// now is the rank's clock. It is ahead of the network's where nobody else can notice.
+	processor *processor // nil if the rank shares its processor with no other
+	place     int        // index of this rank among the ranks of its processor
+	// now is the rank's clock. It may be ahead of the time of the events where no other rank can
+	// observe that.
 	now, started, ended Time
-	// sent and received are the times from which its link within the node is free.
+	// sent and received are the times from which the rank's outgoing and incoming link within its
+	// node are free.
 	sent, received Time
 	waits          Wait
 	waiting, done  bool
@@ -38,7 +40,7 @@ func (r *Rank) Rank() int { return r.id }
 // Size implements message.Peer.
 func (r *Rank) Size() int { return r.net.Ranks }
 
-// Now returns the rank's time.
+// Now returns the virtual time of the rank.
 func (r *Rank) Now() Time { return r.now }
 
 // Send implements message.Peer.
@@ -97,7 +99,7 @@ func (r *Rank) Exchange(to int, out []byte, from int, in []byte) error {
 	return r.settle(m)
 }
 
-// started is an exchange under way.
+// started is an exchange that Start has begun and Complete has to end.
 type started struct {
 	sent *envelope
 	from int
@@ -127,8 +129,9 @@ func (r *Rank) Complete() error {
 	return nil
 }
 
-// Argument returns n bytes for the i-th buffer of the operation, below Arguments. With payload they are
-// zero; without, all ranks share them, and buffers of different numbers are apart.
+// Argument returns n bytes for buffer i of the operation; i is less than Arguments. With payload the
+// bytes are zero. Without payload all ranks get the same address space for the same i; buffers with
+// different i do not overlap.
 func (r *Rank) Argument(i, n int) []byte {
 	if r.net.Payload {
 		return make([]byte, n)
@@ -139,7 +142,8 @@ func (r *Rank) Argument(i, n int) []byte {
 // Arguments is the number of buffers of an operation.
 const Arguments = 2
 
-// without returns address space without memory.
+// without returns n bytes of a region: address space without memory. If that fails, it ends the
+// simulation and the rank's body.
 func (r *Rank) without(g *region, n int) []byte {
 	b, err := g.bytes(n)
 	if err != nil {
@@ -149,8 +153,8 @@ func (r *Rank) without(g *region, n int) []byte {
 	return b
 }
 
-// Scratch implements message.Peer. With payload it is poisoned, so that an algorithm that counts on
-// zeros is found.
+// Scratch implements message.Peer. With payload, all bytes are 0xee, so that tests find an algorithm
+// that expects zeros.
 func (r *Rank) Scratch(n int) []byte {
 	r.cost.Scratch = max(r.cost.Scratch, n)
 	if !r.net.Payload {
@@ -178,7 +182,7 @@ func (r *Rank) Copy(dst, src []byte) int {
 	return n
 }
 
-// without reports whether b is address space without memory.
+// without reports whether b is address space without memory. With payload there is none.
 func (n *network) without(b []byte) bool {
 	for _, g := range []*region{&n.scratch, &n.arguments[0], &n.arguments[1]} {
 		if g.has(b) {
@@ -188,7 +192,8 @@ func (n *network) without(b []byte) bool {
 	return false
 }
 
-// Reduction returns a reduction that does the same on the rank's time.
+// Reduction returns a copy of a reduction whose Fn also advances the rank's clock and counts the
+// bytes. Without payload, that Fn combines nothing.
 func (r *Rank) Reduction(of message.Reduction) message.Reduction {
 	fn := of.Fn
 	of.Fn = func(dst, a, b []byte) {
@@ -202,8 +207,8 @@ func (r *Rank) Reduction(of message.Reduction) message.Reduction {
 	return of
 }
 
-// post sends a message. It returns what settle has to wait for, nil if that is nothing: then the
-// receiver may have recycled the message.
+// post sends a message. It returns the message if settle has to wait for its end, as in a rendezvous.
+// Otherwise it returns nil, since the receiver recycles the message.
 func (r *Rank) post(to int, b []byte) (*envelope, error) {
 	n := r.net
 	if to < 0 || to >= r.Size() {
@@ -234,7 +239,7 @@ func (r *Rank) post(to int, b []byte) (*envelope, error) {
 	return nil, nil
 }
 
-// settle waits until the buffer of a message may be changed.
+// settle waits until the sender may change the buffer of m, and recycles m. A nil m needs no wait.
 func (r *Rank) settle(m *envelope) error {
 	if m == nil {
 		return nil
@@ -254,7 +259,8 @@ func (r *Rank) settle(m *envelope) error {
 	return nil
 }
 
-// await waits for the next message from a rank.
+// await returns the next message from a rank when it is complete. bytes is the length that this rank
+// expects, for the description of the wait.
 func (r *Rank) await(from, bytes int) (*envelope, error) {
 	if err := r.catchUp(); err != nil {
 		return nil, err
@@ -274,7 +280,7 @@ func (r *Rank) await(from, bytes int) (*envelope, error) {
 	return l.first, err
 }
 
-// until waits for a time.
+// until waits until the rank's clock is at least at.
 func (r *Rank) until(at Time) error {
 	if at <= r.now {
 		return nil
@@ -288,13 +294,14 @@ func (r *Rank) until(at Time) error {
 	return r.wait()
 }
 
-// work spends processor time.
+// work advances the rank's clock by t and counts t as processor time.
 func (r *Rank) work(t Time) {
 	r.now += t
 	r.cost.Busy += t
 }
 
-// catchUp lets what happens before the rank's time happen.
+// catchUp suspends the rank until all events before its time have been processed. It does nothing
+// unless ranks share links or processors.
 func (r *Rank) catchUp() error {
 	if n := r.net; !n.contended || n.agenda.empty() || n.agenda.first() > r.now {
 		return nil
@@ -303,7 +310,8 @@ func (r *Rank) catchUp() error {
 	return r.pause()
 }
 
-// wait gives up the processor until the rank is woken.
+// wait releases the processor and suspends the rank until wake, or until an event that the caller has
+// scheduled.
 func (r *Rank) wait() error {
 	r.waiting = true
 	if r.processor != nil {
@@ -312,7 +320,7 @@ func (r *Rank) wait() error {
 	return r.pause()
 }
 
-// pause lets others run.
+// pause suspends the rank until run. It returns errStopped if the simulation has ended meanwhile.
 func (r *Rank) pause() error {
 	if !r.yield(struct{}{}) {
 		return errStopped
@@ -320,13 +328,13 @@ func (r *Rank) pause() error {
 	return nil
 }
 
-// wake ends the rank's wait at a time.
+// wake ends the rank's wait at time at, or now if at is earlier.
 func (r *Rank) wake(at Time) {
 	r.waiting = false
 	r.net.agenda.add(event{at: max(at, r.now), kind: wakes, rank: r})
 }
 
-// run goes on with the rank at a time.
+// run resumes the rank at time at, and returns when the rank waits or has ended.
 func (r *Rank) run(at Time) {
 	r.now, r.waiting = at, false
 	if r.started < 0 {
@@ -335,7 +343,7 @@ func (r *Rank) run(at Time) {
 	r.resume()
 }
 
-// finish notes the end of the rank's body.
+// finish records that the rank's body has returned err.
 func (r *Rank) finish(err error) {
 	if err == nil {
 		err = r.catchUp()
@@ -350,10 +358,11 @@ func (r *Rank) finish(err error) {
 	}
 }
 
-// firstPage is the address below which a fault is that of a nil pointer.
+// firstPage is the address below which a fault is taken for the dereference of a nil pointer.
 const firstPage = 4096
 
-// recovered makes an error of a fault of the rank: without payload, memory cannot be touched.
+// recovered turns a memory fault of the rank's body into ErrTouched: without payload, buffers have no
+// memory. A fault near address 0 and any other panic pass through.
 func (r *Rank) recovered() {
 	p := recover()
 	if p == nil {
@@ -369,5 +378,6 @@ func (r *Rank) recovered() {
 	panic(p)
 }
 
-// ErrTouched is the error of an algorithm that cannot run without payload.
+// ErrTouched is the error of an algorithm that cannot run without payload, because it accesses its
+// buffers directly.
 var ErrTouched = errors.New("the algorithm reads or writes buffers without Peer.Copy and its Reduction")

@@ -10,8 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// region is address space without memory: slices of any length that nobody may touch. All of
-// them begin at the same place, until one is longer than all before.
+// region is address space without memory, from which slices of any length are taken that must not be
+// accessed. All slices begin at the same address until one is longer than the mapping; then the region
+// adds a longer mapping.
 type region struct{ mappings [][]byte }
 
 // bytes returns a slice of n bytes.
@@ -25,7 +26,7 @@ func (g *region) bytes(n int) ([]byte, error) {
 	if last := len(g.mappings) - 1; last >= 0 && n <= len(g.mappings[last]) {
 		return g.mappings[last][:n:n], nil
 	}
-	// Twice as much as before bounds the number of mappings.
+	// Doubling keeps the number of mappings small.
 	length := n
 	if last := len(g.mappings) - 1; last >= 0 {
 		length = max(n, 2*len(g.mappings[last]))
@@ -38,7 +39,7 @@ func (g *region) bytes(n int) ([]byte, error) {
 	return m[:n:n], nil
 }
 
-// has reports whether b is of the region.
+// has reports whether b overlaps the region.
 func (g *region) has(b []byte) bool {
 	for _, m := range g.mappings {
 		if same, partial := kernel.Overlap(b, m); same || partial {
@@ -48,10 +49,10 @@ func (g *region) has(b []byte) bool {
 	return false
 }
 
-// close gives the address space back.
+// close unmaps the address space.
 func (g *region) close() {
 	for _, m := range g.mappings {
-		_ = unix.Munmap(m) // of what Mmap returned, it cannot fail
+		_ = unix.Munmap(m) // cannot fail for a mapping that Mmap has returned
 	}
 	g.mappings = nil
 }

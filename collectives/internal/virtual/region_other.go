@@ -8,10 +8,11 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// regionMax bounds the memory of a region where there is no address space without memory.
+// regionMax is the largest length of a region, in bytes. Here a region needs real memory.
 const regionMax = 1 << 30
 
-// region is memory whose contents do not matter.
+// region is memory whose contents do not matter. It replaces the address space without memory that a
+// region is on Linux.
 type region struct{ memory []byte }
 
 // bytes returns a slice of n bytes.
@@ -25,7 +26,7 @@ func (g *region) bytes(n int) ([]byte, error) {
 	return g.memory[:n:n], nil
 }
 
-// has reports whether b is of the region.
+// has reports whether b overlaps the memory of the region.
 func (g *region) has(b []byte) bool {
 	same, partial := kernel.Overlap(b, g.memory)
 	return same || partial

@@ -1,27 +1,30 @@
 package virtual
 
-// Cost is what a rank has done.
+// Cost counts what a rank has done.
 type Cost struct {
-	// Sent and Received are messages, SentBytes and ReceivedBytes what they held.
+	// Sent and Received are numbers of messages, SentBytes and ReceivedBytes the sums of their
+	// lengths.
 	Sent, SentBytes, Received, ReceivedBytes int
-	// Copied and Combined are bytes that the rank has copied within its memory, and combined.
+	// Copied and Combined are the bytes that the rank has copied within its memory, and combined by
+	// a Reduction.
 	Copied, Combined int
-	// Steps is how often it has done so.
+	// Steps is the number of these copies and combinations.
 	Steps int
-	// Scratch is the most memory in bytes that the rank had of Peer.Scratch.
+	// Scratch is the largest length, in bytes, with which the rank has called Peer.Scratch.
 	Scratch int
-	// Busy is processor time.
+	// Busy is the processor time of the rank.
 	Busy Time
 }
 
-// Result is what a simulation cost.
+// Result is the cost of a simulation.
 type Result struct {
-	// Time is when the last rank ended. Mean is the mean over the ranks of the time from their
-	// start to their end: with processors that several ranks share, not all start at once.
+	// Time is the time at which the last rank ended. Mean is the mean, over the ranks, of the time
+	// from the start of a rank to its end: ranks that share a processor do not start at the same
+	// time.
 	Time, Mean Time
-	// Messages and Bytes are sums over the ranks.
+	// Messages and Bytes are the messages sent by all ranks, and their bytes.
 	Messages, Bytes int
-	// Busiest has the most that any rank has of each cost.
+	// Busiest has, for each field of Cost separately, the largest value of any rank.
 	Busiest Cost
 }
 
