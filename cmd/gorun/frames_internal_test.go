@@ -38,6 +38,10 @@ func frame(k link.Kind, rank int, of link.Stream, rest ...[]byte) []byte {
 	return link.AppendFrame(nil, k, append([][]byte{link.Target{Rank: rank, Stream: of}.Append(nil)}, rest...)...)
 }
 
+// noProcess is a process number that no process has: larger than the kernel's limit. A signal to the group 1
+// would be one to all processes of the machine.
+const noProcess = 1 << 30
+
 // hostOf returns a host that runs ranks 0 and 2 of three, with room for news.
 func hostOf(t *testing.T, room int) *host {
 	t.Helper()
@@ -54,7 +58,7 @@ func hostOf(t *testing.T, room int) *host {
 	})
 	h := &host{job: j, name: "a", input: newWindow(), conn: link.NewConn(nil, io.Discard)}
 	for number := range 3 {
-		r := &rank{number: number, pid: 1, served: make(chan struct{})}
+		r := &rank{number: number, pid: noProcess, served: make(chan struct{})}
 		j.ranks = append(j.ranks, r)
 		if number != 1 {
 			r.remote = h
