@@ -88,7 +88,8 @@ const apartMax = 32 << 10
 
 // rootPullMax is apartMax for a scatter between two ranks whose caches are not far apart: up to there, root's
 // copy into shared memory is the faster one if it has just written the blocks (docs/adr/0059).
-const rootPullMax = 256 << 10
+// crowdedRootMax is rootPullMax for ranks that share processors.
+const rootPullMax, crowdedRootMax = 256 << 10, 128 << 10
 
 // once and measured are why a rank reads the private memory of another one.
 const (
@@ -223,6 +224,9 @@ var table = resolve([]line{
 	{message.Scatter, "node-pull", readable, far, 0, once},
 	{message.Scatter, "node-pipeline", 0, quicker, rootPullMax, "each rank reads its block while root writes"},
 	{message.Scatter, "node-pull", readable, quicker, 0, measured},
+	{message.Scatter, "node-pipeline", 0, free, 0, "each rank reads its block while root writes"},
+	{message.Scatter, "node-pipeline", 0, 0, crowdedRootMax, "each rank reads its block while root writes"},
+	{message.Scatter, "node-pull", readable, 0, 0, "long: each rank reads its block in place, copied once"},
 	{message.Scatter, "node-pipeline", 0, 0, 0, "each rank reads its block while root writes"},
 	{message.Scatter, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.Scatter, "binomial", 0, 0, 0, "fewest messages"},

@@ -56,7 +56,7 @@ func (g *group) shared() (*node.Group, error) {
 // rank is ranks[place].
 func (g *group) memoryOf(ranks []int, place int) (*node.Group, error) {
 	return node.New(node.Config{
-		Rank: place, Size: len(ranks), Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: g.line, Awaits: g.record,
+		Rank: place, Size: len(ranks), Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, FaultIn: hugepages.FaultIn, Place: g.line, Awaits: g.record,
 		Open: func(bytes int) (node.Memory, error) { return g.open(ranks, bytes) },
 	})
 }

@@ -25,6 +25,9 @@ type Config struct {
 	// Note is called with private memory of this member from or into which a Reader is about to read.
 	// It may be nil.
 	Note func(b []byte)
+	// FaultIn maps the pages of another member's part, which begins on a page, in advance; nil if they are mapped
+	// as they are read.
+	FaultIn func(part []byte)
 	// Place returns the source line of the current operation, for errors; it may be
 	// nil.
 	Place func() string
@@ -73,6 +76,7 @@ type Group struct {
 	large   *ring
 	reader  Reader
 	note    func(b []byte)
+	faultIn func(part []byte)
 	lending *peerReads
 }
 
@@ -86,7 +90,7 @@ const spins = 3000
 // New returns the state of one member, and opens the memory of the small operations. The first large
 // operation opens the memory of the large operations.
 func New(c Config) (*Group, error) {
-	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, leader: noLeader, spin: spins, awaits: c.Awaits, open: c.Open, reader: c.Reader, note: c.Note, plan: planFor(c.Size, c.Crowded)}
+	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, leader: noLeader, spin: spins, awaits: c.Awaits, open: c.Open, reader: c.Reader, note: c.Note, faultIn: c.FaultIn, plan: planFor(c.Size, c.Crowded)}
 	if c.Crowded {
 		g.spin = 1
 	}

@@ -42,19 +42,24 @@ func (g *Group) flow() (*ring, error) {
 		part := mem.Part(q)
 		f.ready[q], f.done[q], f.parts[q] = wordAt(part, 0), wordAt(part, 8), part[line:]
 	}
-	if f.room > f.size {
+	if g.size*g.plan.largePart() <= populateMax {
 		f.populate()
 	}
 	g.large = f
 	return f, nil
 }
 
-// populate faults in the pages of this member's part before any other member reads it. Otherwise the first
-// operations, whose segments go through all of the part, would take a page fault for each page.
+// populate faults in the pages of all parts, this member's first. Otherwise the first operations, whose
+// segments go through all of the parts, would take page faults in each member.
 func (f *ring) populate() {
 	mine := f.parts[f.g.rank]
 	for at := 0; at < len(mine); at += os.Getpagesize() {
 		mine[at] = 0
+	}
+	for q := range f.parts {
+		if q != f.g.rank && f.g.faultIn != nil {
+			f.g.faultIn(f.mem.Part(q))
+		}
 	}
 }
 
