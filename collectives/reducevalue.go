@@ -98,7 +98,8 @@ func reduceTree[T any](r *reduction, v T, fn func(a, b T) T) (sum T, failure, er
 	rank, size := r.comm.Rank(), r.comm.Size()
 	for step := 1; step < size; step <<= 1 {
 		if rank&step != 0 {
-			return v, failure, sendPartial(r, v, &failure, rank-step)
+			err = sendPartial(r, v, &failure, rank-step) // it may set failure
+			return v, failure, err
 		}
 		if rank+step >= size {
 			continue
