@@ -23,8 +23,8 @@ const (
 
 // rails returns the rails to open: the adapter of the kernel that was requested by name, or all
 // usable ones, and iWARP over TCP as the last resort. missing has the reasons why others are not
-// among the rails. If forced is true, ranks of one node use the rails, too.
-func (f *rdmaFabric) rails(forced bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
+// among the rails. If here is true, all ranks are on this node.
+func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
 	host := probe.System()
 	switch device := setting(bootstrap.EnvRDMADevice); {
 	case setting(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && (device == "" || device == deviceAuto):
@@ -47,8 +47,8 @@ func (f *rdmaFabric) rails(forced bool, localRank int, c iwarp.Config) (rails []
 	}
 	wish := setting(bootstrap.EnvNet)
 	asked := wish != ""
-	if wish == "" && forced {
-		wish = "127.0.0.1,::1" // no other host is to be reached
+	if wish == "" && here {
+		wish = "127.0.0.1,::1"
 	}
 	choice, err := host.Network(wish)
 	switch {

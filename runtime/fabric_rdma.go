@@ -61,7 +61,7 @@ func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
 	f := &rdmaFabric{}
-	rails, missing, err := f.rails(forced, w.job.LocalRank, iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Packing: packing(), Log: log})
+	rails, missing, err := f.rails(w.job.Nodes == 1, w.job.LocalRank, iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Packing: packing(), Log: log})
 	if err != nil {
 		return nil, err
 	}

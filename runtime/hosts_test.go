@@ -26,23 +26,26 @@ func init() {
 	programs["alien"] = func() { runtime.Main(alien) }
 }
 
-// TestHostsSpeakByNetwork: messages and buffers between all ranks of three hosts.
+// TestHostsSpeakByNetwork: messages and buffers between all ranks of three hosts, also where -transport rdma
+// makes the ranks of a host use the network.
 func TestHostsSpeakByNetwork(t *testing.T) {
 	c := nscluster.Start(t, 3)
-	r := launch(t, 6, "cross", "-host", "h0:2,h1:2,h2:2", "-rsh", c.Rsh())
-	require.Zero(t, r.code, r.errors)
-	for from := range 6 {
-		for to := range 6 {
-			line := fmt.Sprintf("%d to rank %d: ", from, to)
-			switch {
-			case from == to:
-				line += "this rank itself"
-			case from/2 == to/2:
-				line += "shm, "
-			default:
-				line += "rdma by iwarp on " + c.Address(fmt.Sprint("h", from/2)).String()
+	for _, flags := range [][]string{nil, {"-transport", "rdma"}} {
+		r := launch(t, 6, "cross", append([]string{"-host", "h0:2,h1:2,h2:2", "-rsh", c.Rsh()}, flags...)...)
+		require.Zero(t, r.code, r.errors)
+		for from := range 6 {
+			for to := range 6 {
+				line := fmt.Sprintf("%d to rank %d: ", from, to)
+				switch {
+				case from == to:
+					line += "this rank itself"
+				case from/2 == to/2 && flags == nil:
+					line += "shm, "
+				default:
+					line += "rdma by iwarp on " + c.Address(fmt.Sprint("h", from/2)).String()
+				}
+				require.Contains(t, r.out, line)
 			}
-			require.Contains(t, r.out, line)
 		}
 	}
 }
