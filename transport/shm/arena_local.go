@@ -6,32 +6,35 @@ import (
 )
 
 const (
-	// localArenaBytes is the size of an arena on the heap. It is a range of
-	// offsets, not memory.
+	// localArenaBytes is the size of an arena on the heap. It bounds the offsets; memory
+	// is allocated only for chunks that are requested.
 	localArenaBytes = 1 << 36
 	localChunkBytes = 4 << 20
 )
 
 var errSplit = errors.New("bytes cross chunks that were made separately")
 
-// localArena is an arena on the heap, made in chunks as they are asked for.
+// localArena is an arena on the heap. Its chunks are allocated when bytes in them are
+// requested.
 type localArena struct {
-	// mu guards chunks: the owner adds and drops, peers look up.
+	// mu guards chunks. The owner and its peers look chunks up and add them; only the
+	// owner removes them.
 	mu sync.RWMutex
 	// chunks maps the number of a chunk to its memory.
 	chunks map[uint64]localChunk
 }
 
-// localChunk is one chunk of localChunkBytes, in an allocation that may span
-// several.
+// localChunk is one chunk of localChunkBytes. It is part of a span, an allocation of one
+// or more consecutive chunks.
 type localChunk struct {
 	span  []byte
 	first uint64 // the number of the first chunk of the span
 }
 
-// bytes returns n bytes at off. create makes what is missing; chunks that lie
-// wholly in the range and were made separately are replaced, since the caller owns them and
-// their contents.
+// bytes returns n bytes at off. If they do not lie in one span, it returns errRange, or
+// with create it allocates a span for them. The new span replaces existing chunks that lie
+// wholly in the range, because the caller owns them and their contents. If an existing chunk
+// lies only partly in the range, bytes returns errSplit.
 func (a *localArena) bytes(off uint64, n int, create bool) ([]byte, error) {
 	if n == 0 {
 		return []byte{}, nil
@@ -80,7 +83,7 @@ func (a *localArena) find(off uint64, n int) []byte {
 	return c.span[start : start+uint64(n) : start+uint64(n)]
 }
 
-// discard clears [off, off+n) and drops the chunks that lie wholly in it.
+// discard clears [off, off+n) and removes the chunks that lie wholly in this range.
 func (a *localArena) discard(off uint64, n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -100,7 +103,7 @@ func (a *localArena) discard(off uint64, n int) {
 	}
 }
 
-// offset returns where b lies.
+// offset returns the offset of b in the arena, and false if b is not in the arena.
 func (a *localArena) offset(b []byte) (int, bool) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// pollBytes is what one Poll copies of bulk, about.
+// pollBytes is about how many bytes of bulk one Poll copies.
 const pollBytes = 1 << 20
 
-// verb is what a bulk operation does.
+// verb is the kind of a bulk operation.
 type verb uint8
 
 const (
@@ -20,57 +20,58 @@ const (
 	verbAdd
 )
 
-// String returns the name the operation has in errors.
+// String returns the name of the operation in errors.
 func (v verb) String() string { return [...]string{"get", "put", "fetch-add"}[v] }
 
-// access returns the right the operation needs.
+// access returns the right that the operation needs.
 func (v verb) access() transport.Access {
 	return [...]transport.Access{transport.AccessRead, transport.AccessWrite, transport.AccessAtomic}[v]
 }
 
-// bulkOp is a Get, Put or FetchAdd under way.
+// bulkOp is a Get, Put or FetchAdd that has not completed.
 type bulkOp struct {
 	e    *endpoint
 	verb verb
-	// buf is the local memory, key the peer's.
+	// buf is the local memory. key names the peer's memory.
 	buf   []byte
 	key   transport.Key
 	token uint64
 	// done counts the bytes that were copied.
 	done int
-	// value is the delta of a FetchAdd, then the old word.
+	// value is the delta of a FetchAdd, later the old word.
 	value uint64
-	// finished says that the operation is to be completed, with err.
+	// finished is true if the operation is to be completed, with err.
 	finished bool
 	err      error
-	// staged says that the operation goes through staging buffers: asked bytes were
-	// requested, pieces requests are under way, waiting says that nothing else can
-	// be done.
+	// staged is true if the operation goes through staging buffers. asked bytes have been
+	// requested of the peer, and pieces requests are in flight. waiting is true if this
+	// rank cannot advance the operation before something arrives.
 	staged        bool
 	asked, pieces int
 	waiting       bool
-	// restart says that direct copies were refused in the middle; idle counts steps
-	// without an answer.
+	// restart is true if direct copies were refused in the middle of the operation, which
+	// has to begin again. idle counts steps without an answer.
 	restart bool
 	idle    int
-	// begun says that way was chosen, at began; attended that the owner took part.
+	// begun is true once way has been chosen. began is the time of that, zero if the time
+	// of the operation is not measured. attended is true if the owner took part.
 	begun    bool
 	way      way
 	began    time.Time
 	attended bool
-	// shared is the help of the owner.
+	// shared is the state of a Get that the owner may help with.
 	shared shared
 }
 
-// bulk is the queue of a rank's own operations and of the copies it makes for
-// peers.
+// bulk holds a rank's own operations and the copies that it has to make for peers.
 type bulk struct {
 	ops  []*bulkOp
 	free []*bulkOp
-	// tickets are those of the own staging buffers, serves the requests of peers.
+	// tickets holds the tickets of this rank's staging buffers, serves the requests of peers.
 	tickets [stagingSlots]ticket
 	serves  []serveJob
-	// descriptors in use, sequence of the last one, and Gets of peers to help with.
+	// descriptors marks the descriptors in use. sequence is the number of the last Get that
+	// used one. helps holds the Gets of peers that this rank helps with.
 	descriptors [bulkDescriptors]bool
 	sequence    uint64
 	helps       []helpJob
@@ -147,7 +148,8 @@ func (b *bulk) take() *bulkOp {
 	return &bulkOp{}
 }
 
-// moveBulk advances operations, oldest first, and completes those that are done.
+// moveBulk makes copies for peers, then advances this rank's own operations, oldest first, and
+// completes the finished ones. It returns the number of copies and operations that advanced.
 func (t *Transport) moveBulk(h transport.Handler) int {
 	left := pollBytes
 	events := t.moveServes(&left)
@@ -174,7 +176,7 @@ func (t *Transport) moveBulk(h transport.Handler) int {
 	return events
 }
 
-// complete takes an operation out of the queue and reports it.
+// complete removes operation i from the queue and reports its outcome to h.
 func (b *bulk) complete(h transport.Handler, i int) {
 	op := b.ops[i]
 	b.ops = slices.Delete(b.ops, i, i+1)
@@ -188,7 +190,8 @@ func (b *bulk) complete(h transport.Handler, i int) {
 	h.Completed(e.peer, token, value, err)
 }
 
-// fail completes every operation on a peer that is gone.
+// fail completes every operation on a lost peer, with the loss as the error unless the operation
+// has succeeded, and discards the copies for that peer.
 func (b *bulk) fail(h transport.Handler, e *endpoint, reaped bool) {
 	for i := 0; i < len(b.ops); {
 		op := b.ops[i]
@@ -207,7 +210,8 @@ func (b *bulk) fail(h transport.Handler, e *endpoint, reaped bool) {
 	b.serves = slices.DeleteFunc(b.serves, func(j serveJob) bool { return j.slot == e.slot })
 }
 
-// quiet says that a peer which may live writes into no buffer of ours any more.
+// quiet ends the help of a peer, which may live, with shared Gets. It reports whether the peer has
+// finished its copies into their buffers.
 func (b *bulk) quiet(e *endpoint) bool {
 	quiet := true
 	for _, op := range b.ops {
@@ -230,7 +234,7 @@ func (t *Transport) step(op *bulkOp, left *int) {
 	case op.key.Token == tokenArena:
 		t.stepArena(op, left)
 	case t.dead[op.e.slot] && op.e.reach.direct:
-		op.waiting = true // for the report of the loss: its process id may be another's
+		op.waiting = true // until the loss is reported: the process ID may name another process
 	case op.shared.desc.words != nil:
 		t.stepShared(op, left)
 	case op.staged:
@@ -262,7 +266,7 @@ func (op *bulkOp) advance(n int, left *int) {
 	op.finished = op.done >= len(op.buf)
 }
 
-// move copies between the local and the peer's memory.
+// move copies between the local memory and remote, which is memory of the peer.
 func (op *bulkOp) move(remote []byte) {
 	local := op.buf[op.done:]
 	if op.verb == verbGet {
@@ -272,7 +276,7 @@ func (op *bulkOp) move(remote []byte) {
 	}
 }
 
-// stepArena works on the peer's arena, which is mapped here.
+// stepArena advances an operation on the peer's arena, which this process has mapped.
 func (t *Transport) stepArena(op *bulkOp, left *int) {
 	n := min(len(op.buf)-op.done, *left)
 	if op.verb == verbAdd {
@@ -292,7 +296,7 @@ func (t *Transport) stepArena(op *bulkOp, left *int) {
 	op.advance(n, left)
 }
 
-// stepLocal works on private memory of a rank of the same process.
+// stepLocal advances an operation on private memory of a rank of the same process.
 func (t *Transport) stepLocal(op *bulkOp, left *int) {
 	n := min(len(op.buf)-op.done, *left)
 	if op.verb == verbAdd {
@@ -313,7 +317,7 @@ func (t *Transport) stepLocal(op *bulkOp, left *int) {
 	}
 }
 
-// add does a FetchAdd on a word that is mapped here.
+// add carries out a FetchAdd on a word in the address space of this process.
 func (op *bulkOp) add(remote []byte) {
 	if wordOf(remote) == nil {
 		op.fail(transport.ErrBadKey)

@@ -13,25 +13,28 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// reach is how bulk gets to the private memory of a peer.
+// reach records how bulk operations reach the private memory of a peer.
 type reach struct {
-	// probed says that direct and refusal are known.
+	// probed is true once direct and refusal are known.
 	probed bool
+	// direct is true if process_vm_readv and process_vm_writev work.
 	direct bool
-	// refusal says why there is no direct way.
+	// refusal is the reason if direct is false.
 	refusal error
-	// What the peer's header says: its process id, and a word of its private memory
-	// with the address of it.
+	// pid, cookie and cookieAt come from the peer's header: its process ID, the value of a
+	// word of its private memory, and the address of that word.
 	pid              int
 	cookie, cookieAt uint64
-	// proved is when the process was last seen to be the peer.
+	// proved is the time, counted from Transport.born, at which the process ID was last
+	// known to name the peer.
 	proved time.Duration
-	// lonely says that the peer cannot help with a Get.
+	// lonely is true if the peer has failed to help with a Get. It is not asked again.
 	lonely bool
-	// aloof grows with each Get during which the peer did not poll though it was
-	// asked to take part; skip is how many to go before it is asked again.
+	// aloof grows with each Get that asked the peer to take part and during which the peer
+	// did not poll. skip is the number of Gets to do without the peer before the next one
+	// asks again.
 	aloof, skip int
-	// ops counts the operations under way.
+	// ops counts the operations that have not completed.
 	ops int
 }
 
@@ -40,21 +43,22 @@ var (
 	errStranger = errors.New("the process id of the peer names another process here")
 )
 
-// proofHolds is how long the process id of a peer names it after it was seen to do so.
-// When a process is reaped, the kernel gives its number away again after all the others
-// were: some 32,000 new processes, which take seconds.
+// proofHolds is how long this rank relies on a proof that a process ID names the peer. The kernel
+// reuses the ID of a reaped process only after it has used all the others: that takes some 32,000
+// new processes, hence seconds.
 const proofHolds = 10 * time.Millisecond
 
-// newCookie makes the word that proves to a peer that it reads our memory.
+// newCookie returns a word of random bits. A peer that reads the word at its address knows that it
+// reads the memory of this process.
 func newCookie() []uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return []uint64{binary.LittleEndian.Uint64(b[:])}
 }
 
-// direct says that the private memory of the peer can be read and written by
-// process_vm_readv and process_vm_writev. It finds out on the first call: a
-// word in the peer's memory must hold what the peer's header says.
+// direct reports whether the private memory of the peer can be read and written by
+// process_vm_readv and process_vm_writev. The first call probes that: the word at the
+// address in the peer's header must have the value in the header.
 func (e *endpoint) direct() bool {
 	r := &e.reach
 	if r.probed {
@@ -71,8 +75,8 @@ func (e *endpoint) direct() bool {
 	return r.direct
 }
 
-// recognize says why the process id of the peer does not name the peer, if it does
-// not.
+// recognize returns nil if the process ID of the peer names the peer, else the reason why
+// it does not, or why the memory of that process cannot be read.
 func (e *endpoint) recognize() error {
 	r := &e.reach
 	if r.cookie == 0 { // loaded once: peers can write it
@@ -91,9 +95,9 @@ func (e *endpoint) recognize() error {
 	return nil
 }
 
-// prove checks that the process ID of the peer still names the peer: after it has ended and
-// was reaped, another process may get the ID. That may be before this rank is notified of
-// the loss, if this rank was stopped meanwhile.
+// prove checks that the process ID of the peer still names the peer, unless it did so less than
+// proofHolds ago. After the peer has ended and was reaped, another process may get the ID. If this
+// rank was stopped meanwhile, that may happen before this rank is notified of the loss.
 func (e *endpoint) prove() error {
 	now := time.Since(e.t.born)
 	if now-e.reach.proved < proofHolds {
@@ -106,8 +110,8 @@ func (e *endpoint) prove() error {
 	return err
 }
 
-// read copies from private memory of the peer. The proof comes after the copy: what
-// was read, or is not there, is the peer's.
+// read copies from private memory of the peer. It calls prove after the copy, so that the bytes, or
+// the error that there are none at addr, are known to come from the peer's memory.
 func (e *endpoint) read(b []byte, addr uint64) (int, error) {
 	n, err := e.t.reader(e.reach.pid, b, addr)
 	if stranger := e.prove(); stranger != nil {
@@ -116,9 +120,9 @@ func (e *endpoint) read(b []byte, addr uint64) (int, error) {
 	return n, err
 }
 
-// write copies to private memory of the peer. The proof comes before the copy. If this
-// process is stopped between the two for so long that the peer ends, is reaped and its
-// number is given away, it writes into the memory of another process of the same user.
+// write copies to private memory of the peer. It calls prove before the copy. If this process is
+// stopped between the two for so long that the peer ends, is reaped and its ID is reused, write
+// changes the memory of another process of the same user.
 func (e *endpoint) write(b []byte, addr uint64) (int, error) {
 	if err := e.prove(); err != nil {
 		return 0, err
@@ -126,7 +130,7 @@ func (e *endpoint) write(b []byte, addr uint64) (int, error) {
 	return e.t.writer(e.reach.pid, b, addr)
 }
 
-// lives says that the peer, which was given up, is known to live.
+// lives reports whether a peer that was marked down is known to live.
 func (e *endpoint) lives() bool {
 	if e.t.cfg.DisableCMA || e.t.node.locals != nil {
 		return false
@@ -134,7 +138,7 @@ func (e *endpoint) lives() bool {
 	return e.recognize() == nil && e.reach.pid != os.Getpid()
 }
 
-// refuse remembers that the direct way was closed after the probe.
+// refuse records that a direct copy failed with err although the probe had succeeded.
 func (e *endpoint) refuse(err error) {
 	e.reach.direct, e.reach.refusal = false, fmt.Errorf("refused after the probe: %w", err)
 }
@@ -165,23 +169,23 @@ func (t *Transport) stepDirect(op *bulkOp, left *int) {
 	}
 }
 
-// verify ends a Get that copied what was not exposed, or no longer, with an
-// error. It comes after the copy, since the memory may be concealed meanwhile.
+// verify makes a Get fail that has copied memory that is not, or not any more, exposed.
+// It is called after the copy, because the memory may be concealed during the copy.
 func (t *Transport) verify(op *bulkOp) {
 	if op.verb == verbGet && !op.listed() {
 		op.fail(transport.ErrBadKey)
 	}
 }
 
-// listed says that the owner lists the peer's memory of an operation as exposed.
+// listed reports whether the owner lists the memory that an operation names as exposed.
 func (op *bulkOp) listed() bool {
 	return listed(op.e.listing, op.key, len(op.buf), op.verb.access())
 }
 
-// directFailed judges the failure of a direct copy, err being nil when nothing
-// was copied: memory that is not there is an error; if permission was taken
-// back or the process is gone, the rest goes through staging buffers or ends
-// with the report of the loss.
+// directFailed handles the failure of a direct copy. err is nil if the call succeeded and
+// copied nothing. If the memory does not exist, the operation gets ErrBadKey. Any other
+// error means that permission was withdrawn or the process has ended. The rest of the
+// operation then goes through staging buffers, or ends when the loss is reported.
 func (t *Transport) directFailed(op *bulkOp, err error) {
 	switch {
 	case err == nil || errors.Is(err, syscall.EFAULT):

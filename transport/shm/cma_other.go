@@ -4,8 +4,8 @@ package shm
 
 import "errors"
 
-// processRead refuses: ranks of other processes are on Linux alone.
+// processRead fails: in this build, ranks are goroutines of one process.
 func processRead(int, []byte, uint64) (int, error) { return 0, errors.ErrUnsupported }
 
-// processWrite refuses, too.
+// processWrite fails for the same reason.
 func processWrite(int, []byte, uint64) (int, error) { return 0, errors.ErrUnsupported }

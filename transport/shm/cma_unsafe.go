@@ -8,16 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawBytes is the length up to which a copy keeps the Go processor: shorter
-// than what handing it over and taking it back costs others.
+// rawBytes is the length in bytes up to which a copy keeps the P of Go's scheduler, by a raw
+// system call. Such a copy takes less time than releasing the P and acquiring it again.
 const rawBytes = 64 << 10
 
-// processRead copies len(dst) bytes at addr of another process to dst.
+// processRead copies len(dst) bytes at addr of another process to dst. It returns the number of
+// bytes copied.
 func processRead(pid int, dst []byte, addr uint64) (int, error) {
 	return processCopy(unix.SYS_PROCESS_VM_READV, pid, dst, addr)
 }
 
-// processWrite copies src to addr of another process.
+// processWrite copies src to addr of another process. It returns the number of bytes copied.
 func processWrite(pid int, src []byte, addr uint64) (int, error) {
 	return processCopy(unix.SYS_PROCESS_VM_WRITEV, pid, src, addr)
 }

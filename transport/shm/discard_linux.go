@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// madvise is the system call.
+// madvise is the system call that arena.Discard passes to discard.
 var madvise = unix.Madvise
 
-// discard gives the pages of b back, for every process that maps them: MADV_REMOVE is
-// fallocate(PUNCH_HOLE) by address. Where the system does not do that, or says that it
-// did and ignores it, as emulators do, b becomes zeros only.
+// discard frees the pages of b, in all processes that map them: MADV_REMOVE is
+// fallocate(PUNCH_HOLE) by address. Some systems do not support it, and emulators report
+// success and do nothing. There discard only sets b to zeros.
 func discard(b []byte, advise func(b []byte, advice int) error) error {
 	b[0] = 1
 	err := advise(b, unix.MADV_REMOVE)

@@ -4,17 +4,18 @@
 //
 // A [Node] is the memory of all ranks of a node. Each rank owns a range of it:
 // a control area (header, inbox, rings, staging; see layout.go) and the arena,
-// which is the rest. Between processes the node is one sparse memfd that every
-// rank maps whole; for ranks that are goroutines of one process it is heap
-// memory, which the race detector sees.
+// which is the rest. If the ranks are processes, the node is one sparse memfd, which
+// every rank maps whole. If they are goroutines of one process, it is heap memory, so
+// that the race detector checks the accesses.
 //
 // # Lanes
 //
-// Small messages of one pair travel in one ordered lane. It begins in the
-// receiver's inbox, a ring for many producers. After some messages the sender
-// claims one of the receiver's few rings, announces it by its last record in the
-// inbox, and continues in the ring. A ring is released the same way. So memory grows
-// with the ranks, not with the pairs.
+// Small messages from one rank to another travel in one ordered lane. A lane begins in
+// the receiver's inbox, a ring for many producers. After some messages the sender
+// claims one of the receiver's few rings, announces the ring by its last record in the
+// inbox, and continues in the ring. Likewise, its last record in a ring announces that
+// it continues in the inbox and that the ring is free. So memory grows with the number
+// of ranks, not of pairs.
 //
 //	                 inbox (all peers)          ring (one peer)
 //	write a message  claim a slot by CAS        one store
@@ -23,62 +24,64 @@
 //
 // # Bulk
 //
-// Get and Put copy directly from or to the peer's arena when the key names arena
-// memory, else by process_vm_readv and process_vm_writev where a probe shows that
-// they work, else through staging buffers that the Polls of both sides pass to each
-// other. A Get longer than some pages uses one of three methods, chosen by the times
-// measured for its size (tuner.go):
+// If the key names arena memory, Get and Put copy directly from or to the peer's arena.
+// For other memory they use process_vm_readv and process_vm_writev, if a probe shows
+// that these calls work. Otherwise they copy through staging buffers, which both sides
+// fill and empty in their Polls. If the calls work, a Get of 32 KiB or more uses one of
+// three methods, chosen by the times measured for its size (tuner.go):
 //
 //	alone   the reader copies with process_vm_readv
-//	shared  the owner, if it polls, copies from the back with process_vm_writev
+//	shared  the owner, if it polls, also copies, from the back with process_vm_writev
 //	piped   the owner, if it polls, fills staging buffers and the reader empties
-//	        them; what the owner does not take the reader copies directly
+//	        them; the reader copies directly the pieces that the owner does not take
 //
-// All three end without the owner's help.
+// With each of them, a Get also completes if the owner does not poll.
 //
 // The two system calls name a process by its ID, which the kernel can reuse after the
-// process was reaped. A word of random bits in the private memory of a peer shows that
-// the ID still names the peer: it is checked after a read and before a write. Once the
-// loss of the peer is known, these calls are not used.
+// process was reaped. A word of random bits in the private memory of a peer proves that
+// the ID still names the peer. The word is checked after a read and before a write. Once
+// the loss of the peer is known, these calls are not used.
 //
 // # Waking
 //
-// A sender reads the receiver's alert word after publishing. The receiver sets
-// it, forces a memory barrier on every processor that runs a rank (membarrier), and
-// checks its queues once more before it sleeps, so a sender needs a load and no fence.
-// A sender that finds the rank armed rings it, and then marks the same word as rung for
-// the other senders. Where membarrier is not available, senders publish with a
-// sequentially consistent store instead.
+// After it has published a record, a sender reads the receiver's alert word. Before it
+// sleeps, the receiver sets the armed bit of that word, forces a memory barrier on every
+// processor that runs a rank (membarrier), and checks its queues once more. A sender
+// therefore needs a load and no fence. A sender that finds the receiver armed rings its
+// doorbell, and then clears the armed bit, so that other senders do not ring. Where
+// membarrier is not available, senders publish with a sequentially consistent store.
 //
 // # Stopped or killed in between
 //
 // An operation of a rank in shared memory takes several steps, and the rank may be
 // stopped or killed between any two. The loss of a killed rank is reported by MarkDown.
 //
-//	between these two steps               until it goes on             when it was killed
-//	inbox: claim, move the tail           others move the tail         the same
-//	inbox: claim, publish                 the inbox is held up, rings  skipped
+//	between these two steps               while it is stopped          when it is killed
+//	inbox: claim, move the tail           others move the tail         others move the tail
+//	inbox: claim, publish                 the inbox is blocked, rings  the claim is skipped
 //	                                      are not
-//	inbox or ring: publish, ring the bell the message is not seen by   the loss wakes the
-//	                                      a sleeper                    sleeper
-//	bell: count the ring, wake; then      the next sender rings        the same
+//	inbox or ring: publish, ring the bell a sleeping receiver does     the loss wakes the
+//	                                      not see the message          receiver
+//	bell: count the ring, wake; then      the next sender rings        the next sender rings
 //	clear the armed bit
-//	ring: claim it, announce it           unused                       free
-//	ring: write, publish                  no record                    no record
-//	ring: give it back (one record)       -                            free
-//	reader: make room, ring the writer    the writer polls or sleeps   the loss wakes it
-//	                                      for a bounded time
-//	shared Get: claim a chunk, say done   the Get waits, as memory     fails with the loss
-//	                                      may still be written
-//	staging: take a ticket, answer        the piece waits              fails with the loss
-//	listing: state 0, memory, state       not exposed                  fails with the loss
-//	joining: identity, state              has not joined               has not joined
+//	ring: claim it, announce it           the ring is unused           the ring is freed
+//	ring: write, publish                  there is no record           there is no record
+//	ring: give it back (one record)       -                            the ring is freed
+//	reader: make room, ring the writer    the writer polls or sleeps   the loss wakes the
+//	                                      for a bounded time           writer
+//	shared Get: claim a chunk, mark it    the Get waits, because its   the Get fails with
+//	as done                               memory may be written        the loss
+//	staging: take a ticket, answer        the piece waits              the operation fails
+//	                                                                   with the loss
+//	listing: state 0, memory, state       the memory is not exposed    the operation fails
+//	                                                                   with the loss
+//	joining: identity, state              the rank has not joined      the rank has not joined
 //
 // # Distrust
 //
-// Memory that peers can write is loaded once, checked, then used. A ring with contents
-// that no correct peer writes ends the lane of that peer with ErrDamaged. Memory that
-// such a peer may still write to is not reused before the peer was reaped.
+// A word that peers can write is loaded once, checked, and used only then. If a ring has
+// contents that no correct peer writes, the lane of its writer ends with ErrDamaged.
+// Memory that this peer may still write to is not reused before the peer is reaped.
 //
 // Unstable: any release may change this package, also after v1.
 package shm

@@ -8,12 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// doorbell is the Sleeper of a rank that is a process: a futex in its header.
-// The word counts the rings. Beside it stands the number of sleepers, so that a
-// ring which finds none costs no system call: the sleeper counts itself before
-// the kernel compares the word, the ringer counts the ring before it looks.
+// doorbell is the Sleeper of a rank that is a process: a futex in the rank's header. word counts
+// the rings. sleepers counts the goroutines that sleep, so that Ring needs no system call if there
+// are none. No wake-up is lost: a sleeper increments sleepers before the kernel compares word, and
+// Ring increments word before it reads sleepers.
 //
-// yielding is 1 while the rank has offered its processor to others. Peers read it (absent).
+// yielding is 1 while the rank has yielded its processor to other processes. Peers read it (absent).
 type doorbell struct {
 	word, sleepers *uint32
 	yielding       *uint64
@@ -32,8 +32,8 @@ func (d doorbell) Yield() {
 	processor.Put64(d.yielding, 0)
 }
 
-// absent reports whether the rank has offered its processor to others and has not come back. Of a
-// process with several goroutines some may run nevertheless.
+// absent reports whether a goroutine of the rank has yielded its processor or sleeps. Other
+// goroutines of the rank's process may run nevertheless.
 func (d doorbell) absent() bool {
 	return atomic.LoadUint64(d.yielding) != 0 || atomic.LoadUint32(d.sleepers) != 0
 }
@@ -47,7 +47,7 @@ func (d doorbell) Sleep(ticket uint32, nanos int64) { d.sleep(futexWait, ticket,
 // Idle implements transport.Sleeper.
 func (d doorbell) Idle(ticket uint32, nanos int64) { d.sleep(futexWaitBlocking, ticket, nanos) }
 
-// sleep is Sleep by one of the two ways to wait.
+// sleep implements Sleep and Idle, which differ in the function that waits.
 func (d doorbell) sleep(wait func(word *uint32, v uint32, nanos int64), ticket uint32, nanos int64) {
 	atomic.AddUint32(d.sleepers, 1)
 	wait(d.word, ticket, nanos)
@@ -62,9 +62,10 @@ func (d doorbell) Ring() {
 	}
 }
 
-// futexSleeper is the doorbell of a process that others ring and that has connections,
-// too. What makes it a type of its own is that giving Go's processor away at once
-// wakes a thread, for nothing where no goroutine has anything to do.
+// futexSleeper is the doorbell of a process that other processes ring and that also has network
+// connections. Its Sleep releases the P of Go's scheduler at once, for the goroutines that serve
+// the connections. The Sleep of doorbell does not: releasing the P wakes a thread, which is a waste
+// if no other goroutine can run.
 type futexSleeper struct{ doorbell }
 
 var _ transport.Sleeper = futexSleeper{}
@@ -72,7 +73,7 @@ var _ transport.Sleeper = futexSleeper{}
 // Sleep implements transport.Sleeper.
 func (s futexSleeper) Sleep(ticket uint32, nanos int64) { s.Idle(ticket, nanos) }
 
-// channelSleeper is the Sleeper of a process that no other rings. A goroutine that sleeps
+// channelSleeper is the Sleeper of a process that no other process rings. A goroutine that sleeps
 // in a futex holds Go's scheduling context (P) until the scheduler retakes it, after 20 us
 // to 10 ms. With only one P, no other goroutine could meanwhile wait for arrivals over the
 // network or run after they wake it. A goroutine that parks on a channel releases its P at

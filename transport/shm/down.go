@@ -7,15 +7,16 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// loss is a peer that is gone.
+// loss is the loss of a peer.
 type loss struct {
 	peer  int
 	cause error
-	// reaped says that the peer's process has ended: what it has sent before is
-	// still handed over, and what it held is free. Otherwise it may live, and what it
-	// sends is dropped.
+	// reaped is true if the peer's process has ended: the messages that it has sent are
+	// still handed over, and the memory that it used is free. Otherwise the peer may live,
+	// and its messages are discarded.
 	reaped bool
-	// end is the position of the inbox behind the last record of the peer.
+	// end is the tail of the inbox when the loss became known. All records of the peer lie
+	// before it.
 	end uint64
 }
 
@@ -24,24 +25,24 @@ type loss struct {
 // the peer is reaped.
 func (t *Transport) MarkDown(peer int, cause error) { t.lose(peer, cause, true) }
 
-// lose makes the next Poll report a loss, and wakes the rank for it.
+// lose makes the next Poll report a loss, and rings the rank so that it polls.
 func (t *Transport) lose(peer int, cause error, reaped bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
-		return // the node memory with the bell in it may be gone
+		return // the node memory, which holds the bell, may be unmapped
 	}
 	t.losses = append(t.losses, loss{peer: peer, cause: cause, reaped: reaped})
 	t.news.Store(true)
 	t.bell.Ring()
 }
 
-// draining says that records of a dead rank are still handed over.
+// draining reports whether records of a dead rank are still handed over.
 func (t *Transport) draining(slot int) bool {
 	return slices.ContainsFunc(t.leaving, func(l loss) bool { return l.reaped && l.peer == t.cfg.Peers[slot] })
 }
 
-// absorb takes new losses in.
+// absorb moves new losses from losses to leaving, whose losses settle reports.
 func (t *Transport) absorb() {
 	t.mu.Lock()
 	fresh := t.losses
@@ -72,14 +73,15 @@ func (t *Transport) absorb() {
 	t.forgetNews()
 }
 
-// forgetNews ends the news when nothing is left of them.
+// forgetNews clears news if no loss remains to be reported.
 func (t *Transport) forgetNews() {
 	t.mu.Lock()
 	t.news.Store(len(t.leaving)+len(t.losses) > 0)
 	t.mu.Unlock()
 }
 
-// settle reports the losses whose last message was read.
+// settle reports the loss of a reaped peer once the last message of the peer was handed over, and
+// the loss of a peer that may live once the peer does not write to buffers of this rank any more.
 func (t *Transport) settle(h transport.Handler) int {
 	events := 0
 	for i := 0; i < len(t.leaving); {
@@ -96,7 +98,7 @@ func (t *Transport) settle(h transport.Handler) int {
 	return events
 }
 
-// drained says that everything the peer had sent was handed over.
+// drained reports whether all messages that the peer had sent were handed over.
 func (t *Transport) drained(l loss) bool {
 	if r := t.lanes[t.slot(l.peer)]; r != nil && r.poll() != 0 {
 		return false
@@ -104,7 +106,8 @@ func (t *Transport) drained(l loss) bool {
 	return t.inboxDamaged || t.inbox.pos >= l.end
 }
 
-// reportDown frees what the peer held, completes the operations on it and reports it.
+// reportDown frees the rings of the peer if the peer is reaped, completes the operations on the
+// peer and reports its loss.
 func (t *Transport) reportDown(h transport.Handler, l loss) {
 	slot := t.slot(l.peer)
 	e := t.endpoint(slot)

@@ -7,24 +7,26 @@ import (
 )
 
 const (
-	// eagerBest is the payload up to which the lane beats a single copy by Get: 16 KiB
-	// take 2.7 us, not 6.8, measured (docs/adr/0029).
+	// eagerBest is the length in bytes of the longest payload for which the lane is faster
+	// than a single copy by Get: 16 KiB take 2.7 us instead of 6.8 us (measured,
+	// docs/adr/0029).
 	eagerBest = 16 << 10
-	// ringAfter is the number of messages to a peer after which its inbox is left
-	// for a ring.
+	// ringAfter is the number of messages to a peer after which the lane moves from the
+	// peer's inbox to a ring.
 	ringAfter = 16
 	// ringRetry is the number of messages between two attempts to find a free ring.
 	ringRetry = 256
-	// maxReads is the number of Gets under way to one peer.
+	// maxReads bounds the Gets, Puts and FetchAdds in flight to one peer, together.
 	maxReads = 64
 )
 
-// endpoint is the way to one rank of the node.
+// endpoint is a rank's access to another rank of the node.
 type endpoint struct {
 	t *Transport
-	// ring is the sending end of our ring there; words is nil in the inbox lane.
+	// ring is the sending end of the ring that this rank has taken at the peer. ring.words
+	// is nil while the lane is in the inbox.
 	ring ringWriter
-	// alert is the peer's alert word; alerts are the bits that concern us.
+	// alert is the peer's alert word. alerts has the bits of it that concern this rank.
 	alert  *uint64
 	alerts uint64
 
@@ -32,19 +34,19 @@ type endpoint struct {
 	control segment
 	listing segment
 	bell    transport.Sleeper
-	// peer is the rank, slot the local rank.
+	// peer is the rank of the peer in the world, slot its local rank.
 	peer, slot int
-	// number of the ring, valid when ring.words is not nil.
+	// number is the number of the ring, valid if ring.words is not nil.
 	number int
 	// sent counts messages in the inbox until the next attempt to leave it.
 	sent int
-	// introduced says that the peer's header was seen and is sound.
+	// introduced is true once the peer's header has been read and found valid.
 	introduced bool
-	// prepared says that the endpoint was made for Prepare.
+	// prepared is true if Prepare has tried to take a ring.
 	prepared bool
 	// down is the loss of the peer once it was reported.
 	down *transport.PeerDown
-	// blocked says that the endpoint is in the transport's list of those.
+	// blocked is true while the endpoint is in Transport.blocked.
 	blocked bool
 
 	reach reach
@@ -72,7 +74,8 @@ func (e *endpoint) Caps() transport.Caps {
 	}
 }
 
-// Away implements transport.Scheduled. Of ranks that are goroutines of one process nothing is known.
+// Away implements transport.Scheduled. It returns false for ranks that are goroutines of one process,
+// about which nothing is known.
 func (e *endpoint) Away() bool {
 	d, ok := e.bell.(doorbell)
 	return ok && d.absent()
@@ -89,7 +92,7 @@ func (e *endpoint) Send(h transport.Header, payload []byte) error {
 	return e.send(h, payload)
 }
 
-// send is Send off the short path: in the inbox, or when something is wrong.
+// send is the slow path of Send: the lane is in the inbox, the ring is full, or there is an error.
 func (e *endpoint) send(h transport.Header, payload []byte) error {
 	switch {
 	case e.t.closed:
@@ -111,7 +114,7 @@ func (e *endpoint) send(h transport.Header, payload []byte) error {
 	return e.put(kindMessage, h, payload)
 }
 
-// put writes a record into the lane, whichever it is, and wakes the peer.
+// put writes a record into the ring, or into the inbox if there is no ring, and wakes the peer.
 func (e *endpoint) put(kind uint8, h transport.Header, payload []byte) error {
 	var v verdict
 	if e.ring.words != nil {
@@ -133,8 +136,9 @@ func (e *endpoint) put(kind uint8, h transport.Header, payload []byte) error {
 	return nil
 }
 
-// refused remembers that a lane had no room, so that Arm asks for a ring of the
-// bell when there is.
+// refused returns the error of a record for which the lane had no room. If the peer is not
+// closed, it adds the endpoint to Transport.blocked, so that Arm asks the peer to ring when
+// there is room.
 func (e *endpoint) refused() error {
 	if atomic.LoadUint64(e.control.word(offState))&stateMask == stateClosed {
 		return e.t.failure("send", e.peer, transport.ErrClosed)
@@ -146,8 +150,8 @@ func (e *endpoint) refused() error {
 	return transport.ErrAgain
 }
 
-// introduce reads the peer's header once the peer has joined. Before that the
-// inbox can be used already: its memory is zeros.
+// introduce reads the peer's header once the peer has joined. The peer's inbox can be used
+// before, because memory of zeros is an empty inbox.
 func (e *endpoint) introduce() error {
 	state := atomic.LoadUint64(e.control.word(offState))
 	if state&stateMask == stateClosed {
@@ -166,7 +170,8 @@ func (e *endpoint) introduce() error {
 	return nil
 }
 
-// alerted serves the bits of the peer's alert word that concern us.
+// alerted handles the bits of the peer's alert word a that concern this rank: it wakes the peer
+// if it is armed, and gives the ring back if the peer wants it.
 func (e *endpoint) alerted(a uint64) {
 	if a&alertArmed != 0 {
 		e.wake(a)
@@ -176,10 +181,10 @@ func (e *endpoint) alerted(a uint64) {
 	}
 }
 
-// wake rings the peer, whose alert word was a, and only then says that it was rung: a
-// rank that is stopped or killed in between swallows no wake-up, since the next one
-// finds the peer armed and rings, too. If the peer has slept since and is armed
-// again, the word has another generation and stays as it is.
+// wake rings the peer, whose alert word was a, and only then clears the armed bit. If this
+// rank is stopped or killed in between, no wake-up is lost: the next sender finds the peer
+// armed and rings, too. If the peer has armed again meanwhile, the word has another
+// generation and is not changed.
 func (e *endpoint) wake(a uint64) {
 	e.bell.Ring()
 	atomic.CompareAndSwapUint64(e.alert, a, a&^alertArmed)

@@ -16,9 +16,9 @@ func (t *Transport) Known(peer int) bool {
 	return !e.prepared || e.ring.tail > 0 || l != nil && l.pos > 0
 }
 
-// Explain says in one line how messages and bulk go to a peer, and why not
-// otherwise. Whether the peer's private memory can be read is probed now if no
-// message has asked for it.
+// Explain returns one line of text on how messages and bulk go to a peer, with the reason if
+// process_vm_readv is not used. If no operation has probed yet whether the peer's private memory
+// can be read, Explain does.
 func (t *Transport) Explain(peer int) string {
 	if err := t.Reach(peer); err != nil {
 		return err.Error()
@@ -31,14 +31,14 @@ func (t *Transport) Explain(peer int) string {
 	return fmt.Sprintf("rank %d: shm, lane %s, private memory %s, arena mapped", peer, lane, e.privately())
 }
 
-// privately says how the peer's private memory is read.
+// privately returns a text on how the peer's private memory is read.
 func (e *endpoint) privately() string {
 	switch {
 	case e.t.cfg.DisableCMA:
 		return "by staged copy (process_vm_readv: switched off)"
 	case e.t.node.locals != nil:
 		return "by copy in one process"
-	case e.reach.probed: // what was found then holds
+	case e.reach.probed: // the result of the probe is still valid
 	case e.down != nil:
 		return fmt.Sprintf("not probed before its end (%v)", e.down.Cause)
 	case atomic.LoadUint64(e.control.word(offState))&stateMask != stateRunning:

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// The Token of a Key says which memory its Addr is in.
+// The Token of a Key says to which memory its Addr refers.
 //
 //	0           no memory
 //	1           the arena; Addr is an offset
@@ -17,8 +17,9 @@ import (
 //	bits 32-61  generation of the slot
 //	bits  0-31  slot in the owner's table of exposed memory
 //
-// Peers that copy by themselves use the address alone. The table is for copies
-// that the owner makes on a peer's behalf: it makes none outside of it.
+// A peer that copies private memory by a system call uses the address, and looks the key up
+// in the listing below. Copies that the owner makes on a peer's behalf, and copies between
+// ranks of one process, touch only memory that is in the table.
 const (
 	tokenArena    = 1
 	tokenPrivate  = 1 << 63
@@ -33,22 +34,24 @@ const (
 type exposure struct {
 	bytes  []byte
 	access transport.Access
-	// generation is in the key of what is exposed; no key of a free slot has it.
+	// generation is part of the key. It changes when the exposure ends, so that the keys of
+	// earlier exposures of the slot are not valid.
 	generation uint64
 }
 
-// exposures is the table of what a rank has exposed.
+// exposures is the table of the slices that a rank has exposed.
 type exposures struct {
-	// mu guards the table, and in one process it is held while a peer copies, so
-	// that Conceal returns after it.
+	// mu guards the table. use holds it during a copy, so that Conceal returns only after
+	// the copy.
 	mu    sync.Mutex
 	table []exposure
 	free  []uint32
-	// listing shows the first entries to peers; words are nil in one process.
+	// listing holds the first entries of the table, for peers to read. Its words are nil
+	// if the ranks share a process.
 	listing segment
 }
 
-// add enters b.
+// add enters b into the table and returns its key.
 func (x *exposures) add(b []byte, access transport.Access) transport.Key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -74,7 +77,8 @@ func (x *exposures) add(b []byte, access transport.Access) transport.Key {
 	return transport.Key{Addr: addressOf(b), Token: token}
 }
 
-// remove takes the memory of a key out.
+// remove removes the slice that a key names from the table. It returns false if the key is not
+// valid.
 func (x *exposures) remove(k transport.Key) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -91,7 +95,7 @@ func (x *exposures) remove(k transport.Key) bool {
 	return true
 }
 
-// entry returns the entry of a key that is good. mu is held.
+// entry returns the entry of a key, or nil if the key is not valid. mu is held.
 func (x *exposures) entry(k transport.Key) *exposure {
 	slot := k.Token & tokenSlotMask
 	if k.Token&tokenPrivate == 0 || slot >= uint64(len(x.table)) {
@@ -104,8 +108,8 @@ func (x *exposures) entry(k transport.Key) *exposure {
 	return e
 }
 
-// use calls f with the n bytes at k, and returns false if they are not exposed
-// for that access. They stay exposed during f.
+// use calls f with the n bytes at k, which stay exposed during f. If they are not exposed for
+// that access, use returns false and does not call f.
 func (x *exposures) use(k transport.Key, n int, access transport.Access, f func(b []byte)) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -121,10 +125,10 @@ func (x *exposures) use(k transport.Key, n int, access transport.Access, f func(
 	return true
 }
 
-// The listing of a rank's exposed memory in its control area, for peers that
-// copy by themselves. An entry has three words: its state (0, or generation and
-// access of what is exposed), address and length. The owner clears the state
-// before it changes the others, and sets it after.
+// A rank lists its exposed memory in its control area, for peers that copy by themselves. An
+// entry of the listing has three words: state, address and length. The state is 0 if the entry
+// is free, else it holds the generation and the access of the exposure. The owner changes
+// address and length only while the state is 0.
 const (
 	listingState  = 0
 	listingAddr   = 8
@@ -136,8 +140,8 @@ func listingWord(token uint64, access transport.Access) uint64 {
 	return 1<<63 | token>>tokenGenerationShift&tokenGenerationMask<<8 | uint64(access)
 }
 
-// listed says that n bytes at k are exposed for that access. What lies beyond
-// the listing is taken on trust.
+// listed reports whether n bytes at k are exposed for that access. A key whose slot lies beyond
+// the listing cannot be checked, and counts as exposed if it has tokenUnlisted.
 func listed(listing segment, k transport.Key, n int, access transport.Access) bool {
 	slot := k.Token & tokenSlotMask
 	if slot >= listingSlots {

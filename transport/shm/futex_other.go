@@ -4,13 +4,13 @@ package shm
 
 import goruntime "runtime"
 
-// Processes share no memory here, so no rank sleeps in it: ranks of one process sleep on
-// channels.
+// In this build processes share no memory, so no rank sleeps on a futex: ranks of one process
+// sleep on channels.
 func futexWait(*uint32, uint32, int64) {}
 
 func futexWaitBlocking(*uint32, uint32, int64) {}
 
 func futexWake(*uint32) {}
 
-// schedYield gives the processor to other goroutines.
+// schedYield yields the processor to other goroutines.
 func schedYield() { goruntime.Gosched() }

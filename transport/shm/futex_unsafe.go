@@ -18,9 +18,9 @@ const (
 	futexOpWake = 1
 )
 
-// futexWait sleeps while the word is v, until a wake, a signal or the end of a time,
-// which is for ever if it is negative. It goes through Syscall6, which lets the other
-// goroutines of the process run.
+// futexWait sleeps, if the word is v, until a wake, a signal or the timeout of nanos
+// nanoseconds. A negative nanos means no timeout. Because of Syscall6, Go's scheduler can
+// retake the P after a while and run the other goroutines of the process.
 func futexWait(word *uint32, v uint32, nanos int64) {
 	var timeout *unix.Timespec
 	if nanos >= 0 {
@@ -32,7 +32,7 @@ func futexWait(word *uint32, v uint32, nanos int64) {
 }
 
 // futexWaitBlocking is futexWait for a process whose other goroutines have work: it
-// gives Go's processor to them before it sleeps.
+// releases the P of Go's scheduler before it sleeps.
 func futexWaitBlocking(word *uint32, v uint32, nanos int64) {
 	var timeout *unix.Timespec
 	if nanos >= 0 {
@@ -48,5 +48,5 @@ func futexWake(word *uint32) {
 	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWake, math.MaxInt32, 0, 0, 0)
 }
 
-// schedYield gives the processor to other processes.
+// schedYield yields the processor to other threads and processes.
 func schedYield() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

@@ -7,11 +7,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// The inbox is a ring for many producers and one consumer. Its data is a row of
-// slots of one cache line; a record takes a run of them that does not cross the
-// end. Beside the data lies an index with one word per slot. Payload never lies
-// in the index, so a producer that slept for a whole lap with an old tail in its
-// hand finds another lap number there, and its compare-and-swap fails.
+// The inbox is a ring for many producers and one consumer. Its data consists of slots of one
+// cache line; a record takes consecutive slots that do not cross the end of the data. A
+// separate index has one word per slot. Since the index never holds payload, a producer that
+// was suspended for a whole lap after it had loaded the tail finds another lap number in the
+// index, and its compare-and-swap fails.
 //
 // The index word:
 //
@@ -20,12 +20,12 @@ import (
 //	bits 32-47  local rank of the producer
 //	bits  0-31  lap: position / slots of the inbox
 //
-// A producer claims the slot at the tail by compare-and-swap of its index word,
-// which names the producer, so the claim of one that died can be skipped. Then
-// it moves the tail, or finds that another producer, or the consumer that has passed
-// the claim, has done so for it. Then it writes the record and publishes the index
-// word. A free slot holds the lap number it is free for; memory of zeros is an empty
-// inbox.
+// A producer claims the slot at the tail by a compare-and-swap of the slot's index word. The
+// word names the producer, so that the consumer can skip the claim of a dead producer. The
+// producer then moves the tail behind the record, unless another producer has already done
+// that, or the consumer that has passed the claim. Finally it writes the record and publishes
+// the index word. The index word of a free slot is the lap for which the slot is free; memory
+// of zeros is an empty inbox.
 const (
 	slotFree      = 0
 	slotClaimed   = 1
@@ -46,8 +46,8 @@ func slotWord(state, lines, rank, pos uint64) uint64 {
 
 func slotLap(pos uint64) uint64 { return pos / inboxSlots & slotLapMask }
 
-// parseSlot takes an index word apart. ok is false when no correct peer wrote it
-// for this position.
+// parseSlot returns the fields of an index word. ok is false if no correct peer writes this
+// word at this position.
 func parseSlot(w, pos uint64) (state, lines, rank uint64, ok bool) {
 	state, lines, rank = w>>slotStateShift, w>>slotLinesShift&slotLinesMask, w>>slotRankShift&slotRankMask
 	ok = w&slotLapMask == slotLap(pos) && state <= slotSkip
@@ -57,7 +57,7 @@ func parseSlot(w, pos uint64) (state, lines, rank uint64, ok bool) {
 	return state, lines, rank, ok && lines > 0 && pos&inboxMask+lines <= inboxSlots
 }
 
-// inboxEnds is what both ends of an inbox see.
+// inboxEnds is the memory of an inbox, as both ends access it.
 type inboxEnds struct {
 	index *[inboxSlots]uint64
 	data  segment
@@ -76,22 +76,22 @@ func newInboxEnds(control segment) inboxEnds {
 	}
 }
 
-// inboxTries bounds the attempts of one put against other producers.
+// inboxTries bounds the attempts of one put to claim a slot before other producers do.
 const inboxTries = 1000
 
-// inboxWriter is one of the producers.
+// inboxWriter is the end of a producer.
 type inboxWriter struct {
 	inboxEnds
 	rank  uint64
 	fence bool
 }
 
-// put writes a record, or nothing. It never waits: what another producer has
-// begun it finishes, as far as the tail goes.
+// put writes a whole record or nothing. It never waits for another producer: if one has
+// claimed a slot and not moved the tail yet, put moves the tail.
 func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdict {
 	lines := recordSize(uint64(len(payload))) / lineBytes
 	for range inboxTries {
-		// The head is loaded first: the tail was never behind it.
+		// The head is loaded before the tail, so that a correct tail is not behind it.
 		head := atomic.LoadUint64(w.head)
 		tail := atomic.LoadUint64(w.tail)
 		skip := uint64(0)
@@ -119,8 +119,9 @@ func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdic
 	return full
 }
 
-// claim tries to make the slot at tail ours. The tail is moved behind the slot also if
-// another rank has claimed it.
+// claim tries to claim the slot at tail by writing the index word claim. It moves the tail
+// behind the claim, also if another rank has made it. It returns full if this rank has to try
+// again.
 func (w *inboxWriter) claim(tail, claim uint64) (uint64, verdict) {
 	slot := &w.index[tail&inboxMask]
 	if atomic.CompareAndSwapUint64(slot, slotLap(tail), claim) {
@@ -152,23 +153,22 @@ func (w *inboxWriter) fill(pos uint64, kind uint8, h transport.Header, payload [
 	processor.Store64(slot, word)
 }
 
-// inboxReader is the consumer.
+// inboxReader is the end of the consumer.
 type inboxReader struct {
 	inboxEnds
-	// pos is the position of the next record in slots, freed the one up to which
-	// the index was cleaned and the producers were told.
+	// pos is the position of the next record, in slots. freed is the position up to which
+	// the index was cleaned, which head tells the producers.
 	pos, freed uint64
 }
 
-// poll returns the index word at the current position and whether it holds
-// anything but a free slot.
+// poll returns the index word at the current position, and true unless the slot is free.
 func (r *inboxReader) poll() (uint64, bool) {
 	w := atomic.LoadUint64(&r.index[r.pos&inboxMask])
 	return w, w != slotLap(r.pos)
 }
 
-// record returns the record at the current position, which has that many slots.
-// ok is false when the record is damaged. The payload is valid until advance.
+// record returns the record at the current position, whose claim has that many slots.
+// ok is false if the record is damaged. The payload is valid until advance.
 func (r *inboxReader) record(lines uint64) (kind uint8, h transport.Header, payload []byte, ok bool) {
 	off := r.pos & inboxMask * lineBytes
 	line := r.data.words[off/8 : off/8+4]
@@ -181,14 +181,14 @@ func (r *inboxReader) record(lines uint64) (kind uint8, h transport.Header, payl
 	return kind, h, r.data.bytes[start : start+n : start+n], true
 }
 
-// moveTail moves the tail behind the claim at the current position, if its producer
-// has died or was stopped before it did so: the head must not overtake the tail.
+// moveTail moves the tail behind the claim at the current position, in case the producer has
+// died or was stopped before it did so. The head must not overtake the tail.
 func (r *inboxReader) moveTail(lines uint64) {
 	atomic.CompareAndSwapUint64(r.tail, r.pos, r.pos+lines)
 }
 
-// advance leaves that many slots behind. Every quarter of the inbox it cleans the
-// index, tells the producers and says so.
+// advance moves on by that many slots. After each quarter of the inbox it cleans the index,
+// stores the new head for the producers, and returns true.
 func (r *inboxReader) advance(lines uint64) bool {
 	r.pos += lines
 	if r.pos-r.freed < inboxSlots/4 {

@@ -10,65 +10,67 @@ import (
 
 // Harness makes the adapters that Run tests. One harness serves one subtest.
 type Harness interface {
-	// Open opens an adapter. All adapters of one harness reach each other. The suite
-	// closes them. What the machine lacks skips the test.
+	// Open opens an adapter. All adapters of one harness can connect to each other. The
+	// suite closes them. If the machine lacks what an adapter needs, Open skips the test.
 	Open(tb testing.TB) *verbs.Adapter
-	// Inject prepares a fault, or returns false: this provider cannot. What it needs
-	// is cleaned up with tb.
+	// Inject prepares a fault. It returns false if this provider cannot produce the fault.
+	// The resources of the fault are released when the test tb ends.
 	Inject(tb testing.TB, f Fault) (Scene, bool)
 }
 
-// Fault is something that goes wrong, or differs between the two sides, on demand.
+// Fault is a failure, or a difference between the two sides, that Harness.Inject produces on
+// demand.
 type Fault uint8
 
 const (
-	// FaultUnreachable is an address to which nothing leads: Scene.Remote.
+	// FaultUnreachable sets Scene.Remote to an address that cannot be reached.
 	FaultUnreachable Fault = iota + 1
-	// FaultSilence is an address that swallows everything: Scene.Remote.
+	// FaultSilence sets Scene.Remote to an address that never answers.
 	FaultSilence
-	// FaultTransport is an address at which the transport fails while it connects:
-	// Scene.Remote.
+	// FaultTransport sets Scene.Remote to an address at which the transport fails while it
+	// connects.
 	FaultTransport
-	// FaultQoS is an adapter, Scene.Adapter, that lacks a quality of service the
-	// others have, Scene.QoS. The suite closes it.
+	// FaultQoS sets Scene.Adapter to an adapter that lacks a quality of service that the
+	// other adapters have, and Scene.QoS to that quality of service. The suite closes the
+	// adapter.
 	FaultQoS
-	// FaultCut breaks an established connection: Scene.Cut.
+	// FaultCut sets Scene.Cut, which breaks an established connection.
 	FaultCut
-	// FaultMute is an adapter, Scene.Adapter, whose connects send nothing by themselves,
-	// so that a passive side hears nothing before the active consumer's first message. The
-	// suite closes it.
+	// FaultMute sets Scene.Adapter to an adapter that sends nothing by itself when it
+	// connects, so that the passive side receives nothing before the first message of the
+	// active consumer. The suite closes the adapter.
 	FaultMute
-	// FaultMultipath is an adapter, Scene.Adapter, that has several paths, which the
-	// others have not. The suite closes it.
+	// FaultMultipath sets Scene.Adapter to an adapter that has several paths; the other
+	// adapters have one. The suite closes the adapter.
 	FaultMultipath
-	// FaultDevice is what happens to a device as a whole: Scene.Happen.
+	// FaultDevice sets Scene.Happen, which reports an event of a device as a whole.
 	FaultDevice
 )
 
-// Virtual is a Harness whose adapters wait for nothing but channels and timers of the
-// process. Statements on time are proved on it, in a bubble of testing/synctest.
+// Virtual is a Harness whose adapters block only on channels and timers of the process. With
+// such a harness, the suite tests statements on time in a bubble of testing/synctest.
 type Virtual interface {
 	Harness
 	// Again returns a new harness of the same kind.
 	Again() Harness
 }
 
-// Observer is a Harness that sees what a consumer cannot.
+// Observer is a Harness that can observe what a consumer cannot.
 type Observer interface {
 	Harness
-	// ReadsUnderWay returns how many Reads of a connected endpoint have been sent and not
+	// ReadsUnderWay returns how many Reads of a connected endpoint have been sent and not yet
 	// been answered.
 	ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int
 }
 
-// Scene is a prepared fault.
+// Scene is a prepared fault. The Fault determines which fields are set.
 type Scene struct {
 	Remote  netip.AddrPort
 	Adapter *verbs.Adapter
 	QoS     verbs.QoS
 	// Cut breaks the connection of an endpoint so that both ends see it fail.
 	Cut func(ep *verbs.Endpoint)
-	// Happen has the device of an adapter of the harness report an event.
+	// Happen makes the device of an adapter of the harness report an event.
 	Happen func(a *verbs.Adapter, e provider.Event)
 }
 
@@ -104,7 +106,7 @@ func (h *memoryHarness) ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int {
 	return h.network.pairs[i.Remote].peer.reads // the passive side has its listener's port
 }
 
-// open opens a host that has the particulars given.
+// open opens a host with the given particulars, at an address of its own.
 func (h *memoryHarness) open(tb testing.TB, particulars Host) *verbs.Adapter {
 	tb.Helper()
 	h.hosts++
@@ -128,7 +130,7 @@ func (h *memoryHarness) Inject(tb testing.TB, f Fault) (Scene, bool) {
 	case FaultQoS:
 		s.Adapter, s.QoS = h.open(tb, Host{QoS: []verbs.QoS{verbs.QoSBestEffort}}), verbs.QoSLowLatency
 	case FaultMute:
-		s.Adapter = h.open(tb, Host{}) // as all are
+		s.Adapter = h.open(tb, Host{}) // no adapter of a Network sends by itself
 	case FaultMultipath:
 		s.Adapter = h.open(tb, Host{Multipath: true})
 	case FaultDevice:

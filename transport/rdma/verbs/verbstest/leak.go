@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// testNothingIsLeft connects, waits, arms and closes several times, after which there
-// are no more goroutines and descriptors than after the first time.
+// testNothingIsLeft connects, exchanges messages, arms and closes several times. It checks that
+// afterwards the process has no more goroutines and descriptors than after the first time.
 func testNothingIsLeft(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
 	live := func(t *testing.T) {
@@ -33,8 +33,8 @@ func testNothingIsLeft(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	}
 }
 
-// countDescriptors returns how many descriptors the process has open, or 0 where
-// that cannot be seen.
+// countDescriptors returns how many descriptors the process has open, or 0 if the system does
+// not show them.
 func countDescriptors() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

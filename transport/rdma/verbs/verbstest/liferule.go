@@ -93,7 +93,7 @@ var lifeRules = []statement{
 		r.is("passive side", r.p.endpoint().DupConnect(m.passive, options(nil)), verbs.ErrInvalidState)
 		r.is("timeout", r.a.endpoint().DupConnect(m.active, verbs.ConnectOptions{}), verbs.ErrInvalidParameter)
 		ep := r.a.endpoint()
-		r.ok("dup connect", ep.DupConnect(m.active, options(nil))) // its listener is closed
+		r.ok("dup connect", ep.DupConnect(m.active, options(nil))) // the listener is closed
 		r.a.expect(ep, verbs.EventNonPeerRejected, verbs.StateDisconnected)
 	}},
 	{0, "a_listener_ends_and_gives_its_endpoint_back", func(r *rig) {
@@ -160,13 +160,13 @@ func testGraceful(r *rig) {
 	r.a.expect(m.active, verbs.EventDisconnected, verbs.StateDisconnected)
 	r.p.expect(m.passive, verbs.EventDisconnected, verbs.StateDisconnected)
 	r.p.done(m.passive, verbs.StreamReceive, n-1, verbs.StatusFlushed)
-	// Both at once end in order, too.
+	// If both sides disconnect gracefully at once, the connection also ends in order.
 	m = r.connected()
 	r.ok("disconnect", m.active.Disconnect(verbs.CloseGraceful))
 	r.ok("disconnect", m.passive.Disconnect(verbs.CloseGraceful))
 	r.a.expect(m.active, verbs.EventDisconnected, verbs.StateDisconnected)
 	r.p.expect(m.passive, verbs.EventDisconnected, verbs.StateDisconnected)
-	// An abrupt one may follow a graceful one that has not ended.
+	// An abrupt disconnect may follow a graceful one that has not ended.
 	m = r.connected()
 	r.ok("disconnect", m.active.Disconnect(verbs.CloseGraceful))
 	r.ok("disconnect", m.active.Disconnect(verbs.CloseAbrupt))
@@ -186,7 +186,7 @@ func testAbrupt(r *rig) {
 			ID: id, Op: verbs.OpRead, Flags: verbs.FlagUnsignalled, Segments: []verbs.Segment{r.a.region.Segment(0, 8)}, RemoteAddress: remote.Address, RKey: remote.RKey,
 		}))
 	}
-	// The first read is under way, the others wait for it (ORD 1).
+	// The first Read is in flight, the others wait for it (ORD 1).
 	r.ok("disconnect", m.active.Disconnect(verbs.CloseAbrupt))
 	r.state(m.active, verbs.StateDisconnected)
 	for id := range uint64(n) {
@@ -202,7 +202,7 @@ func testAbrupt(r *rig) {
 	r.equal("entries left", len(r.a.log), 0)
 }
 
-// testByState tries Disconnect, Modify and Free in every state that lasts.
+// testByState tries Disconnect, Modify and Free in each state in which an endpoint can be held.
 func testByState(r *rig) {
 	check := func(ep *verbs.Endpoint, s *side, state verbs.State, disconnect, domain, modify, free bool) {
 		r.Helper()
@@ -245,7 +245,7 @@ func testByState(r *rig) {
 	r.ok("disconnect", idle.Disconnect(verbs.CloseAbrupt))
 	check(idle, r.a, verbs.StateDisconnected, true, false, false, true)
 	r.ok("free", idle.Free())
-	// An attempt that is disconnected, on either side.
+	// The passive side may disconnect after it has accepted.
 	idle, passive = r.a.endpoint(), r.p.endpoint()
 	r.connect(idle, r.p.listen().Address(), nil)
 	r.ok("accept", r.p.request().Accept(passive, nil))
@@ -274,7 +274,7 @@ func testModify(r *rig) {
 	r.a.receive(ep, 3, 24, 8)
 	r.is("one receive more", ep.PostReceive(&verbs.ReceiveRequest{}), verbs.ErrInsufficientResources)
 	r.p.receive(m.passive, 9, 0, 8)
-	r.a.send(ep, 9, 0, 8) // the active side speaks first
+	r.a.send(ep, 9, 0, 8) // on iWARP, the active side has to send first
 	r.p.done(m.passive, verbs.StreamReceive, 9, verbs.StatusSuccess)
 	for id := range uint64(4) {
 		r.p.send(m.passive, id, 0, 8)

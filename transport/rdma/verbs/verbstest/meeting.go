@@ -10,8 +10,8 @@ type meeting struct {
 	activeMemory, passiveMemory []byte
 }
 
-// meet connects two unconnected endpoints, of side a and of side p, with the
-// parameters of Connect and Accept.
+// meet connects an unconnected endpoint of side a with one of side p. ask holds the parameters
+// of Connect, answer the parameters of Accept.
 func (r *rig) meet(active, passive *verbs.Endpoint, ask, answer *verbs.ConnParam) *meeting {
 	r.Helper()
 	l := r.p.listen()
@@ -27,13 +27,13 @@ func (r *rig) meet(active, passive *verbs.Endpoint, ask, answer *verbs.ConnParam
 	return m
 }
 
-// connected returns a connection of two endpoints made as changes say.
+// connected returns a connection of two new endpoints. changes alter the configurations of both.
 func (r *rig) connected(changes ...func(c *verbs.EndpointConfig)) *meeting {
 	r.Helper()
 	return r.meet(r.a.endpoint(changes...), r.p.endpoint(changes...), nil, nil)
 }
 
-// param returns parameters with depths and the greatest retry counts.
+// param returns parameters with the read depths in and out and the greatest retry counts.
 func param(in, out int) *verbs.ConnParam {
 	return &verbs.ConnParam{ResponderResources: in, InitiatorDepth: out, RetryCount: 7, RNRRetryCount: 7}
 }
@@ -45,19 +45,19 @@ func data(privateData []byte) *verbs.ConnParam {
 	return p
 }
 
-// receive posts a receive of n bytes at off.
+// receive posts a receive of n bytes at offset off of the side's memory.
 func (s *side) receive(ep *verbs.Endpoint, id uint64, off, n int) {
 	s.rig.Helper()
 	s.rig.ok("post receive", ep.PostReceive(&verbs.ReceiveRequest{ID: id, Segments: []verbs.Segment{s.region.Segment(off, n)}}))
 }
 
-// send posts a Send of n bytes at off.
+// send posts a Send of n bytes at offset off of the side's memory.
 func (s *side) send(ep *verbs.Endpoint, id uint64, off, n int) {
 	s.rig.Helper()
 	s.rig.ok("post send", ep.Post(&verbs.WorkRequest{ID: id, Op: verbs.OpSend, Segments: []verbs.Segment{s.region.Segment(off, n)}}))
 }
 
-// done waits for a completion and checks it.
+// done waits for the next completion of an endpoint on a stream, and checks its ID and status.
 func (s *side) done(ep *verbs.Endpoint, stream verbs.Stream, id uint64, status verbs.Status) verbs.Completion {
 	s.rig.Helper()
 	c := s.completion(ep, stream)
@@ -67,7 +67,7 @@ func (s *side) done(ep *verbs.Endpoint, stream verbs.Stream, id uint64, status v
 	return c
 }
 
-// speak sends one message from one endpoint to the other and checks it.
+// speak sends one message from source to sink and checks both completions and the bytes.
 func (r *rig) speak(from *side, source *verbs.Endpoint, to *side, sink *verbs.Endpoint, key byte) {
 	r.Helper()
 	const n, off = 100, 1000
@@ -81,20 +81,20 @@ func (r *rig) speak(from *side, source *verbs.Endpoint, to *side, sink *verbs.En
 	r.equal("bytes", string(to.memory[off:off+n]), string(pattern(key, n)))
 }
 
-// talk sends a message each way, the active side first.
+// talk sends a message in each direction, from the active side first.
 func (r *rig) talk(m *meeting) {
 	r.Helper()
 	r.speak(r.a, m.active, r.p, m.passive, 10)
 	r.speak(r.p, m.passive, r.a, m.active, 20)
 }
 
-// read has each side Read from the other, the active one first, three times as often as
-// may be under way at a time. The responder is not polled until all have been posted: it
-// finds as many at once as the requester may have under way, and one more would end the
-// connection.
+// read makes each side Read from the other, the active side first. Each side posts three times
+// as many Reads as it may have in flight. The responder is not polled before all of them have
+// been posted. It then finds as many Reads at once as the requester may have in flight, and
+// one more would end the connection.
 func (r *rig) read(m *meeting) {
 	r.Helper()
-	r.talk(m) // the passive side may have to wait for that
+	r.talk(m) // the passive side may have to wait for the first message
 	r.reads(r.a, m.active, m.activeEvent.InitiatorDepth, r.p)
 	r.reads(r.p, m.passive, m.passiveEvent.InitiatorDepth, r.a)
 	r.state(m.active, verbs.StateConnected)

@@ -10,22 +10,24 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Style is what a Network behaves like.
+// Style is the RDMA technology that a Network imitates.
 type Style uint8
 
 const (
-	// StyleIWARP has exact private data, no waiting for receives, and an active side
-	// that speaks first; a Send or Write is done when it is on its way.
+	// StyleIWARP delivers private data without padding. A message that finds no receive ends
+	// the connection, and the active side has to send first. A Send or Write completes as soon
+	// as it has been sent.
 	StyleIWARP Style = iota
-	// StyleInfiniBand pads private data, carries the connection's parameters, waits
-	// for receives (RNR), has immediate data and atomics, and completes what the peer has
-	// acknowledged, which it does for requests that are signalled.
+	// StyleInfiniBand pads private data, sends the connection's parameters to the peer,
+	// retries messages that find no receive (RNR), and has immediate data and atomics. The peer
+	// acknowledges signalled requests only. An acknowledgement completes its request and all
+	// requests before it.
 	StyleInfiniBand
 )
 
-// Network connects adapters within the process. Frames go from one device's inbox to
-// another's and are handled by the next poll there: there are no goroutines. Its mutex and
-// those of the inboxes are taken last, for a moment.
+// Network connects adapters within the process. A frame goes into the inbox of the receiving
+// device, whose next Progress handles it; there are no goroutines. The mutex of the Network and
+// the mutexes of the inboxes are the innermost locks, and are held for a moment only.
 type Network struct {
 	style Style
 
@@ -34,8 +36,8 @@ type Network struct {
 	points map[netip.AddrPort]*point
 	pairs  map[netip.AddrPort]*pair
 	faults map[netip.Addr]Fault
-	// left are hosts whose adapter was closed: the machine still answers that nothing
-	// listens.
+	// left holds the hosts whose adapter was closed. Such a host is not unreachable: it
+	// refuses connections, because nothing listens there.
 	left map[netip.Addr]bool
 	port uint16
 }
@@ -52,13 +54,13 @@ func NewNetwork(style Style) *Network {
 type Host struct {
 	Network *Network
 	Addr    netip.Addr
-	// QoS replaces the list of the adapter if it is not nil.
+	// QoS, if it is not nil, replaces the adapter's list of qualities of service.
 	QoS []verbs.QoS
-	// Multipath says that the adapter has several paths, PinsMemory that its registrations
-	// count as costly. PinMost bounds what is registered at a time, in bytes, if it is not 0.
+	// Multipath and PinsMemory are the attributes of these names. PinMost, if it is not 0,
+	// bounds the bytes that are registered at a time.
 	Multipath, PinsMemory bool
 	PinMost               int
-	// SinksAreWritable is the attribute.
+	// SinksAreWritable is the attribute of this name.
 	SinksAreWritable bool
 }
 
@@ -70,7 +72,7 @@ func (h *Host) Name() string { return "memory" }
 // Interfaces returns the address.
 func (h *Host) Interfaces() ([]string, error) { return []string{h.Addr.String()}, nil }
 
-// Open opens the interface. Two may not be open at one address.
+// Open opens the interface. Only one adapter may be open at an address.
 func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
 	n := h.Network
 	n.mu.Lock()
@@ -88,12 +90,13 @@ func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
 	return d, nil
 }
 
-// attributes are those of a host.
+// attributes returns the attributes of a host.
 func attributes(style Style, addr netip.Addr, qos []verbs.QoS) verbs.Attributes {
 	if qos == nil {
 		qos = []verbs.QoS{verbs.QoSBestEffort, verbs.QoSLowLatency}
 	}
-	// No two limits are equal, so that none is taken for another one.
+	// No two limits of the adapter are equal, so that a test notices if one is used in place
+	// of another.
 	a := verbs.Attributes{
 		Provider: "memory", Interface: addr.String(), Transport: "frames in memory",
 		Services: []verbs.Service{verbs.ServiceReliable}, QoS: qos,
@@ -114,7 +117,8 @@ func attributes(style Style, addr netip.Addr, qos []verbs.QoS) verbs.Attributes 
 	return a
 }
 
-// send puts a frame into the inbox of a device, and reports whether there is one.
+// send puts a frame into the inbox of a device and wakes the device. If the device is closed,
+// send discards the frame.
 func (d *device) send(f frame) {
 	d.inbox.Lock()
 	closed := d.closed
@@ -127,7 +131,7 @@ func (d *device) send(f frame) {
 	}
 }
 
-// bind gives a pair a port of its host. The network is locked.
+// bind assigns a free port of its host to a pair. The mutex of the network is held.
 func (n *Network) bind(p *pair) {
 	for {
 		if n.port++; n.port == 0 {
@@ -169,7 +173,7 @@ func (n *Network) dial(p *pair, remote netip.AddrPort, proposal provider.Proposa
 	}
 }
 
-// broke makes both ends of a connection see that it failed.
+// broke makes both ends of the connection with the address local see that it failed.
 func (n *Network) broke(local netip.AddrPort) {
 	n.mu.Lock()
 	p := n.pairs[local]

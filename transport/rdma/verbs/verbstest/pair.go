@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// phase is how far a pair has come.
+// phase is the state of the connection of a pair.
 type phase uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 	phaseDead
 )
 
-// retriesForever is the retry count that never ends.
+// retriesForever is the retry count that stands for unlimited retries.
 const retriesForever = 7
 
 // pair is a queue pair.
@@ -34,19 +34,23 @@ type pair struct {
 	peer          *pair
 	local, remote netip.AddrPort
 	contacted     bool
-	// silent says that this is a passive side whose active side has not spoken.
+	// silent is true on a passive side that must not send yet, because no message of the
+	// active side has arrived.
 	silent bool
-	// posted are the receives of the endpoint that no message has taken.
+	// posted holds the receives of the endpoint that no message has consumed.
 	posted []*provider.Receive
-	// quiet counts the requests since the last one that is signalled, last is the number of
-	// the last one, draining says that no more are posted.
+	// quiet counts the requests since the last signalled one. last is the number of the last
+	// request. draining is true if no more requests will be posted.
 	quiet    int
 	last     uint64
 	draining bool
-	// reads counts Reads and atomics under way, serves is how many of the peer may be.
+	// reads counts the Reads and atomics of this pair that are in flight. serves is how many
+	// the peer may have in flight.
 	reads, serves int
-	// held are frames that wait for a receive, the first of them. It has been tried, may
-	// be tried left times more, and is at the time again. retries is how often each may.
+	// held holds frames in order of arrival; the first one waits for a receive. tried is true
+	// if the first frame has been tried. It may then be retried left times, next at the time
+	// again. retries is the number of retries of each frame. stalled is true while the pair is
+	// in device.stalled.
 	held          []frame
 	retries, left uint8
 	tried         bool
@@ -69,7 +73,7 @@ func (p *pair) Connect(remote netip.AddrPort, proposal *provider.Proposal) (neti
 
 func (p *pair) Contacted() bool { return p.contacted }
 
-// RequestsPosted sends what may go.
+// RequestsPosted sends the requests that may start.
 func (p *pair) RequestsPosted() {
 	if p.phase != phaseOpen && p.phase != phaseClosing || p.silent {
 		return
@@ -77,7 +81,7 @@ func (p *pair) RequestsPosted() {
 	for r := p.config.Sends.Next(); r != nil; r = p.config.Sends.Next() {
 		p.start(r)
 	}
-	if p.draining && p.quiet > 0 { // an empty Write that is signalled
+	if p.draining && p.quiet > 0 { // the acknowledgement of an empty Write completes the last requests
 		p.quiet = 0
 		p.peer.device.send(frame{kind: frameWrite, op: provider.OpWrite, to: p.peer, number: p.last, signalled: true})
 	}
@@ -121,8 +125,9 @@ func (p *pair) start(r *provider.Request) {
 	}
 }
 
-// signals reports whether a request is to be acknowledged: if the consumer wants its
-// completion, if it is answered anyway, and often enough for the queue to have room again.
+// signals reports whether the peer is to acknowledge a request. The peer acknowledges requests
+// whose completion the consumer wants, Reads and atomics, which it answers anyway, and some of
+// the others, so that the send queue has room again.
 func (p *pair) signals(r *provider.Request) bool {
 	if p.device.network.style == StyleIWARP {
 		return false
@@ -136,7 +141,7 @@ func (p *pair) signals(r *provider.Request) bool {
 	return true
 }
 
-// finished takes note that a request is done and, on InfiniBand, all before it.
+// finished completes a request and, with StyleInfiniBand, all requests before it.
 func (p *pair) finished(number uint64) {
 	if p.device.network.style == StyleInfiniBand {
 		p.config.Sends.DoneBefore(number + 1)
@@ -146,8 +151,8 @@ func (p *pair) finished(number uint64) {
 	p.RequestsPosted()
 }
 
-// failed takes note that the peer could not do a request. On iWARP a Send or Write is done
-// when it is on its way.
+// failed reports that the peer could not carry out a request, and ends the connection. With
+// StyleIWARP, a Send or Write has already completed when it was sent.
 func (p *pair) failed(f *frame) {
 	infiniBand := p.device.network.style == StyleInfiniBand
 	if infiniBand {
@@ -159,7 +164,7 @@ func (p *pair) failed(f *frame) {
 	p.broken(fmt.Errorf("peer: %v", f.status))
 }
 
-// ReceivesPosted takes them all. A message that waits has its receive.
+// ReceivesPosted takes all posted receives and retries the held messages.
 func (p *pair) ReceivesPosted() {
 	for r := p.config.Receives.Next(); r != nil; r = p.config.Receives.Next() {
 		p.posted = append(p.posted, r)
@@ -184,7 +189,7 @@ func (p *pair) Abort() {
 
 func (p *pair) Close() { p.Abort() }
 
-// die forgets everything.
+// die ends the pair: it discards the held frames and the receives, and frees the port.
 func (p *pair) die() {
 	p.phase, p.held, p.posted = phaseDead, nil, nil
 	n := p.device.network
@@ -195,7 +200,7 @@ func (p *pair) die() {
 	}
 }
 
-// broken ends the connection for a reason found here or told by the peer.
+// broken ends the connection and reports err, a cause detected here or sent by the peer.
 func (p *pair) broken(err error) {
 	p.die()
 	p.config.Upcalls.Broken(err)

@@ -8,8 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// providerRules are rules on what an adapter in hardware does otherwise than a stack in user
-// space: it is given work up front, completes it by number, and may lack or have operations.
+// providerRules are rules on the behaviour in which an adapter in hardware differs from a stack
+// in user space: it takes work ahead of time, completes it by number, and supports some optional
+// operations and not others.
 var providerRules = []statement{
 	{0, "immediate_data_come_with_a_receive", testImmediate},
 	{0, "immediate_data_wait_for_a_receive", testImmediateWaits},
@@ -24,7 +25,8 @@ var providerRules = []statement{
 	{0, "the_removal_of_a_device_ends_everything", testRemoval},
 }
 
-// lacks checks that a request is refused on an adapter that cannot do it, and skips the rest.
+// lacks returns if has is true. Otherwise the adapter does not support the operation what: lacks
+// checks that the adapter refuses the request w, and skips the rest of the test.
 func (r *rig) lacks(what string, has bool, w *verbs.WorkRequest) {
 	r.Helper()
 	if has {
@@ -93,7 +95,7 @@ func testImmediateWaits(r *rig) {
 	r.a.done(m.active, verbs.StreamRequest, 1, verbs.StatusSuccess)
 }
 
-// word is 8 bytes at the beginning of the memory of side p, which peers may change.
+// word registers 16 bytes on side p with the given access. Atomics use the first 8 of them.
 func (r *rig) word(access verbs.Access) *verbs.MemoryRegion {
 	r.Helper()
 	return must[*verbs.MemoryRegion](r, "register")(r.p.domain.Register(make([]byte, 16), access))
@@ -123,7 +125,7 @@ func testAtomics(r *rig) {
 		r.equal("what was there", binary.NativeEndian.Uint64(into.Data), step.old)
 		r.equal("what is there", at(), step.then)
 	}
-	// They count as Reads: more than may be under way are posted.
+	// Atomics count as Reads. Post more of them than may be in flight.
 	n := min(r.a.attributes().MaxRequests, 3*m.activeEvent.InitiatorDepth)
 	for id := range uint64(n) {
 		r.ok("post", m.active.Post(&verbs.WorkRequest{
@@ -163,8 +165,8 @@ func testAtomicAccess(r *rig) {
 	r.a.expect(m.active, verbs.EventBroken, verbs.StateDisconnected)
 }
 
-// testSharedOrder sends numbered messages on two connections into one shared queue, which
-// has receives again only after some have come.
+// testSharedOrder sends numbered messages on two connections whose passive endpoints share a
+// receive queue. In each round the messages consume all receives before receives are posted again.
 func testSharedOrder(r *rig) {
 	const rounds, slots = 5, 8
 	shared := r.shared(nil)
@@ -235,8 +237,8 @@ func testGranted(r *rig) {
 	r.a.done(m.active, verbs.StreamRequest, 2, verbs.StatusSuccess)
 }
 
-// testUnpolled has as many completions outstanding as several endpoints may have, on both
-// sides, before any is taken.
+// testUnpolled posts as many requests and receives as several endpoints may have outstanding, on
+// both sides, before it polls the first completion.
 func testUnpolled(r *rig) {
 	const count = 4
 	pairs := make([]*meeting, 0, count)
@@ -321,7 +323,8 @@ func testRegistration(r *rig) {
 	})
 }
 
-// device prepares what happens to a device, or skips the test.
+// device returns a scene that makes devices report events. It skips the test if the provider
+// cannot produce such events.
 func (r *rig) device() Scene {
 	r.Helper()
 	scene, ok := r.harness.Inject(r, FaultDevice)
@@ -331,7 +334,7 @@ func (r *rig) device() Scene {
 	return scene
 }
 
-// told waits for the next event of an adapter.
+// told waits for the next event of the side's adapter.
 func (s *side) told() *verbs.Event {
 	s.rig.Helper()
 	return s.next("event of the adapter", func(c *logged) bool { return c.Stream == verbs.StreamAdapter }).Event
@@ -339,7 +342,7 @@ func (s *side) told() *verbs.Event {
 
 func testDeviceEvents(r *rig) {
 	scene := r.device()
-	scene.Happen(r.p.adapter, provider.Event{Kind: provider.EventPortDown}) // nobody wants to know
+	scene.Happen(r.p.adapter, provider.Event{Kind: provider.EventPortDown}) // no queue takes the event
 	r.quiet()
 	r.ok("watch", r.p.adapter.Watch(r.p.connections))
 	m := r.connected()

@@ -7,7 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// queueRules are rules on shared receive queues and on the cost of the data path.
+// queueRules are rules on shared receive queues, on the allocations of the data path, and on
+// freeing domains, regions and queues.
 var queueRules = []statement{
 	{0, "shared_receives_serve_all_endpoints", testSharedReceives},
 	{0, "the_limit_of_a_shared_queue_tells_once", testSharedLimit},
@@ -41,7 +42,8 @@ var queueRules = []statement{
 	}},
 }
 
-// shared makes a shared receive queue of side p, or checks that there is none.
+// shared makes a shared receive queue of side p, whose limit events go to limits. If the adapter
+// has no shared receive queues, shared checks the error and skips the test.
 func (r *rig) shared(limits *verbs.CompletionQueue) *verbs.SharedReceiveQueue {
 	r.Helper()
 	c := verbs.SharedReceiveConfig{Domain: r.p.domain, Limits: limits, MaxReceives: 8, MaxSegments: 1}
@@ -134,8 +136,8 @@ func testSharedLimit(r *rig) {
 	r.is("limit", shared.SetLimit(9), verbs.ErrInvalidParameter)
 }
 
-// testAllocations counts what posting and polling allocate in this package: on a
-// disconnected endpoint, where no provider is involved.
+// testAllocations checks that posting and polling allocate nothing in package verbs. The endpoint
+// is disconnected, so that no provider is involved.
 func testAllocations(r *rig) {
 	m := r.connected()
 	r.ok("disconnect", m.active.Disconnect(verbs.CloseAbrupt))

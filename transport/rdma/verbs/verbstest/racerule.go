@@ -7,7 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// raceRules have many goroutines at one object; the race detector is their judge.
+// raceRules are rules on the use of one object by many goroutines. They are meant to run under
+// the race detector.
 var raceRules = []statement{
 	{0, "concurrent_ends_have_one_event", func(r *rig) {
 		for range 10 {
@@ -60,7 +61,7 @@ var raceRules = []statement{
 	}},
 }
 
-// all runs n goroutines at once and ends the test on their errors.
+// all calls run in n goroutines at once, and ends the test if any call returns an error.
 func (r *rig) all(n int, run func(i int) error) {
 	r.Helper()
 	errs := make([]error, n)
@@ -77,8 +78,8 @@ func (r *rig) all(n int, run func(i int) error) {
 	r.ok("concurrent calls", errors.Join(errs...))
 }
 
-// oneWinner runs n attempts at once, of which one succeeds and the others fail with
-// loss. It returns the winner.
+// oneWinner runs n attempts at once. It checks that one of them succeeds and that the others fail
+// with the error loss, and returns the number of the successful one.
 func (r *rig) oneWinner(n int, loss error, attempt func(i int) error) int {
 	r.Helper()
 	errs := make([]error, n)
@@ -99,8 +100,8 @@ func (r *rig) oneWinner(n int, loss error, attempt func(i int) error) int {
 	return winner
 }
 
-// testConcurrentPosts posts from several goroutines until the connection ends under
-// them, and counts the completions.
+// testConcurrentPosts posts from several goroutines, one of which disconnects meanwhile, and
+// checks that each accepted request completes exactly once.
 func testConcurrentPosts(r *rig) {
 	const posters, each = 4, 50
 	m := r.connected()

@@ -2,7 +2,7 @@ package verbstest
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// sharedReceives is a shared receive queue, in order.
+// sharedReceives is a shared receive queue. Messages consume its receives in the order of posting.
 type sharedReceives struct {
 	posted []*provider.Receive
 }
@@ -15,7 +15,7 @@ func (s *sharedReceives) Post(r *provider.Receive) { s.posted = append(s.posted,
 
 func (s *sharedReceives) Close() { s.posted = nil }
 
-// available returns how many messages find a receive.
+// available returns the number of receives that messages of the pair can consume.
 func (p *pair) available() int {
 	if p.shared != nil {
 		return len(p.shared.posted)
@@ -23,7 +23,7 @@ func (p *pair) available() int {
 	return len(p.posted)
 }
 
-// take takes the receive of a message. There is one.
+// take removes and returns the receive for the next message. A receive must be available.
 func (p *pair) take() *provider.Receive {
 	from := &p.posted
 	if p.shared != nil {

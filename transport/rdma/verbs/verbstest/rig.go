@@ -16,9 +16,9 @@ import (
 const (
 	// patience ends a test that would hang. No statement depends on it.
 	patience = 60 * time.Second
-	// quietRounds is how often everything is polled to see that nothing more comes.
+	// quietRounds is how often quiet polls all sides to see that no more entries come.
 	quietRounds = 200
-	// memoryBytes is the registered memory of a side.
+	// memoryBytes is the length in bytes of the registered memory of a side.
 	memoryBytes = 64 << 10
 )
 
@@ -29,7 +29,8 @@ type rig struct {
 	sides   []*side
 	// a and p are the active and the passive side.
 	a, p *side
-	// virtual says that this is in a bubble, whose clock goes on while all sleep.
+	// virtual is true if the test runs in a bubble of testing/synctest. The clock of the
+	// bubble advances while all its goroutines sleep.
 	virtual bool
 }
 
@@ -42,11 +43,11 @@ type side struct {
 	receives, requests, connections *verbs.CompletionQueue
 	region                          *verbs.MemoryRegion
 	memory                          []byte
-	// log is what was polled and not asked for yet.
+	// log holds the polled entries that next has not returned yet.
 	log []logged
 }
 
-// logged is an entry and the queue it came from.
+// logged is an entry and the queue from which it was polled.
 type logged struct {
 	verbs.Completion
 	queue *verbs.CompletionQueue
@@ -59,8 +60,8 @@ func newRig(tb testing.TB, h Harness) *rig {
 	return r
 }
 
-// bubble runs a test in virtual time, with adapters of its own, if the harness can. A
-// minute of it takes no time.
+// bubble runs a test in virtual time, with adapters of its own, if the harness is Virtual;
+// otherwise it does nothing. A minute of virtual time takes almost no real time.
 func (r *rig) bubble(test func(r *rig)) {
 	r.Helper()
 	h, ok := r.harness.(Virtual)
@@ -74,7 +75,7 @@ func (r *rig) bubble(test func(r *rig)) {
 	})
 }
 
-// idle lets others run, or time pass.
+// idle lets other goroutines run. In virtual time it lets a millisecond pass.
 func (r *rig) idle() {
 	if r.virtual {
 		time.Sleep(time.Millisecond)
@@ -89,7 +90,7 @@ func (r *rig) side() *side {
 	return r.wrap(r.harness.Open(r))
 }
 
-// wrap equips an adapter, and closes it with the test.
+// wrap makes a side of an adapter, which is closed when the test ends.
 func (r *rig) wrap(a *verbs.Adapter) *side {
 	r.Helper()
 	s := &side{rig: r, adapter: a, limits: a.Attributes(), memory: make([]byte, memoryBytes)}
@@ -105,7 +106,8 @@ func (r *rig) wrap(a *verbs.Adapter) *side {
 	return s
 }
 
-// must returns a function that takes a result and ends the test on an error.
+// must returns a function that takes the two results of a call. It returns the first one, or ends
+// the test if the second one is an error.
 func must[T any](r *rig, what string) func(T, error) T {
 	return func(v T, err error) T {
 		r.Helper()
@@ -122,7 +124,7 @@ func (s *side) queue(capacity int) *verbs.CompletionQueue {
 	return must[*verbs.CompletionQueue](s.rig, "new completion queue")(s.adapter.NewCompletionQueue(capacity))
 }
 
-// attributes are those of the endpoints of the suite.
+// attributes returns the attributes of the suite's endpoints, within the adapter's limits.
 func (s *side) attributes() verbs.EndpointAttributes {
 	l := &s.limits
 	return verbs.EndpointAttributes{
@@ -133,7 +135,7 @@ func (s *side) attributes() verbs.EndpointAttributes {
 	}
 }
 
-// config is that of an endpoint with the suite's attributes.
+// config returns the configuration of an endpoint with the suite's attributes.
 func (s *side) config() verbs.EndpointConfig {
 	attributes := s.attributes()
 	return verbs.EndpointConfig{
@@ -151,7 +153,7 @@ func (s *side) endpoint(changes ...func(c *verbs.EndpointConfig)) *verbs.Endpoin
 	return must[*verbs.Endpoint](s.rig, "new endpoint")(s.adapter.NewEndpoint(c))
 }
 
-// listen opens a service point whose requests come to the connections queue.
+// listen opens a service point whose connection requests go to the side's connections queue.
 func (s *side) listen(changes ...func(o *verbs.ListenOptions)) *verbs.Listener {
 	s.rig.Helper()
 	o := verbs.ListenOptions{Queue: s.connections}
@@ -161,7 +163,7 @@ func (s *side) listen(changes ...func(o *verbs.ListenOptions)) *verbs.Listener {
 	return must[*verbs.Listener](s.rig, "listen")(s.adapter.Listen(o))
 }
 
-// options are those of a Connect that does not end by itself.
+// options returns the options of a Connect without a timeout.
 func options(p *verbs.ConnParam) verbs.ConnectOptions {
 	return verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Param: p}
 }
@@ -172,7 +174,7 @@ func (r *rig) connect(ep *verbs.Endpoint, to netip.AddrPort, p *verbs.ConnParam)
 	r.ok("connect", ep.Connect(to, options(p)))
 }
 
-// request waits for the next request that reaches a side.
+// request waits for the next connection request that reaches the side.
 func (s *side) request() *verbs.ConnectionRequest {
 	s.rig.Helper()
 	c := s.next("connection request", func(c *logged) bool { return c.Stream == verbs.StreamConnectionRequest })
@@ -188,8 +190,8 @@ func (s *side) event(ep *verbs.Endpoint) *verbs.Event {
 	return c.Event
 }
 
-// expect waits for the next connection event, which must be of a type, and checks the
-// state that goes with it.
+// expect waits for the next connection event of an endpoint. It checks the type of the event and
+// the state of the endpoint.
 func (s *side) expect(ep *verbs.Endpoint, t verbs.EventType, state verbs.State) *verbs.Event {
 	s.rig.Helper()
 	e := s.event(ep)
@@ -200,13 +202,13 @@ func (s *side) expect(ep *verbs.Endpoint, t verbs.EventType, state verbs.State) 
 	return e
 }
 
-// completion waits for the next completion of work of an endpoint on a stream.
+// completion waits for the next completion of an endpoint on a stream.
 func (s *side) completion(ep *verbs.Endpoint, stream verbs.Stream) verbs.Completion {
 	s.rig.Helper()
 	return s.next(fmt.Sprintf("completion on stream %d", stream), func(c *logged) bool { return c.Stream == stream && c.Endpoint == ep }).Completion
 }
 
-// next waits for an entry and takes it out of the log.
+// next waits for an entry that matches, removes it from the log and returns it.
 func (s *side) next(what string, match func(c *logged) bool) logged {
 	s.rig.Helper()
 	at := -1
@@ -224,7 +226,7 @@ func (s *side) next(what string, match func(c *logged) bool) logged {
 	return c
 }
 
-// poll moves what is queued into the log and returns how much.
+// poll moves entries from the queues of the side into the log and returns how many it has moved.
 func (s *side) poll() int {
 	var into [4]verbs.Completion
 	n := 0
@@ -238,7 +240,7 @@ func (s *side) poll() int {
 	return n
 }
 
-// pump polls all sides in turn until done says so.
+// pump polls all sides in turn until done returns true.
 func (r *rig) pump(what string, done func() bool) {
 	r.Helper()
 	for end := time.Now().Add(patience); !done(); r.idle() {
@@ -252,7 +254,7 @@ func (r *rig) pump(what string, done func() bool) {
 	}
 }
 
-// quiet polls all sides for a while, in which unwanted entries would come.
+// quiet polls all sides for a while, so that unwanted entries would get into the logs.
 func (r *rig) quiet() {
 	r.Helper()
 	for range quietRounds {
@@ -279,7 +281,7 @@ func (r *rig) is(what string, err, target error) {
 	}
 }
 
-// that ends the test unless it holds.
+// that ends the test unless holds is true.
 func (r *rig) that(holds bool, format string, arguments ...any) {
 	r.Helper()
 	if !holds {
@@ -303,7 +305,8 @@ func (r *rig) state(ep *verbs.Endpoint, want verbs.State) {
 	r.equal("state", s.State, want)
 }
 
-// sameData compares private data that may have been padded.
+// sameData checks that private data are equal, except for zeros at the end if the adapter pads
+// private data.
 func (r *rig) sameData(s *side, got, want []byte) {
 	r.Helper()
 	r.that(len(got) >= len(want) && bytes.Equal(got[:len(want)], want), "private data %x, want %x", got, want)

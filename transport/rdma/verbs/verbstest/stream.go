@@ -2,7 +2,7 @@ package verbstest
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs"
 
-// streamStatements are those of dat_ep_create(3DAT) on completion flags.
+// streamStatements are the statements of dat_ep_create(3DAT) on completion flags.
 var streamStatements = []statement{
 	{47, "flags_of_a_stream_are_equal_in_a_queue", func(r *rig) {
 		q := r.a.queue(16)
@@ -48,7 +48,7 @@ var streamStatements = []statement{
 		r.share(false, flags(q, nil, verbs.CompletionSolicitedWait, 0), flags(nil, q, 0, verbs.CompletionThreshold))
 		q = r.a.queue(16)
 		r.share(false, flags(q, nil, verbs.CompletionThreshold, 0), flags(q, nil, verbs.CompletionSolicitedWait, 0))
-		// Freeing an endpoint takes its streams away.
+		// When an endpoint is freed, its streams do not use the queue any more.
 		q = r.a.queue(16)
 		ep := r.a.endpoint(flags(q, nil, verbs.CompletionSolicitedWait, 0))
 		r.is("free a queue in use", q.Free(), verbs.ErrInvalidState)
@@ -57,8 +57,8 @@ var streamStatements = []statement{
 	}},
 }
 
-// flags returns the change that gives an endpoint queues and completion flags, and no
-// connection events.
+// flags returns the change of a configuration that sets the queues and completion flags of
+// receives and requests, and no queue for connection events.
 func flags(receives, requests *verbs.CompletionQueue, ofReceives, ofRequests verbs.CompletionFlags) func(c *verbs.EndpointConfig) {
 	return func(c *verbs.EndpointConfig) {
 		c.Receives, c.Requests, c.Connections = receives, requests, nil
@@ -66,8 +66,8 @@ func flags(receives, requests *verbs.CompletionQueue, ofReceives, ofRequests ver
 	}
 }
 
-// share makes endpoints of side a; the last one can or cannot be made. What cannot be
-// made cannot be had by Modify either.
+// share makes an endpoint of side a for each change. The last one can be made if legal is true;
+// otherwise share checks that NewEndpoint refuses the configuration, and that Modify does.
 func (r *rig) share(legal bool, changes ...func(c *verbs.EndpointConfig)) {
 	r.Helper()
 	for _, change := range changes[:len(changes)-1] {

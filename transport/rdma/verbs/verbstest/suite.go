@@ -5,18 +5,18 @@ import (
 	"testing"
 )
 
-// statement is one of the numbered statements of the pages, or, with number 0, a
-// rule that docs/connection-model.md decides.
+// statement is one of the numbered statements of the manual pages or, with number 0, a rule of
+// docs/connection-model.md.
 type statement struct {
 	number int
 	name   string
 	test   func(r *rig)
 }
 
-// Run proves every statement on adapters of harnesses that newHarness makes, each in
-// a subtest named by its number and a few words, and the rules in subtests named
-// rule_... A provider that cannot do what a statement speaks of answers
-// ErrModelNotSupported, and that is then what is tested.
+// Run checks every statement and every rule on adapters of harnesses that newHarness makes. The
+// subtest of a statement is named by its number and a few words, the subtest of a rule is named
+// rule_... If a provider does not support what a statement requires, the subtest checks that the
+// provider returns ErrModelNotSupported.
 func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
 	for _, list := range statements() {
@@ -27,7 +27,7 @@ func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Run("rule_nothing_is_left", func(t *testing.T) { testNothingIsLeft(t, newHarness) })
 }
 
-// statements are all of them, by page.
+// statements returns all statements and rules, in lists by manual page or subject.
 func statements() [][]statement {
 	return [][]statement{
 		connectStatements, eventStatements, acceptStatements, createStatements, streamStatements,
@@ -35,7 +35,7 @@ func statements() [][]statement {
 	}
 }
 
-// title is the name of the subtest.
+// title returns the name of the statement's subtest.
 func (s *statement) title() string {
 	if s.number == 0 {
 		return "rule_" + s.name

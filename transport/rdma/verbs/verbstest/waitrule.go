@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// waitRules are rules on sleeping until something comes.
+// waitRules are rules on goroutines that sleep until a queue has entries.
 var waitRules = []statement{
 	{0, "waiters_are_woken_across_adapters", func(r *rig) { r.pingPong(1) }},
 	{0, "many_waiters_share_one_sleeper", func(r *rig) { r.pingPong(5) }},
@@ -71,8 +71,8 @@ var waitRules = []statement{
 	{0, "arm_rings_once", testArm},
 }
 
-// pingPong bounces messages between pairs of goroutines that only sleep. All of one
-// side wait at one adapter, each at queues of its own.
+// pingPong sends messages back and forth between pairs of goroutines, which sleep until the next
+// completion. All goroutines of one side use one adapter, each with queues of its own.
 func (r *rig) pingPong(pairs int) {
 	r.Helper()
 	players := make([]*player, 0, 2*pairs)
@@ -106,7 +106,7 @@ func (r *rig) player(s *side, serves bool) *player {
 	return p
 }
 
-// play sends and receives in turn.
+// play sends and receives messages in turn.
 func (p *player) play() error {
 	const rounds = 50
 	for turn := range uint64(2 * rounds) {
@@ -159,7 +159,7 @@ func testQuiet(r *rig) {
 		r.pump("completions", func() bool { return requests.Len() == n && receives.Len() == n })
 		for _, q := range []*verbs.CompletionQueue{requests, receives} {
 			if loud || q == receives && r.p.limits.HidesFlags {
-				r.ok("wait", q.Wait(over, 1)) // what is there counts, whatever the context says
+				r.ok("wait", q.Wait(over, 1)) // a queued completion ends the wait, although the context has ended
 			} else {
 				r.is("wait", q.Wait(over, 1), context.Canceled)
 			}
@@ -168,7 +168,7 @@ func testQuiet(r *rig) {
 	into := make([]verbs.Completion, 4)
 	r.equal("entries", requests.Poll(into), 2)
 	r.equal("entries", receives.Poll(into), 2)
-	// A quiet receive needs the endpoint's consent, as a quiet request does.
+	// The flags of the endpoint must allow a quiet receive, as they must allow a quiet request.
 	r.is("quiet receive", m.passive.PostReceive(&verbs.ReceiveRequest{Flags: verbs.FlagQuiet}), verbs.ErrInvalidParameter)
 	q := r.p.queue(16)
 	passive = r.p.endpoint(flags(q, nil, verbs.CompletionUnsignalled, 0), func(c *verbs.EndpointConfig) { c.Connections = r.p.connections })
