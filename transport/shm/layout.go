@@ -3,8 +3,8 @@ package shm
 import "github.com/gorun-hpc/gorun/internal/flight"
 
 // The range of a rank begins with its control area. Offsets are in bytes from
-// the start of the range. Every group of words that one side writes and another
-// side polls has cache lines of its own.
+// the start of the range. Words that one side writes and another side polls do
+// not share a cache line with words of another writer.
 //
 //	offset     bytes    what                                     written by
 //	0          64       identity: magic, version, pid, cookie    owner
@@ -31,8 +31,9 @@ const (
 
 	lineBytes = 64
 	pageBytes = 4096
-	// largestPage is the longest page of the processors for which this is built, that
-	// of some kernels for arm64. The arena gives its memory back by the page.
+	// largestPage is the largest page size of the processors for which this package is
+	// built; some kernels for arm64 use it. The arena begins at a multiple of it, because
+	// pages are the unit in which the arena gives memory back.
 	largestPage = 64 << 10
 
 	offMagic      = 0
@@ -77,17 +78,18 @@ const (
 	ringMask     = ringBytes - 1
 	ringLines    = ringBytes / lineBytes
 
-	// maxEager is the longest payload of one record. A record and the skip before
-	// it must fit into three quarters of a ring, since the reader gives space
-	// back by the quarter. Of the longest records a ring takes three (docs/adr/0029).
+	// maxEager is the length in bytes of the longest payload of one record. A record and
+	// the skip before it must fit into three quarters of a ring, because the reader gives
+	// space back by the quarter. A ring holds three of the longest records
+	// (docs/adr/0029).
 	maxEager = 16 << 10
 
 	layoutMagic   = 0x6d68736e75726f67 // "gorunshm", little endian
 	layoutVersion = 3
 )
 
-// Compile-time checks of the table above: each line fails to compile when the
-// two sides differ.
+// Compile-time checks of the table above. The lines with two terms fail to compile if the two
+// numbers differ, the others if the condition that they express does not hold.
 const (
 	_ = uint(offInboxData-12288) + uint(12288-offInboxData)
 	_ = uint(offListing-77824) + uint(77824-offListing)
@@ -103,21 +105,21 @@ const (
 	_ = -uint(offArena % largestPage)
 )
 
-// States of a rank, in the low bits of the word at offState. The word is written
-// last when a rank joins, so a reader of the state sees the identity, too.
+// States of a rank, in the low bits of the word at offState. A rank that joins writes this
+// word last, so that a peer that sees the state also sees the identity.
 const (
 	stateAbsent  = 0
 	stateRunning = 1
 	stateClosed  = 2
 	stateMask    = 3
-	// stateFences says that this rank cannot run a barrier on the other
-	// processors, so its senders must publish with a fence.
+	// stateFences is set while the rank cannot run a barrier on the other processors. Its
+	// senders must then publish with a fence.
 	stateFences = 4
 )
 
-// Bits of the alert word. Bits 8 to 15 ask the writer of ring 0 to 7 to give it
-// back. Bits 16 to 63 count how often the owner was armed, so that a rank that clears bit 0
-// clears the arming that it has seen and no later one.
+// Bits of the alert word. Bit 0 is set while the owner is armed. Bits 8 to 15 ask the writers
+// of rings 0 to 7 to give the ring back. Bits 16 to 63 count how often the owner has armed, so
+// that a peer that clears bit 0 by a compare-and-swap clears only the arming that it has seen.
 const (
 	alertArmed      = 1
 	alertRingBits   = 8

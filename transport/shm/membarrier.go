@@ -6,20 +6,20 @@ import (
 	"sync/atomic"
 )
 
-// barriers is the registration of this process. It waits for a grace period of
-// the kernel, 5 ms and more, so it goes on beside the start of the rank; until it has
-// ended this rank and its peers use fences.
+// barriers is the registration of this process for membarrier(2). The registration waits for a
+// grace period of the kernel, 5 ms or more, so it runs concurrently with the start of the rank.
+// Until it has ended, this rank and its peers use fences.
 var barriers = &registration{ended: make(chan struct{})}
 
 type registration struct {
 	once  sync.Once
 	ready atomic.Bool
-	ended chan struct{} // closed when ready is final
+	ended chan struct{} // closed once ready has its final value
 }
 
-// start registers the process, once. It yields, so that the system call begins now: later,
-// on the only processor of a rank that computes or polls, it would take that processor away
-// in the middle of the program, for several milliseconds.
+// start registers the process, once. It yields, so that the system call begins now. If the call
+// began later, while the rank computes or polls on its only processor, the program would lose
+// that processor for several milliseconds.
 func (r *registration) start() {
 	r.once.Do(func() {
 		go func() {
@@ -30,10 +30,10 @@ func (r *registration) start() {
 	})
 }
 
-// Settle waits until the registration has ended, so that messages are published without
-// fences from the first one on: a fence waits until the line of the message before has
-// come back from the reader, which costs a sixth of the rate. It is called before the
-// peers are told that this rank is there, and before the first Poll.
+// Settle waits until the registration has ended, so that already the first message is published
+// without a fence. A fence waits until the cache line of the previous message has come back from
+// the reader, which costs a sixth of the message rate. Settle is called before the peers learn
+// that this rank has joined, and before the first Poll.
 func (t *Transport) Settle() {
 	if t.node.locals != nil || t.cfg.DisableMembarrier || t.cfg.Alone {
 		return
@@ -43,9 +43,9 @@ func (t *Transport) Settle() {
 	t.settled.Store(!t.fences)
 }
 
-// relax goes from fences to barriers as soon as they can be had, here and at the
-// peers. Our own barriers come first: a peer that sees the word of our state
-// change relies on them.
+// relax replaces fences by barriers as soon as the barriers work, for this rank and for each
+// peer. The barriers of this rank come first: a peer that sees the state of this rank without
+// stateFences relies on them.
 func (t *Transport) relax() {
 	if t.fences && t.node.locals == nil && !t.cfg.DisableMembarrier && barriers.ready.Load() {
 		t.fences = false

@@ -10,8 +10,8 @@ const (
 	membarrierRegisterGlobalExpedited = 1 << 2
 )
 
-// registerBarrier makes this process one whose processors pass a barrier when
-// another rank calls barrier. It returns false where the kernel cannot.
+// registerBarrier registers this process, so that its processors execute a memory barrier
+// whenever another rank calls barrier. It returns false if the kernel does not support that.
 func registerBarrier() bool {
 	if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierRegisterGlobalExpedited, 0, 0); errno != 0 {
 		return false
@@ -19,8 +19,8 @@ func registerBarrier() bool {
 	return barrier()
 }
 
-// barrier makes every processor that runs a registered process pass a full
-// barrier, and this one too.
+// barrier makes every processor that runs a registered process, and this processor, execute a
+// full memory barrier.
 func barrier() bool {
 	_, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobalExpedited, 0, 0)
 	return errno == 0

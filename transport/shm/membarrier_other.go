@@ -2,7 +2,7 @@
 
 package shm
 
-// registerBarrier returns false: senders publish with a fence.
+// registerBarrier returns false, so that senders publish with a fence.
 func registerBarrier() bool { return false }
 
 func barrier() bool { return false }

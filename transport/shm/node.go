@@ -9,18 +9,18 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Node is the shared memory of the ranks of one node: a range per rank, which is
-// a control area followed by the arena.
+// Node is the shared memory of the ranks of one node. It has a range for each rank: a control
+// area followed by the arena.
 type Node struct {
 	ranks int
-	// mapped is the whole memory between processes, nil for ranks of one process.
+	// mapped is the whole node memory if the ranks are processes, nil if they share one.
 	mapped     []byte
 	rangeBytes int64
-	// locals are the ranges of ranks that share a process, nil between processes.
+	// locals holds the ranges if the ranks share a process, else it is nil.
 	locals []*localRange
 }
 
-// localRange is the range of a rank that shares its process with the others.
+// localRange is the range of a rank that shares its process with the other ranks.
 type localRange struct {
 	controlOnce, stagingOnce sync.Once
 	control, staging         segment
@@ -30,9 +30,9 @@ type localRange struct {
 	exposed exposures
 }
 
-// OpenNode maps the memory of a node: a file of ranks ranges of rangeBytes
-// bytes each, all zeros before the first rank joined. Nothing is touched by
-// mapping. The descriptor may be closed afterwards.
+// OpenNode maps the memory of a node from the file fd. The file has one range of rangeBytes
+// bytes for each rank, and contains only zeros before the first rank joins. OpenNode touches
+// no page. The caller may close the descriptor afterwards.
 func OpenNode(fd, ranks int, rangeBytes int64) (*Node, error) {
 	if ranks < 1 || ranks > slotRankMask {
 		return nil, fmt.Errorf("shm: a node of %d ranks", ranks)
@@ -48,7 +48,7 @@ func OpenNode(fd, ranks int, rangeBytes int64) (*Node, error) {
 	return &Node{ranks: ranks, mapped: b, rangeBytes: rangeBytes}, nil
 }
 
-// NewLocalNode makes node memory on the heap for ranks of one process.
+// NewLocalNode makes node memory on the heap, for ranks that share a process.
 func NewLocalNode(ranks int) (*Node, error) {
 	if ranks < 1 || ranks > slotRankMask {
 		return nil, fmt.Errorf("shm: a node of %d ranks", ranks)
@@ -63,11 +63,11 @@ func NewLocalNode(ranks int) (*Node, error) {
 // Ranks returns the number of ranges.
 func (n *Node) Ranks() int { return n.ranks }
 
-// Local says that the ranks share one process.
+// Local reports whether the ranks share one process.
 func (n *Node) Local() bool { return n.locals != nil }
 
-// Close unmaps the memory. Every Transport on it must be closed, and no slice of
-// it may be in use.
+// Close unmaps the memory. Every Transport of this node in the process must be closed, and no
+// slice of the memory may be in use.
 func (n *Node) Close() error {
 	if n.mapped == nil {
 		return nil
@@ -80,8 +80,9 @@ func (n *Node) Close() error {
 	return nil
 }
 
-// Discard gives the pages of the memory back, if the system can, once no Transport uses it any
-// more: it stays mapped, because slices of it may be kept, and reads as zeros.
+// Discard gives the pages of the node memory back to the system, if the system supports that. It
+// is called when no Transport uses the memory any more. The memory stays mapped, because slices
+// of it may still be kept; it then reads as zeros.
 func (n *Node) Discard() {
 	if n.mapped != nil {
 		_ = advise(n.mapped) // the pages are freed when the process ends
@@ -90,7 +91,7 @@ func (n *Node) Discard() {
 
 var errRange = errors.New("outside of the arena")
 
-// span returns n bytes at off of the range of a rank.
+// span returns size bytes at off of the range of a rank.
 func (n *Node) span(rank, off, size int) []byte {
 	start := int64(rank)*n.rangeBytes + int64(off)
 	return n.mapped[start : start+int64(size) : start+int64(size)]
@@ -124,7 +125,7 @@ func (n *Node) Record(rank int) []byte {
 	return n.span(rank, offRecord, flight.Bytes)
 }
 
-// arenaSize returns the bytes of each arena.
+// arenaSize returns the length in bytes of each arena.
 func (n *Node) arenaSize() int {
 	if n.locals != nil {
 		return localArenaBytes
@@ -132,8 +133,8 @@ func (n *Node) arenaSize() int {
 	return int(n.rangeBytes - offArena)
 }
 
-// arenaBytes returns n bytes at off of the arena of a rank. create makes them
-// where they are not there yet.
+// arenaBytes returns size bytes at off of the arena of a rank. If create is true, it allocates
+// them if they do not exist yet, as they may in an arena on the heap.
 func (n *Node) arenaBytes(rank int, off uint64, size int, create bool) ([]byte, error) {
 	total := uint64(n.arenaSize())
 	if size < 0 || off > total || uint64(size) > total-off {
@@ -145,7 +146,7 @@ func (n *Node) arenaBytes(rank int, off uint64, size int, create bool) ([]byte, 
 	return n.span(rank, offArena+int(off), size), nil
 }
 
-// bell returns what rings a rank.
+// bell returns the Sleeper whose Ring wakes a rank.
 func (n *Node) bell(rank int) transport.Sleeper {
 	if n.locals != nil {
 		return &n.locals[rank].bell

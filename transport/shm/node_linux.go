@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapMemory maps a number of bytes of a file.
+// mapMemory maps the first size bytes of a file, shared and writable.
 func mapMemory(fd int, size int64) ([]byte, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -24,7 +24,7 @@ func mapMemory(fd int, size int64) ([]byte, error) {
 	return b, nil
 }
 
-// advise gives the pages of b back.
+// advise frees the pages of b, in all processes that map them.
 func advise(b []byte) error { return unix.Madvise(b, unix.MADV_REMOVE) }
 
 func unmapMemory(b []byte) error { return unix.Munmap(b) }

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// mapMemory refuses: ranks of other processes are on Linux alone.
+// mapMemory fails: in this build, ranks are goroutines of one process.
 func mapMemory(int, int64) ([]byte, error) {
 	return nil, fmt.Errorf("%w: processes share memory on Linux alone", transport.ErrNotSupported)
 }

@@ -9,9 +9,8 @@ import (
 
 var errReentered = errors.New("poll from within a handler")
 
-// Poll implements transport.Transport. Every ring and the inbox get a share of
-// the budget; a ring that had a message moves one place forward, so that the busy ones come
-// first.
+// Poll implements transport.Transport. Each ring and the inbox get a share of the budget. A ring
+// that had a message moves one place forward in the list, so that the busy rings come first.
 func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	if t.closed || t.reading {
 		return 0, t.refusePoll()
@@ -45,8 +44,8 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	return events, nil
 }
 
-// readLanes hands over up to budget records. When the budget does not suffice
-// for all, those that got nothing are the first the next time.
+// readLanes hands over up to budget records. If the budget does not suffice for all lanes, the
+// next call begins with the lanes that were not read.
 func (t *Transport) readLanes(h transport.Handler, budget int) int {
 	share := max(1, budget/(len(t.rings)+1))
 	events := 0
@@ -76,21 +75,21 @@ func (t *Transport) readLanes(h transport.Handler, budget int) int {
 	return events
 }
 
-// watchLooks is how often a poll looks at the first ring, which is a busy one, before it looks
-// at everything else. A round of everything takes some 20 ns, a look one: in a dialogue the
-// answer is seen that much earlier. The only ring is looked at watchAlone times.
+// watchLooks is how often a Poll checks the first ring, which is a busy one, before it checks all
+// lanes. Checking all lanes takes some 20 ns, checking one ring 1 ns. In a dialogue the answer is
+// therefore seen that much earlier. If there is only one ring, Poll checks it watchAlone times.
 const (
 	watchLooks = 32
 	watchAlone = 96
 )
 
-// fairPolls is how often, in polls, a poll for one record looks at everything. The others hand
-// over a record of the first ring alone if there is one: mostly it is the answer in a dialogue,
-// which is 5 to 7 percent faster for it (measured).
+// fairPolls is the number of Polls of which one checks all lanes although its budget is one record
+// and the first ring has a record. The other Polls hand over only that record. Usually it is the
+// answer in a dialogue, which is 5 to 7 percent faster for that (measured).
 const fairPolls = 8
 
-// watch looks at the first ring until something is there, for a moment, and reports whether
-// something is.
+// watch checks the first ring up to watchLooks or watchAlone times, and reports whether the ring
+// has a record.
 func (t *Transport) watch() bool {
 	if len(t.rings) == 0 {
 		return false
@@ -143,7 +142,7 @@ func (t *Transport) readRing(h transport.Handler, l *lane, limit int) int {
 	return limit
 }
 
-// roomInRing wakes the writer if it sleeps until there is room.
+// roomInRing wakes the writer of a ring if the writer sleeps until there is room.
 func (t *Transport) roomInRing(l *lane) {
 	if l.fence {
 		atomic.StoreUint64(l.head, l.freed)
@@ -154,7 +153,7 @@ func (t *Transport) roomInRing(l *lane) {
 	}
 }
 
-// dropGone takes the lanes that are gone out of the list.
+// dropGone removes the lanes that are gone from t.rings.
 func (t *Transport) dropGone() {
 	kept := t.rings[:0]
 	for _, l := range t.rings {
@@ -166,8 +165,8 @@ func (t *Transport) dropGone() {
 	t.rings = kept
 }
 
-// damage ends a lane that holds what no correct peer writes. The ring is not
-// given to anybody else, since its writer may live.
+// damage ends a lane whose ring has contents that no correct peer writes. No other peer gets
+// the ring, because its writer may still live.
 func (t *Transport) damage(l *lane) {
 	l.gone = true
 	t.dead[l.slot] = true
@@ -200,11 +199,11 @@ func (t *Transport) readInbox(h transport.Handler, limit int) int {
 			continue
 		}
 		if l := t.lanes[slot]; l != nil {
-			// The peer came back to the inbox: what it wrote into its ring is older.
+			// The peer has returned to the inbox. The records in its ring are older.
 			events += t.readRing(h, l, limit-events)
 			if !l.gone {
 				if l.poll() == 0 {
-					t.damage(l) // without the record that leads back
+					t.damage(l) // the record that announces the return is missing
 				}
 				continue
 			}
@@ -239,8 +238,8 @@ func (t *Transport) advanceInbox(lines uint64) {
 	if !t.inbox.advance(lines) {
 		return
 	}
-	// Producers may be any rank, also one without barriers, and this happens once
-	// in a quarter of the inbox: the store with a fence serves them all.
+	// Any rank may be a producer, also one without barriers. A store with a fence is correct
+	// for all of them, and is needed only once in a quarter of the inbox.
 	atomic.StoreUint64(t.inbox.head, t.inbox.freed)
 	if atomic.LoadUint64(t.inbox.wait) == 0 {
 		return
@@ -253,12 +252,12 @@ func (t *Transport) advanceInbox(lines uint64) {
 	}
 }
 
-// waitBit is the bit of a local rank among the inbox waiters. Ranks that share
-// one are woken together.
+// waitBit returns the bit of a local rank in the word of inbox waiters. Ranks that share a bit
+// are woken together.
 func waitBit(slot int) uint64 { return 1 << (slot % 64) }
 
-// note takes a record that is not for the engine. ok is false when no correct
-// peer sends it here.
+// note handles a record of the transport itself. It returns false if no correct peer sends this
+// record.
 func (t *Transport) note(slot int, kind uint8, h transport.Header) bool {
 	switch kind {
 	case kindSkip, kindReturn:
@@ -293,7 +292,8 @@ func (t *Transport) Arm() bool {
 // Disarm implements transport.Transport.
 func (t *Transport) Disarm() { atomic.AndUint64(t.alert, ^uint64(alertArmed)) }
 
-// arrived says that a ring or the inbox holds something to read.
+// arrived reports whether a ring or the inbox has something to read. A claim at the head of the
+// inbox counts only if its producer is dead.
 func (t *Transport) arrived() bool {
 	for _, l := range t.rings {
 		if l.poll() != 0 {
@@ -308,7 +308,7 @@ func (t *Transport) arrived() bool {
 	return !ok || state != slotClaimed || rank < uint64(len(t.dead)) && t.dead[rank]
 }
 
-// askForRoom asks the peers whose lanes were full to ring when they have read.
+// askForRoom asks the peers whose lanes were full to ring when they have made room.
 func (t *Transport) askForRoom() {
 	for _, e := range t.blocked {
 		if e.ring.words != nil {
@@ -319,8 +319,8 @@ func (t *Transport) askForRoom() {
 	}
 }
 
-// roomAppeared says that a lane that was full has room. The engine will try it
-// again after its next Poll, so the list starts anew.
+// roomAppeared reports whether a lane that was full has room, or its peer is lost. If so, it
+// empties the list of blocked endpoints, because the engine sends again after its next Poll.
 func (t *Transport) roomAppeared() bool {
 	appeared := false
 	for _, e := range t.blocked {
@@ -335,7 +335,8 @@ func (t *Transport) roomAppeared() bool {
 	return appeared
 }
 
-// hasRoom says that the lane has more room than at the last refusal.
+// hasRoom reports whether a ring has more room than at the last refusal, or the inbox has room
+// for the longest record with a skip.
 func (e *endpoint) hasRoom() bool {
 	if e.ring.words != nil {
 		return atomic.LoadUint64(e.ring.head)+ringBytes != e.ring.limit

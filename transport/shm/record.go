@@ -1,7 +1,7 @@
 package shm
 
-// A record is a message or a note of the transport itself, in a ring or in the
-// inbox. It begins on a cache line:
+// A record, in a ring or in the inbox, is a message of the engine or a message of the
+// transport itself. It begins on a cache line:
 //
 //	byte  0  the record word
 //	byte  8  header, three words
@@ -14,8 +14,8 @@ package shm
 //	bits 16-55  position of the record in lines, low 40 bits
 //	bits  0-15  payload length in bytes
 //
-// A word of 0, or one of an earlier lap of the ring, is a record that is not
-// there yet.
+// A word that is 0, or that belongs to an earlier lap of the ring, means that the record at
+// this position has not been written yet.
 const (
 	recordHeader = 32
 
@@ -29,26 +29,27 @@ const (
 // Kinds of record.
 const (
 	kindMessage = iota // for the engine
-	kindSkip           // nothing up to the end of the ring
-	kindLane           // the sender continues in ring A
+	kindSkip           // no record follows up to the end of the ring
+	kindLane           // the sender continues in the ring whose number is A
 	kindReturn         // the sender continues in the inbox
-	kindAssist         // the sender reads bulk by descriptor A; help if you can
-	kindServe          // copy a piece of exposed memory, see staging.go
+	kindAssist         // the receiver may help with the sender's Get, see assist.go
+	kindServe          // the receiver is to copy a piece of exposed memory, see staging.go
 	kinds
 )
 
-// recordSize returns the bytes a record with n bytes of payload takes.
+// recordSize returns the number of bytes that a record with n bytes of payload takes.
 func recordSize(n uint64) uint64 {
 	return (n + recordHeader + lineBytes - 1) &^ (lineBytes - 1)
 }
 
-// recordWord encodes the word of a record at pos bytes from the ring's origin.
+// recordWord encodes the word of a record with n bytes of payload. pos is its position in bytes,
+// which grows from lap to lap.
 func recordWord(kind uint8, pos, n uint64) uint64 {
 	return recordThere | uint64(kind)<<recordKindShift | (pos/lineBytes&recordPosMask)<<recordPosShift | n
 }
 
-// parseRecord takes a record word apart. ok is false when no correct peer wrote
-// it for this position.
+// parseRecord returns the fields of a record word. ok is false if no correct peer writes this
+// word at this position.
 func parseRecord(w, pos uint64) (kind uint8, n uint64, ok bool) {
 	kind = uint8(w>>recordKindShift) & 0x7f
 	n = w & recordLenMask
@@ -57,8 +58,8 @@ func parseRecord(w, pos uint64) (kind uint8, n uint64, ok bool) {
 	return kind, n, ok
 }
 
-// awaited reports whether w, read at the position of the next record of a ring,
-// says that the record is not there yet.
+// awaited reports whether w, read at the position of the next record of a ring, means that the
+// record has not been written yet.
 func awaited(w, pos uint64) bool {
 	if w == 0 {
 		return true

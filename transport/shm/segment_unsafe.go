@@ -2,15 +2,15 @@ package shm
 
 import "unsafe"
 
-// segment is one piece of node memory, seen as bytes and as words. Words that
-// peers share are accessed atomically; the bytes of a record are plain, since
-// its word orders them.
+// segment is a piece of node memory, accessible as bytes and as words. Words that peers share
+// are accessed atomically. The bytes of a record are accessed without atomics, because the
+// record's word orders the accesses.
 type segment struct {
 	bytes []byte
 	words []uint64
 }
 
-// segmentOf returns the views of b, which must be 8-byte aligned.
+// segmentOf returns the segment with the memory of b, which must be 8-byte aligned.
 func segmentOf(b []byte) segment {
 	if len(b) == 0 {
 		return segment{}

@@ -6,11 +6,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Where a rank may not touch the private memory of a peer, the peer does. The
-// asking rank has a few buffers in node memory and a ticket for each. It sends
-// a request for a piece in its lane; the peer copies between the buffer and its
-// exposed memory when it polls, then writes the ticket. With several pieces
-// under way both sides copy at the same time.
+// If a rank cannot access the private memory of a peer, the peer copies on its behalf. The
+// requesting rank has a few buffers in node memory and a ticket for each of them. It sends a
+// request for a piece in its lane. When the owner of the memory polls, it copies between the
+// buffer and its exposed memory, and then writes the ticket. With several pieces in flight,
+// both sides copy at the same time.
 //
 // The request is a header alone:
 //
@@ -21,10 +21,10 @@ import (
 //	B  address
 //	C  token of the key
 //
-// The ticket is a word, sequence<<8 | code, beside it the old word of a
-// FetchAdd; the addend lies in the buffer. The owner takes a ticket by
-// compare-and-swap before it touches the buffer, so that the asking rank can take back a
-// ticket that was not taken, and copy by itself if permitted.
+// The ticket is a word, sequence<<8 | code. The next word holds the old value of a FetchAdd;
+// the addend is in the buffer. The owner takes a ticket by a compare-and-swap before it
+// touches the buffer. The requesting rank can therefore take back a ticket that the owner has
+// not taken, and copy the piece by itself if the system permits.
 const (
 	serveTicketMask   = 1<<8 - 1
 	serveVerbShift    = 8
@@ -40,32 +40,32 @@ const (
 	codeBack   = 4
 	codeMask   = 1<<8 - 1
 
-	// piecesPerOp are the buffers one operation may hold at a time.
+	// piecesPerOp is the number of buffers that one operation may hold at a time.
 	piecesPerOp = 4
-	// minPiece is the least length of a piece: shorter ones cost more to ask for
-	// than the overlap of the copies brings.
+	// minPiece is the least length of a piece in bytes. The request for a shorter piece
+	// costs more than the overlap of the copies saves.
 	minPiece = 16 << 10
-	// Polls without an answer after which a reader that can copy by itself does: when
-	// no piece was taken, and when one was.
+	// A reader that can copy by itself does so after this number of steps without an
+	// answer: idleTaken if the owner has taken a piece, else idleAsked.
 	idleAsked = 64
 	idleTaken = 2048
 )
 
-// pieceBytes is the length of the pieces of an operation on n bytes.
+// pieceBytes returns the length in bytes of the pieces of an operation on n bytes.
 func pieceBytes(n int) int {
 	return min(max(n/8&^(pageBytes-1), minPiece), stagingBytes)
 }
 
-// ticket is the asking side of one buffer.
+// ticket is the requesting rank's state of one buffer.
 type ticket struct {
 	op       *bulkOp // nil: free
 	off, n   int
 	sequence uint64
-	// lost is a peer that is given up, may live, and may still write here.
+	// lost is a peer whose loss was reported, but which may live and write to the buffer.
 	lost *endpoint
 }
 
-// serveJob is a request of a peer.
+// serveJob is a request of a peer for a copy.
 type serveJob struct {
 	slot, ticket int
 	verb         verb
@@ -87,7 +87,7 @@ func (n *Node) buffer(rank, number, size int) []byte {
 	return n.staging(rank).at(number*stagingBytes, stagingBytes).bytes[:size]
 }
 
-// stepStaged moves an operation on through staging buffers.
+// stepStaged advances an operation that goes through staging buffers.
 func (t *Transport) stepStaged(op *bulkOp, left *int) {
 	before := op.done
 	for k := range t.bulk.tickets {
@@ -120,7 +120,8 @@ func (t *Transport) stepStaged(op *bulkOp, left *int) {
 	op.finished = op.finished || op.pieces == 0 && !op.restart && (op.err != nil || op.done == total)
 }
 
-// fillIn copies a piece directly when the owner lets us wait.
+// fillIn copies a piece directly if the owner has not answered for too many steps. idle is true if
+// this step had no answer.
 func (t *Transport) fillIn(op *bulkOp, idle bool, left *int) {
 	if !idle {
 		op.idle, op.attended = 0, true
@@ -143,8 +144,9 @@ func (t *Transport) fillIn(op *bulkOp, idle bool, left *int) {
 	}
 }
 
-// restarted begins again from the start, without direct copies, when they were
-// refused in the middle and no peer writes into our buffers any more.
+// restarted resets an operation in the middle of which direct copies were refused, so that it
+// begins again without them. It returns false while the owner may still write to buffers of the
+// operation.
 func (t *Transport) restarted(op *bulkOp) bool {
 	for k := range t.bulk.tickets {
 		if t.bulk.tickets[k].op == op {
@@ -159,7 +161,7 @@ func (t *Transport) restarted(op *bulkOp) bool {
 	return true
 }
 
-// takeBack takes a piece back that the owner has not begun.
+// takeBack takes the ticket of a piece back, and returns false if the owner has taken it.
 func (t *Transport) takeBack(op *bulkOp, k int) bool {
 	tk := &t.bulk.tickets[k]
 	asked := tk.sequence << 8
@@ -171,8 +173,8 @@ func (t *Transport) takeBack(op *bulkOp, k int) bool {
 	return true
 }
 
-// nextDirect returns the next bytes to copy directly: what was not asked for, or
-// a piece that is taken back.
+// nextDirect returns the next bytes to copy directly: bytes that have not been requested, else a
+// piece that it takes back.
 func (t *Transport) nextDirect(op *bulkOp) (start, end int, ok bool) {
 	if op.asked < len(op.buf) {
 		start = op.asked
@@ -218,7 +220,7 @@ func (t *Transport) ask(op *bulkOp, k, n int, left *int) bool {
 	return true
 }
 
-// collect takes the answer of ticket k if it is there.
+// collect processes the answer in ticket k, if the owner has written it.
 func (t *Transport) collect(op *bulkOp, k int, left *int) {
 	tk := &t.bulk.tickets[k]
 	answer := atomic.LoadUint64(ticketWord(t.control, k))
@@ -252,7 +254,7 @@ func (t *Transport) serve(slot int, h transport.Header) bool {
 	if job.ticket >= stagingSlots || job.verb > verbAdd || job.n > stagingBytes || job.verb == verbAdd && job.n != 8 {
 		return false
 	}
-	// A new request for a ticket says that the last one was taken back.
+	// A new request for a ticket means that the previous request was taken back.
 	for i := range t.bulk.serves {
 		if o := &t.bulk.serves[i]; o.slot == slot && o.ticket == job.ticket {
 			*o = job
@@ -263,7 +265,8 @@ func (t *Transport) serve(slot int, h transport.Header) bool {
 	return true
 }
 
-// moveServes makes copies for peers, by at most about left bytes.
+// moveServes makes copies for peers, of about *left bytes at most. It returns the number of requests
+// that it has handled.
 func (t *Transport) moveServes(left *int) int {
 	n := 0
 	for n < len(t.bulk.serves) && *left > 0 {
@@ -282,7 +285,7 @@ func (t *Transport) answer(job serveJob, left *int) {
 	}
 	word := ticketWord(e.control, job.ticket)
 	if !atomic.CompareAndSwapUint64(word, job.sequence<<8|codeAsked, job.sequence<<8|codeTaken) {
-		return // taken back
+		return // the peer has taken the ticket back
 	}
 	buffer := t.node.buffer(job.slot, job.ticket, job.n)
 	old, code := uint64(0), uint64(codeDone)
@@ -307,7 +310,8 @@ func (t *Transport) answer(job serveJob, left *int) {
 	}
 }
 
-// addTo adds to the word at the start of b if it is one, and returns the old.
+// addTo adds delta to the word at the start of b and returns the old value. It returns 0 if b is
+// short or not aligned.
 func addTo(b []byte, delta uint64) uint64 {
 	w := wordOf(b)
 	if w == nil {
@@ -316,8 +320,8 @@ func addTo(b []byte, delta uint64) uint64 {
 	return atomic.AddUint64(w, delta) - delta
 }
 
-// dropTickets takes the buffers of an operation back whose peer is gone. If the peer may
-// live, they are not used again until it is reaped.
+// dropTickets takes back the buffers of an operation whose peer is lost. If the peer may
+// live, the buffers are not used again before the peer is reaped.
 func (b *bulk) dropTickets(op *bulkOp, reaped bool) {
 	for k := range b.tickets {
 		if tk := &b.tickets[k]; tk.op == op {
@@ -330,7 +334,7 @@ func (b *bulk) dropTickets(op *bulkOp, reaped bool) {
 	op.pieces = 0
 }
 
-// reap takes the buffers back into which a peer might have written.
+// reap makes the buffers usable again into which a peer, which is now reaped, might have written.
 func (b *bulk) reap(e *endpoint) {
 	for k := range b.tickets {
 		if b.tickets[k].lost == e {
@@ -339,7 +343,7 @@ func (b *bulk) reap(e *endpoint) {
 	}
 }
 
-// restless says that the queue can move without anything arriving.
+// restless reports whether bulk can advance although nothing arrives.
 func (b *bulk) restless() bool {
 	if len(b.serves) > 0 || len(b.helps) > 0 {
 		return true
@@ -352,7 +356,7 @@ func (b *bulk) restless() bool {
 	return false
 }
 
-// answered says that a ticket was written.
+// answered reports whether the owner has written a ticket in use.
 func (t *Transport) answered() bool {
 	for k := range t.bulk.tickets {
 		if t.bulk.tickets[k].op == nil {

@@ -11,32 +11,31 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Config says which rank of the node a Transport serves.
+// Config selects the rank of the node that a Transport serves, and how it works.
 type Config struct {
 	// Rank is the rank in the world.
 	Rank int
-	// LocalRank is the range of the node that is ours.
+	// LocalRank is the number of this rank's range in the node.
 	LocalRank int
-	// Peers holds the world rank of every local rank, ours included. nil means
-	// that the two are the same.
+	// Peers holds the world rank of every local rank, this one included. nil means that
+	// world ranks and local ranks are equal.
 	Peers []int
-	// DisableCMA makes bulk go through staging buffers, as it does where
-	// process_vm_readv is forbidden.
+	// DisableCMA makes bulk on private memory go through staging buffers, as if
+	// process_vm_readv were forbidden.
 	DisableCMA bool
-	// DisableMembarrier makes senders to this rank publish with a fence, as where
-	// membarrier is forbidden.
+	// DisableMembarrier makes senders to this rank publish with a fence, as if membarrier
+	// were forbidden.
 	DisableMembarrier bool
-	// Alone says that only its own process rings this rank: no other rank of the node sends
+	// Alone is true if only its own process rings this rank: no other rank of the node sends
 	// to it by this transport. Its goroutines then sleep without holding a P of Go's
 	// scheduler, see channelSleeper.
 	Alone bool
-	// Connected says that the process waits for more than its neighbours: it has
-	// connections to other nodes. Its goroutines then sleep without keeping a
-	// processor of Go, too, see futexSleeper.
+	// Connected is true if the process also has connections to other nodes. Its goroutines
+	// then also sleep without holding a P of Go's scheduler, see futexSleeper.
 	Connected bool
 }
 
-// Transport connects a rank with the others of its node.
+// Transport connects a rank with the other ranks of its node.
 type Transport struct {
 	node    *Node
 	cfg     Config
@@ -45,62 +44,66 @@ type Transport struct {
 	bell    transport.Sleeper
 	arena   arena
 
-	// fences says that barriers do not work here, so publishing needs a fence. settled says
-	// that they did when Settle returned.
+	// fences is true while barriers do not work in this process, so that publishing needs a
+	// fence. settled is true if barriers worked when Settle returned.
 	fences  bool
 	settled atomic.Bool
 	closed  bool
 	// slots maps a world rank to a local rank, -1 for ranks elsewhere.
 	slots []int32
-	// endpoints by local rank, nil until requested or until a message arrives.
+	// endpoints is indexed by local rank. An entry is nil until the endpoint is requested or
+	// the transport needs it.
 	endpoints []*endpoint
 
 	inbox inboxReader
-	// rings are the rings in use, the busy ones first.
+	// rings holds the rings in use that this rank reads, the busy ones first.
 	rings []*lane
-	// lanes maps a local rank to the ring it writes, nil for the inbox.
+	// lanes maps a local rank to the ring that it writes; nil if it writes to the inbox.
 	lanes []*lane
-	// dead marks local ranks that were marked down or are damaged.
+	// dead marks local ranks that were marked down or have violated the protocol.
 	dead []bool
-	// inboxDamaged ends the reading of the inbox; inboxFirst says that the last Poll
-	// did not come to it.
+	// inboxDamaged is true if the inbox is not read any more, because it is damaged.
+	// inboxFirst is true if the last Poll used its budget up before it read the inbox.
 	inboxDamaged, inboxFirst bool
-	// reading guards against a Poll from within a Handler.
+	// reading is true during Poll, to detect a Poll from within a Handler.
 	reading bool
 
 	exposed *exposures
 	bulk    bulk
 	tuner   tuner
-	// traffic is what Gets and Puts read from and write to this rank's private memory.
+	// traffic counts the bytes that Gets and Puts read from and write to this rank's private
+	// memory.
 	traffic hugepages.Traffic
-	// blocked are the endpoints whose last Send found no room.
+	// blocked holds the endpoints whose lane had no room.
 	blocked []*endpoint
 	polls   uint64
 
-	// news says that losses is not empty or departures are under way.
+	// news is true while losses or leaving is not empty.
 	news atomic.Bool
-	// mu guards losses, which MarkDown fills from any goroutine, and ended, after
-	// which it does nothing.
+	// mu guards losses, which MarkDown fills from any goroutine, and ended. Once ended is
+	// true, MarkDown does nothing.
 	mu     sync.Mutex
 	losses []loss
 	ended  bool
-	// leaving are the losses whose last messages are being drained.
+	// leaving holds the losses that Poll knows and has not reported, because the last
+	// messages of the peer are being drained.
 	leaving []loss
 
-	// born is where the time of this transport begins.
+	// born is the time of New, from which other times are counted.
 	born time.Time
-	// barrier makes the processors of all ranks pass a barrier.
+	// barrier makes the processors of all ranks execute a memory barrier.
 	barrier func() bool
-	// reader and writer copy from and to other processes.
+	// reader and writer copy from and to the memory of other processes.
 	reader, writer func(pid int, local []byte, addr uint64) (int, error)
-	// cookie is what peers read to prove that they reach our memory.
+	// cookie is the random word that peers read to check that they reach this process's
+	// memory.
 	cookie []uint64
 }
 
 var _ transport.Transport = (*Transport)(nil)
 
-// New joins the node as one of its ranks. Each range serves one Transport in
-// the life of the node.
+// New joins the node as one of its ranks. Each range serves only one Transport during the life
+// of the node.
 func New(n *Node, cfg Config) (*Transport, error) {
 	if cfg.LocalRank < 0 || cfg.LocalRank >= n.ranks {
 		return nil, fmt.Errorf("shm: local rank %d on a node of %d ranks", cfg.LocalRank, n.ranks)
@@ -173,7 +176,7 @@ func (t *Transport) mapSlots() error {
 	return nil
 }
 
-// join writes the identity of this rank into its header. The state goes last.
+// join writes the identity of this rank into its header, and then the state.
 func (t *Transport) join() error {
 	if s := atomic.LoadUint64(t.control.word(offState)); s&stateMask != stateAbsent {
 		return fmt.Errorf("shm: local rank %d has joined already", t.cfg.LocalRank)
@@ -206,7 +209,7 @@ func (t *Transport) Name() string { return "shm" }
 // Arena returns this rank's part of node memory.
 func (t *Transport) Arena() transport.Arena { return &t.arena }
 
-// Sleeper returns what the goroutines of this rank sleep on.
+// Sleeper returns the Sleeper of this rank's goroutines.
 func (t *Transport) Sleeper() transport.Sleeper { return t.bell }
 
 // slot returns the local rank of a rank, -1 if it is not on this node.
@@ -250,8 +253,8 @@ func (t *Transport) failure(op string, peer int, err error) error {
 	return &transport.OpError{Op: op, Transport: "shm", Peer: peer, Err: err}
 }
 
-// Expose implements transport.Transport. It costs no system call; a slice in the
-// arena is named by its offset there.
+// Expose implements transport.Transport. It makes no system call. The key of a slice in the arena
+// is the offset of the slice there.
 func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, error) {
 	if t.closed {
 		return transport.Key{}, t.failure("expose", -1, transport.ErrClosed)
@@ -265,8 +268,8 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 	return t.exposed.add(b, access), nil
 }
 
-// Conceal implements transport.Transport. A peer that copies by itself out of
-// private memory is not waited for: it says when it has finished.
+// Conceal implements transport.Transport. It does not wait for a peer that copies private memory
+// by a system call: that peer reports when it has finished.
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)
@@ -280,12 +283,12 @@ func (t *Transport) Conceal(k transport.Key) error {
 	return nil
 }
 
-// Discard gives back the pages of the node memory, see [Node.Discard], after every Transport on it
-// was closed.
+// Discard gives the pages of the node memory back, see [Node.Discard]. It is called after every
+// Transport on that memory was closed.
 func (t *Transport) Discard() { t.node.Discard() }
 
-// Close implements transport.Transport. Peers that send afterwards get an error;
-// what was sent before can be read by them.
+// Close implements transport.Transport. A peer that sends afterwards gets an error. Messages that
+// this rank has sent before can still be read by its peers.
 func (t *Transport) Close() error {
 	if t.closed {
 		return t.failure("close", -1, transport.ErrClosed)

@@ -24,13 +24,14 @@ var bulkRules = []rule{
 	{"UnsupportedBulkSaysSo", 2, testUnsupported},
 }
 
-// bulkSizes are lengths around pages, copy pieces and the 1 MiB a Poll copies.
+// bulkSizes are lengths in bytes around the sizes of pages, of the pieces of a copy, and of the
+// 1 MiB that a Poll copies.
 var bulkSizes = []int{0, 1, 7, 8, 63, 4095, 4096, 4097, 65536 + 3, 1<<20 - 1, 1 << 20, 3<<20 + 17}
 
 // margin is the number of bytes around a target that must not change.
 const margin = 64
 
-// needs skips the test where the endpoint lacks a capability.
+// needs skips the test if has is false, because the transport lacks a capability.
 func (r *rig) needs(capability string, has bool) {
 	r.Helper()
 	if !has {
@@ -46,7 +47,7 @@ func (r *rig) expose(rank int, b []byte, access transport.Access) transport.Key 
 	return k
 }
 
-// get reads memory of rank 1 from rank 0 and waits for the end.
+// get makes rank 0 read memory of rank 1, waits for the completion and returns its error.
 func (r *rig) get(dst []byte, src transport.Key) error {
 	r.Helper()
 	return r.complete(0, fmt.Sprintf("get of %d bytes", len(dst)), func(token uint64) error {
@@ -54,7 +55,7 @@ func (r *rig) get(dst []byte, src transport.Key) error {
 	}).err
 }
 
-// put writes memory of rank 1 from rank 0 and waits for the end.
+// put makes rank 0 write memory of rank 1, waits for the completion and returns its error.
 func (r *rig) put(src []byte, dst transport.Key) error {
 	r.Helper()
 	return r.complete(0, fmt.Sprintf("put of %d bytes", len(src)), func(token uint64) error {
@@ -62,7 +63,8 @@ func (r *rig) put(src []byte, dst transport.Key) error {
 	}).err
 }
 
-// requireMargins fails unless the bytes around the middle n of b are rubbish.
+// requireMargins fails unless the bytes of b before and after the n bytes in the middle are
+// rubbish.
 func (r *rig) requireMargins(b []byte, n int) {
 	r.Helper()
 	for i, x := range b {
@@ -143,7 +145,7 @@ func testPutThenSend(r *rig) {
 	}
 }
 
-// fetchAdd adds to a word of rank 1 from rank 0 and waits for the end.
+// fetchAdd makes rank 0 add to a word of rank 1, and waits for the completion.
 func (r *rig) fetchAdd(k transport.Key, delta uint64) completion {
 	r.Helper()
 	return r.complete(0, "fetch-add", func(token uint64) error {
@@ -190,8 +192,8 @@ func testFetchAddMany(r *rig) {
 	require.Equal(r, uint64(rounds*(len(r.ranks)-1)), binary.NativeEndian.Uint64(word))
 }
 
-// addRepeatedly adds 1 to a word of rank 0 a number of times, one after the
-// other, and sends it an empty message.
+// addRepeatedly adds 1 to a word of rank 0, rounds times one after the other, and then sends an
+// empty message to rank 0.
 func (m *member) addRepeatedly(k transport.Key, rounds int) error {
 	e, err := m.transport.Endpoint(0)
 	if err != nil {
@@ -205,8 +207,8 @@ func (m *member) addRepeatedly(k transport.Key, rounds int) error {
 	return m.send(0, transport.Header{}, nil)
 }
 
-// testGetPutMixed lets rank 0 read from rank 1 and write to rank 2 while those
-// exchange messages.
+// testGetPutMixed makes rank 0 read from rank 1 and write to rank 2 while rank 1 sends messages
+// to rank 2.
 func testGetPutMixed(r *rig) {
 	reader, caps1 := r.connected(0, 1)
 	writer, caps2 := r.connected(0, 2)
@@ -235,8 +237,8 @@ func testGetPutMixed(r *rig) {
 	r.requireInOrder(r.ranks[2].arrivals)
 }
 
-// testBulkInHandler lets a receiver expose, read and conceal from within Arrive,
-// as a rendezvous does.
+// testBulkInHandler makes a receiver expose memory, conceal it and begin a Get within Arrive, as
+// a rendezvous does.
 func testBulkInHandler(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.connected(1, 0)

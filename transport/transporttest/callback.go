@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// testCallBack makes a handler do every call that a handler may do, from within
-// each of its callbacks.
+// testCallBack makes a handler call, within each of its callbacks, the methods that a handler
+// may call.
 func testCallBack(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.connected(0, 2)
@@ -38,7 +38,7 @@ func testCallBack(r *rig) {
 	require.Len(r, m.downs, 1)
 }
 
-// caller calls its transport back, once, in the callback whose turn it is.
+// caller calls its transport once, from within the callback that turn names.
 type caller struct {
 	*member
 	caps        transport.Caps
@@ -47,7 +47,8 @@ type caller struct {
 	sent, begun int
 }
 
-// call makes every call that a handler may make.
+// call makes the calls if in is the callback that turn names. Calls that name the lost peer may
+// fail with ErrPeerDown in Down.
 func (c *caller) call(in string) {
 	if c.turn != in {
 		return
@@ -73,7 +74,7 @@ func (c *caller) call(in string) {
 		c.rig.Errorf("expose in %s: %v", in, err)
 	}
 	if lost {
-		t.MarkDown(1, errReaped) // again, which changes nothing
+		t.MarkDown(1, errReaped) // a second call has no effect
 	}
 	if other := c.rig.endpoint(0, 2); other.Caps().MaxEager > 0 && other.Send(transport.Header{}, nil) == nil {
 		c.sent++

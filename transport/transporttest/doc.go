@@ -1,6 +1,6 @@
-// Package transporttest holds what proves a transport: the conformance suite,
-// which is the contract of package transport as tests, and the fake, an
-// in-memory transport that injects seeded faults and checks its callers.
+// Package transporttest tests transports and their callers. It has the conformance
+// suite, which is the contract of package transport in the form of tests, and the
+// fake, an in-memory transport that injects seeded faults and checks its callers.
 //
 // A transport runs the suite from its own tests:
 //
@@ -13,9 +13,9 @@
 //	fake := transporttest.NewFake(4, transporttest.FakeOptions{Seed: seed, DelayPolls: 3})
 //	engine.New(engine.Config{Transports: []transport.Transport{fake.Transport(rank)}, ...})
 //
-// The fake uses every freedom of the contract: a message may be late, a ring small, a
-// completion out of order, and only an arrival wakes a rank. A caller that works on the
-// fake works on every transport.
+// The fake uses every freedom of the contract: messages may be late, rings small,
+// completions out of order, and only arrivals wake a rank. A caller that works with the
+// fake works with every transport.
 //
 // Unstable: any release may change this package, also after v1.
 package transporttest

@@ -53,11 +53,11 @@ func testBadKeys(r *rig) {
 	}
 	require.NoError(r, r.ranks[1].transport.Conceal(k))
 	r.requirePattern(memory, 1)
-	r.connected(0, 1) // the pair is none the worse
+	r.connected(0, 1) // the pair still exchanges messages
 }
 
-// testConceal uses a key whose memory was concealed, also after the same memory was
-// exposed anew, which may use what the transport kept for the first time.
+// testConceal uses a key whose memory was concealed. It does so again after the same memory was
+// exposed a second time, for which the transport may reuse resources of the first exposure.
 func testConceal(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.needs("get or put", caps.Get || caps.Put)
@@ -76,7 +76,7 @@ func testConceal(r *rig) {
 	require.NoError(r, r.ranks[1].transport.Conceal(again))
 }
 
-// requireStale checks that no rank can use a key of rank 1 any more.
+// requireStale checks that neither rank 0 nor the owner, rank 1, can use a key of rank 1 any more.
 func (r *rig) requireStale(k transport.Key, caps transport.Caps) {
 	r.Helper()
 	if caps.Get {
@@ -104,8 +104,8 @@ func testExposeTwice(r *rig) {
 	require.NoError(r, r.ranks[1].transport.Conceal(second))
 }
 
-// testAccess tries every operation on memory that is exposed for each set of rights. What
-// is refused touches nothing, and what is granted is done.
+// testAccess exposes memory with each set of rights and tries every operation on it. A refused
+// operation must not touch the memory; a granted one must be carried out.
 func testAccess(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.needs("get, put or fetch-add", caps.Get || caps.Put || caps.FetchAdd)
@@ -141,14 +141,14 @@ func testAccess(r *rig) {
 	}
 }
 
-// arena returns the arena of a rank or skips.
+// arena returns the arena of a rank. It skips the test if the transport has no arenas.
 func (r *rig) arena(rank int) transport.Arena {
 	r.Helper()
 	r.needs("arena", len(r.fabric.Arenas) > 0)
 	return r.fabric.Arenas[rank]
 }
 
-// arenaBytes returns bytes of a rank's arena.
+// arenaBytes returns n bytes at off of a rank's arena.
 func (r *rig) arenaBytes(rank, off, n int) []byte {
 	r.Helper()
 	b, err := r.arena(rank).Bytes(off, n)
@@ -201,8 +201,8 @@ func testArenaKeys(r *rig) {
 	r.requirePattern(memory[100:], 2)
 }
 
-// testMap hands memory from rank to rank by its key in a message, which is what
-// orders the accesses.
+// testMap passes arena memory from rank to rank by its key in a message. The message orders the
+// accesses.
 func testMap(r *rig) {
 	for _, pair := range [][2]int{{0, 1}, {1, 0}, {2, 0}} {
 		_, caps := r.connected(pair[0], pair[1])

@@ -9,13 +9,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// ErrFault is the default cause of an operation that the fake let fail.
+// ErrFault is the default error of an operation that the fake makes fail.
 var ErrFault = errors.New("injected fault")
 
-// errDropped is the cause of a loss made by Drop.
+// errDropped is the cause of a loss that Drop produces.
 var errDropped = errors.New("connection dropped")
 
-// Defaults of FakeOptions, small so that tests reach the edges.
+// Defaults of FakeOptions. They are small, so that tests reach the limits.
 const (
 	defaultMaxEager     = 4096
 	defaultEagerBest    = 512
@@ -26,53 +26,54 @@ const (
 	defaultAgainPolls   = 3
 )
 
-// FakeOptions says what a Fake can do and what it does wrong. The zero value is
-// a fabric without faults that can do everything.
+// FakeOptions selects the capabilities and the faults of a Fake. The zero value is
+// a fabric with all capabilities and without faults.
 type FakeOptions struct {
-	// Seed determines every fault. With the ranks driven from one goroutine a run
-	// repeats exactly; with one goroutine per rank each rank's own decisions do.
+	// Seed determines every fault. If one goroutine drives all ranks, a run repeats
+	// exactly. With one goroutine per rank, the decisions of each rank repeat.
 	Seed int64
 
-	// MaxEager and EagerBest are reported as Caps; 0 means 4096 and 512 bytes.
+	// MaxEager and EagerBest are reported in Caps; 0 means 4096 and 512 bytes.
 	MaxEager, EagerBest int
-	// NoGet, NoPut, NoFetchAdd and NoHandover take capabilities away.
+	// NoGet, NoPut, NoFetchAdd and NoHandover remove capabilities.
 	NoGet, NoPut, NoFetchAdd, NoHandover bool
 	// TargetPolls makes every one-sided operation wait for a Poll of its target.
 	TargetPolls bool
-	// CostlySend is reported as Caps.
+	// CostlySend is reported in Caps.
 	CostlySend bool
-	// MaxReads is the number of Gets under way to one peer; 0 means 4.
+	// MaxReads bounds the Gets in flight to one peer; 0 means 4.
 	MaxReads int
-	// RingMessages and RingBytes bound what one lane holds; 0 means 64 messages
-	// and 64 KiB. A message of MaxEager always fits an empty lane.
+	// RingMessages and RingBytes bound the messages in one lane; 0 means 64 messages
+	// and 64 KiB of payload. An empty lane takes every message of up to MaxEager bytes.
 	RingMessages, RingBytes int
 	// ArenaBytes is the size of each rank's arena; 0 means 1 MiB.
 	ArenaBytes int
 
-	// AgainRate is the chance, below 1, that an operation meets a storm: it and
-	// all that follow on this rank are refused until 1 to AgainPolls (0 means 3)
-	// more Polls have been made.
+	// AgainRate is the probability, below 1, that an operation begins a storm: this
+	// operation and all later ones of this rank get ErrAgain until the rank has polled
+	// 1 to AgainPolls (0 means 3) more times.
 	AgainRate  float64
 	AgainPolls int
-	// DelayPolls is the largest number of Polls that a message stays in flight at
-	// the receiver, or a completion at its issuer. Completions overtake each other.
+	// DelayPolls is the largest number of Polls of the receiver for which a message
+	// stays in flight, and of Polls of the issuer for which an operation does.
+	// Completions overtake each other.
 	DelayPolls int
 	// ConnectPolls is the largest number of Polls from the first operation on an
-	// endpoint until its connection stands. Until then operations are refused and
-	// the endpoint promises neither Get, Put, FetchAdd nor Handover.
+	// endpoint until its connection is established. Until then operations get ErrAgain,
+	// and Caps reports neither Get, Put, FetchAdd nor Handover.
 	ConnectPolls int
-	// FailRate is the chance that a Get, Put or FetchAdd completes with FailError
-	// (nil means ErrFault). A failed Get leaves rubbish in its destination, a
-	// failed Put part of its source.
+	// FailRate is the probability that a Get, Put or FetchAdd completes with FailError
+	// (nil means ErrFault). A Get that fails leaves rubbish in its destination, a Put
+	// that fails writes part of its source.
 	FailRate  float64
 	FailError error
-	// AllowStale turns the use of a Key after Conceal, and a Conceal of memory
-	// that a living peer is still reading or writing, from a panic into what the
-	// contract says of it: ErrBadKey.
+	// AllowStale permits the use of a Key after Conceal, and Conceal of memory that a
+	// living peer is still reading or writing. The fake then returns ErrBadKey for the
+	// operation, as the contract says. Without AllowStale it panics.
 	AllowStale bool
 }
 
-// withDefaults fills in what was left zero.
+// withDefaults returns the options with defaults in place of zero values.
 func (o FakeOptions) withDefaults() FakeOptions {
 	for _, d := range []struct {
 		field *int
@@ -101,17 +102,17 @@ func (o FakeOptions) withDefaults() FakeOptions {
 	return o
 }
 
-// Fake connects the ranks of one process in memory. Each rank's transport is
-// driven by one goroutine at a time, as the contract asks; different ranks may
-// be driven by different goroutines. Misuse by the caller panics.
+// Fake connects the ranks of one process in memory. Only one goroutine at a time may
+// call the transport of a rank, as the contract requires; different goroutines may call
+// the transports of different ranks. If the caller violates the contract, the fake panics.
 type Fake struct {
 	options FakeOptions
 
-	// mu guards the lanes and every field of the ranks that is not their guard. It
-	// is never held during a callback. A sleeper's lock may be taken under it.
+	// mu guards the lanes and the fields of the ranks, except their guards. It is never
+	// held during a callback. A sleeper's lock may be acquired while mu is held.
 	mu    sync.Mutex
 	ranks []*fakeTransport
-	// lanes[from*n+to] is the ordered lane of a pair.
+	// lanes[from*n+to] is the lane from rank from to rank to, for n ranks.
 	lanes []lane
 }
 
@@ -155,9 +156,9 @@ func (f *Fake) Sleeper(rank int) transport.Sleeper { return f.ranks[rank].sleepe
 // Arena returns the arena of a rank.
 func (f *Fake) Arena(rank int) transport.Arena { return f.ranks[rank].arena }
 
-// Kill ends a rank as a crash would, and tells every other rank of it as a node
-// agent would. Calls of the dead rank's own transport return ErrClosed from then
-// on. Safe to call from any goroutine.
+// Kill ends a rank like a crash, and marks it down at every other rank, like a node agent.
+// From then on, calls of the dead rank's own transport return ErrClosed. Kill may be called
+// from any goroutine.
 func (f *Fake) Kill(rank int, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,8 +171,8 @@ func (f *Fake) Kill(rank int, cause error) {
 	}
 }
 
-// Drop cuts the connection of two living ranks: each sees the other go down.
-// Safe to call from any goroutine.
+// Drop cuts the connection between two living ranks, each of which then loses the other.
+// Drop may be called from any goroutine.
 func (f *Fake) Drop(a, b int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -179,16 +180,16 @@ func (f *Fake) Drop(a, b int) {
 	f.ranks[b].markDown(a, errDropped)
 }
 
-// Exposed returns how many exposures of a rank have not been concealed. A test
-// that ends with more than it began with has found a leak.
+// Exposed returns how many exposures of a rank have not been concealed. If a test ends
+// with more of them than it began with, there is a leak.
 func (f *Fake) Exposed(rank int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.ranks[rank].exposed)
 }
 
-// InFlight returns how many messages are on their way to a rank plus how many of
-// its own operations are under way.
+// InFlight returns the number of messages in flight to a rank, plus the number of the
+// rank's own operations that have not completed.
 func (f *Fake) InFlight(rank int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

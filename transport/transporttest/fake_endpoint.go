@@ -6,11 +6,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// fakeEndpoint is the way from one rank to another.
+// fakeEndpoint is the access of rank from to rank peer.
 type fakeEndpoint struct {
 	from *fakeTransport
 	peer int
-	// asked says that the connection was asked for; it stands from poll standing.
+	// asked is true once an operation has requested the connection. The connection is
+	// established when from.polls reaches standing.
 	asked    bool
 	standing uint64
 }
@@ -38,16 +39,17 @@ func (e *fakeEndpoint) Caps() transport.Caps {
 	return caps
 }
 
-// stands reports whether the connection stands.
+// stands reports whether the connection is established.
 func (e *fakeEndpoint) stands() bool {
 	return e.from.fabric.options.ConnectPolls == 0 || e.asked && e.from.polls >= e.standing
 }
 
-// connecting reports whether Polls are needed to make the connection.
+// connecting reports whether the connection needs Polls to be established.
 func (e *fakeEndpoint) connecting() bool { return e.asked && !e.stands() }
 
-// admit decides whether an operation may begin: the peer is up, the connection
-// stands and there is no storm. The fabric's lock is held.
+// admit returns nil if an operation may begin: the peer is not lost, the connection is
+// established and there is no storm. Otherwise it returns the error of the operation. The
+// first call requests the connection. The fabric's lock is held.
 func (e *fakeEndpoint) admit(op string) error {
 	t, o := e.from, &e.from.fabric.options
 	state := t.peers[e.peer]
@@ -98,7 +100,7 @@ func (e *fakeEndpoint) send(h transport.Header, payload []byte) error {
 		return transport.ErrAgain
 	}
 	if peer.peers[t.rank].reported {
-		return nil // this rank is lost for the peer, which receives nothing of it any more
+		return nil // the peer counts this rank as lost and takes no message of it any more
 	}
 	lane.push(h, payload, peer.polls+uint64(t.upTo(f.options.DelayPolls)))
 	peer.waiting++
@@ -169,7 +171,7 @@ func (e *fakeEndpoint) start(op operation) error {
 	return nil
 }
 
-// supports reports whether the fabric does operations of this kind.
+// supports reports whether the fabric supports the operation that needs this access.
 func (e *fakeEndpoint) supports(access transport.Access) bool {
 	o := &e.from.fabric.options
 	switch access {
@@ -182,7 +184,7 @@ func (e *fakeEndpoint) supports(access transport.Access) bool {
 	}
 }
 
-// reads returns the number of Gets under way to the peer.
+// reads returns the number of Gets in flight to the peer.
 func (e *fakeEndpoint) reads() int {
 	n := 0
 	for _, op := range e.from.operations {
@@ -193,8 +195,8 @@ func (e *fakeEndpoint) reads() int {
 	return n
 }
 
-// checkStale panics when an operation names memory that was exposed once and is
-// not any more, while both sides take each other for alive.
+// checkStale panics if an operation names memory that is concealed by now, provided that
+// neither side counts the other as lost.
 func (e *fakeEndpoint) checkStale(op *operation) {
 	t, owner := e.from, e.from.fabric.ranks[e.peer]
 	ended := op.key.Token > arenaToken && op.key.Token <= arenaToken+owner.exposures && owner.exposed[op.key.Token] == nil

@@ -7,20 +7,20 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// peerState is what one rank knows about the loss of another.
+// peerState is what one rank knows about the loss of another rank.
 type peerState struct {
-	// cause is why the peer is down; nil while it is up.
+	// cause is the cause of the loss, or nil if the peer is not lost.
 	cause error
-	// reported says that the handler has been told.
+	// reported is true once the loss is reported to the handler, or is about to be.
 	reported bool
 }
 
 // alive reports whether no loss of the peer is known.
 func (p peerState) alive() bool { return p.cause == nil }
 
-// fakeTransport is one rank's side of a Fake. The fabric's lock guards all its
-// fields but guard, which guards itself, and those that never change: fabric,
-// rank, arena, sleeper and endpoints.
+// fakeTransport is the transport of one rank of a Fake. The fabric's lock guards its
+// fields. Exceptions are guard, which is safe by itself, and the fields that never change:
+// fabric, rank, arena, sleeper and the slice endpoints.
 type fakeTransport struct {
 	fabric  *Fake
 	rank    int
@@ -31,22 +31,24 @@ type fakeTransport struct {
 	random    *rand.Rand
 	endpoints []fakeEndpoint
 	peers     []peerState
-	// exposed is keyed by Token; exposures counts all that ever were.
+	// exposed maps the Token of a key to the exposed memory. exposures counts all
+	// exposures, also those that have ended.
 	exposed   map[uint64]*region
 	exposures uint64
-	// operations are those this rank has under way; requests are those of other
-	// ranks that wait for a Poll of this one.
+	// operations holds the operations of this rank that have not completed. requests
+	// holds the operations of other ranks that wait for a Poll of this rank.
 	operations, requests []*operation
-	// polls counts the calls of Poll: it is the clock of every delay.
+	// polls counts the calls of Poll. All delays are counted in Polls.
 	polls uint64
-	// storm is the poll until which operations are refused.
+	// storm is the number of the poll before which operations get ErrAgain.
 	storm uint64
-	// waiting is the number of messages in the lanes to this rank, losses that of
-	// the peers whose loss is not reported yet.
+	// waiting is the number of messages in the lanes to this rank, losses the number of
+	// peers whose loss is not reported yet.
 	waiting, losses int
-	// cursor is the peer whose lane is looked at first.
+	// cursor is the peer from which the last message was taken; next begins with the one
+	// after it.
 	cursor int
-	// payload is the buffer that is lent to the handler.
+	// payload is the buffer of the last message handed over. The lane reuses it.
 	payload []byte
 	armed   bool
 	closed  bool
@@ -57,8 +59,8 @@ var _ transport.Transport = (*fakeTransport)(nil)
 // Name implements transport.Transport.
 func (t *fakeTransport) Name() string { return "fake" }
 
-// Reach implements transport.Transport. A rank does not reach itself: messages
-// to oneself are the engine's.
+// Reach implements transport.Transport. A rank does not reach itself, because the engine
+// handles messages of a rank to itself.
 func (t *fakeTransport) Reach(peer int) error {
 	if peer < 0 || peer >= len(t.peers) || peer == t.rank {
 		return t.fail("reach", peer, transport.ErrNotSupported)
@@ -75,7 +77,7 @@ func (t *fakeTransport) Endpoint(peer int) (transport.Endpoint, error) {
 	return &t.endpoints[peer], nil
 }
 
-// Arm implements transport.Transport. It is disarmed by the ring it asks for.
+// Arm implements transport.Transport. The ring that it requests also disarms the transport.
 func (t *fakeTransport) Arm() bool {
 	t.guard.enterAlone("Arm")
 	defer t.guard.leave(guardIdle)
@@ -93,8 +95,8 @@ func (t *fakeTransport) Disarm() {
 	t.armed = false
 }
 
-// busy reports whether a Poll would have something to do, now or after a few
-// more Polls. Time passes only by Polls, so what is in flight counts.
+// busy reports whether a Poll would have something to do, now or after a few more Polls.
+// Messages and operations in flight count, because they become due only by Polls.
 func (t *fakeTransport) busy() bool {
 	if t.waiting > 0 || t.losses > 0 || len(t.requests) > 0 {
 		return true
@@ -112,7 +114,7 @@ func (t *fakeTransport) busy() bool {
 	return false
 }
 
-// wake rings the sleeper if Arm asked for it.
+// wake rings the sleeper if the transport is armed, and disarms the transport.
 func (t *fakeTransport) wake() {
 	if t.armed {
 		t.armed = false
@@ -127,7 +129,7 @@ func (t *fakeTransport) MarkDown(peer int, cause error) {
 	t.markDown(peer, cause)
 }
 
-// markDown notes a loss, once.
+// markDown records the loss of a peer, unless one is recorded already.
 func (t *fakeTransport) markDown(peer int, cause error) {
 	if t.closed || !t.peers[peer].alive() {
 		return
@@ -140,8 +142,8 @@ func (t *fakeTransport) markDown(peer int, cause error) {
 	t.wake()
 }
 
-// Close implements transport.Transport. What this rank has sent still arrives;
-// what was sent to it is gone, and operations on it end with ErrClosed.
+// Close implements transport.Transport. Messages that this rank has sent still arrive.
+// Messages to this rank are discarded, and operations of peers on its memory end with ErrClosed.
 func (t *fakeTransport) Close() error {
 	t.guard.enterAlone("Close")
 	defer t.guard.leave(guardIdle)

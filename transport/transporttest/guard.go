@@ -9,22 +9,21 @@ import (
 const (
 	guardIdle     = iota // no goroutine is in the transport
 	guardInside          // one call is running
-	guardCallback        // Poll is running and the handler has the floor
-	guardNested          // Poll is running and the handler has called back
+	guardCallback        // Poll is running and has called the handler
+	guardNested          // Poll is running and the handler has called the transport
 )
 
-// guard finds callers that enter one transport concurrently, or from a callback
-// where that is forbidden.
+// guard detects calls that enter one transport concurrently, or from a callback although
+// the call is forbidden there.
 type guard struct {
 	rank  int
 	state atomic.Int32
-	// calls is written without synchronisation on purpose: where two goroutines
-	// take turns without a lock of their own, the race detector reports it.
+	// calls is written without synchronisation on purpose: if two goroutines call in turn
+	// without a lock of their own, the race detector reports it.
 	calls int
 }
 
-// enter opens a call that a handler may make too and returns the state to leave
-// with.
+// enter begins a call that a handler may also make. It returns the state to pass to leave.
 func (g *guard) enter(op string) int32 {
 	g.calls++
 	if g.state.CompareAndSwap(guardIdle, guardInside) {
@@ -36,7 +35,7 @@ func (g *guard) enter(op string) int32 {
 	panic(fmt.Sprintf("transporttest: rank %d: %s called while another call of the same transport is running", g.rank, op))
 }
 
-// enterAlone opens a call that a handler may not make.
+// enterAlone begins a call that a handler may not make.
 func (g *guard) enterAlone(op string) {
 	g.calls++
 	if g.state.CompareAndSwap(guardIdle, guardInside) {
@@ -48,13 +47,13 @@ func (g *guard) enterAlone(op string) {
 	panic(fmt.Sprintf("transporttest: rank %d: %s called while another call of the same transport is running", g.rank, op))
 }
 
-// leave closes a call.
+// leave ends a call.
 func (g *guard) leave(state int32) { g.state.Store(state) }
 
-// call opens a callback; handed closes it.
+// call begins a callback, which handed ends.
 func (g *guard) call() { g.state.Store(guardCallback) }
 
-// handed closes a callback.
+// handed ends a callback.
 func (g *guard) handed() {
 	if !g.state.CompareAndSwap(guardCallback, guardInside) {
 		panic(fmt.Sprintf("transporttest: rank %d: a handler returned while a call it or another goroutine made was still running", g.rank))

@@ -2,12 +2,13 @@ package transporttest
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// lane is the bounded queue of messages from one rank to another. Its slots are
-// made when first needed and their buffers are used again, so that a lane that
-// has warmed up does not allocate.
+// lane is the bounded queue of messages from one rank to another. Slots are allocated when
+// they are first needed, and buffers are reused, so that after a while the lane allocates
+// nothing.
 type lane struct {
 	slots []slot
-	// head is the oldest message, count how many there are, bytes their payload.
+	// head is the slot of the oldest message. count is the number of messages, bytes the
+	// length of their payloads together.
 	head, count, bytes int
 }
 
@@ -15,11 +16,11 @@ type lane struct {
 type slot struct {
 	header  transport.Header
 	payload []byte
-	// due is the receiver's poll at which the message may be handed over.
+	// due is the number of the receiver's poll from which the message may be handed over.
 	due uint64
 }
 
-// fits reports whether a message of n bytes has room.
+// fits reports whether the lane has room for a message of n bytes.
 func (l *lane) fits(n int, options *FakeOptions) bool {
 	if l.count == 0 {
 		return true
@@ -27,7 +28,7 @@ func (l *lane) fits(n int, options *FakeOptions) bool {
 	return l.count < options.RingMessages && l.bytes+n <= options.RingBytes
 }
 
-// push appends a message. fits must have said yes.
+// push appends a message. fits must have returned true.
 func (l *lane) push(h transport.Header, payload []byte, due uint64) {
 	if l.count == len(l.slots) {
 		l.grow()
@@ -39,7 +40,7 @@ func (l *lane) push(h transport.Header, payload []byte, due uint64) {
 	l.bytes += len(payload)
 }
 
-// grow doubles the slots and puts the oldest message first.
+// grow doubles the number of slots and moves the oldest message to the first slot.
 func (l *lane) grow() {
 	slots := make([]slot, max(2*len(l.slots), 4))
 	for i := range l.count {
@@ -48,11 +49,11 @@ func (l *lane) grow() {
 	l.slots, l.head = slots, 0
 }
 
-// ready reports whether the oldest message may be handed over at this poll.
+// ready reports whether the oldest message may be handed over at the poll of this number.
 func (l *lane) ready(poll uint64) bool { return l.count > 0 && l.slots[l.head].due <= poll }
 
-// pop removes the oldest message. Its payload is the caller's; spare takes its
-// place in the slot.
+// pop removes and returns the oldest message. The payload's buffer is then the caller's. The
+// slot gets spare in its place.
 func (l *lane) pop(spare []byte) (transport.Header, []byte) {
 	s := &l.slots[l.head]
 	payload := s.payload
@@ -63,7 +64,7 @@ func (l *lane) pop(spare []byte) (transport.Header, []byte) {
 	return s.header, payload
 }
 
-// clear forgets every message and returns how many there were.
+// clear discards all messages and returns their number.
 func (l *lane) clear() int {
 	n := l.count
 	l.head, l.count, l.bytes = 0, 0, 0

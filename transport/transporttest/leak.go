@@ -2,8 +2,8 @@ package transporttest
 
 import "os"
 
-// countDescriptors returns how many descriptors the process has open, or 0 where
-// that cannot be seen.
+// countDescriptors returns how many descriptors the process has open, or 0 if the system does
+// not show them.
 func countDescriptors() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// lossRules are the rules of lost peers and of the orderly end.
+// lossRules are the rules of lost peers and of Close.
 var lossRules = []rule{
 	{"MarkDownIsReportedOnce", 3, testMarkDown},
 	{"PendingBulkEndsBeforeTheLoss", 2, testLossEndsBulk},
@@ -39,7 +39,7 @@ func testMarkDown(r *rig) {
 	require.Empty(r, r.ranks[2].downs, "a rank that was not told of the loss reports none")
 }
 
-// testLossEndsBulk relies on member, which refuses completions after the loss.
+// testLossEndsBulk relies on member, which reports a completion after the loss as an error.
 func testLossEndsBulk(r *rig) {
 	e, caps := r.connected(0, 1)
 	r.needs("get or put", caps.Get || caps.Put)
@@ -132,8 +132,8 @@ func testMarkDownConcurrently(r *rig) {
 	require.Len(r, m.downs, len(r.ranks)-1)
 }
 
-// testSilenceOfTheLost relies on member, which refuses events after the loss. A
-// peer that was cut off still believes in the connection and sends.
+// testSilenceOfTheLost relies on member, which reports events of a peer after its loss as errors.
+// The peer is not told that it was marked down, and continues to send.
 func testSilenceOfTheLost(r *rig) {
 	e, _ := r.connected(1, 0)
 	r.connected(0, 1)
@@ -172,9 +172,9 @@ func testClose(r *rig) {
 	require.Empty(r, r.ranks[2].downs)
 }
 
-// testSendToClosed sends to a peer that has ended in order, from a rank that knew
-// it and one that did not, until each is notified. While a lane has room, a send need not
-// fail. The rank that did not know the peer may count it as lost.
+// testSendToClosed sends to a peer that has called Close, from a rank that has exchanged messages
+// with it and from one that has not, until each gets an error. While the lane has room, a Send
+// need not fail. The rank without earlier messages may count the peer as lost.
 func testSendToClosed(r *rig) {
 	const mostSends = 1 << 20
 	r.connected(0, 1)
