@@ -9,76 +9,76 @@ import (
 )
 
 var (
-	// ErrTimeout says that the peer did not answer in time.
+	// ErrTimeout means that the peer did not answer before the deadline of the phase.
 	ErrTimeout = errors.New("no answer in time")
-	// ErrAbsent says that nothing listens at the peer's address.
+	// ErrAbsent means that nothing listens at the peer's address.
 	ErrAbsent = errors.New("nothing listens there")
-	// ErrReplaced says that the peer had lost the connection and made another.
+	// ErrReplaced means that the peer had lost the connection and requested another one.
 	ErrReplaced = errors.New("replaced by a newer connection of the peer")
-	// ErrRestarted says that the peer has a new incarnation.
+	// ErrRestarted means that the peer has a new incarnation.
 	ErrRestarted = errors.New("the peer was restarted")
 )
 
-// phase is what a Machine is at.
+// phase is the state of a Machine.
 type phase uint8
 
 const (
-	idle      phase = iota // no connection, none wanted
-	dialing                // a request is on its way
-	waiting                // for the next attempt
-	accepted               // for the first message on an accepted connection
-	connected              // in use
-	closing                // BYE sent or received
-	over                   // final
+	idle      phase = iota // there is no connection, and none is wanted
+	dialing                // a request of this side is in transit
+	waiting                // the next attempt follows after a pause
+	accepted               // a request was accepted, and no message has arrived on the connection
+	connected              // the connection is in use
+	closing                // a BYE was sent or received
+	over                   // the final phase
 )
 
-// end is why a machine is over.
+// end is the reason for which a machine is over.
 type end uint8
 
 const (
-	alive    end = iota
-	down         // the peer was given up
-	ended        // the peer said that it ends
-	finished     // this side ended
+	alive    end = iota // the machine is not over
+	down                // the peer was given up
+	ended               // the peer announced its end
+	finished            // this side ended
 )
 
-// Machine is one rank's view of one peer. It is a value: a copy is independent,
-// but for Config.Random. It is not safe for concurrent use.
+// Machine is one rank's view of one peer. It is a value: a copy shares only
+// Config.Random with the original. It is not safe for concurrent use.
 type Machine struct {
 	config Config
 
 	phase phase
 	end   end
-	conn  Conn          // of dialing, accepted, connected and closing
-	timer time.Duration // when the phase ends by itself; not in idle, connected, over
+	conn  Conn          // the connection of the phases dialing, accepted, connected and closing
+	timer time.Duration // the time at which the phase ends by itself; unused in idle, connected, over
 
-	wanted  bool          // a connection is needed until connected
-	since   time.Duration // since when, or when the peer sent after a silence
-	giveUp  time.Duration // from when on no new attempt is made
-	tries   int           // attempts that failed since the last connection
-	cause   error         // why the last one failed
-	number  uint32        // of the last active connection
-	attempt uint16        // number of the last request
+	wanted  bool          // a connection is needed, and none is in use yet
+	since   time.Duration // the time from which it is needed, or of the first answer after a silence
+	giveUp  time.Duration // the time from which on no new attempt is made
+	tries   int           // failed attempts since the last connection
+	cause   error         // the error of the last failed attempt
+	number  uint32        // Conn.Number of the last active connection
+	attempt uint16        // the attempt number of this side's last request
 
 	peer      uint16 // the peer's incarnation
-	known     bool   // peer is known
-	seen      uint16 // newest attempt of the peer, of that incarnation
-	seenKnown bool   // seen is known
+	known     bool   // peer is valid
+	seen      uint16 // the newest attempt number of the peer's incarnation
+	seenKnown bool   // seen is valid
 
-	met         bool          // a connection was in use
+	met         bool          // a connection with the peer's incarnation has been in use
 	absent      int           // consecutive attempts that found nothing listening
-	absentSince time.Duration // when the first of them ended
+	absentSince time.Duration // the time at which the first of them ended
 
-	silent    bool // an attempt since the peer last sent was Unanswered
-	told      bool // Silent was said, Answers was not
-	turned    bool // dialing: the peer's request was turned away in favour of this one
-	goodbye   bool // closing: this side said BYE
-	peerFinal bool // the peer said that it ends
+	silent    bool // an attempt was Unanswered since the peer last answered
+	told      bool // the action Silent was returned, and Answers has not followed yet
+	turned    bool // in dialing: the peer's request was refused in favour of this side's
+	goodbye   bool // in closing: this side has sent BYE
+	peerFinal bool // a BYE of the peer announced its end
 	ending    bool // this side ends
 }
 
-// New returns the machine of a pair. It panics when a rank would be its own peer
-// or without a source of randomness.
+// New returns a machine in the phase idle. It panics if Rank and Peer of the config are
+// equal, or if Random is nil.
 func New(config Config) *Machine {
 	if config.Rank == config.Peer || config.Random == nil {
 		panic("peering: a pair needs two ranks and a source of randomness")
@@ -95,7 +95,7 @@ func (m *Machine) InUse() (Conn, bool) {
 	return m.conn, true
 }
 
-// Deadline returns when a Tick is due, and false if none is.
+// Deadline returns the time at which a Tick is due, and false if no Tick is due.
 func (m *Machine) Deadline() (time.Duration, bool) {
 	switch m.phase {
 	case idle, connected, over:
@@ -107,8 +107,8 @@ func (m *Machine) Deadline() (time.Duration, bool) {
 	}
 }
 
-// Step takes one event at a time that never goes back, and adds what is to be
-// done to out.
+// Step handles one event and appends the actions that follow from it to out. now is
+// the present time, and must not be earlier than in the previous call.
 func (m *Machine) Step(now time.Duration, e Event, out []Action) []Action {
 	m.wake(now)
 	switch e.Kind {
@@ -132,17 +132,19 @@ func (m *Machine) Step(now time.Duration, e Event, out []Action) []Action {
 		return m.requested(now, e, out)
 	default:
 		if e.Conn != m.conn || m.conn == (Conn{}) {
-			return out // of a connection that was given up
+			return out // the event is of a connection that was given up
 		}
 		return m.connEvent(now, e, out)
 	}
 }
 
-// stopMin is how late a Step has to be for it to say that this process did not run.
+// stopMin is the lateness of a Step above which the machine assumes that this process
+// did not run.
 const stopMin = time.Second
 
-// wake sees to it that the time in which this process was stopped, or did not get a
-// processor, is not counted against the peer: it may have answered.
+// wake detects by a late Step that this process was stopped or did not get a processor
+// while it waited for a connection. That time is not counted against the peer, which may
+// have answered meanwhile: since and giveUp move with it.
 func (m *Machine) wake(now time.Duration) {
 	at, ok := m.Deadline()
 	if late := now - at; ok && m.wanted && late > stopMin {
@@ -151,7 +153,7 @@ func (m *Machine) wake(now time.Duration) {
 	}
 }
 
-// connEvent is an event of the connection that the machine is at.
+// connEvent handles an event of m.conn. It ignores an event that does not fit the phase.
 func (m *Machine) connEvent(now time.Duration, e Event, out []Action) []Action {
 	switch {
 	case e.Kind == Lost:
@@ -170,7 +172,7 @@ func (m *Machine) connEvent(now time.Duration, e Event, out []Action) []Action {
 	return out
 }
 
-// tick acts when a deadline has passed.
+// tick handles the end of a phase if Deadline has passed.
 func (m *Machine) tick(now time.Duration, out []Action) []Action {
 	at, ok := m.Deadline()
 	switch {
@@ -193,7 +195,8 @@ func (m *Machine) tick(now time.Duration, out []Action) []Action {
 	return m.missed(now, ErrTimeout, contact, out)
 }
 
-// shutdown ends this side.
+// shutdown begins the end of this side: orderly with a BYE if a connection is in use,
+// otherwise at once.
 func (m *Machine) shutdown(now time.Duration, out []Action) []Action {
 	if m.ending {
 		return out
@@ -211,7 +214,7 @@ func (m *Machine) shutdown(now time.Duration, out []Action) []Action {
 	}
 }
 
-// finish makes the machine be over. Its connection is released already.
+// finish moves the machine to the phase over. The caller has released the connection.
 func (m *Machine) finish(e end, cause error, out []Action) []Action {
 	m.phase, m.end, m.cause, m.wanted = over, e, cause, false
 	switch e {
@@ -227,7 +230,7 @@ func (m *Machine) finish(e end, cause error, out []Action) []Action {
 	return out
 }
 
-// release gives up the connection that the machine is at, if any.
+// release retires and drops m.conn, if there is a connection.
 func (m *Machine) release(cause error, out []Action) []Action {
 	if m.phase == connected {
 		out = append(out, Action{Kind: Retire, Conn: m.conn, Err: cause})

@@ -21,7 +21,7 @@ const (
 	socketSize6  = unix.SizeofSockaddrInet6
 )
 
-// putAddress writes a socket address and returns its size.
+// putAddress writes a socket address to the buffer and returns the size of the address.
 func putAddress(to words, a netip.AddrPort) (int, error) {
 	ip := a.Addr().Unmap()
 	switch {
@@ -46,7 +46,8 @@ func putAddress(to words, a netip.AddrPort) (int, error) {
 	return socketSize6, nil
 }
 
-// address reads one. None is the zero AddrPort.
+// address reads a socket address. It returns the zero AddrPort for AF_UNSPEC, which is no
+// address.
 func address(from words) (netip.AddrPort, error) {
 	port := binary.BigEndian.Uint16(from[socketPort:])
 	switch family := from.at16(socketFamily); family {
@@ -62,7 +63,8 @@ func address(from words) (netip.AddrPort, error) {
 	}
 }
 
-// scopeOf is the number of a zone, which names a network interface or is its number.
+// scopeOf returns the scope ID of an IPv6 zone. The zone is the name of a network interface, or
+// its number.
 func scopeOf(zone string) (uint32, error) {
 	if zone == "" {
 		return 0, nil
@@ -77,7 +79,8 @@ func scopeOf(zone string) (uint32, error) {
 	return uint32(i.Index), nil
 }
 
-// zoneOf is the zone of a number.
+// zoneOf returns the zone of a scope ID: the name of the network interface, or the number if no
+// interface has it.
 func zoneOf(scope uint32) string {
 	if scope == 0 {
 		return ""

@@ -11,15 +11,17 @@ const (
 	StateError State = 6
 )
 
-// maskUser are the bits of Mask that ibv_modify_qp knows. The kernel's own for RoCE
-// (21 to 23) have reached programs (librdmacm masks them likewise).
+// maskUser contains the bits of Mask that ibv_modify_qp knows. The kernel has more bits for its
+// own use with RoCE (21 to 23). Some kernels have passed them on to programs, so Attributes
+// clears them, as librdmacm does.
 const maskUser = 1<<21 - 1
 
-// Attributes are what a queue pair is to be given with ibv_modify_qp(3) for its next state
-// (struct ib_uverbs_qp_attr). No connection has an alternate path.
+// Attributes are the attributes that a queue pair needs in ibv_modify_qp(3) for its next state
+// (struct ib_uverbs_qp_attr). The fields of the alternate path are left out, because no
+// connection has one.
 type Attributes struct {
-	// Mask says which of the others count (IBV_QP_*). 0 leaves nothing to do: on iWARP the
-	// kernel changes the states itself.
+	// Mask reports which of the other fields are valid (IBV_QP_*). With 0 there is nothing to
+	// modify: on iWARP the kernel changes the states itself.
 	Mask          uint32
 	State         State
 	PathMTU       uint32
@@ -27,12 +29,12 @@ type Attributes struct {
 	ReceivePSN    uint32
 	SendPSN       uint32
 	DestinationQP uint32
-	// Access is IBV_ACCESS_* that the peer has.
+	// Access contains the rights of the peer (IBV_ACCESS_*).
 	Access uint32
-	// Address is the way to the peer.
+	// Address is the address vector of the path to the peer.
 	Address   AddressHandle
 	PKeyIndex uint16
-	// Reads is max_rd_atomic, ReadsServed max_dest_rd_atomic.
+	// Reads is max_rd_atomic, and ReadsServed is max_dest_rd_atomic.
 	Reads, ReadsServed        uint8
 	MinRNRTimer               uint8
 	Port                      uint8
@@ -55,7 +57,8 @@ type AddressHandle struct {
 	Port           uint8
 }
 
-// Attributes asks for them (rdma_init_qp_attr(3)).
+// Attributes returns the attributes with which the queue pair of the connection enters the state
+// next (rdma_init_qp_attr(3)).
 func (id *ID) Attributes(next State) (Attributes, error) {
 	body, answer := words(make([]byte, attributesSize)), words(make([]byte, qpSize))
 	body.put32(attributesState, uint32(next))

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Channel is where the events of its ids arrive (struct rdma_event_channel). It is safe
-// for concurrent use.
+// Channel is the queue of the events of its ids (struct rdma_event_channel). It is safe for
+// concurrent use.
 type Channel struct {
 	driver Driver
 
@@ -19,20 +19,20 @@ type Channel struct {
 	// mu guards the variables below it.
 	mu   sync.Mutex
 	ids  map[uint64]*ID
-	last uint64 // uid; 0 is none, and the kernel reports no events of an id with uid 0
+	last uint64 // the last uid; none is 0, because the kernel reports no events of an id with uid 0
 }
 
-// New makes a channel of a driver, which it owns.
+// New makes a channel on a driver. The channel owns the driver: Close closes it.
 func New(d Driver) *Channel {
 	return &Channel{driver: d, ids: map[uint64]*ID{}}
 }
 
-// Descriptor is readable (POLLIN) while Next has something to return. It is valid until
-// Close.
+// Descriptor returns a file descriptor that is readable (POLLIN) while Next has an event to
+// return. It is valid until Close.
 func (c *Channel) Descriptor() int { return c.driver.Descriptor() }
 
-// Create makes an id for a connection or a listener (rdma_create_id(3)). The context is
-// what ID.Context is.
+// Create makes an id for a connection or a listener (rdma_create_id(3)). It stores context in
+// ID.Context.
 func (c *Channel) Create(context any) (*ID, error) {
 	id := c.register(context)
 	body := words(make([]byte, createSize))
@@ -49,7 +49,7 @@ func (c *Channel) Create(context any) (*ID, error) {
 	return id, nil
 }
 
-// register makes an ID with a uid of its own.
+// register makes an ID with a new uid, and adds it to the channel's ids.
 func (c *Channel) register(context any) *ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,22 +59,22 @@ func (c *Channel) register(context any) *ID {
 	return id
 }
 
-// forget makes the events of an ID be dropped.
+// forget removes an ID from the channel's ids. From then on Next drops its events.
 func (c *Channel) forget(id *ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.ids, id.uid)
 }
 
-// find returns the ID of an event, or nil.
+// find returns the ID with a uid, or nil if there is none.
 func (c *Channel) find(uid uint64) *ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ids[uid]
 }
 
-// Next returns the next event (rdma_get_cm_event(3)), or false if there is none. It does
-// not wait, and costs one system call when there is none.
+// Next stores the next event in e (rdma_get_cm_event(3)), or returns false if there is none. It
+// does not block. Without an event it costs one system call.
 func (c *Channel) Next(e *Event) (bool, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -108,7 +108,7 @@ func (c *Channel) Next(e *Event) (bool, error) {
 	}
 }
 
-// Close ends every id of the channel: connections break, listeners close.
+// Close ends every id of the channel: the connections break, and the listeners close.
 func (c *Channel) Close() error {
 	c.mu.Lock()
 	clear(c.ids)

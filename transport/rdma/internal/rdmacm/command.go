@@ -2,15 +2,15 @@ package rdmacm
 
 import "encoding/binary"
 
-// Driver is what carries out commands: the kernel's file, or a test's.
+// Driver carries out commands: the device file of the kernel does, or a fake in a test.
 type Driver interface {
 	// Do carries out a command. It may be called from several goroutines.
 	Do(c *Command) error
 	// Ready reports whether there may be an event. It is cheap, and allocates nothing.
 	Ready() bool
-	// Descriptor is readable while there are events.
+	// Descriptor returns a file descriptor that is readable while there are events.
 	Descriptor() int
-	// Close ends every id. Commands under way may outlast it.
+	// Close ends every id. It does not wait for commands in other goroutines.
 	Close() error
 }
 
@@ -18,17 +18,17 @@ type Driver interface {
 type Command struct {
 	// Number is RDMA_USER_CM_CMD_*.
 	Number uint32
-	// Body is what follows the header.
+	// Body contains the bytes of the command after the header.
 	Body []byte
-	// Memory, if any, is where the answer goes, or where an option's value is. Its address
-	// belongs at offset Pointer of Body.
+	// Memory receives the answer, or contains the value of an option. It is empty if the command
+	// has neither. The driver writes its address to Body at offset Pointer.
 	Memory  []byte
 	Pointer int
-	// Answers says that Memory is for the answer.
+	// Answers is true if Memory receives the answer.
 	Answers bool
 }
 
-// words writes the numbers of a command in the order of this machine.
+// words reads and writes the numbers of a command in the byte order of this machine.
 type words []byte
 
 func (w words) put16(at int, v uint16) { binary.NativeEndian.PutUint16(w[at:], v) }
@@ -38,7 +38,7 @@ func (w words) at16(at int) uint16     { return binary.NativeEndian.Uint16(w[at:
 func (w words) at32(at int) uint32     { return binary.NativeEndian.Uint32(w[at:]) }
 func (w words) at64(at int) uint64     { return binary.NativeEndian.Uint64(w[at:]) }
 
-// flag is a byte of C that is true or false.
+// flag returns a boolean as a byte of the ABI.
 func flag(b bool) byte {
 	if b {
 		return 1

@@ -1,6 +1,6 @@
-// Package rdmacm makes connections of the kernel's RDMA devices: it speaks the ABI of
-// /dev/infiniband/rdma_cm (linux/rdma/rdma_user_cm.h, version 4), which librdmacm wraps in
-// C, for InfiniBand, RoCE and iWARP alike. It moves no data and makes no queue pairs.
+// Package rdmacm makes connections between RDMA devices of the kernel: InfiniBand, RoCE and iWARP.
+// It uses the ABI of /dev/infiniband/rdma_cm directly (linux/rdma/rdma_user_cm.h, version 4), as
+// librdmacm does in C. It moves no data and makes no queue pairs.
 //
 //	c, err := rdmacm.Open()
 //	id, err := c.Create(mine)
@@ -23,23 +23,27 @@
 //	Disconnect         --------------->  Disconnected
 //	Disconnected       <---------------  Disconnect
 //
-// On InfiniBand and RoCE the active side's connection stands when its Accept has succeeded:
-// no event says so (librdmacm makes one). The end of a connection is said to the side that
-// calls Disconnect when the other one has called it, too, or has gone.
+// On InfiniBand and RoCE the connection is established for the active side when its Accept has
+// succeeded: the kernel reports no event for this (librdmacm synthesizes one). The side that
+// calls Disconnect gets its Disconnected when the other side has called Disconnect, too, or has
+// gone.
 //
-// An ID that is not needed any more is destroyed in any state, also after an error.
+// The caller destroys an ID that it does not need any more, in any state, also after an error.
 //
 // # Events
 //
-// Nothing waits: what an operation brings about is an Event, which Next returns. Events
-// own their memory. The kernel counts the events it has reported of an id and librdmacm
-// defers the end of an id until the program has acknowledged each; here the numbers by
-// which the kernel names ids (uids) are never used again, so that an event that another
-// goroutine has read while its id was destroyed is found to be of no id, and dropped. A
-// connection request that is dropped with its listener is refused.
+// No operation waits for its result. The result is an Event, which Next returns. An Event shares
+// no memory with the channel.
+//
+// One goroutine may read an event while another one destroys its id. For this case the kernel
+// counts the events that it has reported of an id, and librdmacm defers the end of an id until the
+// program has acknowledged each of them. This package uses the uids instead, by which the kernel
+// names ids in events: it never uses a uid again, so Next does not find the id of such an event and
+// drops the event. If Next drops a connection request because its listener was destroyed, it
+// refuses the request.
 //
 // # Layouts
 //
-// Commands and answers are bytes at fixed offsets, the same on every 64-bit machine. What
-// a kernel does not fill in (an older one knows less) reads as zero.
+// Commands and answers are bytes at fixed offsets, which are the same on every 64-bit machine. A
+// field that the kernel does not fill in reads as zero: older kernels have shorter answers.
 package rdmacm

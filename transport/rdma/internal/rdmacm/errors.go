@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Error is a command that failed. errors.Is finds the kernel's errno, or os.ErrClosed for
-// an id or a channel that has ended.
+// Error is the error of a failed command. errors.Is finds the kernel's errno, or os.ErrClosed if
+// the id was destroyed or the channel closed.
 type Error struct {
-	// Op is the command.
+	// Op is the name of the command.
 	Op string
-	// ID tells ids of a channel apart; 0 is none.
+	// ID is the uid of the id, which is unique in a channel, or 0 if the command has no id.
 	ID uint64
-	// Peer is the address of the command, if it has one.
+	// Peer is the address argument of the command, if it has one.
 	Peer netip.AddrPort
 	// Err is the cause.
 	Err error
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 	return s.String()
 }
 
-// hint says what an errno means here, where the kernel's word for it misleads.
+// hint returns what an errno means here if the kernel's text for it misleads, or "".
 func (e *Error) hint() string {
 	switch {
 	case errors.Is(e.Err, unix.EACCES):
@@ -58,7 +58,7 @@ func (e *Error) hint() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// at adds the address to the error of a command.
+// at adds an address to the error of a command.
 func at(peer netip.AddrPort, err error) error {
 	if e, ok := err.(*Error); ok { //nolint:errorlint // it was just made, not wrapped
 		e.Peer = peer

@@ -6,28 +6,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kind is what an event says (enum rdma_cm_event_type). A newer kernel may have more.
+// Kind is the kind of an event (enum rdma_cm_event_type). A newer kernel may report other kinds.
 type Kind uint32
 
-// The kinds that ids of connections have.
+// The kinds of events of connections and listeners.
 const (
 	AddressResolved Kind = 0
 	AddressError    Kind = 1
 	RouteResolved   Kind = 2
 	RouteError      Kind = 3
-	// ConnectRequest has reached a listener: Event.Request is the new id.
+	// ConnectRequest: a request has reached a listener. Event.Request is the new id.
 	ConnectRequest Kind = 4
-	// ConnectResponse says that the peer has accepted: see Accept. Not on iWARP.
+	// ConnectResponse: the peer has accepted, and this side has to confirm with Accept. It does
+	// not occur on iWARP.
 	ConnectResponse Kind = 5
 	ConnectError    Kind = 6
 	Unreachable     Kind = 7
 	Rejected        Kind = 8
 	Established     Kind = 9
 	Disconnected    Kind = 10
-	// DeviceRemoval says that the device of the id is gone, and all it had with it.
+	// DeviceRemoval: the device of the id was removed, with all its queue pairs and memory regions.
 	DeviceRemoval Kind = 11
 	AddressChange Kind = 14
-	// TimewaitExit says that the queue pair may be used again.
+	// TimewaitExit: the queue pair may be used again.
 	TimewaitExit Kind = 15
 )
 
@@ -38,7 +39,7 @@ var kindNames = [...]string{
 	DeviceRemoval: "DEVICE_REMOVAL", AddressChange: "ADDR_CHANGE", TimewaitExit: "TIMEWAIT_EXIT",
 }
 
-// String returns the kernel's name, without RDMA_CM_EVENT_.
+// String returns the kernel's name of the kind without the prefix RDMA_CM_EVENT_.
 func (k Kind) String() string {
 	if int64(k) < int64(len(kindNames)) && kindNames[k] != "" {
 		return kindNames[k]
@@ -46,21 +47,21 @@ func (k Kind) String() string {
 	return fmt.Sprintf("event %d", uint32(k))
 }
 
-// Event is what has happened to an id. It shares no memory with the channel.
+// Event is an event of an id. It shares no memory with the channel.
 type Event struct {
 	Kind Kind
-	// ID is the id it happened to; of a ConnectRequest the listener.
+	// ID is the id of the event. In a ConnectRequest it is the listener.
 	ID *ID
-	// Request is the id of a ConnectRequest. It has no events until it is accepted: a peer
-	// that gives up before shows when Accept fails.
+	// Request is the new id of a ConnectRequest. It has no events until it is accepted. If the
+	// peer gives up before that, only the error of Accept shows it.
 	Request *ID
-	// Status is 0, a negative errno, or the reason of a Rejected on InfiniBand and RoCE
-	// (enum ib_cm_rej_reason).
+	// Status is 0, a negative errno, or, in a Rejected on InfiniBand and RoCE, the reason (enum
+	// ib_cm_rej_reason).
 	Status     int32
 	Parameters Parameters
 }
 
-// Reasons of a rejection that are worth a name (enum ib_cm_rej_reason).
+// Some of the reasons of a rejection (enum ib_cm_rej_reason): Err names them.
 const (
 	ReasonTimeout          = 4
 	ReasonInvalidServiceID = 8
@@ -79,7 +80,7 @@ func (e *Event) decode(from words) {
 	e.Parameters.decode(from[eventParameters:])
 }
 
-// Err returns nil for an event that is none of an error.
+// Err returns the error that the event reports, or nil if it reports none.
 func (e *Event) Err() error {
 	switch {
 	case e.Status < 0:

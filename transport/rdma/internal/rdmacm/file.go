@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// file is the Driver of the kernel. Its descriptor is closed when the last command has
-// ended: the number may belong to another file after that.
+// file is the Driver that uses the device file of the kernel. The descriptor stays open until the
+// last command has ended, because its number may belong to another file after that.
 type file struct {
 	fd    int
 	write func(fd int, p []byte) (int, error) // unix.Write
 
 	// mu guards the variables below it.
 	mu     sync.Mutex
-	users  int
+	users  int // calls that use the descriptor
 	closed bool
 }
 
-// enter begins the use of the descriptor.
+// enter begins a use of the descriptor. It fails after Close.
 func (f *file) enter() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -33,7 +33,7 @@ func (f *file) enter() error {
 	return nil
 }
 
-// leave ends it.
+// leave ends a use of the descriptor. After Close, the last one closes it.
 func (f *file) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +78,7 @@ func (f *file) Do(c *Command) error {
 // Ready implements Driver.
 func (f *file) Ready() bool {
 	if f.enter() != nil {
-		return true // Next says why
+		return true // the command of Next returns the error
 	}
 	defer f.leave()
 	p := [1]unix.PollFd{{Fd: int32(f.fd), Events: unix.POLLIN}}

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// ID is a connection or a listener (struct rdma_cm_id). Its methods may be called from
-// several goroutines. Commands return at once, but for Connect on siw, which waits for
-// TCP, and Destroy, which waits for commands of the same ID.
+// ID is a connection or a listener (struct rdma_cm_id). Its methods may be called from several
+// goroutines. All commands return at once except two: Connect on siw waits for TCP, and Destroy
+// waits for other commands of the same ID.
 type ID struct {
-	// Context is the caller's. The package does not touch it.
+	// Context is for the caller. The package does not use it.
 	Context any
 
 	channel *Channel
-	uid     uint64
-	number  uint32 // the kernel's, which it gives again to others after Destroy
+	uid     uint64 // the number of this package, which is never used again
+	number  uint32 // the number of the kernel, which may give it to another id after Destroy
 
 	// mu is held for writing by Destroy, for reading by commands.
 	mu        sync.RWMutex
 	destroyed bool
 }
 
-// do carries out a command. The number of the id belongs at offset at of the body.
+// do carries out a command. It writes the kernel's number of the id to offset at of the body.
 func (id *ID) do(op string, at int, c *Command) error {
 	id.mu.RLock()
 	defer id.mu.RUnlock()
@@ -39,9 +39,9 @@ func (id *ID) do(op string, at int, c *Command) error {
 	return nil
 }
 
-// Destroy ends the id (rdma_destroy_id(3)): what is under way is cancelled, a connection
-// breaks, a request is refused. No event of it comes afterwards. The number is how many
-// events the kernel has reported of it.
+// Destroy ends the id (rdma_destroy_id(3)): operations in progress are cancelled, a connection
+// breaks, a request is refused. Next returns no event of the id afterwards. The result is the
+// number of events that the kernel has reported of the id.
 func (id *ID) Destroy() (events uint32, err error) {
 	id.channel.forget(id)
 	id.mu.Lock()
@@ -59,8 +59,8 @@ func (id *ID) Destroy() (events uint32, err error) {
 	return answer.at32(destroyedEvents), nil
 }
 
-// Bind gives the id a local address, and with it a device unless the address is
-// unspecified (rdma_bind_addr(3)). Port 0 is any free one.
+// Bind gives the id a local address (rdma_bind_addr(3)). Unless the address is unspecified, this
+// also determines the device of the id. With port 0 the kernel chooses a free port.
 func (id *ID) Bind(local netip.AddrPort) error {
 	body := words(make([]byte, bindSize))
 	n, err := putAddress(body[bindAddress:], local)
@@ -71,9 +71,9 @@ func (id *ID) Bind(local netip.AddrPort) error {
 	return at(local, id.do("bind", bindID, &Command{Number: commandBind, Body: body}))
 }
 
-// ResolveAddress finds the device that reaches the destination and the next hop on the way
-// (rdma_resolve_addr(3)): AddressResolved or AddressError follows. A source that is not
-// valid is chosen by the routes.
+// ResolveAddress finds the device that reaches the destination, and the next hop on the path
+// (rdma_resolve_addr(3)). AddressResolved or AddressError follows. If source is not valid, the
+// kernel's routes determine the source address.
 func (id *ID) ResolveAddress(source, destination netip.AddrPort, timeout time.Duration) error {
 	const op = "resolve address"
 	body := words(make([]byte, resolveSize))
@@ -100,23 +100,25 @@ func (id *ID) ResolveRoute(timeout time.Duration) error {
 	return id.do("resolve route", routeID, &Command{Number: commandResolveRoute, Body: body})
 }
 
-// milliseconds is a duration as the kernel wants it: at least one, and in its int.
+// milliseconds converts a timeout to the kernel's milliseconds: at least 1, at most what its int
+// can hold.
 func milliseconds(d time.Duration) uint32 {
 	return uint32(min(max(d.Milliseconds(), 1), math.MaxInt32))
 }
 
-// Listen makes a bound id receive requests (rdma_listen(3)), of which so many may wait
-// for Next. Not positive, and above /proc/sys/net/rdma_ucm/max_backlog, is that number.
+// Listen makes a bound id receive requests (rdma_listen(3)). At most backlog requests wait for
+// Next. A backlog that is not positive or exceeds /proc/sys/net/rdma_ucm/max_backlog is replaced
+// by that limit.
 func (id *ID) Listen(backlog int) error {
 	body := words(make([]byte, listenSize))
 	body.put32(listenBacklog, uint32(min(max(backlog, 0), math.MaxInt32)))
 	return id.do("listen", listenID, &Command{Number: commandListen, Body: body})
 }
 
-// Connect sends the request (rdma_connect(3)). ConnectResponse or Established, Rejected,
-// Unreachable or ConnectError follows. iWARP looks the queue pair up by its number. siw
-// makes the TCP connection within the call, which may take as long as that does, and
-// returns why it failed.
+// Connect sends the connection request (rdma_connect(3)). ConnectResponse or Established, Rejected,
+// Unreachable or ConnectError follows. On iWARP the kernel looks up the queue pair by its number.
+// siw makes the TCP connection within the call: the call takes as long as that, and returns the
+// error if it fails.
 func (id *ID) Connect(p *Parameters) error {
 	body := words(make([]byte, connectSize))
 	if err := p.encode(body[connectParameters:]); err != nil {
@@ -125,9 +127,9 @@ func (id *ID) Connect(p *Parameters) error {
 	return id.do("connect", connectID, &Command{Number: commandConnect, Body: body})
 }
 
-// Accept answers a request (rdma_accept(3)): Established, or ConnectError, follows. With nil
-// it confirms a ConnectResponse on the active side, whose queue pair is ready (in StateSend):
-// the connection stands then.
+// Accept accepts a request (rdma_accept(3)): Established or ConnectError follows. With nil it
+// confirms a ConnectResponse on the active side. The queue pair must be in StateSend by then, and
+// the connection is established when Accept has succeeded.
 func (id *ID) Accept(p *Parameters) error {
 	body := words(make([]byte, acceptSize))
 	if p != nil {
@@ -139,7 +141,7 @@ func (id *ID) Accept(p *Parameters) error {
 	return id.do("accept", acceptID, &Command{Number: commandAccept, Body: body})
 }
 
-// Reject refuses a request (rdma_reject(3)). The id is to be destroyed then.
+// Reject refuses a request (rdma_reject(3)). The caller destroys the id afterwards.
 func (id *ID) Reject(privateData []byte) error {
 	body := words(make([]byte, rejectSize))
 	if len(privateData) > PrivateDataMax {
@@ -150,14 +152,16 @@ func (id *ID) Reject(privateData []byte) error {
 	return id.do("reject", rejectID, &Command{Number: commandReject, Body: body})
 }
 
-// Disconnect ends a connection (rdma_disconnect(3)), or says that its end has been seen.
+// Disconnect ends a connection (rdma_disconnect(3)). After a Disconnected it acknowledges that
+// the peer has ended the connection.
 func (id *ID) Disconnect() error {
 	body := make([]byte, disconnectSize)
 	return id.do("disconnect", disconnectID, &Command{Number: commandDisconnect, Body: body})
 }
 
-// NotifyEstablished says that the queue pair has received something before the connection
-// was established, which establishes it (rdma_notify(3), IB_EVENT_COMM_EST).
+// NotifyEstablished tells the kernel that the queue pair has received a message before the event
+// Established. The kernel then regards the connection as established (rdma_notify(3),
+// IB_EVENT_COMM_EST).
 func (id *ID) NotifyEstablished() error {
 	body := words(make([]byte, notifySize))
 	body.put32(notifyEvent, eventCommunicationEstablished)

@@ -1,6 +1,7 @@
 package rdmacm
 
-// Numbers of linux/rdma/rdma_user_cm.h, version abiVersion.
+// abiVersion is the version of the ABI that the constants of this file describe
+// (linux/rdma/rdma_user_cm.h).
 const abiVersion = 4
 
 // Commands (RDMA_USER_CM_CMD_*).
@@ -23,7 +24,7 @@ const (
 	commandResolve      = 21
 )
 
-// struct rdma_ucm_cmd_hdr, which is before the body of every command.
+// struct rdma_ucm_cmd_hdr, the header before the body of every command.
 const (
 	headerCommand = 0
 	headerIn      = 4
@@ -31,7 +32,8 @@ const (
 	headerSize    = 8
 )
 
-// Every number of an id is the first field of the commands that have nothing before it.
+// Offsets of fields, and sizes, of the bodies of commands and of their answers (_resp). A name that
+// ends in UID is this package's number of an id, another one that ends in ID the kernel's.
 const (
 	createUID      = 0 // struct rdma_ucm_create_id
 	createResponse = 8
@@ -145,7 +147,7 @@ const (
 	addressesSize            = 280
 )
 
-// struct rdma_ucm_query_route_resp and, in it, struct ib_user_path_rec.
+// struct rdma_ucm_query_route_resp and, within it, struct ib_user_path_rec.
 const (
 	pathsFirst  = 8
 	pathsNumber = 192
@@ -164,7 +166,7 @@ const (
 	pathSize         = 64
 )
 
-// struct ib_uverbs_qp_attr and, in it, struct ib_uverbs_ah_attr.
+// struct ib_uverbs_qp_attr and, within it, struct ib_uverbs_ah_attr.
 const (
 	qpMask          = 0
 	qpState         = 4
@@ -199,7 +201,7 @@ const (
 	ahSize         = 32
 )
 
-// Values.
+// Values of fields.
 const (
 	spaceTCP     = 0x106 // RDMA_PS_TCP
 	queuePairRC  = 2     // IB_QPT_RC
@@ -214,6 +216,6 @@ const (
 	eventCommunicationEstablished = 4 // IB_EVENT_COMM_EST
 )
 
-// PrivateDataMax is how many bytes fit into the ABI. A device takes less: see
-// rdma_connect(3), and the private data of Connect on InfiniBand is 56 bytes.
+// PrivateDataMax is the largest number of bytes of private data for which the ABI has room.
+// Devices allow fewer (rdma_connect(3)): in Connect on InfiniBand at most 56 bytes.
 const PrivateDataMax = 255

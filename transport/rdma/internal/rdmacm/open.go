@@ -12,17 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is where the kernel shows its connection manager.
+// place contains the paths of the kernel's connection manager. Tests use other paths than here.
 type place struct {
 	device  string
-	class   string // of the loaded module, in sysfs
-	devices string // of the RDMA devices, in sysfs
+	class   string // the directory in sysfs that exists if the module is loaded
+	devices string // the directory of the RDMA devices in sysfs
 }
 
 var here = place{device: "/dev/infiniband/rdma_cm", class: "/sys/class/misc/rdma_cm", devices: "/sys/class/infiniband"}
 
-// UnavailableError is why there is no connection manager: what there is, what is needed, and
-// what helps.
+// UnavailableError reports that the connection manager cannot be opened: what was found on this
+// machine, what is needed instead, and how to remedy it.
 type UnavailableError struct {
 	Device             string
 	Have, Need, Remedy string
@@ -38,7 +38,7 @@ func (u *UnavailableError) Error() string {
 // Unwrap returns the cause.
 func (u *UnavailableError) Unwrap() error { return u.Err }
 
-// Open opens /dev/infiniband/rdma_cm, without blocking. Its error is an UnavailableError.
+// Open opens /dev/infiniband/rdma_cm in nonblocking mode. Its error is an UnavailableError.
 func Open() (*Channel, error) { return here.open() }
 
 func (p place) open() (*Channel, error) {
@@ -52,7 +52,8 @@ func (p place) open() (*Channel, error) {
 	return New(&file{fd: fd, write: unix.Write}), nil
 }
 
-// version checks that of the ABI. Without sysfs, as in some containers, it is believed.
+// version checks the version of the ABI. If sysfs does not have it, as in some containers, version
+// assumes that it is abiVersion.
 func (p place) version() error {
 	text, err := os.ReadFile(p.class + "/abi_version")
 	if err != nil {
@@ -68,7 +69,7 @@ func (p place) version() error {
 	}
 }
 
-// unavailable says why the device does not open.
+// unavailable returns the error for a device file that could not be opened because of err.
 func (p place) unavailable(err error) *UnavailableError {
 	u := &UnavailableError{Device: p.device, Err: err, Have: "no such file", Need: "the device file of the kernel's connection manager"}
 	_, loaded := os.Stat(p.class)
@@ -95,7 +96,7 @@ func (p place) unavailable(err error) *UnavailableError {
 	return u
 }
 
-// owner says who may use the file.
+// owner returns a text with the mode, the owner and the group of the device file.
 func (p place) owner() string {
 	info, err := os.Stat(p.device)
 	if err != nil {

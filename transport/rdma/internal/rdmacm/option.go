@@ -2,31 +2,31 @@ package rdmacm
 
 import "encoding/binary"
 
-// SetTypeOfService sets the traffic class of the connection (RDMA_OPTION_ID_TOS), before
+// SetTypeOfService sets the traffic class of the connection (RDMA_OPTION_ID_TOS). It must precede
 // ResolveRoute.
 func (id *ID) SetTypeOfService(tos uint8) error {
 	return id.setOption("set type of service", optionTOS, []byte{tos})
 }
 
-// SetReuseAddress lets Bind take an address that was used a moment ago
+// SetReuseAddress makes Bind succeed with an address that was in use a moment ago
 // (RDMA_OPTION_ID_REUSEADDR).
 func (id *ID) SetReuseAddress(on bool) error {
 	return id.setOption("set reuse address", optionReuseAddress, integer(on))
 }
 
-// SetFamilyOnly keeps a listener on an IPv6 address from taking IPv4
+// SetFamilyOnly restricts a listener on an IPv6 address to IPv6: it gets no requests over IPv4
 // (RDMA_OPTION_ID_AFONLY).
 func (id *ID) SetFamilyOnly(on bool) error {
 	return id.setOption("set family only", optionFamilyOnly, integer(on))
 }
 
-// SetAckTimeout sets how long the queue pair waits for an acknowledgement: 4.096 us * 2^n
-// (RDMA_OPTION_ID_ACK_TIMEOUT), n at most 31.
+// SetAckTimeout sets the time for which the queue pair waits for an acknowledgement: 4.096 us *
+// 2^n (RDMA_OPTION_ID_ACK_TIMEOUT). n is at most 31.
 func (id *ID) SetAckTimeout(n uint8) error {
 	return id.setOption("set ack timeout", optionAckTimeout, []byte{n})
 }
 
-// integer is an int of C that is true or false.
+// integer returns a boolean as an int of C, in the byte order of this machine.
 func integer(on bool) []byte {
 	return binary.NativeEndian.AppendUint32(nil, uint32(flag(on)))
 }

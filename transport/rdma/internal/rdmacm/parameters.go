@@ -6,26 +6,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Parameters are those of Connect, Accept and the events (struct rdma_conn_param).
+// Parameters are the parameters of Connect, of Accept and of events (struct rdma_conn_param).
 //
-// In an event, PrivateData may have zeros at its end that the peer did not send (on
-// InfiniBand and RoCE it is 56 bytes of a request, 196 of an answer, 148 of a rejection).
-// ResponderResources and InitiatorDepth of a ConnectRequest are in the terms of this side;
-// those of an Established are exchanged on iWARP, and zero on the passive side elsewhere.
+// In an event, PrivateData may end with zeros that the peer did not send: on InfiniBand and RoCE
+// it always has 56 bytes in a request, 196 in a reply, 148 in a rejection. In a ConnectRequest,
+// ResponderResources and InitiatorDepth are from the point of view of this side. In an Established
+// on iWARP they are exchanged. On InfiniBand and RoCE an Established of the passive side has zeros.
 type Parameters struct {
 	PrivateData []byte
-	// QPNumber is that of the queue pair. 24 bits of it count.
+	// QPNumber is the number of the queue pair. Only its low 24 bits are used.
 	QPNumber uint32
-	// ResponderResources is how many Reads of the peer this side serves at a time,
-	// InitiatorDepth how many it has under way.
+	// ResponderResources is the number of the peer's Reads that this side serves at a time.
+	// InitiatorDepth is the number of Reads that this side has in flight at a time.
 	ResponderResources, InitiatorDepth uint8
 	FlowControl                        bool
 	RetryCount, RNRRetryCount          uint8
-	// SRQ says that the queue pair has a shared receive queue.
+	// SRQ reports whether the queue pair has a shared receive queue.
 	SRQ bool
 }
 
-// dataTooLong is the error of private data that the ABI has no room for.
+// dataTooLong returns the error for n bytes of private data, which exceed PrivateDataMax.
 func dataTooLong(n int) error {
 	return fmt.Errorf("%w: private data of %d bytes, at most %d", unix.EINVAL, n, PrivateDataMax)
 }
@@ -46,7 +46,7 @@ func (p *Parameters) encode(to words) error {
 	return nil
 }
 
-// decode reads one.
+// decode reads a struct rdma_ucm_conn_param.
 func (p *Parameters) decode(from words) {
 	*p = Parameters{
 		PrivateData:        append([]byte{}, from[parametersData:parametersData+int(from[parametersLength])]...),

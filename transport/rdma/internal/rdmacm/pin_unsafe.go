@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// pin writes the address of memory into a command and keeps memory where it is until
-// release.
+// pin writes the address of memory to at, which is a part of a command. It keeps memory pinned
+// until release.
 func pin(at, memory []byte) (release func()) {
 	var p goruntime.Pinner
 	first := unsafe.SliceData(memory)

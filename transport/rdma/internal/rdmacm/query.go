@@ -5,21 +5,21 @@ import (
 	"net/netip"
 )
 
-// Addresses says where an id is (rdma_get_local_addr(3), rdma_get_peer_addr(3)) and on
-// which device.
+// Addresses contains the two addresses of an id (rdma_get_local_addr(3), rdma_get_peer_addr(3))
+// and its device.
 type Addresses struct {
-	// Source and Destination are invalid as long as there is none.
+	// Source and Destination are invalid as long as the id has no such address.
 	Source, Destination netip.AddrPort
-	// NodeGUID is that of the device, as sysfs has it in node_guid, or 0 for none.
+	// NodeGUID is the GUID of the device, the same as node_guid in sysfs. It is 0 without a device.
 	NodeGUID uint64
-	// Device is its index; kernels before 5.8 do not say it.
+	// Device is the index of the device. With kernels before 5.8 it is 0.
 	Device uint32
-	// Port is 0 without a device.
+	// Port is the port of the device, or 0 without a device.
 	Port uint8
 	PKey uint16
 }
 
-// Addresses asks for them.
+// Addresses queries the addresses and the device of the id.
 func (id *ID) Addresses() (Addresses, error) {
 	const op = "query addresses"
 	answer, err := id.query(op, commandQuery, queryAddress, addressesSize)
@@ -45,11 +45,12 @@ func (id *ID) Addresses() (Addresses, error) {
 	return a, nil
 }
 
-// Path is the way to the peer (struct ib_user_path_rec). iWARP has GIDs alone.
+// Path is the path to the peer (struct ib_user_path_rec). On iWARP only the GIDs are set.
 type Path struct {
-	// Number is how many paths the kernel has: 0 before RouteResolved, and on iWARP.
+	// Number is the number of paths that the kernel has: 0 before RouteResolved, and on iWARP.
 	Number int
-	// SGID and DGID are the ports' names. In RoCE v2 they are IP addresses.
+	// SGID and DGID are the GIDs of the ports of this side and of the peer. In RoCE v2 they are
+	// IP addresses.
 	SGID, DGID   [16]byte
 	PKey         uint16
 	FlowLabel    uint32
@@ -62,7 +63,7 @@ type Path struct {
 	LifeTime uint8
 }
 
-// Path asks for the first one.
+// Path queries the first path to the peer.
 func (id *ID) Path() (Path, error) {
 	answer, err := id.query("query path", commandQueryRoute, 0, pathsSize)
 	if err != nil {
@@ -80,7 +81,7 @@ func (id *ID) Path() (Path, error) {
 	}, nil
 }
 
-// query asks for something of so many bytes.
+// query carries out a query of the id whose answer has size bytes.
 func (id *ID) query(op string, number, option uint32, size int) (words, error) {
 	body, answer := words(make([]byte, querySize)), words(make([]byte, size))
 	body.put32(queryOption, option)

@@ -1,8 +1,7 @@
-// Package stripe divides long transfers between the two connections of a pair of ranks: the
-// main one, which carries the messages, and the side one on a second adapter, which carries
-// parts of Gets and Puts alone. It is pure: events and the time are the input, decisions the
-// output. There are no sockets, no goroutines and no clock, so that a test can search the
-// interleavings.
+// Package stripe divides long transfers between the two connections of a pair of ranks. The main
+// connection carries the messages. The side connection, on a second adapter, carries only parts of
+// Gets and Puts. The package is pure: events and the time are its input, and decisions its output.
+// It has no sockets, no goroutines and no clock, so that a test can search the interleavings.
 //
 // # A transfer
 //
@@ -17,16 +16,18 @@
 //	 |    Release            Lost, Put
 //	 +------------- held <------- posted
 //
-// A Get's part is done when its Read is. A Put's part is done when its Write is and a mark that
-// was sent behind it on the same connection has been confirmed: where a Write is done when it is
-// on its way, as with iWARP, that alone says that it is in place.
+// A part of a Get is done when its Read is complete. A part of a Put is done when its Write is
+// complete and the owner of the memory has confirmed a mark that was sent behind the Write on the
+// same connection. The mark is needed where a Write completes as soon as it is in transit, as with
+// iWARP: there only the confirmation shows that the Write is in place.
 //
-// What a lost side connection had posted is left again, at once for a Get. A Write that was
-// posted may still arrive at the owner of the memory, and must not do so after the Put has
-// ended. So the parts of a Put are held until the owner has said that it has closed its end.
+// When the side connection is lost, the parts that were posted on it have to be posted again. The
+// parts of a Get are left again at once. A posted Write may still arrive at the owner of the
+// memory, and must not do so after the Put has ended. Therefore the parts of a Put are held until
+// the owner has reported that it has closed its end.
 //
-// When the main connection is lost, the side one is dropped, and every transfer begins again
-// or fails, as without stripes.
+// When the main connection is lost, the side connection is dropped. Every transfer then begins
+// again or fails, as without stripes.
 //
 // # The side connection
 //
@@ -37,8 +38,9 @@
 //
 // # Shares
 //
-// Each connection takes the next part when it has room, so that shares follow the rates. At the
-// end of a transfer a connection takes no part that the other one would have done earlier,
-// together with all that is left (Judge.Takes). Whether both connections together carry more
-// than the main one alone is measured (Judge.Both): they may share a port, or the processors.
+// Each connection takes the next part when it has room, so that the shares follow the rates. At
+// the end of a transfer a connection does not take a part if the other connection would complete
+// this part and all others that are left earlier (Judge.Takes). A measurement decides whether the
+// side connection is used (Judge.Both): both connections may share a port or the processors, and
+// then carry no more than the main connection alone.
 package stripe

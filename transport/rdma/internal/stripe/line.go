@@ -1,7 +1,7 @@
 package stripe
 
-// Line is the state of the side connection of the end that has asked for it. Each connection
-// has an id that no other one of the pair has.
+// Line is the state of the side connection at the end that requests it. Each side connection has
+// an id, which no other side connection of the pair has.
 type Line struct {
 	state lineState
 	id    uint64
@@ -11,12 +11,12 @@ type lineState uint8
 
 const (
 	lineNone  lineState = iota
-	lineAsked           // a connection was asked for
-	lineUp              // it carries parts
-	lineLost            // the owner is asked to close its end
+	lineAsked           // a connection was requested
+	lineUp              // the connection carries parts
+	lineLost            // the connection was lost; the owner was told to close its end
 )
 
-// Want reports whether a connection is to be asked for, and notes that it is.
+// Want reports whether the caller is to request a connection. If so, it records the request.
 func (l *Line) Want() bool {
 	if l.state != lineNone {
 		return false
@@ -25,20 +25,21 @@ func (l *Line) Want() bool {
 	return true
 }
 
-// Idle reports whether there is no connection, and none is asked for.
+// Idle reports whether there is no connection and no request for one.
 func (l *Line) Idle() bool { return l.state == lineNone }
 
 // Up reports whether the connection carries parts.
 func (l *Line) Up() bool { return l.state == lineUp }
 
-// Refused notes that the connection that was asked for did not come about.
+// Refused records that the requested connection was not established.
 func (l *Line) Refused() {
 	if l.state == lineAsked {
 		l.state = lineNone
 	}
 }
 
-// Attach notes that the connection stands. It returns false if it is not wanted any more.
+// Attach records that the requested connection was established. It returns false if no connection
+// is requested any more.
 func (l *Line) Attach(id uint64) bool {
 	if l.state != lineAsked {
 		return false
@@ -47,11 +48,11 @@ func (l *Line) Attach(id uint64) bool {
 	return true
 }
 
-// Is reports whether a record of the owner is about the connection that carries parts.
+// Is reports whether id, from a record of the owner, names the connection that carries parts.
 func (l *Line) Is(id uint64) bool { return l.state == lineUp && l.id == id }
 
-// Lost notes that the connection was lost, and returns its id: the owner is asked to close its
-// end.
+// Lost records that the connection was lost, and returns its id, with which the caller tells the
+// owner to close its end. ok is false if no connection carried parts.
 func (l *Line) Lost() (id uint64, ok bool) {
 	if l.state != lineUp {
 		return 0, false
@@ -60,8 +61,8 @@ func (l *Line) Lost() (id uint64, ok bool) {
 	return l.id, true
 }
 
-// Closed notes that the owner has closed its end of a connection. It reports whether what is
-// held is to be released.
+// Closed records that the owner has closed its end of a connection. It reports whether the caller
+// is to release the held parts of its transfers.
 func (l *Line) Closed(id uint64) bool {
 	if l.state != lineLost || l.id != id {
 		return false
@@ -70,19 +71,20 @@ func (l *Line) Closed(id uint64) bool {
 	return true
 }
 
-// Drop notes that the main connection was lost, and with it everything here.
+// Drop records that the main connection was lost. The side connection ends with it.
 func (l *Line) Drop() { *l = Line{} }
 
-// KeyState is what is known of the owner's key for the side connection.
+// KeyState describes whether this rank knows the key that the owner's memory has on the adapter of
+// the side connection.
 type KeyState uint8
 
 const (
-	// KeyUnknown says that the owner has to be asked.
+	// KeyUnknown: the owner has to be asked for the key.
 	KeyUnknown KeyState = iota
-	// KeyAsked says that it was.
+	// KeyAsked: the owner was asked, and has not answered yet.
 	KeyAsked
-	// KeyKnown says that the key is that of the rail of the connection.
+	// KeyKnown: the key is known, and valid on the rail of the side connection.
 	KeyKnown
-	// KeyNone says that there is none, and the transfer goes by the main connection alone.
+	// KeyNone: there is no key. The transfer uses only the main connection.
 	KeyNone
 )

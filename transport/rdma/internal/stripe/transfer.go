@@ -1,33 +1,36 @@
 package stripe
 
-// Path is one of the two connections.
+// Path is one of the two connections of a pair.
 type Path uint8
 
 const (
-	// Main carries messages, too.
+	// Main is the main connection, which carries messages, too.
 	Main Path = iota
-	// Side carries parts alone.
+	// Side is the side connection, which carries only parts.
 	Side
 	paths
 )
 
-// Part is Len bytes at Off of a transfer.
+// Part is the Len bytes of a transfer that begin at offset Off.
 type Part struct{ Off, Len int }
 
-// Transfer is what has become of the bytes of one Get or Put. The zero value is a transfer of
-// no bytes. It does not allocate but where its lists grow, and keeps them in Begin.
+// Transfer is the state of the bytes of one Get or Put. The zero value is a transfer of no bytes.
+// A Transfer allocates only if its lists grow, and Begin keeps their memory.
 type Transfer struct {
-	// put says that parts have to be confirmed.
-	put        bool
+	// put is true for a Put: its parts have to be confirmed.
+	put bool
+	// size is the number of bytes of the transfer. The bytes from offset next on have never been
+	// posted.
 	size, next int
-	// again are parts that are left behind next, held those that will be.
+	// again contains the parts before next that are to be posted again. held contains the parts
+	// that move to again at Release.
 	again, held []Part
 	lists       [paths]list
 }
 
-// list is the parts posted on a path that are not done, in order. The first done of them are
-// complete, the first sure are confirmed, the first marked of them are before the mark that is
-// under way, if marking.
+// list contains the parts posted on a path that are not done, in the order of posting. The first
+// done of them are complete, and the first sure are confirmed. While marking is true, a mark is in
+// transit, and the first marked parts were posted before it.
 type list struct {
 	parts      []Part
 	done, sure int
@@ -35,8 +38,8 @@ type list struct {
 	marking    bool
 }
 
-// Begin makes it a transfer of size bytes of which nothing has been posted. put says that parts
-// have to be confirmed.
+// Begin makes t a transfer of size bytes, none of which has been posted. put is true if parts have
+// to be confirmed.
 func (t *Transfer) Begin(size int, put bool) {
 	t.size, t.next, t.put = size, 0, put
 	t.again, t.held = t.again[:0], t.held[:0]
@@ -45,7 +48,7 @@ func (t *Transfer) Begin(size int, put bool) {
 	}
 }
 
-// Left is the number of bytes that can be posted.
+// Left returns the number of bytes that are to be posted and are not held.
 func (t *Transfer) Left() int {
 	n := t.size - t.next
 	for _, p := range t.again {
@@ -57,7 +60,7 @@ func (t *Transfer) Left() int {
 // Held reports whether parts wait for Release.
 func (t *Transfer) Held() bool { return len(t.held) > 0 }
 
-// Next returns the next part to post, of at most so many bytes. It is empty when nothing is left.
+// Next returns the next part to post, of at most most bytes. The part is empty if nothing is left.
 func (t *Transfer) Next(most int) Part {
 	if len(t.again) > 0 {
 		p := t.again[0]
@@ -67,7 +70,7 @@ func (t *Transfer) Next(most int) Part {
 	return Part{t.next, min(t.size-t.next, most)}
 }
 
-// Post notes that the first n bytes of what Next returned were posted on a path.
+// Post records that the first n bytes of the part that Next returned were posted on a path.
 func (t *Transfer) Post(on Path, n int) {
 	p := Part{t.next, n}
 	if len(t.again) > 0 {
@@ -84,7 +87,7 @@ func (t *Transfer) Post(on Path, n int) {
 	l.parts = append(l.parts, p)
 }
 
-// Completed notes that the oldest part on a path of which that was not known is complete.
+// Completed records that Oldest, the oldest incomplete part on a path, is complete.
 func (t *Transfer) Completed(on Path) {
 	l := &t.lists[on]
 	if l.done == len(l.parts) {
@@ -94,7 +97,8 @@ func (t *Transfer) Completed(on Path) {
 	t.trim(l)
 }
 
-// Oldest returns the part that the next Completed on a path concerns.
+// Oldest returns the oldest incomplete part on a path, or an empty part if there is none. The next
+// Completed concerns this part.
 func (t *Transfer) Oldest(on Path) Part {
 	if l := &t.lists[on]; l.done < len(l.parts) {
 		return l.parts[l.done]
@@ -102,20 +106,22 @@ func (t *Transfer) Oldest(on Path) Part {
 	return Part{}
 }
 
-// MarkDue reports whether a mark is to be sent behind the parts of a Put on a path: when all its
-// parts are posted, and none is under way.
+// MarkDue reports whether a mark is to be sent behind the parts of a Put on a path. A mark is due
+// if all bytes of the Put are posted, the path has unconfirmed parts, and no mark is in transit on
+// it.
 func (t *Transfer) MarkDue(on Path) bool {
 	l := &t.lists[on]
 	return t.put && t.Left() == 0 && len(t.held) == 0 && !l.marking && l.sure < len(l.parts)
 }
 
-// Mark notes that a mark was sent on a path.
+// Mark records that a mark was sent on a path.
 func (t *Transfer) Mark(on Path) {
 	l := &t.lists[on]
 	l.marking, l.marked = true, len(l.parts)
 }
 
-// Confirmed notes that the owner has said that what was before the mark on a path is in place.
+// Confirmed records that the owner has confirmed the mark on a path: all parts that were posted
+// before the mark are in place.
 func (t *Transfer) Confirmed(on Path) {
 	l := &t.lists[on]
 	if !l.marking {
@@ -125,7 +131,7 @@ func (t *Transfer) Confirmed(on Path) {
 	t.trim(l)
 }
 
-// trim forgets the parts that are done.
+// trim removes the parts that are done from a list.
 func (t *Transfer) trim(l *list) {
 	n := l.done
 	if t.put {
@@ -137,8 +143,9 @@ func (t *Transfer) trim(l *list) {
 	l.parts = l.parts[:copy(l.parts, l.parts[n:])]
 }
 
-// Lost takes back what the side connection had and is not done: its adapter uses the memory no
-// more. That of a Put is held.
+// Lost takes back the parts on the side connection that are not done. The connection must have
+// been freed, so that its adapter does not access the memory any more. The parts of a Get are left
+// again, and the parts of a Put are held.
 func (t *Transfer) Lost() {
 	l := &t.lists[Side]
 	if t.put {
@@ -149,17 +156,18 @@ func (t *Transfer) Lost() {
 	*l = list{parts: l.parts[:0]}
 }
 
-// Release says that nothing of what was held can arrive any more.
+// Release moves the held parts to those that are left. The caller calls it when none of their
+// Writes can arrive any more.
 func (t *Transfer) Release() {
 	t.again = append(t.again, t.held...)
 	t.held = t.held[:0]
 }
 
-// Under is the number of parts on a path that are not known to be complete.
+// Under returns the number of parts on a path that are not known to be complete.
 func (t *Transfer) Under(on Path) int { return len(t.lists[on].parts) - t.lists[on].done }
 
-// Placed reports whether all bytes of a Put are in place, although some Writes may not be known
-// to be complete.
+// Placed reports whether all bytes of a Put are in place. Some of its Writes may not be known to
+// be complete even then.
 func (t *Transfer) Placed() bool {
 	for i := range t.lists {
 		if t.lists[i].sure < len(t.lists[i].parts) {
@@ -169,7 +177,7 @@ func (t *Transfer) Placed() bool {
 	return t.put && t.posted()
 }
 
-// posted reports whether nothing is left to be posted, now or later.
+// posted reports whether nothing is to be posted any more, now or after Release.
 func (t *Transfer) posted() bool { return t.next == t.size && len(t.again)+len(t.held) == 0 }
 
 // Done reports whether every part is done.

@@ -25,15 +25,16 @@ const (
 	sharedQueueLimitBit = 2 // IB_SRQ_LIMIT
 )
 
-// header begins every command (struct ib_uverbs_cmd_hdr). The kernel counts in words of
-// four bytes.
+// header is the first field of every command (struct ib_uverbs_cmd_hdr). inWords and outWords are
+// the lengths of the command and of its answer in words of four bytes.
 type header struct {
 	command  uint32
 	inWords  uint16
 	outWords uint16
 }
 
-// answered begins the commands that have an answer: the kernel writes it at response.
+// answered is the first field of the commands that have an answer. response is the address to
+// which the kernel writes the answer.
 type answered struct {
 	_        header
 	response uint64
@@ -175,7 +176,8 @@ type destroyRequest struct {
 	_      uint32
 }
 
-// destroyAnswer is struct ib_uverbs_destroy_cq_resp; those of the others are its first word.
+// destroyAnswer is struct ib_uverbs_destroy_cq_resp. The answers to destroy_qp and destroy_srq
+// have only the first word.
 type destroyAnswer struct{ completions, events uint32 }
 
 // pairRequest is struct ib_uverbs_create_qp.
@@ -292,8 +294,8 @@ type limitRequest struct {
 	limit   uint32
 }
 
-// doorbellRequest is struct ib_uverbs_post_send without requests: those are in the mapped
-// queue.
+// doorbellRequest is struct ib_uverbs_post_send without work requests: these are in the mapped
+// send queue.
 type doorbellRequest struct {
 	answered
 	handle   uint32
@@ -302,6 +304,6 @@ type doorbellRequest struct {
 	wqeSize  uint32
 }
 
-// sendRequestSize is sizeof(struct ib_uverbs_send_wr), the least wqeSize that the kernel
-// takes.
+// sendRequestSize is sizeof(struct ib_uverbs_send_wr), the smallest wqeSize that the kernel
+// accepts.
 const sendRequestSize = 56

@@ -8,41 +8,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bytesOf is the memory of a structure of the kernel's.
+// bytesOf returns the memory of a structure of the ABI.
 func bytesOf[T any](v *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 }
 
-// at is the structure that begins at an offset of memory, which has to contain it.
+// at returns the structure that begins at an offset of b. It panics if b does not contain the
+// whole structure.
 func at[T any](b []byte, offset int) *T {
 	var v T
 	b = b[offset : offset+int(unsafe.Sizeof(v))]
 	return (*T)(unsafe.Pointer(unsafe.SliceData(b)))
 }
 
-// arrayOf is the array of n structures at the beginning of memory, which has to contain it.
+// arrayOf returns the array of n structures at the beginning of b. It panics if b does not contain
+// the whole array.
 func arrayOf[T any](b []byte, n int) []T {
 	var v T
 	b = b[:n*int(unsafe.Sizeof(v))]
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// sizeOf is the size of a structure.
+// sizeOf returns the size of a structure in bytes.
 func sizeOf[T any]() int {
 	var v T
 	return int(unsafe.Sizeof(v))
 }
 
-// addressOf is where memory begins. It is stable for mapped memory and, with the collector
-// of today's Go, for what was allocated: it does not move.
+// addressOf returns the address of the first byte of b. The address is stable for mapped memory,
+// and also for allocated memory, because the garbage collector of today's Go does not move it.
 func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
-// setResponse puts into a command where the kernel writes the answer.
+// setResponse writes the address of out to the field response of the command in, so that the
+// kernel writes the answer to out.
 func setResponse(in, out []byte) {
 	binary.NativeEndian.PutUint64(in[sizeOf[header]():], addressOf(out))
 }
 
-// ring writes a command that does not sleep, past Go's scheduler.
+// ring writes a command to the device file without telling Go's scheduler. The command must not
+// sleep in the kernel.
 func ring(fd int, command []byte) syscall.Errno {
 	_, _, errno := syscall.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(command))), uintptr(len(command)))
 	return errno

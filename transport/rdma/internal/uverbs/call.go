@@ -2,8 +2,9 @@ package uverbs
 
 import "fmt"
 
-// call carries out a command with an answer, to which the driver adds a part of its own:
-// driver is for that part, and for what the driver is told.
+// call carries out the command q and stores its answer in a. tell is appended to the command: it is
+// the input of the kernel's driver. The driver appends its own part to the answer, and call stores
+// this part in driver, whose length is the size of the part.
 func call[Q, A any](c *Context, op string, number uint32, q *Q, a *A, tell, driver []byte) error {
 	size := sizeOf[A]()
 	in := append(append(make([]byte, 0, sizeOf[Q]()+len(tell)), bytesOf(q)...), tell...)
@@ -27,12 +28,12 @@ func tellKernel[Q any](c *Context, op string, number uint32, q *Q) error {
 	return nil
 }
 
-// setHeader fills in the header of a command.
+// setHeader sets the header of the command in, whose answer has out bytes.
 func setHeader(in []byte, number uint32, out int) {
 	*at[header](in, 0) = header{command: number, inWords: uint16(len(in) / 4), outWords: uint16(out / 4)}
 }
 
-// err is an error of an operation, nil for none.
+// err wraps the error of an operation. It returns nil for nil.
 func (c *Context) err(op string, err error) error {
 	if err == nil {
 		return nil
@@ -40,7 +41,7 @@ func (c *Context) err(op string, err error) error {
 	return &Error{Op: op, Device: c.Device.Name, Err: err}
 }
 
-// nonsense is an ErrAnswer with the reason.
+// nonsense returns an ErrAnswer with the reason.
 func nonsense(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrAnswer}, args...)...)
 }

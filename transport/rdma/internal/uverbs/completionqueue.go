@@ -6,13 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Channel is where completion queues report that they have something.
+// Channel is a completion channel: armed completion queues report there that they have a
+// completion.
 type Channel struct {
 	context *Context
 	fd      int
 }
 
-// NewChannel makes a channel.
+// NewChannel makes a completion channel.
 func (c *Context) NewChannel() (*Channel, error) {
 	const op = "create completion channel"
 	var a handleAnswer
@@ -26,7 +27,8 @@ func (c *Context) NewChannel() (*Channel, error) {
 	return ch, nil
 }
 
-// FD is a descriptor that is readable when an event waits. It belongs to the channel.
+// FD returns the file descriptor of the channel. It is readable while the channel has an event. The
+// channel owns it.
 func (ch *Channel) FD() int { return ch.fd }
 
 // Next takes an event and returns the User value of the completion queue. It returns false
@@ -40,12 +42,12 @@ func (ch *Channel) Next() (user uint64, ok bool, err error) {
 	return binary.NativeEndian.Uint64(b[:]), true, nil
 }
 
-// Close ends the channel. Queues that report there lose it.
+// Close closes the channel. Its completion queues report no more events.
 func (ch *Channel) Close() error {
 	return ch.context.err("close completion channel", unix.Close(ch.fd))
 }
 
-// CompletionQueue is where requests are reported done.
+// CompletionQueue is the queue of the completions of work requests.
 type CompletionQueue struct {
 	context *Context
 	handle  uint32
@@ -53,8 +55,9 @@ type CompletionQueue struct {
 	queue   completions
 }
 
-// NewCompletionQueue makes a queue for at least so many entries. channel may be nil; user
-// comes back in its events, and in those of the device.
+// NewCompletionQueue makes a queue with room for at least entries completions. channel may be nil.
+// The events of the queue contain user: those that Channel.Next and those that Context.NextEvent
+// return.
 func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64) (*CompletionQueue, error) {
 	const op = "create completion queue"
 	if entries < 1 || entries > maxEntries {
@@ -81,14 +84,16 @@ func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64)
 	return q, nil
 }
 
-// Capacity is how many entries fit. One more is an error of the device.
+// Capacity returns the number of completions for which the queue has room. If there is no room for
+// a completion, the device reports an error (EventCompletionQueueError).
 func (q *CompletionQueue) Capacity() int { return q.queue.capacity() }
 
-// Poll takes completions, and returns how many. It makes no system call.
+// Poll moves completions from the queue to out and returns their number. It makes no system call.
 func (q *CompletionQueue) Poll(out []Completion) int { return q.queue.poll(out) }
 
-// Arm asks for one event of the channel: at the next completion, or at the next one that
-// is solicited or an error. Completions from before it need a Poll after it.
+// Arm requests one event in the channel: at the next completion or, if solicitedOnly, at the next
+// completion that is solicited or an error. No event follows for completions that are already in
+// the queue, so the caller has to Poll after Arm.
 func (q *CompletionQueue) Arm(solicitedOnly bool) error {
 	if q.queue.arm(solicitedOnly) {
 		return nil
@@ -100,12 +105,13 @@ func (q *CompletionQueue) Arm(solicitedOnly bool) error {
 	return tellKernel(q.context, "arm completion queue", cmdRequestNotify, &request)
 }
 
-// Close ends the queue. It is EBUSY while a queue pair uses it.
+// Close destroys the queue. It fails with EBUSY while a queue pair uses the queue.
 func (q *CompletionQueue) Close() error {
 	return closeObject(q.context, "destroy completion queue", cmdDestroyCQ, q.handle, &q.memory)
 }
 
-// closeObject destroys an object, then unmaps its queues: a device may use them until then.
+// closeObject destroys an object, and unmaps its queues afterwards. The device may use the queues
+// as long as the object exists.
 func closeObject(c *Context, op string, number, handle uint32, m *mapping) error {
 	var a destroyAnswer
 	if err := call(c, op, number, &destroyRequest{handle: handle}, &a, nil, nil); err != nil {

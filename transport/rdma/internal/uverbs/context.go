@@ -12,17 +12,19 @@ import (
 
 // Context is an open device.
 type Context struct {
-	// Device is what was opened.
+	// Device describes the device.
 	Device Device
 
 	kernel kernel
 	driver driver
-	events int // the descriptor of asynchronous events
-	// registrations counts them, for the part of a key that is the user's choice.
+	events int // the file descriptor of asynchronous events
+	// registrations counts the registrations of memory. Its low byte is the part of a key that the
+	// user chooses.
 	registrations atomic.Uint32
 }
 
-// Open opens a device. The error is a PermissionError, ErrUnknownDriver, or the kernel's.
+// Open opens a device. Its error wraps a PermissionError, ErrUnknownDriver, or an error of the
+// kernel.
 func Open(d *Device) (*Context, error) {
 	const op = "open"
 	if !Drives(d) {
@@ -38,7 +40,7 @@ func Open(d *Device) (*Context, error) {
 	return open(d, file{fd}, driverOf(d.Driver))
 }
 
-// open gets the context of a device file, which it closes when that fails.
+// open makes the context of the device file k. If it fails, it closes the file.
 func open(d *Device, k kernel, known driver) (*Context, error) {
 	c := &Context{Device: *d, kernel: k, driver: known, events: -1}
 	var answer contextAnswer
@@ -54,14 +56,14 @@ func open(d *Device, k kernel, known driver) (*Context, error) {
 	return c, nil
 }
 
-// prepare makes a descriptor that the kernel has made one of ours.
+// prepare sets a descriptor that the kernel has created to close-on-exec and nonblocking.
 func prepare(fd int) error {
 	unix.CloseOnExec(fd)
 	return unix.SetNonblock(fd, true)
 }
 
-// Close ends the context. What was made of it should be closed before; the kernel ends the
-// rest.
+// Close closes the context. The caller should close the objects of the context before; the kernel
+// destroys those that are left.
 func (c *Context) Close() error {
 	k := c.kernel
 	if k == (closedKernel{}) {
@@ -75,7 +77,7 @@ func (c *Context) Close() error {
 	return c.err("close", err)
 }
 
-// closedKernel refuses everything.
+// closedKernel is the kernel of a closed context. It fails with ErrClosed, but still unmaps queues.
 type closedKernel struct{}
 
 func (closedKernel) command(_, _ []byte) error           { return ErrClosed }
@@ -100,7 +102,7 @@ type Attributes struct {
 	ImageGUID                           uint64
 }
 
-// Attributes asks for the limits of the device.
+// Attributes queries the limits of the device.
 func (c *Context) Attributes() (Attributes, error) {
 	var a deviceAnswer
 	if err := call(c, "query device", cmdQueryDevice, &plainRequest{}, &a, nil, nil); err != nil {
@@ -124,22 +126,22 @@ func (c *Context) Attributes() (Attributes, error) {
 // PortState is the state of a port (enum ib_port_state).
 type PortState uint8
 
-// PortActive is the state of a port with a link.
+// PortActive is the state of a port whose link is up.
 const PortActive PortState = 4
 
-// PortAttributes are those of a port.
+// PortAttributes are the attributes of a port.
 type PortAttributes struct {
 	State PortState
-	// MaxMessage is the longest message in bytes.
+	// MaxMessage is the length of the longest message in bytes.
 	MaxMessage uint32
-	// ActiveMTU is in the kernel's steps: 1 is 256 bytes, 5 is 4096.
+	// ActiveMTU is an enum ib_mtu: 1 for 256 bytes to 5 for 4096.
 	ActiveMTU uint8
 	LID       uint16
-	// Ethernet says that the link layer is not InfiniBand's: RoCE, iWARP.
+	// Ethernet is true if the link layer is Ethernet (RoCE, iWARP) rather than InfiniBand.
 	Ethernet bool
 }
 
-// Port asks for the attributes of a port; they begin with 1.
+// Port queries the attributes of a port. Ports are numbered from 1.
 func (c *Context) Port(number int) (PortAttributes, error) {
 	var a portAnswer
 	if err := call(c, "query port", cmdQueryPort, &portRequest{port: uint8(number)}, &a, nil, nil); err != nil {
@@ -166,26 +168,27 @@ const (
 	EventPortError            EventType = 10
 	EventSharedQueueError     EventType = 14
 	EventSharedQueueLimit     EventType = 15
-	// EventLastReceive says that a queue pair that has failed takes no more shared receives, and
-	// that those that it has taken are complete.
+	// EventLastReceive: a failed queue pair will consume no more shared receives, and all that it
+	// has consumed are complete.
 	EventLastReceive EventType = 16
 )
 
-// Event is what happened to a device, a port, a queue or a queue pair.
+// Event is an asynchronous event of a device, a port, a queue or a queue pair.
 type Event struct {
 	Type EventType
-	// Element is the User value of the queue or queue pair, or the number of the port.
+	// Element is the user value of the queue or queue pair, or the number of the port.
 	Element uint64
 }
 
 // eventSize is sizeof(struct ib_uverbs_async_event_desc).
 const eventSize = 16
 
-// EventFD is a descriptor that is readable when an event waits. It belongs to the context.
+// EventFD returns a file descriptor that is readable while there is an event. The context owns the
+// descriptor.
 func (c *Context) EventFD() int { return c.events }
 
-// NextEvent takes an event. It returns false when there is none. A device that was removed
-// reports EventDeviceFatal, then EIO for ever.
+// NextEvent returns the next event, or false if there is none. If the device was removed, it
+// returns EventDeviceFatal once, and EIO in every later call.
 func (c *Context) NextEvent() (Event, bool, error) {
 	var b [eventSize]byte
 	n, err := readEvent(c.events, b[:])
@@ -195,7 +198,7 @@ func (c *Context) NextEvent() (Event, bool, error) {
 	return Event{Type: EventType(binary.NativeEndian.Uint32(b[8:])), Element: binary.NativeEndian.Uint64(b[:])}, true, nil
 }
 
-// readEvent reads one event, all of it. It returns 0 when there is none.
+// readEvent reads one event of len(b) bytes. It returns 0 if there is none.
 func readEvent(fd int, b []byte) (int, error) {
 	for {
 		n, err := unix.Read(fd, b)

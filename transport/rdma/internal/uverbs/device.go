@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Driver is the kernel's number of a driver (enum rdma_driver_id).
+// Driver is the kernel's number for a driver (enum rdma_driver_id).
 type Driver uint32
 
 // The drivers whose queues this package knows.
@@ -19,7 +19,7 @@ const (
 	DriverSIW Driver = 18
 )
 
-// driverNames are those of enum rdma_driver_id.
+// driverNames contains the names of the values of enum rdma_driver_id.
 var driverNames = [...]string{
 	"a driver without a name", "mlx5", "mlx4", "cxgb3", "cxgb4", "mthca", "bnxt_re", "ocrdma", "nes", "irdma", "vmw_pvrdma", "qedr", "hns", "usnic",
 	"rxe", "hfi1", "qib", "efa", "siw", "erdma", "mana",
@@ -38,30 +38,30 @@ type Transport uint8
 
 // The transports.
 const (
-	// TransportInfiniBand is that of InfiniBand and of RoCE.
+	// TransportInfiniBand is the transport of InfiniBand and of RoCE.
 	TransportInfiniBand Transport = iota
-	// TransportIWARP is iWARP: connections are made by the kernel's connection manager alone.
+	// TransportIWARP is iWARP. Only the kernel's connection manager can make its connections.
 	TransportIWARP
-	// TransportOther is one of a vendor, as that of efa: rdma_cm makes no connections of it.
+	// TransportOther is a vendor's own transport, for instance of efa. rdma_cm does not support it.
 	TransportOther
 )
 
 // Device is an RDMA device of the kernel.
 type Device struct {
-	// Name is the kernel's: mlx5_0, rxe0, siw0.
+	// Name is the kernel's name of the device, for instance mlx5_0, rxe0 or siw0.
 	Name string
-	// File is the device file, below /.
+	// File is the path of the device file without the leading /.
 	File string
-	// ABI is the version of the driver's queues.
+	// ABI is the version of the layout of the driver's queues.
 	ABI int
-	// Driver is 0 if the kernel does not say.
+	// Driver is the device's driver, or 0 if the kernel does not report it.
 	Driver Driver
-	// GUID is that of the node.
+	// GUID is the device's node GUID.
 	GUID uint64
-	// Transport is the protocol.
+	// Transport is the device's protocol.
 	Transport Transport
-	// Interface is the network interface of the first port, or "". There may be more that lead
-	// to the device: see Sites.
+	// Interface is the network interface of the first port, or "". More interfaces may lead to the
+	// device: see Sites.
 	Interface string
 }
 
@@ -74,12 +74,12 @@ const (
 	linkInfiniBand = "32"
 )
 
-// Devices lists the devices of this machine. An error is one of reading what is there: no
-// device at all is none.
+// Devices lists the RDMA devices of this machine. It returns no error if there are none, only if
+// it fails to read their properties.
 func Devices() ([]Device, error) { return devices(os.DirFS("/"), askKernel) }
 
-// devices reads them from a file system whose root is this machine's. ask says what
-// netlink says.
+// devices lists the devices in root, which is the root file system of this machine or of a test.
+// ask returns what netlink reports of each device, by its name.
 func devices(root fs.FS, ask func() (map[string]particulars, error)) ([]Device, error) {
 	entries, err := fs.ReadDir(root, verbsClass)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,11 +91,11 @@ func devices(root fs.FS, ask func() (map[string]particulars, error)) ([]Device, 
 	var all []Device
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), "uverbs") {
-			continue // abi_version of the class
+			continue // the class has a file abi_version, too
 		}
 		d, err := readDevice(root, e.Name())
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed meanwhile
+			continue // the device was removed meanwhile
 		}
 		if err != nil {
 			return nil, fmt.Errorf("uverbs: list devices: %w", err)
@@ -151,8 +151,8 @@ func readDevice(root fs.FS, entry string) (Device, error) {
 	return d, err
 }
 
-// transportOf is the transport of a node_type, which is "1: CA" or "4: RNIC" of those that
-// rdma_cm knows (Documentation/ABI/stable/sysfs-class-infiniband).
+// transportOf returns the transport of a node_type of sysfs. "1: CA" and "4: RNIC" are the types
+// that rdma_cm supports (Documentation/ABI/stable/sysfs-class-infiniband).
 func transportOf(kind string) Transport {
 	switch number, _, _ := strings.Cut(kind, ":"); number {
 	case "1":
@@ -164,7 +164,7 @@ func transportOf(kind string) Transport {
 	}
 }
 
-// parseGUID reads 0123:4567:89ab:cdef, whose order is that of the network.
+// parseGUID parses a GUID such as 0123:4567:89ab:cdef, which is in network byte order.
 func parseGUID(text string) (uint64, error) {
 	digits := strings.ReplaceAll(text, ":", "")
 	v, err := strconv.ParseUint(digits, 16, 64)
@@ -174,7 +174,8 @@ func parseGUID(text string) (uint64, error) {
 	return v, nil
 }
 
-// Find returns the device of a name. The error is ErrNoDevice with what there is.
+// Find returns the device with a name. If there is none, the error wraps ErrNoDevice and lists the
+// devices that there are.
 func Find(name string) (Device, error) {
 	all, err := Devices()
 	if err != nil {
