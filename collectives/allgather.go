@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// AllGather concatenates send of all members in recv of all members, in the order of the
-// ranks. recv is Size times as long as send.
+// AllGather concatenates the send of all members, in the order of their ranks, in recv of every
+// member. recv must be Size times as long as send.
 func AllGather[T any](c *runtime.Comm, send, recv []T) error {
 	return allGather(new(call), c, send, recv).wait()
 }

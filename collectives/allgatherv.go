@@ -6,10 +6,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// AllGatherV copies send of member i, of counts[i] elements, to recv[displs[i]:] of all
-// members. Without displs the blocks follow each other in the order of the ranks. All
-// members pass the same counts; displs are each member's own. counts and displs are read
-// before it returns, also by the other two forms.
+// AllGatherV copies send of member i, which has counts[i] elements, to recv[displs[i]:] of every
+// member. If displs is nil, the blocks follow each other in the order of the ranks. All members
+// must pass the same counts, but may pass different displs. The nonblocking and the persistent
+// form, too, have read counts and displs when they return.
 func AllGatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int) error {
 	return allGatherV(new(call), c, send, recv, counts, displs).wait()
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// AllReduce combines send of all members, element by element, in recv of all
-// members. recv is as long as send and may be send.
+// AllReduce combines the send of all members, element by element, and stores the result in recv of
+// every member. recv must be as long as send, and may be the same slice.
 func AllReduce[T any](c *runtime.Comm, send, recv []T, op Op) error {
 	return allReduce(new(call), c, send, recv, op).wait()
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Bcast copies buf of root to buf of every member.
+// Bcast copies root's buf to the buf of every other member.
 func Bcast[T any](c *runtime.Comm, buf []T, root int) error {
 	return bcast(new(call), c, buf, root).wait()
 }

@@ -1,119 +1,124 @@
-// Package collectives holds the operations that all ranks of a communicator take
-// part in: barrier, broadcast, reductions, scans, gather, scatter, all-to-all.
+// Package collectives provides the operations in which all ranks of a communicator take
+// part: barrier, broadcast, reductions, scans, gather, scatter, all-to-all.
 //
 //	sum := make([]float64, 1)
 //	err := collectives.AllReduce(c, []float64{x}, sum, collectives.Sum)
 //
 // # Forms
 //
-// Every operation has three forms. X returns when this member's part is done. IX starts it
-// and returns a request, which runtime's Wait, Test, WaitAll and WaitAny take together with
-// those of messages; it makes progress while the program computes. XInit checks the
-// arguments once and returns a runtime.Persistent, which Start starts each time, and
-// StartAll beside persistent messages.
+// Every operation X has three forms. The blocking form X returns when this member's part of the
+// operation is complete. The nonblocking form IX starts the operation and returns a request, which
+// runtime's Wait, Test, WaitAll and WaitAny accept together with requests of messages. The operation
+// makes progress while the program computes. The persistent form XInit checks the arguments once and
+// returns a runtime.Persistent. Each call of its Start starts the operation; StartAll starts it
+// together with persistent messages.
 //
 // # Counts and displacements
 //
-// Buffers of a V operation and of ReduceScatter have a block for each member: block i is
-// the counts[i] elements from displs[i] on. Without displs (nil) the blocks follow each
-// other. Both are in elements. Counts may be 0, and where a count is 0 the displacement
-// means nothing. Blocks of a buffer that is received must not share elements, and the
-// buffer may be longer than its blocks.
+// A buffer of a V operation, such as AllToAllV, or of ReduceScatter has a block for each member:
+// block i has counts[i] elements and begins at element displs[i]. If displs is nil, the blocks follow
+// each other. A count may be 0; the displacement of that block is then ignored. Blocks of a receive
+// buffer must not share elements. A buffer may be longer than its blocks.
 //
 // # Rules
 //
-//   - All members call the same operations in the same order, with buffers of the
-//     same length, the same root and the same operator; with counts, what a member
-//     sends is as long as what the other one receives from it. On one communicator one
-//     blocking operation runs at a time; nonblocking ones may run beside it. A
-//     nonblocking operation matches those of the other members in the order in which
-//     they were started, never a blocking one: members of which some call IBarrier
-//     and others Barrier wait for each other, without an error. The start of a
-//     persistent operation counts as the start of a nonblocking one.
-//   - Elements are any type without pointers. Built-in operators fit numbers and
-//     bools; MinLoc and MaxLoc tell where an extreme is; Func makes an operator for
-//     every other type.
-//   - Wrong arguments are refused before anything is sent. An operation that is
-//     abandoned, because its context ended or a member died, leaves the communicator
-//     broken for all members (runtime.ErrCommBroken). Where a member died,
-//     errors.As finds its runtime.PeerError at every other member, too.
-//   - Members that call different operations, or with different lengths, roots,
-//     operators or element types, get a MismatchError, which names both source lines,
-//     and the others ErrCommBroken: at that call, at the next one, or when the
-//     communicator is closed, if no member waited for another one. Two goroutines of a
-//     rank in blocking operations on one communicator, those with values among them, get
-//     runtime.ErrInUse, and the others ErrCommBroken.
-//   - Counts that differ where they should not are a MismatchError if all members know
-//     them (AllGatherV, ReduceScatter), and an error of the length of a message, or
-//     runtime.ErrTruncate, if two members know them.
+//   - All members must call the same operations in the same order, with buffers of the
+//     same length, the same root and the same operator. In an operation with counts, each
+//     block must be as long at its sender as at its receiver.
+//   - At most one blocking operation may be in progress on a communicator; any number of
+//     nonblocking operations may be in progress at the same time.
+//   - Nonblocking operations of the members match each other in the order in which they were
+//     started. They never match a blocking operation: if some members call IBarrier and others
+//     Barrier, all of them wait, without an error. The start of a persistent operation counts
+//     as the start of a nonblocking one.
+//   - Elements may have any type without pointers. The built-in operators are for numbers and
+//     bools. MinLoc and MaxLoc also return the location of the extreme value. Func makes an
+//     operator for any other type.
+//   - Wrong arguments are refused before anything is sent. If an operation is abandoned,
+//     because its context ended or a member died, the communicator is broken for all members
+//     (runtime.ErrCommBroken). If a member died, errors.As finds its runtime.PeerError in the
+//     errors of all other members.
+//   - Members that call different operations, or the same one with different lengths, roots,
+//     operators or element types, get a MismatchError with both source lines; the other
+//     members get ErrCommBroken. They get it at that call or, if no member waited for another
+//     one there, at the next call or when the communicator is closed.
+//   - If two goroutines of a rank are in blocking operations on one communicator, they get
+//     runtime.ErrInUse, and the other members get ErrCommBroken. Operations with values count
+//     as blocking operations here.
+//   - If counts differ between members that must pass the same counts, the error is a
+//     MismatchError where all members know the counts (AllGatherV, ReduceScatter). Where only
+//     two members know a count, the error is ErrLength or runtime.ErrTruncate, from the length
+//     of the message.
 //   - Messages of collectives never match receives of the program.
 //
-// With GORUN_COMPARE=0 (or false) at all ranks calls are not compared, and those that differ have undefined results, or
-// wait for ever. Calls of two groups are compared nevertheless.
+// With GORUN_COMPARE=0 (or false) at all ranks the members' calls are not compared: calls that differ
+// have undefined results, or wait for ever. Calls on an Intercomm are compared nevertheless.
 //
 // # Neighbors
 //
 // NeighborAllGather, NeighborAllGatherV, NeighborAllToAll and NeighborAllToAllV move data along
 // the edges of a runtime.Cart or runtime.Graph, in the order of Comm.Neighbors. All members call
-// them, those without neighbors, too. Each knows the lengths of its own edges alone: where the
-// ends of an edge differ, it is an error of the length of a message.
+// them, including those without neighbors. A member knows only the lengths of its own edges. If the
+// two ends of an edge pass different lengths, the error is ErrLength or runtime.ErrTruncate.
 //
 // # Values
 //
 // BcastValue, GatherValues, AllGatherValues, ScatterValues, ReduceValue and AllReduceValue take one
-// value of any type, which runtime.SendValue describes, of other length at each member. A value that
-// cannot be encoded or decoded is an error of those that do without it, and leaves the communicator
-// whole; every other failure breaks it.
+// value of any type that runtime.SendValue accepts. The encoded values of the members may have
+// different lengths. If a value cannot be encoded or decoded, the members that do not get it for that
+// reason get an error, and the communicator stays usable. Every other failure breaks the communicator.
 //
 // # Two groups
 //
 // InterBarrier, InterBcast, InterReduce, InterAllReduce, InterGather, InterScatter,
-// InterAllGather and InterAllToAll move data between the two groups of a runtime.Intercomm. Where
-// one rank is the root, it gives Root, the other ranks of its group give runtime.ProcNull, and
-// those of the other group its rank. They have the same forms as the others (InterIBcast,
-// InterBcastInit, ...), and ranks or groups that do not call the same get a MismatchError.
+// InterAllGather and InterAllToAll move data between the two groups of a runtime.Intercomm. In an
+// operation with a root, the root itself passes Root, the other ranks of its group pass
+// runtime.ProcNull, and the ranks of the other group pass the rank of the root. These operations, too,
+// have a nonblocking and a persistent form (InterIBcast, InterBcastInit, ...). Ranks or groups whose
+// calls do not match get a MismatchError.
 //
 // # In place
 //
 // AllReduce, Scan, ExScan, AllToAll, AllToAllV, and Reduce at its root accept the
 // same slice as send and recv. Gather and GatherV at their root, AllGather and
-// AllGatherV accept as send this rank's block of recv; Scatter and ScatterV at
-// their root, ReduceScatter and ReduceScatterBlock accept as recv this rank's block
-// of send. Other overlaps are refused. Buffers that an operation does not use at a
-// rank (recv of Reduce, Gather and GatherV, send of Scatter and ScatterV, and the
-// counts, anywhere but at the root) may be nil.
+// AllGatherV accept this rank's block of recv as send. Scatter and ScatterV at
+// their root, ReduceScatter and ReduceScatterBlock accept this rank's block of send
+// as recv. Other overlaps are refused. Arguments that an operation does not use at a
+// rank may be nil: at ranks other than the root, recv of Reduce, Gather and GatherV, send of
+// Scatter and ScatterV, and the counts.
 //
 // # Order and rounding
 //
-// For given numbers of ranks and bytes, a reduction takes its operands in a
-// fixed order, and all ranks get the same bits. The order is that of the ranks
-// unless the operator is commutative and the ranks are on several nodes. Their
-// grouping depends on the algorithm.
+// For given numbers of ranks and bytes, a reduction takes its operands in a fixed order, and all
+// ranks get the same bits. It is the order of the ranks unless the operator is commutative and the
+// ranks are on several nodes, or GORUN_COLL or a Table selects the algorithm node-domains. The
+// grouping of the operands, that is the parentheses, depends on the algorithm.
 //
-// With gorun -reproducible, or GORUN_REPRODUCIBLE=1 (or true) at all ranks, a reduction has the
-// bits of a loop over the ranks, ((x0 op x1) op x2) op ..., for scans over the first
-// of them. They depend on the number of ranks alone: not on the nodes, the algorithm,
-// the length of the vector or the form of the call. Ranks of one node lose nothing by
-// that; between nodes a short reduction needs p-1 messages of each rank instead of
-// log p. An algorithm that GORUN_COLL asks for and that combines in another order is
-// replaced.
+// With gorun -reproducible, or GORUN_REPRODUCIBLE=1 (or true) at all ranks, the result of a reduction
+// has the same bits as a loop over the ranks, ((x0 op x1) op x2) op ...; a scan has the bits of such a
+// loop over the ranks before this one, in Scan also over this rank. The bits depend only on the
+// operands: not on the nodes, the algorithm, the length of the vector or the form of the call. On one
+// node this costs nothing; between nodes a short reduction needs p-1 messages of each rank instead of
+// log p. If GORUN_COLL names an algorithm that combines in another order, the algorithm is replaced.
 //
 // # Algorithms
 //
-// Ranks of one node communicate through shared memory (internal/node), others by
-// messages (internal/message). Where nodes have several ranks each, most operations have two levels
-// (internal/tier): within the nodes by shared memory, and between one rank of each by messages.
-// Long blocks of an all-to-all on a node are read in place
-// from the other process's memory, copied once instead of twice; where that is
-// forbidden, they are sent as messages. Explain says which algorithm an operation uses
-// and why, gorun -explain prints at the end which ones were used; the environment
-// variable GORUN_COLL overrides the choice, as in
+// Ranks of one node communicate through shared memory (internal/node), ranks of different nodes by
+// messages (internal/message). If nodes have several ranks each, most operations have two levels
+// (internal/tier): shared memory within each node, and messages between one rank of each node.
+// Long blocks of an all-to-all on a node are read directly from the private memory of the other
+// process, so that they are copied once instead of twice. If such reads are not permitted, the blocks
+// are sent as messages. Explain returns which algorithm an operation uses and why. gorun -explain
+// prints the algorithms that were used, at the end of the run. The environment variable GORUN_COLL
+// overrides the choice, as in
 //
 //	GORUN_COLL="allreduce=ring,bcast=binomial"
 //
-// A table that bench/tune has measured on a machine replaces the built-in choice: GORUN_COLL_TABLE
-// names its file, Tune gives it to one communicator (see ParseTable). GORUN_COLL has priority.
+// A table that bench/tune has measured on a machine replaces the built-in choice. GORUN_COLL_TABLE
+// names the table's file; Tune sets a table for one communicator (see ParseTable). GORUN_COLL has
+// priority over the table.
 //
-// An algorithm that cannot serve a call (shared memory across nodes, an operator
-// that does not commute) is replaced by the table's choice.
+// If the algorithm of GORUN_COLL cannot serve a call (shared memory across nodes, an operator that
+// does not commute), the table's choice is used. If that cannot serve it either, or if there is no
+// table, the built-in choice is used.
 package collectives

@@ -8,21 +8,23 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 )
 
-// domains are the caches, or NUMA nodes, of the processors of the members on this rank's node.
+// domains records the domains of the members on this rank's node. A domain is the processors with a
+// common L3 cache, or of a NUMA node, see runtime.CacheDomain.
 type domains struct {
-	// own returns that of this rank, see runtime.CacheDomain.
+	// own returns the domain of this rank; it is runtime.CacheDomain.
 	own func() (domain, domains int)
-	// parts are the members by domain, none if that is of no use.
+	// parts has the members of each domain. It is empty unless spread.
 	parts tier.Parts
-	// levels are the operations within domains and between them, nil before the first one.
+	// levels has the operations within domains and between them. It is nil before the first one.
 	levels *tier.Nested
 }
 
-// spread reports whether the members are in several domains, several of them in one.
+// spread reports whether the members on the node are in several domains, and at least one domain
+// has several of them.
 func (d *domains) spread() bool { return len(d.parts.Groups) > 1 }
 
-// exchange tells all members of a node in which domain each of them is. Where the machine has one,
-// nothing is sent.
+// exchange distributes the domains of the members of a node to all of them, and sets parts. If the
+// machine has only one domain, it sends nothing.
 func (d *domains) exchange(n *node.Group, rank, size int) error {
 	mine, all := d.own()
 	if all < 2 {
@@ -36,7 +38,7 @@ func (d *domains) exchange(n *node.Group, rank, size int) error {
 	for i := range numbers {
 		domain := binary.LittleEndian.Uint64(recv[8*i:])
 		if int64(domain) < 0 {
-			return nil // a member may run anywhere
+			return nil // a member is not bound to one domain
 		}
 		if _, known := seen[domain]; !known {
 			seen[domain] = len(seen)
@@ -50,8 +52,8 @@ func (d *domains) exchange(n *node.Group, rank, size int) error {
 }
 
 // inDomains returns the operations of the members of this rank's node within domains and between
-// them. With the first call the members of each domain, and then the first ones of all, make
-// memory.
+// domains. In the first call the members of each domain, and then the first members of all domains,
+// allocate shared memory together.
 func (g *group) inDomains() (*tier.Nested, error) {
 	d := &g.domains
 	if d.levels != nil {
@@ -72,8 +74,8 @@ func (g *group) inDomains() (*tier.Nested, error) {
 	return d.levels, nil
 }
 
-// memoryTier returns the operations of some members of this rank's node, of which it is number
-// place.
+// memoryTier returns the operations of some members of this rank's node. some has their indices in
+// all; this rank is some[place].
 func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, error) {
 	mine := tier.NewSubset(all, some, place)
 	if len(some) == 1 {
@@ -90,8 +92,8 @@ func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, 
 	return tier.NewMemory(mine, n, g.crowded), nil
 }
 
-// openDeep makes the operations of three levels, once: within domains, between those of a node,
-// and between nodes. On a node whose members are not in several domains they are of two.
+// openDeep makes the operations of three levels in the first call: within domains, between the
+// domains of a node, and between nodes. On a node without spread they have only two levels.
 func (g *group) openDeep() (*tier.Nested, error) {
 	if g.deep != nil {
 		return g.deep, nil
@@ -108,7 +110,8 @@ func (g *group) openDeep() (*tier.Nested, error) {
 	return g.deep, nil
 }
 
-// leaders returns the operations of the first members of all nodes, nil at others.
+// leaders returns the operations between the first members of all nodes, or nil if this rank is not
+// the first member of its node.
 func (g *group) leaders() tier.Tier {
 	if g.parts.Place != 0 {
 		return nil
@@ -116,7 +119,8 @@ func (g *group) leaders() tier.Tier {
 	return &tier.Messages{Peer: tier.NewSubset(&g.peer, g.parts.Leaders(), g.parts.Group)}
 }
 
-// byDomain is an operation of a node's members within domains and between them.
+// byDomain returns the algorithm for an operation of the members of one node that works within
+// domains and between domains.
 func byDomain(op message.Operation) nearby {
 	var limits message.Limits
 	if op.Reduces() {
@@ -130,6 +134,6 @@ func byDomain(op message.Operation) nearby {
 		if err := leveled[op](n, c); err != nil {
 			return err
 		}
-		return whole.Agree() // calls are stated in the memory of all members, not in that of a domain
+		return whole.Agree() // calls are compared in the memory of all members, not in that of a domain
 	}, limits, true}
 }

@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	// ErrOp refuses an operator that is not defined for the element type.
+	// ErrOp is the error for an operator that is not defined for the element type.
 	ErrOp = errors.New("operator does not fit the element type")
-	// ErrLength refuses buffers whose lengths do not fit together.
+	// ErrLength is the error for buffers or messages whose lengths do not fit together.
 	ErrLength = message.ErrLength
-	// ErrOverride refuses a GORUN_COLL that names an operation or an algorithm
+	// ErrOverride is the error for a GORUN_COLL that names an operation or an algorithm
 	// that does not exist.
 	ErrOverride = errors.New("bad GORUN_COLL")
 )

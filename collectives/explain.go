@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Explain says in one line which algorithm an operation ("allreduce", "bcast",
-// ...) would take on c for contributions or blocks of this many bytes, and why.
-// For reductions it assumes a commutative operator. It sends nothing.
+// Explain returns one line that names the algorithm which an operation ("allreduce", "bcast", ...)
+// on c would use for contributions or blocks of this many bytes, and the reason. For reductions it
+// assumes a commutative operator. It sends nothing.
 func Explain(c *runtime.Comm, op string, bytes int) string {
 	g, _, err := find(c)
 	if err != nil {
@@ -43,7 +43,7 @@ func Explain(c *runtime.Comm, op string, bytes int) string {
 	return fmt.Sprintf("%s of %d bytes, %d ranks on %s, %s: %v (%s)", op, bytes, s.ranks, where, crowd, r.name, why)
 }
 
-// assumed is the situation of an operation of which the length alone is known.
+// assumed returns the situation of an operation of which only the length is known.
 func (g *group) assumed(op message.Operation, bytes int) situation {
 	return g.situation(&call{op: op, block: bytes, Call: message.Call{Reduction: message.Reduction{Elem: 1, Commutative: true}}})
 }

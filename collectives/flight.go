@@ -5,20 +5,22 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// underway is the blocking operation under way in the flight recorder of the rank.
+// underway holds what the rank's flight recorder needs for the blocking operation in progress.
 //
-// A short one through the node's memory is recorded after this member has published its part, before it
-// looks for those of others, or at its end if it looks for none: before, the others would wait
-// for the recording, and after, it takes none of their time.
+// A short operation in shared memory is recorded after this member has published its contribution
+// and before it reads those of others, or at the end if it reads none. If it were recorded before,
+// the other members would wait for the recording; after the publication it costs them no time.
 type underway struct {
+	// record is the recorder's entry of the operation in progress.
 	record flight.Started
-	// numbers are for the next operations.
+	// numbers has the recorder's numbers that were reserved for the next operations.
 	numbers flight.Numbers
-	// call is of the last operation that was recorded, which was op with a root.
+	// call is the recorder's Call of the last operation that was recorded; op and root are that
+	// operation and its root.
 	call flight.Call
 	op   message.Operation
 	root int
-	// late says that the operation under way, next, is not recorded yet.
+	// late is true while the operation in progress, next, is not yet recorded.
 	late bool
 	next struct {
 		op          message.Operation
@@ -26,13 +28,14 @@ type underway struct {
 	}
 }
 
-// set sets what will be recorded.
+// set sets the operation that record will record.
 func (u *underway) set(k *call) {
 	u.late = true
 	u.next.op, u.next.root, u.next.bytes = k.op, k.Root, k.bytes
 }
 
-// record puts the blocking call under way, which was noted, into the flight recorder, unless it is there.
+// record enters the blocking call in progress in the flight recorder, unless it is already there.
+// The call must have been noted in g.blocking.
 func (g *group) record() {
 	if g.under.late {
 		g.recordNow()
@@ -49,13 +52,13 @@ func (g *group) recordNow() {
 	u.record = g.recorder.StartOf(&u.numbers, u.call, int(g.number), u.next.bytes, site)
 }
 
-// recordStarted records nonblocking call n.
+// recordStarted enters nonblocking call n in the flight recorder.
 func (k *call) recordStarted(n uint64) flight.Started {
 	g := k.group
 	return g.recorder.Start(g.recorded(k.op, k.Root), int(n), k.bytes, g.recorder.PlaceOf(g.nonblocking.stack(n)))
 }
 
-// recorded is the recorder's Call of an operation.
+// recorded returns the recorder's Call of an operation.
 func (g *group) recorded(op message.Operation, root int) flight.Call {
 	text := uint8(g.texts[op].Load())
 	if text == 0 {

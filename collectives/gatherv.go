@@ -6,10 +6,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// GatherV copies send of member i, of counts[i] elements, to recv[displs[i]:] of root.
-// Without displs the blocks follow each other in the order of the ranks. recv, counts and
-// displs are used at root only; counts and displs are read before it returns, also by the
-// other two forms.
+// GatherV copies send of member i, which has counts[i] elements, to recv[displs[i]:] of root. If
+// displs is nil, the blocks follow each other in the order of the ranks. recv, counts and displs are
+// used at root only. The nonblocking and the persistent form, too, have read counts and displs when
+// they return.
 func GatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int, root int) error {
 	return gatherV(new(call), c, send, recv, counts, displs, root).wait()
 }

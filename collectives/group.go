@@ -19,69 +19,74 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// group is what this rank keeps for the collective operations of a
-// communicator. It is an attribute of it.
+// group holds this rank's state for the collective operations of one communicator. It is an
+// attribute of the communicator.
 type group struct {
-	// peer sends with tagBlocking through the view of the current operation.
+	// peer sends with tagBlocking through the view of the operation in progress.
 	peer
+	// near is true if all members share a node. crowded is true if the ranks of this node outnumber
+	// its processors.
 	near, crowded bool
-	// nested says that several members share a node and not all do, inOrder that the members of
-	// each node precede those of the next.
+	// nested is true if several members share a node, but not all members do. inOrder is true if
+	// nested is, and the members of each node precede the members of the next node.
 	nested, inOrder bool
 	// widest is the largest number of members on a node.
 	widest int
-	// parts are the nodes of the members, levels the operations within nodes and between them;
-	// levels is nil until the first operation, and if each member is on a node of its own.
+	// parts has the members of each node. levels has the operations within nodes and between nodes.
+	// It is nil before the first operation, and always if nested is false.
 	parts  tier.Parts
 	levels *tier.Nested
-	// deep has a third level, by domain, and is nil until the first operation of three.
+	// deep is levels with a third level, of domains. It is nil before the first operation of three
+	// levels.
 	deep    *tier.Nested
 	domains domains
-	// apart says that there are two members, with processors of their own that have no cache in common.
+	// apart is true if there are two members, each of which has a processor, and the two processors
+	// have no common cache.
 	apart bool
-	// weighed says that two members have measured whether they exchange long blocks faster by reading
-	// private memory, slower that they do not.
+	// weighed is true if two members have measured whether they exchange long blocks faster by reading
+	// private memory. slower is true if they found that they do not.
 	weighed, slower            bool
 	smallMax, elemMax, laneMax int
 	override                   overrides
-	// fixed says that reductions combine from left to right (GORUN_REPRODUCIBLE).
+	// fixed is true if reductions must combine from left to right (GORUN_REPRODUCIBLE).
 	fixed bool
-	// compared says that calls are compared with those of other members (GORUN_COMPARE).
+	// compared is true if calls are compared with the calls of other members (GORUN_COMPARE).
 	compared bool
 	table    *Table   // nil for the built-in choice
-	choices  *choices // nil if they are not to be explained
+	choices  *choices // nil without gorun -explain
 	// last is the rule of the latest blocking call.
 	last chosen
-	// call is what the operation under way works on.
+	// call has the arguments of the blocking operation in progress.
 	call message.Call
-	// node is nil until the first operation through shared memory, memories are
-	// what it has opened.
+	// node is nil before the first operation in shared memory. memories is the shared memory that
+	// this rank has opened.
 	node     *node.Group
 	memories *memories
-	// number is that of the latest blocking call, counted from 1; trail is the fingerprint
-	// of all of them.
+	// number is the number of the latest blocking call, counted from 1. trail computes the
+	// fingerprint of all blocking calls.
 	number uint64
 	trail  node.Trail
 	under  underway
 
 	// The fields below may be used by any goroutine.
 
-	// unreadable says that members have tried to read each other's private memory, and cannot.
+	// unreadable is true if members have tried to read each other's private memory, and could not.
 	unreadable atomic.Bool
-	// home is the communicator itself, without the context of a view.
+	// home is the view that the group sends through, without the context.Context of an operation.
 	home *runtime.Comm
-	// busy is 1 while a blocking operation is under way, which owns the fields above.
+	// busy is 1 while a blocking operation is in progress, and after Close. The goroutine of that
+	// operation owns the fields above.
 	busy uint32
-	// blocking and nonblocking are the latest calls of each kind.
+	// blocking and nonblocking record the latest calls of each kind.
 	blocking, nonblocking record
-	// started counts nonblocking operations, idle are the peers of those that have ended.
+	// started counts nonblocking operations. idle has peers of nonblocking operations that have ended.
 	started atomic.Uint64
 	idle    idlePeers
 	watch   watch
-	// values is the operation with values under way.
+	// values records the operation with values in progress.
 	values valueUse
-	// recorder is the rank's flight recorder, which knows the communicator as context; texts are the
-	// recorder's of the operations, 0 if not known yet.
+	// recorder is the rank's flight recorder; context is its number for the communicator. texts has
+	// its number for the name of each operation, or 0 where that is not known yet.
 	recorder *flight.Recorder
 	context  uint32
 	texts    [message.Operations]atomic.Uint32
@@ -90,8 +95,9 @@ type group struct {
 // groupKey is the key of the attribute.
 type groupKey struct{}
 
-// find returns the group of a communicator and the view through which it communicates. It
-// changes nothing, so that it may be called during an operation.
+// find returns the group of a communicator and the view through which an operation on c sends. The
+// first call makes the group. Later calls do not change it, so that find may be called during an
+// operation.
 func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	if c == nil {
 		return nil, nil, runtime.ErrComm
@@ -104,14 +110,15 @@ func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	return v.(*group), p, nil
 }
 
-// Close returns the shared memory when the communicator is closed. Its error names calls
-// that did not match those of other members and that no operation has detected.
+// Close releases the shared memory when the communicator is closed. It returns an error if calls
+// of this member did not match the calls of other members and no operation has detected that.
 //
-// An operation of another goroutine that is under way, which ends with an error, may still use
-// that memory: it is then returned when nothing refers to the group any more.
+// If an operation of another goroutine is in progress, it ends with an error, but may still use the
+// shared memory. Then the memory is released by the garbage collector's cleanup, when nothing refers
+// to the group any more.
 func (g *group) Close() error {
 	g.watch.end()
-	if !atomic.CompareAndSwapUint32(&g.busy, 0, 1) { // it stays busy: no operation begins
+	if !atomic.CompareAndSwapUint32(&g.busy, 0, 1) { // busy stays 1, so that no operation begins
 		goruntime.AddCleanup(g, func(m *memories) { _ = m.close() }, g.memories)
 		return nil
 	}
@@ -124,14 +131,14 @@ type memories struct {
 	all []*runtime.Shared
 }
 
-// add keeps memory until close.
+// add records memory that close is to release.
 func (m *memories) add(s *runtime.Shared) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.all = append(m.all, s)
 }
 
-// close returns the memory.
+// close releases the memory.
 func (m *memories) close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,7 +185,7 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	return g, nil
 }
 
-// settingOf reads a variable of the environment that is true or false.
+// settingOf returns the boolean value of an environment variable, or otherwise if it is not set.
 func settingOf(name string, otherwise bool) (bool, error) {
 	text := os.Getenv(name)
 	if text == "" {
@@ -191,7 +198,7 @@ func settingOf(name string, otherwise bool) (bool, error) {
 	return on, nil
 }
 
-// situation is what the choice of an algorithm for a call depends on.
+// situation returns the situation of a call, on which the choice of its algorithm depends.
 func (g *group) situation(k *call) situation {
 	return situation{
 		op: k.op, bytes: k.block, elem: k.Reduction.Elem, commutative: k.Reduction.Commutative || !k.op.Reduces(),
@@ -200,7 +207,7 @@ func (g *group) situation(k *call) situation {
 	}
 }
 
-// take returns the rule for a situation, and records the choice.
+// take returns the rule for a situation. With gorun -explain it records the choice.
 func (g *group) take(s *situation) *rule {
 	r := choose(s, g.override[s.op], g.table)
 	if g.choices != nil {
@@ -209,18 +216,19 @@ func (g *group) take(s *situation) *rule {
 	return r
 }
 
-// refuse names the operation, and where it was called, in its error.
+// refuse adds the name of the operation and the source line of its call to err.
 func refuse(op message.Operation, err error) error {
 	return callsite.At(fmt.Errorf("collectives: %v: %w", op, err))
 }
 
-// claim makes this goroutine the one whose blocking operation is under way. Unless it fails, end
-// follows.
+// claim makes this goroutine the owner of the group for a blocking operation. If another goroutine
+// is the owner, it returns an error and breaks the communicator. If claim returns nil, the caller
+// must call end.
 func (g *group) claim(op message.Operation) error {
 	if atomic.CompareAndSwapUint32(&g.busy, 0, 1) {
 		return nil
 	}
-	if err := g.home.Err(); err != nil { // Close has claimed it
+	if err := g.home.Err(); err != nil { // Close has set busy, or the communicator is broken
 		return err
 	}
 	err := g.inUse(op)
@@ -228,9 +236,9 @@ func (g *group) claim(op message.Operation) error {
 	return err
 }
 
-// begin starts a blocking operation: it announces this member's call before it chooses the
-// algorithm. It is called once per operation, so that the numbers of operations agree at
-// all members whichever algorithm they use.
+// begin starts a blocking operation. It numbers and records this member's call before the algorithm
+// is chosen. It is called once for each operation, so that the numbers agree at all members
+// whichever algorithm they use.
 func (g *group) begin(k *call) error {
 	g.comm = k.view
 	said := k.statement()
@@ -240,7 +248,7 @@ func (g *group) begin(k *call) error {
 	bears := label(trail, g.number)
 	g.blocking.note(g.number, said, bears, k.site())
 	if g.under.set(k); g.node == nil {
-		g.record() // before the members make memory
+		g.record() // before the members allocate shared memory together
 	}
 	g.label.Set(bears)
 	if g.compared {
@@ -249,7 +257,8 @@ func (g *group) begin(k *call) error {
 	return g.enterNode(same, trail)
 }
 
-// comparable is what is compared of a call: the same of all calls if none are.
+// comparable returns the part of a call that members compare. If calls are not compared, it returns
+// the same for all calls.
 func (g *group) comparable(said node.Call) node.Call {
 	if !g.compared {
 		return node.Call{What: 1}
@@ -257,13 +266,13 @@ func (g *group) comparable(said node.Call) node.Call {
 	return said
 }
 
-// end finishes an operation that was begun. If the operation failed, the members are out of
-// step, so the communicator is broken.
+// end ends a blocking operation whose claim succeeded; err is the error of the operation or nil. If
+// it is not nil, the members are out of step, and end breaks the communicator.
 func (g *group) end(op message.Operation, err error) error {
 	g.record()
 	g.under.record.End(err != nil)
 	if err == nil {
-		g.call.Send, g.call.Recv = nil, nil // they are the caller's
+		g.call.Send, g.call.Recv = nil, nil // do not keep the caller's buffers alive
 		processor.Store32(&g.busy, 0)
 		return nil
 	}
@@ -273,9 +282,9 @@ func (g *group) end(op message.Operation, err error) error {
 	return refuse(op, lostWithin(g.comm, err))
 }
 
-// lostWithin is the error of an operation that broke a communicator. The member that
-// detects the loss of a rank gets ErrCommBroken, too: timing alone decides which members
-// detect it, and which are notified of the break.
+// lostWithin returns the error of an operation that ended with err and broke the communicator c. If
+// err is the loss of a rank, the result is ErrCommBroken, too: only timing decides which members
+// detect the loss, and which are notified of the break.
 func lostWithin(c *runtime.Comm, err error) error {
 	var lost *runtime.PeerError
 	broken := c.Err()

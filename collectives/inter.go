@@ -9,26 +9,29 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Root is the root that the root of an operation on an Intercomm gives; the other ranks of its
-// group give runtime.ProcNull, those of the other group its rank.
+// Root is what the root of an operation on an Intercomm passes as root. The other ranks of its group
+// pass runtime.ProcNull, and the ranks of the other group pass the root's rank.
 const Root = -3
 
-// The operations on an Intercomm move data from each group to the other one. The first rank of
-// a group gathers or combines what its group contributes, with the operations of the group's own
-// communicator, exchanges it with the first rank of the other group or with the root, and
-// distributes what it got. All ranks of both groups call them in the same order, one at a time,
-// beside any number of nonblocking ones. A failure breaks the Intercomm for both groups.
+// The operations on an Intercomm move data from each group to the other one. First, the first rank
+// of a group gathers or combines the contributions of its group, with the operations of the group's
+// own communicator. Then it exchanges the result with the first rank of the other group or with the
+// root, and distributes the data that it received in its group. InterAllToAll exchanges messages
+// between all ranks instead. All ranks of both groups must call the operations in the same order. At
+// most one blocking operation may be in progress, beside any number of nonblocking ones. A failure
+// breaks the Intercomm for both groups.
 
-// interCall is one operation on an Intercomm with its arguments, as call is one on a
-// communicator: blocking, nonblocking or persistent.
+// interCall is one operation on an Intercomm with its arguments, as call is one on a communicator.
+// The blocking, the nonblocking or the persistent form of the operation executes it.
 type interCall struct {
 	*coupling
 	t  *runtime.Intercomm
 	op interOperation
-	// said is what both groups must agree on, without the call's number.
+	// said has the arguments that both groups must agree on, without the call's number.
 	said node.Call
-	// err is why the call is refused.
+	// err is the error with which the call is refused, or nil.
 	err error
+	// run executes this rank's part of the operation.
 	run func(x *crossing) error
 }
 
@@ -49,7 +52,8 @@ func onInter[T any](t *runtime.Intercomm, op interOperation) *interCall {
 	return k
 }
 
-// from sets the root. It reports whether this rank takes part.
+// from sets the root. It reports whether this rank takes part in the transfer and the arguments
+// are valid.
 func (k *interCall) from(root int) bool {
 	switch {
 	case k.err != nil:
@@ -67,7 +71,7 @@ func (k *interCall) from(root int) bool {
 	return k.err == nil
 }
 
-// of sets the length that both groups agree on, in bytes.
+// of sets the length that both groups must agree on, in bytes.
 func (k *interCall) of(bytes int) { k.said.Bytes = uint64(bytes) }
 
 // wait executes the call before it returns.
@@ -101,15 +105,15 @@ func (k *interCall) start() runtime.Request {
 	})
 }
 
-// persist sets the call up.
+// persist returns the persistent operation of the call.
 func (k *interCall) persist() *runtime.Persistent { return runtime.NewPersistent(k.start) }
 
-// refuse names the operation, and where it was called, in its error.
+// refuse adds the name of the operation and the source line of its call to err.
 func (k *interCall) refuse(err error) error {
 	return callsite.At(fmt.Errorf("collectives: %v: %w", k.op, err))
 }
 
-// withInter sets the operator.
+// withInter sets the operator. It reports whether op is defined for T.
 func withInter[T any](k *interCall, op Op) bool {
 	r, err := bind[T](op, kernel.KindOf[T]())
 	k.err = err
@@ -117,8 +121,8 @@ func withInter[T any](k *interCall, op Op) bool {
 	return err == nil
 }
 
-// interBlock returns the first of the blocks of a buffer, which has one for each rank of the other
-// group.
+// interBlock returns the first block of a buffer that has a block for each rank of the other group.
+// It refuses the call if the buffer cannot be divided into blocks of equal length.
 func interBlock[T any](k *interCall, name string, blocks []T) []T {
 	n := len(blocks) / k.size
 	if k.err == nil && n*k.size != len(blocks) {

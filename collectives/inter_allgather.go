@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// InterAllGather concatenates send of the ranks of one group in recv of every rank of the other
-// one. recv has the length of what the other group sends.
+// InterAllGather concatenates the send of the ranks of each group in recv of every rank of the other
+// group. recv must be as long as the send of all ranks of the other group together.
 func InterAllGather[T any](t *runtime.Intercomm, send, recv []T) error {
 	return interAllGatherCall(t, send, recv).wait()
 }
@@ -26,7 +26,7 @@ func interAllGatherCall[T any](t *runtime.Intercomm, send, recv []T) *interCall 
 	if k.err != nil {
 		return k
 	}
-	k.of(len(kernel.Bytes(send)) + len(kernel.Bytes(interBlock(k, "recv", recv)))) // both groups agree on the sum
+	k.of(len(kernel.Bytes(send)) + len(kernel.Bytes(interBlock(k, "recv", recv)))) // the sum is the same in both groups
 	k.run = func(x *crossing) error {
 		all := firstOnly[T](x, len(send)*x.group.Size())
 		if err := x.do(gather(new(call), x.group, send, all, 0)); err != nil {

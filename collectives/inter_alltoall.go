@@ -5,12 +5,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// InterAllToAll sends block i of send to rank i of the other group, and receives its block for
-// this rank in block i of recv. Blocks are as long as the number of ranks of the other group
-// divides the buffers.
+// InterAllToAll sends block i of send to rank i of the other group, and receives that rank's block
+// for this rank in block i of recv. send and recv each have one block for each rank of the other
+// group, all of the same length.
 //
-// Algorithm: one message for each pair of ranks; in step i, rank r sends to r + i. Cost:
-// max(p, q) (alpha + n beta) for groups of p and q ranks and blocks of n bytes.
+// Algorithm: one message in each direction for each pair of ranks. In step i, rank r sends to
+// rank r + i of the other group, modulo the size of the larger group. Cost: max(p, q) (alpha +
+// n beta) for groups of p and q ranks and blocks of n bytes.
 func InterAllToAll[T any](t *runtime.Intercomm, send, recv []T) error {
 	return interAllToAllCall(t, send, recv).wait()
 }
@@ -31,7 +32,7 @@ func interAllToAllCall[T any](t *runtime.Intercomm, send, recv []T) *interCall {
 		return k
 	}
 	out, in := len(interBlock(k, "send", send)), len(interBlock(k, "recv", recv))
-	k.of((out + in) * kernel.SizeOf[T]()) // both groups agree on the sum
+	k.of((out + in) * kernel.SizeOf[T]()) // the sum is the same in both groups
 	k.run = func(x *crossing) error {
 		others := x.size
 		steps := max(others, x.group.Size())

@@ -5,7 +5,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// InterBcast copies buf of the root to buf of every rank of the other group. The other ranks of
+// InterBcast copies the root's buf to the buf of every rank of the other group. The other ranks of
 // the root's group do not use buf.
 func InterBcast[T any](t *runtime.Intercomm, buf []T, root int) error {
 	return interBcastCall(t, buf, root).wait()

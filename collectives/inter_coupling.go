@@ -10,24 +10,24 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// coupling is what this rank keeps for the operations on an Intercomm. It is an attribute of it,
-// and answers for it in the group's own communicator, too.
+// coupling holds this rank's state for the operations on an Intercomm. It is an attribute of the
+// Intercomm. In the communicator of the own group, couplingAnswers answers questions about it.
 type coupling struct {
-	// home is the Intercomm's communicator, without the context of a view.
+	// home is the Intercomm's communicator, without the context.Context of an operation.
 	home *runtime.Comm
-	rank int // in the own group
+	rank int // this rank, in its own group
 	size int // of the other group
-	// side is 0 in the group whose first rank is the lower one in the World, 1 in the other one.
+	// side is 0 in the group whose first rank has the lower rank in the World, 1 in the other group.
 	side int
-	// number is that of the latest blocking call, counted from 1. The goroutine of the call
-	// under way owns it.
+	// number is the number of the latest blocking call, counted from 1. The goroutine of the call in
+	// progress owns the field.
 	number uint64
 
 	// The fields below may be used by any goroutine.
 
-	// busy is 1 while a blocking operation is under way.
+	// busy is 1 while a blocking operation is in progress.
 	busy uint32
-	// blocking and nonblocking are the latest calls of each kind.
+	// blocking and nonblocking record the latest calls of each kind.
 	blocking, nonblocking record
 	// started counts nonblocking operations.
 	started atomic.Uint64
@@ -42,14 +42,14 @@ var (
 // couplingKey is the key of the attribute.
 type couplingKey struct{}
 
-// couplingAnswers is the attribute of the group's communicator: it answers the members of the own
-// group.
+// couplingAnswers is an attribute of the communicator of the own group. It answers the questions of
+// the members of the own group about this rank's calls on the Intercomm.
 type couplingAnswers struct{ c *coupling }
 
 // Answer implements runtime.Answerer.
 func (a couplingAnswers) Answer(subject uint64) []byte { return a.c.Answer(subject) }
 
-// coupled returns the coupling of an Intercomm.
+// coupled returns the coupling of an Intercomm. The first call makes it.
 func coupled(t *runtime.Intercomm) (*coupling, error) {
 	v, err := t.Attribute(couplingKey{}, func() (any, error) {
 		c := &coupling{home: t.Private().WithContext(context.Background()), rank: t.Rank(), size: t.RemoteSize()}
@@ -65,7 +65,7 @@ func coupled(t *runtime.Intercomm) (*coupling, error) {
 	return v.(*coupling), nil
 }
 
-// begin starts a blocking operation. Unless it fails, end follows.
+// begin starts a blocking operation. If it returns no error, the caller must call end.
 func (k *interCall) begin() (*crossing, error) {
 	if !atomic.CompareAndSwapUint32(&k.busy, 0, 1) {
 		var here callsite.Site
@@ -84,7 +84,7 @@ func (k *interCall) begin() (*crossing, error) {
 	return x, nil
 }
 
-// end finishes an operation that was begun.
+// end ends a blocking operation; err is the error of the operation or nil.
 func (k *interCall) end(err error) error {
 	if err == nil {
 		processor.Store32(&k.busy, 0)
@@ -95,7 +95,8 @@ func (k *interCall) end(err error) error {
 	return k.refuse(lostWithin(k.t.Comm, err))
 }
 
-// launch starts a nonblocking operation and returns its number.
+// launch numbers and records a nonblocking operation. It returns this rank's part in the operation
+// and the number.
 func (k *interCall) launch() (*crossing, uint64) {
 	n := k.started.Add(1)
 	x := k.crossing(n)
@@ -117,8 +118,9 @@ func (k *interCall) crossing(n uint64) *crossing {
 	return x
 }
 
-// Close ends the watch when the Intercomm is closed. Its error names a call that did not match
-// that of a rank of the other group, whose message no operation has received.
+// Close ends the watch when the Intercomm is closed. It returns an error if a message remains that
+// no operation has received, because a rank of the other group sent it in a call that does not match
+// this rank's call.
 func (c *coupling) Close() error {
 	c.watch.end()
 	if c.home.Broken() {
@@ -137,7 +139,7 @@ func (c *coupling) Close() error {
 	return nil
 }
 
-// Answer implements runtime.Answerer: it describes this rank's calls.
+// Answer implements runtime.Answerer: it describes the call of this rank that subject identifies.
 func (c *coupling) Answer(subject uint64) []byte {
 	if subject&subjectInter == 0 {
 		return nil
@@ -152,7 +154,7 @@ func (c *coupling) Answer(subject uint64) []byte {
 	return nil
 }
 
-// Doing implements runtime.Describer.
+// Doing implements runtime.Describer: it describes the blocking operation in progress.
 func (c *coupling) Doing() string {
 	if !c.underWay() {
 		return ""
@@ -168,8 +170,8 @@ func (c *coupling) Doing() string {
 func (c *coupling) underWay() bool { return atomic.LoadUint32(&c.busy) != 0 }
 func (c *coupling) latest() uint64 { return c.blocking.highest() }
 
-// compare implements watched: the ranks of the other group that exchange messages with this one
-// have to take part in the same call.
+// compare implements watched. It asks the ranks of the other group with which this rank exchanges
+// messages in the call for their call with the same number, and breaks the Intercomm if it differs.
 func (c *coupling) compare(number uint64) {
 	low := number % labelNumbers
 	mine, known := c.blocking.of(low)
@@ -185,9 +187,11 @@ func (c *coupling) compare(number uint64) {
 	}
 }
 
-// partners are ranks of the other group that state the same as this rank, by the word of its call:
-// where there is a root, the root or the first rank, else also those that this rank waits for. (It
-// may wait for others in nonblocking operations.)
+// partners returns ranks of the other group whose call must equal a call of this rank; what is the
+// word What of this rank's call. In an operation with a root it is the root or, at the root, the
+// first rank of the other group. In an operation without a root it is the first rank and the ranks
+// that this rank waits for. (With a root, this rank may wait for other ranks in nonblocking
+// operations only.)
 func (c *coupling) partners(what uint64) []int {
 	root := int(what % interRoots)
 	switch {
@@ -199,8 +203,8 @@ func (c *coupling) partners(what uint64) []int {
 	return []int{root - 1}
 }
 
-// mismatch is the error of a call of this rank and of one of a rank of c, the subject, which is
-// asked for it.
+// mismatch returns the error of a call of this rank that does not match a call of rank peer of comm.
+// It asks peer for that call, which subject identifies.
 func (c *coupling) mismatch(comm *runtime.Comm, mine statement, peer int, subject uint64) *MismatchError {
 	theirs := ask(comm, peer, subject|subjectInter)
 	return &MismatchError{
@@ -209,8 +213,9 @@ func (c *coupling) mismatch(comm *runtime.Comm, mine statement, peer int, subjec
 	}
 }
 
-// odd returns the world rank of the one of two ranks, this one and peer, whose call differs from
-// that of a third one; without such a rank it is the lower one.
+// odd decides which of two ranks, this one and peer, made the wrong call, and returns its rank in the
+// World: the rank whose call differs from the call of a third rank. If no third rank made either of
+// the two calls, odd returns the lower rank.
 func (c *coupling) odd(comm *runtime.Comm, peer int, mine, theirs statement, subject uint64) int {
 	me, other, asked := comm.World().Rank(), comm.WorldRank(peer), 0
 	for rank := 0; rank < comm.Size() && asked < arbitersMax && mine.Call != theirs.Call; rank++ {

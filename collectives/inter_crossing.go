@@ -12,19 +12,19 @@ import (
 // crossing is one rank's part in an operation on an Intercomm.
 type crossing struct {
 	*coupling
-	group *runtime.Comm // of this rank, for the steps within it
-	// across reaches the ranks of the other group. local is for steps of a nonblocking operation
-	// within the own group.
+	group *runtime.Comm // the communicator of the own group, for the steps within the group
+	// across exchanges messages with the ranks of the other group. local exchanges messages within
+	// the own group, in the steps of a nonblocking operation.
 	across, local peer
 	said          node.Call
-	site          callsite.Site // in the program
-	first         bool          // of its group
-	// started is subjectStarted in a nonblocking operation, whose steps within the group are
-	// messages.
+	site          callsite.Site // where the program called the operation
+	first         bool          // this rank is the first one of its group
+	// started is subjectStarted in a nonblocking operation, and 0 in a blocking one. A nonblocking
+	// operation executes its steps within the group by messages.
 	started uint64
 }
 
-// do carries out a step within the group.
+// do executes a step within the group.
 func (x *crossing) do(k *call) error {
 	if x.started == 0 {
 		k.within = x
@@ -41,8 +41,8 @@ func (x *crossing) do(k *call) error {
 	return x.explain(x.local.comm, k.messages(&x.local))
 }
 
-// pass sends to a rank of the other group, take receives from one, swap does both with the
-// first one.
+// pass sends a message to a rank of the other group, and take receives a message from a rank of the
+// other group. swap does both with the first rank of the other group.
 func pass[T any](x *crossing, buf []T, to int) error { return x.across.Send(to, kernel.Bytes(buf)) }
 
 func take[T any](x *crossing, buf []T, from int) error {
@@ -51,12 +51,13 @@ func take[T any](x *crossing, buf []T, from int) error {
 
 func swap[T any](x *crossing, out, in []T) error { return exchange(x, out, 0, in, 0) }
 
-// exchange sends to a rank of the other group and receives from one.
+// exchange sends a message to one rank of the other group and receives a message from another one.
 func exchange[T any](x *crossing, out []T, to int, in []T, from int) error {
 	return x.explain(x.across.comm, x.across.Exchange(to, kernel.Bytes(out), from, kernel.Bytes(in)))
 }
 
-// firstOnly allocates a buffer at the first rank of a group.
+// firstOnly allocates a buffer of n elements at the first rank of the group. It returns nil at the
+// other ranks.
 func firstOnly[T any](x *crossing, n int) []T {
 	if !x.first {
 		return nil
@@ -64,10 +65,11 @@ func firstOnly[T any](x *crossing, n int) []T {
 	return make([]T, n)
 }
 
-// explain replaces the error of a step that ended because of a message of another call by one that
-// names both calls; c is the communicator of the step.
+// explain returns the error of a step that ended with err. If a message of another call has arrived,
+// it is a MismatchError that names both calls; otherwise it is err. c is the communicator of the
+// step.
 func (x *crossing) explain(c *runtime.Comm, err error) error {
-	if m, ok := errors.AsType[*MismatchError](err); ok { // of a step within the group
+	if m, ok := errors.AsType[*MismatchError](err); ok { // a step within the group has explained it
 		return m
 	}
 	met, ok := errors.AsType[*runtime.LabelError](err)

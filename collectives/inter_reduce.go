@@ -5,9 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// InterReduce combines send of the ranks of the other group in recv of the root, in the order of
-// their ranks if op does not commute. The root's group does not use send, the other one not
-// recv.
+// InterReduce combines the send of the ranks of the other group, and stores the result in recv of
+// the root. If op does not commute, the operands are in the order of the ranks. The ranks of the
+// root's group do not use send, and only the root uses recv.
 func InterReduce[T any](t *runtime.Intercomm, send, recv []T, op Op, root int) error {
 	return interReduceCall(t, send, recv, op, root).wait()
 }

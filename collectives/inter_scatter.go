@@ -5,8 +5,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// InterScatter gives the blocks of send of the root, one after the other, to recv of the ranks
-// of the other group.
+// InterScatter copies block i of the root's send to recv of rank i of the other group, for all i.
 func InterScatter[T any](t *runtime.Intercomm, send, recv []T, root int) error {
 	return interScatterCall(t, send, recv, root).wait()
 }

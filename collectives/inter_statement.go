@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// interOperation is one of the operations on an Intercomm. It is above every message.Operation,
-// so that both fit into the word of a call.
+// interOperation identifies an operation on an Intercomm. Its values are greater than every
+// message.Operation, so that the word What of a call can hold either.
 type interOperation uint8
 
 const (
@@ -26,7 +26,7 @@ var interNames = [...]string{
 	"InterBarrier", "InterBcast", "InterReduce", "InterAllReduce", "InterGather", "InterScatter", "InterAllGather", "InterAllToAll",
 }
 
-// String returns the name of its function.
+// String returns the name of the operation's function.
 func (o interOperation) String() string {
 	if i := int(o) - int(interBarrier); i >= 0 && i < len(interNames) {
 		return interNames[i]
@@ -34,14 +34,15 @@ func (o interOperation) String() string {
 	return "another operation"
 }
 
-// The word of a call on an Intercomm that names all but its length. Ranks that do not take part
-// state no root, and so differ from those that do.
+// The word What of the node.Call of an operation on an Intercomm: everything that the ranks must
+// agree on, but the length. The word of a rank that passes runtime.ProcNull has no root; so it differs
+// from the words of the ranks that take part.
 //
 //	bits 56-63  interOperation
 //	bits 48-55  operator of a reduction
 //	bits 40-47  kind of the elements
-//	bits 24-39  number of the call: steps within a group are not numbered alike where some ranks
-//	            do not take part
+//	bits 24-39  number of the call. The numbers of the steps within a group cannot be compared
+//	            instead: a rank that passes ProcNull makes no steps
 //	bit  23     side of the root's group
 //	bits  0-22  1 + root of an operation that has one
 const (
@@ -51,12 +52,12 @@ const (
 	interRoots   = 1 << interSide
 )
 
-// interRoot is the part of the word for a root, a rank of the group of that side.
+// interRoot returns the bits of the word for a root, which is rank of the group of a side.
 func interRoot(side, rank int) uint64 {
 	return uint64(side)<<interSide | uint64(1+rank)%interRoots
 }
 
-// describeInter describes a call on an Intercomm.
+// describeInter returns the text of a call on an Intercomm for errors.
 func describeInter(c node.Call) string {
 	op := interOperation(c.What >> callOperation)
 	text := fmt.Sprintf("%v, call %d,", op, c.What>>interNumber%interNumbers)

@@ -2,11 +2,12 @@ package collectives
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// A label of a message identifies the call that it belongs to. Equal calls have equal
-// labels.
+// The label of a message identifies the call that the message belongs to. The members' calls that
+// match have equal labels.
 //
-//	bits 10-30  fingerprint: of all blocking calls so far, because in some of them
-//	            no message is received; of a nonblocking call alone
+//	bits 10-30  fingerprint. For a blocking call it is that of all blocking calls so far,
+//	            because some of them receive no message that could be compared; for a
+//	            nonblocking call it is that of this call alone
 //	bits  0-9   number of the call modulo labelNumbers
 const (
 	labelNumberBits = 10
@@ -14,17 +15,17 @@ const (
 	labelMarkBits   = 31 - labelNumberBits
 )
 
-// label returns the label of call n with a fingerprint.
+// label returns the label of call n, whose fingerprint is given.
 func label(fingerprint, n uint64) uint32 {
 	return uint32(fingerprint>>(64-labelMarkBits)<<labelNumberBits | n%labelNumbers)
 }
 
 var _ = [1]struct{}{}[runtime.LabelMax-(1<<(labelMarkBits+labelNumberBits)-1)]
 
-// A subject of runtime.Comm.Inquire is the number of a call modulo labelNumbers, with
-// subjectStarted for nonblocking ones; or subjectHistory, whose answer are the labels of
-// the blocking calls that are remembered, four bytes each, little endian. subjectInter marks that
-// of a call on an Intercomm.
+// A subject of runtime.Comm.Inquire is the number of a call modulo labelNumbers. The bit
+// subjectStarted is set for a nonblocking call, and the bit subjectInter for a call on an Intercomm.
+// The subject subjectHistory asks for a label of each blocking call that is recorded, four bytes
+// each, little endian (see record.history).
 const (
 	subjectStarted = 1 << 32
 	subjectHistory = 1 << 33

@@ -8,7 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 )
 
-// place takes in on which nodes the members are (see runtime.Comm.Placement).
+// place sets the fields that depend on the members' nodes. nodes is the result of
+// runtime.Comm.Placement.
 func (g *group) place(nodes []int) {
 	g.parts = tier.Divide(nodes, g.rank)
 	g.near = slices.Max(nodes) == 0
@@ -20,8 +21,9 @@ func (g *group) place(nodes []int) {
 	}
 }
 
-// enterNode states a blocking call in the memory of this rank's node. With the first call the
-// members of every node make that memory.
+// enterNode records a blocking call in the shared memory of this rank's node, for comparison with
+// the calls of the other members. In the first call the members of every node allocate that memory
+// together. If this rank is alone on its node, enterNode records nothing.
 func (g *group) enterNode(said node.Call, trail uint64) error {
 	if !g.near {
 		if !g.nested {
@@ -38,7 +40,7 @@ func (g *group) enterNode(said node.Call, trail uint64) error {
 	return err
 }
 
-// openLevels makes the operations within nodes and between them, once.
+// openLevels makes the operations within nodes and between nodes, in the first call.
 func (g *group) openLevels() error {
 	if g.levels != nil {
 		return nil
@@ -56,15 +58,14 @@ func (g *group) openLevels() error {
 	return nil
 }
 
-// The names of the algorithms of package tier: of nodes and the network, of these with domains within
-// nodes, and of the domains of one node.
+// The names of the algorithms of package tier.
 const (
-	twoLevel   = "two-level"
-	threeLevel = "three-level"
-	inDomains  = "node-domains"
+	twoLevel   = "two-level"    // within nodes and between nodes
+	threeLevel = "three-level"  // within domains, between the domains of a node, and between nodes
+	inDomains  = "node-domains" // within domains and between the domains of one node
 )
 
-// leveled are these algorithms, by operation.
+// leveled has for each operation the function that executes it in these algorithms.
 var leveled = [message.Operations]func(n *tier.Nested, c *message.Call) error{
 	message.Barrier: func(n *tier.Nested, _ *message.Call) error { return n.Barrier() },
 	message.Bcast:   func(n *tier.Nested, c *message.Call) error { return n.Bcast(c.Recv, c.Root) },

@@ -2,25 +2,25 @@ package collectives
 
 import "cmp"
 
-// Located is a value and where it comes from, such as a rank or the number of a cell: an
-// element for MinLoc and MaxLoc.
+// Located is the element type of MinLoc and MaxLoc: a value and its index, such as the rank or the
+// number of the cell that the value comes from.
 type Located[T cmp.Ordered] struct {
 	Value T
 	Index int
 }
 
-// MinLoc makes an operator that takes the lesser value with its index, of equal values the
-// one with the lower index. A NaN is less than everything, as it is the Min of floats, and
-// of several the one with the lowest index is taken. Like what Func returns it is made once
-// and used many times. T is a number: strings cannot be sent.
+// MinLoc returns an operator whose result is the operand with the lesser value or, if the values are
+// equal, the operand with the lower index. A NaN is less than every other value, as in Min of floats;
+// of several NaNs the result is the one with the lowest index. As for Func, call MinLoc once and use
+// its result in many operations. T must be a number type, since strings cannot be sent.
 func MinLoc[T cmp.Ordered]() Op {
 	return located("MinLoc", minLocOperator, func(a, b Located[T]) bool { return cmp.Less(b.Value, a.Value) })
 }
 
-// MaxLoc makes an operator that takes the greater value with its index, of equal values the
-// one with the lower index. A NaN is greater than everything, as it is the Max of floats,
-// and of several the one with the lowest index is taken. Like what Func returns it is made
-// once and used many times. T is a number: strings cannot be sent.
+// MaxLoc returns an operator whose result is the operand with the greater value or, if the values are
+// equal, the operand with the lower index. A NaN is greater than every other value, as in Max of
+// floats; of several NaNs the result is the one with the lowest index. As for Func, call MaxLoc once
+// and use its result in many operations. T must be a number type, since strings cannot be sent.
 func MaxLoc[T cmp.Ordered]() Op {
 	return located("MaxLoc", maxLocOperator, func(a, b Located[T]) bool {
 		aNaN, bNaN := a.Value != a.Value, b.Value != b.Value //nolint:gocritic // NaN alone differs from itself
@@ -31,14 +31,16 @@ func MaxLoc[T cmp.Ordered]() Op {
 	})
 }
 
-// The operators of message.Reduction below that of a user's function.
+// The values of Operator in message.Reduction for MinLoc and MaxLoc. They are less than
+// message.UserOperator.
 const (
 	minLocOperator = 254
 	maxLocOperator = 253
 )
 
-// located makes the operator that takes b only if better says so, or if neither of a and b
-// is better and the index of b is lower.
+// located returns an operator. better(a, b) reports whether b takes precedence over a. The result is
+// b if b takes precedence, or if neither takes precedence and the index of b is lower; otherwise it
+// is a.
 func located[T cmp.Ordered](name string, operator uint8, better func(a, b Located[T]) bool) Op {
 	op := Func(func(a, b Located[T]) Located[T] {
 		if better(a, b) || b.Index < a.Index && !better(b, a) {

@@ -9,22 +9,22 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// arrival is a message that was handed over; payload is a copy.
+// arrival is a message that Poll has delivered to Arrive. payload is a copy.
 type arrival struct {
 	peer    int
 	header  transport.Header
 	payload []byte
 }
 
-// completion is the end of an operation.
+// completion holds the arguments of Completed for one operation.
 type completion struct {
 	peer  int
 	value uint64
 	err   error
 }
 
-// member drives one rank and is its handler. It keeps what it was told and
-// reports what no transport may say.
+// member drives the transport of one rank and is its Handler. It records the events that Poll
+// reports, and fails the test if an event violates the contract.
 type member struct {
 	rig       *rig
 	rank      int
@@ -36,9 +36,9 @@ type member struct {
 	completions map[uint64]completion
 	downs       []*transport.PeerDown
 	tokens      uint64
-	// after, if set, is called at the end of every callback, with its name.
+	// after, if set, is called at the end of every callback, with the name of the callback.
 	after func(callback string)
-	// onArrive, if set, takes the arrivals instead.
+	// onArrive, if set, receives the messages; they are then not appended to arrivals.
 	onArrive func(peer int, h transport.Header, payload []byte)
 }
 
@@ -82,19 +82,19 @@ func (m *member) then(callback string) {
 	}
 }
 
-// refuseLost reports an event of a peer that was said to be gone.
+// refuseLost fails the test if an event concerns a peer whose loss was already reported.
 func (m *member) refuseLost(what string, peer int) {
 	if m.isDown(peer) {
 		m.rig.Errorf("rank %d: %s of rank %d after its loss was reported", m.rank, what, peer)
 	}
 }
 
-// isDown reports whether the loss of a peer was reported.
+// isDown reports whether Down has reported the loss of the peer.
 func (m *member) isDown(peer int) bool {
 	return slices.ContainsFunc(m.downs, func(d *transport.PeerDown) bool { return d.Peer == peer })
 }
 
-// nextToken returns a token that no operation of this rank had before.
+// nextToken returns a token that no earlier operation of this rank has used.
 func (m *member) nextToken() uint64 {
 	m.tokens++
 	return m.tokens
@@ -118,8 +118,8 @@ func (m *member) close() error {
 	return m.transport.Close()
 }
 
-// wait polls, yields and sleeps as an engine does until done returns true. A sleep
-// that is not ended by a ring is a lost wake-up.
+// wait polls, yields and sleeps, as an engine does, until done returns true. If a sleep ends by
+// its timeout although there is an event to poll, a wake-up was lost, and wait returns an error.
 func (m *member) wait(what string, done func() bool) error {
 	deadline := time.Now().Add(m.rig.patience)
 	for !done() {
@@ -147,8 +147,8 @@ func (m *member) wait(what string, done func() bool) error {
 	return nil
 }
 
-// send sends one message from the member's own goroutine. While it is refused
-// the member polls and yields; it does not sleep, because room is not announced by a ring.
+// send sends one message from the member's own goroutine. While Send returns ErrAgain, the member
+// polls and yields. It does not sleep, because a transport need not ring when there is room again.
 func (m *member) send(to int, h transport.Header, payload []byte) error {
 	e, err := m.transport.Endpoint(to)
 	if err != nil {
@@ -157,7 +157,7 @@ func (m *member) send(to int, h transport.Header, payload []byte) error {
 	return m.drive(func() error { return e.Send(h, payload) })
 }
 
-// complete begins an operation, waits for its end and returns its error.
+// complete starts an operation, waits until it completes, and returns its error.
 func (m *member) complete(what string, operation func(token uint64) error) error {
 	token := m.nextToken()
 	if err := m.drive(func() error { return operation(token) }); err != nil {
@@ -169,7 +169,7 @@ func (m *member) complete(what string, operation func(token uint64) error) error
 	return m.completions[token].err
 }
 
-// stream sends numbered messages of n bytes, which checkStreams checks.
+// stream sends count numbered messages of n bytes. The receiver checks them with checkStreams.
 func (m *member) stream(to int, count uint64, n int) error {
 	for i := range count {
 		if err := m.send(to, transport.Header{A: i, B: uint64(n)}, pattern(i, n)); err != nil {
@@ -179,7 +179,7 @@ func (m *member) stream(to int, count uint64, n int) error {
 	return nil
 }
 
-// drive repeats an operation that was refused, polling in between.
+// drive repeats an operation while it returns ErrAgain, and polls in between.
 func (m *member) drive(operation func() error) error {
 	deadline := time.Now().Add(m.rig.patience)
 	for {

@@ -57,7 +57,8 @@ func testCaps(r *rig) {
 	require.Equal(r, caps.Get, caps.MaxReads > 0, "Get and MaxReads > 0")
 }
 
-// edgeSizes are payload sizes around everything a transport may round to.
+// edgeSizes returns payload sizes at and near every boundary to which a transport may round: powers
+// of two, EagerBest and MaxEager.
 func edgeSizes(caps transport.Caps) []int {
 	sizes := []int{0, 1, 2, 7, 8, 9}
 	for n := 16; n <= caps.MaxEager; n *= 2 {
@@ -91,8 +92,8 @@ func testOrder(r *rig) {
 	}
 }
 
-// testRefusal fills a lane whose receiver does not poll, until the sender is
-// refused permanently, and counts.
+// testRefusal fills a lane whose receiver does not poll, until Send returns ErrAgain permanently.
+// Then exactly the accepted messages must arrive.
 func testRefusal(r *rig) {
 	const patienceSends, mostSends = 256, 1 << 20
 	e, caps := r.connected(0, 1)
@@ -176,8 +177,8 @@ func testPayloadReuse(r *rig) {
 	}
 }
 
-// testSendInHandler lets both ranks answer from within Arrive. An answer that is
-// refused is kept and driven after the Poll, as an engine does.
+// testSendInHandler lets both ranks answer from within Arrive. If Send refuses an answer, it is
+// sent again after the Poll, as an engine does.
 func testSendInHandler(r *rig) {
 	const rounds = 500
 	var kept []func() error

@@ -7,40 +7,41 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// rubbish is what the fake writes into memory that must not be read.
+// rubbish is the byte that the fake writes into memory that must not be read.
 const rubbish = 0xdb
 
-// seed is that of the sums by which changed buffers are found.
+// seed is the seed of the checksums that detect a change of an operation's buffer.
 var seed = maphash.MakeSeed()
 
-// operation is one Get, Put or FetchAdd under way.
+// operation is one Get, Put or FetchAdd in progress.
 type operation struct {
 	name   string
 	access transport.Access
 	issuer *fakeTransport
 	peer   int
-	// buffer is the destination of a Get or the source of a Put; sum is that of
-	// its bytes when the operation began, since only the transport may change them.
+	// buffer is the destination of a Get or the source of a Put. sum is the checksum of its bytes
+	// when the operation began: until the operation ends, only the transport may change them.
 	buffer []byte
 	sum    uint64
 	key    transport.Key
 	token  uint64
 	delta  uint64
 
-	// due is the issuer's poll at which it may complete.
+	// due is the number of the issuer's Poll from which on the operation may complete.
 	due uint64
-	// alone says that it needs no Poll of its target.
+	// alone is true if the operation makes progress without a Poll of its target.
 	alone bool
-	// fails says that it will be made to fail.
+	// fails is true if the fake will make the operation fail.
 	fails bool
-	// carried says that it was carried out, with value and err; done that its
-	// completion was handed over.
+	// carried is true once the operation was executed, with the results value and err. done is
+	// true once its completion was delivered to the handler.
 	carried, done bool
 	value         uint64
 	err           error
 }
 
-// begin marks the buffer so that a change by the caller can be seen.
+// begin records the checksum of the buffer, by which carry detects a change by the caller. It
+// overwrites the destination of a Get with rubbish first.
 func (op *operation) begin() {
 	if op.access == transport.AccessRead {
 		spoil(op.buffer)
@@ -48,7 +49,8 @@ func (op *operation) begin() {
 	op.sum = maphash.Bytes(seed, op.buffer)
 }
 
-// carry does what was asked of the target's memory. The fabric's lock is held.
+// carry executes the operation on the target's memory. An operation that is to fail transfers only
+// half of its bytes; a FetchAdd then changes nothing. The caller holds the fabric's lock.
 func (op *operation) carry(target *fakeTransport) {
 	issuer := op.issuer
 	if maphash.Bytes(seed, op.buffer) != op.sum {
@@ -83,10 +85,10 @@ func (op *operation) carry(target *fakeTransport) {
 	op.finish(value, err)
 }
 
-// finish notes the outcome; the issuer's Poll hands it over.
+// finish records the result. A Poll of the issuer delivers it to the handler.
 func (op *operation) finish(value uint64, err error) { op.carried, op.value, op.err = true, value, err }
 
-// spoil makes every byte of b rubbish.
+// spoil sets every byte of b to rubbish.
 func spoil(b []byte) {
 	for i := range b {
 		b[i] = rubbish

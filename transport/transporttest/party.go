@@ -12,33 +12,34 @@ import (
 )
 
 const (
-	// partyMessages is the number of messages from each rank to each other.
+	// partyMessages is the number of messages, data and offers, that each rank sends to each
+	// other rank.
 	partyMessages = 60
-	// partyOffer is the largest offer in bytes.
+	// partyOffer is the length of the largest offer in bytes.
 	partyOffer = 200_000
 )
 
-// party is one rank of the all-to-all test. It sends every peer a numbered
-// stream of data and offers in random order, reads the offers of the others, and
-// says what it has taken.
+// party is one rank of the all-to-all test. It sends to each peer a numbered stream of data and
+// offers, choosing the next peer and the kind of message at random. An offer names exposed memory.
+// The receiver of an offer gets that memory and then sends a message of kindTaken.
 type party struct {
 	*member
 	random  *rand.Rand
 	streams []stream
-	// sent counts the messages to each peer, taken the offers taken from this
-	// rank, given those that this rank made.
+	// sent counts the messages to each peer. given counts the offers that this rank has sent, and
+	// taken counts those of its offers that the receivers have read.
 	sent         []uint64
 	taken, given int
 	offered      []transport.Key
-	// kept are operations to drive again, in the order of each peer.
+	// kept[peer] is a queue of operations on that peer which driveKept starts, in order.
 	kept [][]func() error
-	// readings are the Gets under way by their token.
+	// readings holds the Gets of offers that are queued or in progress, by token.
 	readings map[uint64]reading
 	// ended counts the ranks of the party that have finished.
 	ended *atomic.Int32
 }
 
-// reading is an offer that is being taken.
+// reading is the Get of an offer.
 type reading struct {
 	peer   int
 	number uint64
@@ -55,7 +56,8 @@ func newParty(m *member, random *rand.Rand, ended *atomic.Int32) *party {
 	return p
 }
 
-// run takes part until everything was sent, received and taken.
+// run sends this rank's messages, and polls until all messages of all ranks were received and all
+// offers were read.
 func (p *party) run() error {
 	for round := range partyMessages * (len(p.rig.ranks) - 1) {
 		peer := p.random.IntN(len(p.rig.ranks))
@@ -72,8 +74,8 @@ func (p *party) run() error {
 	return p.linger()
 }
 
-// linger polls until all ranks have finished: what Send has accepted leaves with the
-// polls of its rank if there was no room on the way.
+// linger polls until all ranks have finished. A transport may hold back messages that Send has
+// accepted, and send them during later Polls of this rank.
 func (p *party) linger() error {
 	p.ended.Add(1)
 	for deadline := time.Now().Add(p.rig.patience); int(p.ended.Load()) < len(p.rig.ranks); p.sleeper.Yield() {
@@ -85,8 +87,8 @@ func (p *party) linger() error {
 	return nil
 }
 
-// finish drives what is left. It does not sleep while an operation is kept, because room is
-// not announced by a ring.
+// finish polls until this rank has received all messages and all its offers were read. It does not
+// sleep while an operation is kept, because a transport need not ring when there is room again.
 func (p *party) finish() error {
 	for deadline := time.Now().Add(p.rig.patience); ; {
 		if p.rig.failed.Load() || time.Now().After(deadline) {
@@ -116,7 +118,7 @@ func (p *party) finish() error {
 	}
 }
 
-// missing says what finished waits for.
+// missing returns a text that describes what finished still waits for.
 func (p *party) missing() string {
 	var peers []string
 	for peer, s := range p.streams {
@@ -127,7 +129,8 @@ func (p *party) missing() string {
 	return fmt.Sprintf("received %v, %d of %d offers taken, %d reads under way", peers, p.taken, p.given, len(p.readings))
 }
 
-// finished reports whether all was received and taken.
+// finished reports whether this rank has received all messages and read all offers to it, and
+// whether the receivers have read all offers of this rank.
 func (p *party) finished() bool {
 	for peer, s := range p.streams {
 		if peer != p.rank && s.next < partyMessages {
@@ -137,7 +140,8 @@ func (p *party) finished() bool {
 	return p.taken == p.given && len(p.readings) == 0
 }
 
-// sendOne sends the next message to a peer: data or an offer.
+// sendOne sends the next message to a peer. It is data or, if the transport has Get, with a
+// probability of 1/3 an offer.
 func (p *party) sendOne(peer int) error {
 	e, err := p.transport.Endpoint(peer)
 	if err != nil {
@@ -171,7 +175,7 @@ func (p *party) sendOne(peer int) error {
 	})
 }
 
-// arrive is the handler.
+// arrive processes one message. It is the member's onArrive.
 func (p *party) arrive(peer int, h transport.Header, payload []byte) {
 	var err error
 	switch h.C {
@@ -193,14 +197,15 @@ func (p *party) arrive(peer int, h transport.Header, payload []byte) {
 	}
 }
 
-// take begins to read an offer.
+// take queues the Get of an offer.
 func (p *party) take(peer int, number uint64, k transport.Key, n int) {
 	token, dst := p.nextToken(), make([]byte, n)
 	p.readings[token] = reading{peer, number, dst}
 	p.keep(peer, func(e transport.Endpoint) error { return e.Get(dst, k, token) })
 }
 
-// reap ends the readings that were completed.
+// reap checks the bytes of the Gets that have completed, and queues the messages of kindTaken for
+// them.
 func (p *party) reap() error {
 	for token, got := range p.readings {
 		c, ok := p.completions[token]
@@ -219,7 +224,7 @@ func (p *party) reap() error {
 	return nil
 }
 
-// keep queues an operation on a peer, to be driven outside of the handler.
+// keep queues an operation on a peer. driveKept starts it outside of the handler.
 func (p *party) keep(peer int, operation func(e transport.Endpoint) error) {
 	p.kept[peer] = append(p.kept[peer], func() error {
 		e, err := p.transport.Endpoint(peer)
@@ -230,7 +235,8 @@ func (p *party) keep(peer int, operation func(e transport.Endpoint) error) {
 	})
 }
 
-// driveKept drives the kept operations and reports whether any remain.
+// driveKept starts the kept operations of each peer in order, until one returns ErrAgain. It
+// reports whether any remain.
 func (p *party) driveKept() (bool, error) {
 	remain := false
 	for peer := range p.kept {

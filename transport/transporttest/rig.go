@@ -18,26 +18,28 @@ import (
 )
 
 const (
-	// defaultPatience is long enough for a crowded machine.
+	// defaultPatience is the timeout of waits. It is long enough for a machine with more ranks
+	// than processors.
 	defaultPatience = 60 * time.Second
-	// pollBudget is the budget of every Poll that does not test the budget.
+	// pollBudget is the budget of every Poll, except in the test of the budget.
 	pollBudget = 16
-	// quietPolls is how often a rank is polled to see that nothing more comes.
+	// quietPolls is the number of Polls of each rank without an event after which quiet returns.
 	quietPolls = 64
-	// shortMessage is a payload in bytes that every transport sends eagerly.
+	// shortMessage is the length in bytes of a payload that every transport sends eagerly.
 	shortMessage = 40
 )
 
-// rig drives the ranks of a fabric. Unless parallel is used, all of them are
-// driven by the test's goroutine.
+// rig drives the ranks of a fabric. The test's goroutine drives all of them, except during
+// parallel.
 type rig struct {
 	testing.TB
 	fabric *Fabric
 	ranks  []*member
 	closed bool
-	// patience ends a test that would hang. No rule depends on it.
+	// patience is the timeout after which a wait fails, so that a test does not hang. No rule
+	// depends on its value.
 	patience time.Duration
-	// failed stops the other goroutines of a parallel test.
+	// failed is set when one goroutine of parallel has failed; the others then give up.
 	failed atomic.Bool
 }
 
@@ -54,7 +56,7 @@ func newRig(tb testing.TB, newFabric Make, ranks int) *rig {
 	return r
 }
 
-// close closes what is still open.
+// close closes the transports that are still open, and then the fabric. Later calls do nothing.
 func (r *rig) close() {
 	if r.closed {
 		return
@@ -93,7 +95,8 @@ func (r *rig) pump(what string, done func() bool) {
 	}
 }
 
-// quiet polls every rank for a while, in which unwanted events would show.
+// quiet polls all ranks in turn until quietPolls such rounds have found no event. A caller checks
+// afterwards that no unwanted event has arrived.
 func (r *rig) quiet() {
 	r.Helper()
 	for n := 0; n < quietPolls; {
@@ -107,7 +110,7 @@ func (r *rig) quiet() {
 	}
 }
 
-// send sends one message, polling all ranks while it is refused.
+// send sends one message, and polls all ranks while Send returns ErrAgain.
 func (r *rig) send(from, to int, h transport.Header, payload []byte) {
 	r.Helper()
 	r.drive(fmt.Sprintf("send of %d bytes from %d to %d", len(payload), from, to), func() error {
@@ -115,13 +118,14 @@ func (r *rig) send(from, to int, h transport.Header, payload []byte) {
 	})
 }
 
-// drive repeats an operation that was refused, polling in between.
+// drive repeats an operation while it returns ErrAgain, and polls all ranks in between. It fails
+// the test if the operation returns another error.
 func (r *rig) drive(what string, operation func() error) {
 	r.Helper()
 	require.NoError(r, r.attempt(what, operation), what)
 }
 
-// attempt repeats an operation until it is not refused and returns its error.
+// attempt repeats an operation while it returns ErrAgain, and returns its last error.
 func (r *rig) attempt(what string, operation func() error) error {
 	r.Helper()
 	var err error
@@ -132,7 +136,7 @@ func (r *rig) attempt(what string, operation func() error) error {
 	return err
 }
 
-// endpoint returns the endpoint between two ranks.
+// endpoint returns the endpoint of rank to at rank from.
 func (r *rig) endpoint(from, to int) transport.Endpoint {
 	r.Helper()
 	e, err := r.ranks[from].transport.Endpoint(to)
@@ -140,7 +144,8 @@ func (r *rig) endpoint(from, to int) transport.Endpoint {
 	return e
 }
 
-// connected returns an endpoint whose connection stands, and its capabilities.
+// connected returns an endpoint whose connection is established, and its capabilities. To establish
+// the connection it sends a message, which it removes from the arrivals.
 func (r *rig) connected(from, to int) (transport.Endpoint, transport.Caps) {
 	r.Helper()
 	m := r.ranks[to]
@@ -152,8 +157,8 @@ func (r *rig) connected(from, to int) (transport.Endpoint, transport.Caps) {
 	return e, e.Caps()
 }
 
-// complete begins an operation of a rank, waits for its end and returns it. An
-// error of the call itself counts as the end.
+// complete starts an operation of a rank, polls all ranks until it completes, and returns its
+// completion. If the call that starts it returns an error, the completion has that error.
 func (r *rig) complete(rank int, what string, operation func(token uint64) error) completion {
 	r.Helper()
 	m := r.ranks[rank]
@@ -165,7 +170,8 @@ func (r *rig) complete(rank int, what string, operation func(token uint64) error
 	return m.completions[token]
 }
 
-// parallel runs one goroutine per rank and fails with the errors they return.
+// parallel calls run for each rank on a goroutine of its own, and fails the test with the errors
+// that the calls return.
 func (r *rig) parallel(run func(m *member) error) {
 	r.Helper()
 	errs := make([]error, len(r.ranks))
@@ -181,9 +187,8 @@ func (r *rig) parallel(run func(m *member) error) {
 	require.NoError(r, errors.Join(errs...))
 }
 
-// rounds returns how often a rule repeats what it does: n times with GORUN_SOAK=1,
-// a third of it without, as the race detector sees every repetition, and a tenth
-// with -short.
+// rounds returns how many times a rule repeats its test: a tenth of n with -short, n with
+// GORUN_SOAK=1, and otherwise a third of n, because each repetition is slow under the race detector.
 func (r *rig) rounds(n int) int {
 	switch {
 	case testing.Short():
@@ -194,8 +199,8 @@ func (r *rig) rounds(n int) int {
 	return (n + 2) / 3
 }
 
-// random returns a source of chance whose seed is printed if the test fails, and
-// can be given again as GORUN_SEED.
+// random returns a random number generator. Its seed is printed if the test fails; with that seed in
+// GORUN_SEED the test uses the same random numbers again.
 func (r *rig) random() *rand.Rand {
 	r.Helper()
 	seed := rand.Uint64()
@@ -212,19 +217,20 @@ func (r *rig) random() *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// pattern returns n bytes that differ from place to place and from key to key.
+// pattern returns the n bytes of a key: bytes that differ from position to position and from key to
+// key.
 func pattern(key uint64, n int) []byte {
 	b := make([]byte, n)
 	writePattern(b, key)
 	return b
 }
 
-// noise is what patterns are cut from, so that the race detector sees a copy and
-// not every byte. Its length is prime: bytes that are a power of two away from
-// their place are others.
+// noise is a table of random bytes from which patterns are copied: for the race detector one copy
+// is cheaper than a write of each byte. Its length is a prime number, so that a pattern also differs
+// from itself displaced by a power of two.
 var noise = func() []byte {
 	b := make([]byte, 1<<16+1)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // it has no errors
+	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // Read never returns an error
 	return b
 }()
 
@@ -235,7 +241,8 @@ func writePattern(b []byte, key uint64) {
 	}
 }
 
-// requireInOrder checks that the arrivals have the numbers 0, 1, ... and their patterns.
+// requireInOrder fails the test unless the arrivals have the numbers 0, 1, ... in their headers and
+// the patterns of these numbers as payloads.
 func (r *rig) requireInOrder(arrivals []arrival) {
 	r.Helper()
 	for i, a := range arrivals {
@@ -244,7 +251,7 @@ func (r *rig) requireInOrder(arrivals []arrival) {
 	}
 }
 
-// requirePattern fails unless b is the pattern of a key.
+// requirePattern fails the test unless b is the pattern of a key.
 func (r *rig) requirePattern(b []byte, key uint64) {
 	r.Helper()
 	require.True(r, bytes.Equal(b, pattern(key, len(b))), "%d bytes are not those of pattern %d", len(b), key)

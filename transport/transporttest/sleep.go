@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// sleepRules are the rules of waiting.
+// sleepRules are the rules of Sleeper, Arm and Disarm.
 var sleepRules = []rule{
 	{"RingEndsEverySleep", 2, testRing},
 	{"RingBetweenPrepareAndSleepCounts", 2, testRingBeforeSleep},
@@ -39,7 +39,8 @@ func (r *rig) within(what string, run func()) {
 	}
 }
 
-// eachWayToSleep runs a rule with Sleep and with Idle of rank 0.
+// eachWayToSleep runs a rule twice: with the method Sleep and with the method Idle of rank 0's
+// Sleeper.
 func (r *rig) eachWayToSleep(run func(s transport.Sleeper, sleep func(ticket uint32, nanos int64))) {
 	r.Helper()
 	s := r.ranks[0].sleeper
@@ -99,7 +100,8 @@ func testArmRefused(r *rig) {
 	m.transport.Disarm()
 }
 
-// armed returns a ticket of a rank that is idle and armed.
+// armed waits until no events arrive, arms the transport of a rank, and returns a ticket for a
+// sleep of that rank.
 func (r *rig) armed(rank int) uint32 {
 	r.Helper()
 	m := r.ranks[rank]
@@ -144,13 +146,14 @@ func testDisarm(r *rig) {
 	r.connected(1, 0)
 }
 
-// testPingPongAsleep and testRingAsleep sleep before every message. One lost wake-up stops
-// them.
+// In testPingPongAsleep and testRingAsleep each rank sleeps before every message. One lost wake-up
+// stops the token.
 func testPingPongAsleep(r *rig) { r.passToken(r.rounds(2000)) }
 
 func testRingAsleep(r *rig) { r.passToken(r.rounds(300)) }
 
-// passToken passes a token round all ranks, each of which waits asleep.
+// passToken passes a token around all ranks, in the order of their numbers. Each rank sleeps until
+// the token arrives.
 func (r *rig) passToken(rounds int) {
 	r.Helper()
 	got := make([]int, len(r.ranks))
@@ -178,8 +181,8 @@ func (r *rig) passToken(rounds int) {
 	})
 }
 
-// testBulkAsleep lets a rank get from one that sleeps until it is notified that the
-// bytes are there.
+// testBulkAsleep lets rank 0 get memory of rank 1 while rank 1 sleeps. After each Get, rank 0
+// notifies rank 1 by a message. Progress of a Get that needs rank 1 must wake it.
 func testBulkAsleep(r *rig) {
 	e, caps := r.connected(0, 1)
 	r.needs("get", caps.Get)

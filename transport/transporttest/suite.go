@@ -6,30 +6,30 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Fabric is a number of ranks of one process, connected by the transport under
-// test. The suite closes the transports; Close, which may be nil, frees the rest
-// and is called after that.
+// Fabric is a number of ranks of one process that the transport under test connects. The suite
+// closes the transports and then calls Close, which releases all other resources. Close may be nil.
 type Fabric struct {
 	Transports []transport.Transport
 	Sleepers   []transport.Sleeper
-	// Arenas is empty where the transport has none.
+	// Arenas is empty if the transport has no arenas.
 	Arenas []transport.Arena
 	Close  func()
 }
 
-// Make returns a new fabric of the given number of ranks, or fails or skips the
-// test. If the machine lacks what a transport needs, Make skips with ErrNotSupported.
+// Make returns a new fabric of the given number of ranks, or fails or skips the test. If the
+// machine lacks something that the transport needs, Make skips the test and prints ErrNotSupported.
 type Make func(tb testing.TB, ranks int) *Fabric
 
-// rule is one sentence of the contract and its test.
+// rule is one sentence of the contract (its name), the number of ranks that its test needs, and
+// the test.
 type rule struct {
 	name  string
 	ranks int
 	test  func(r *rig)
 }
 
-// Run tests every rule of package transport on fabrics that newFabric returns.
-// Rules that the transport's capabilities exclude are skipped, with the reason.
+// Run tests every rule of the contract of package transport on fabrics that newFabric returns. A
+// rule that needs a capability that the transport does not have is skipped, with the reason.
 func Run(t *testing.T, newFabric Make) {
 	t.Helper()
 	for _, rules := range [][]rule{messageRules, bulkRules, memoryRules, sleepRules, lossRules, trafficRules} {
@@ -44,8 +44,8 @@ func Run(t *testing.T, newFabric Make) {
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, newFabric) })
 }
 
-// few returns the number of ranks of a rule: with -short not more than most rules
-// need, because each rank costs the time to open and close its transport.
+// few returns the number of ranks with which a rule is tested: ranks, or at most 12 with -short,
+// because opening and closing the transport of each rank takes time.
 func few(ranks int) int {
 	if testing.Short() {
 		return min(ranks, 12)

@@ -15,7 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// trafficRules put everything together, with one goroutine per rank.
+// trafficRules are the rules of combined traffic: messages and Gets of all ranks, each on its own
+// goroutine.
 var trafficRules = []rule{
 	{"FloodFromManyKeepsEachOrder", 8, testFlood},
 	{"AllToAllOfRandomSizes", 6, testAllToAll},
@@ -23,15 +24,15 @@ var trafficRules = []rule{
 	{"PipelinesInBothDirections", 2, testBothDirections},
 }
 
-// kinds of messages in the traffic tests, in Header.C.
+// The kinds of messages in the traffic tests. Header.C has the kind.
 const (
 	kindData = iota
 	kindOffer
 	kindTaken
 )
 
-// stream checks that what arrives from one peer is what it sends: numbered, in
-// order, with the pattern of the number.
+// stream checks the messages from one peer: they must have consecutive numbers, and each must have
+// the pattern of its number. next is the number of the next message.
 type stream struct{ next uint64 }
 
 // take checks one message.
@@ -46,7 +47,7 @@ func (s *stream) take(h transport.Header, payload []byte) error {
 	return nil
 }
 
-// checkStreams makes a member check all that arrives.
+// checkStreams makes a member check all messages that arrive. It returns a stream for each peer.
 func (m *member) checkStreams() []stream {
 	streams := make([]stream, len(m.rig.ranks))
 	m.onArrive = func(peer int, h transport.Header, payload []byte) {
@@ -58,7 +59,7 @@ func (m *member) checkStreams() []stream {
 	return streams
 }
 
-// randomSize returns a size up to most, small ones more often.
+// randomSize returns a random size of at most most. Small sizes are more frequent.
 func randomSize(random *rand.Rand, most int) int {
 	return random.IntN(1 + most>>random.IntN(8))
 }
@@ -92,8 +93,8 @@ func testFlood(r *rig) {
 	})
 }
 
-// testAllToAll exchanges messages and, where there is Get, offers of memory that
-// the receiver reads and reports as taken, between all pairs at once.
+// testAllToAll exchanges messages between all pairs of ranks at the same time. If the transport has
+// Get, some of the messages offer memory, which the receiver reads (see party).
 func testAllToAll(r *rig) {
 	seeds := r.random()
 	parties := make([]*party, len(r.ranks))
@@ -139,8 +140,9 @@ func testBothDirections(r *rig) {
 	})
 }
 
-// testNothingIsLeft makes and closes fabrics with traffic and compares what the
-// process holds before and after. The first fabric pays for what stays.
+// testNothingIsLeft makes fabrics, sends messages and closes them. It compares the numbers of
+// goroutines and of descriptors of the process before and after. The first fabric is not counted,
+// because it may allocate resources that the process keeps.
 func testNothingIsLeft(t *testing.T, newFabric Make) {
 	t.Helper()
 	use := func() {

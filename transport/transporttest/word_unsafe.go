@@ -8,8 +8,8 @@ import (
 // wordBytes is the size of the word that FetchAdd works on.
 const wordBytes = 8
 
-// addWord adds delta to the word that b is and returns its old value. It reports
-// false when b is not aligned to 8 bytes.
+// addWord atomically adds delta to the word in the first 8 bytes of b, and returns the old value of
+// the word. It returns false, and changes nothing, if b is not aligned to 8 bytes.
 func addWord(b []byte, delta uint64) (uint64, bool) {
 	p := unsafe.Pointer(unsafe.SliceData(b[:wordBytes]))
 	if uintptr(p)%wordBytes != 0 {
@@ -27,7 +27,7 @@ func alignedBytes(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
 }
 
-// within returns the offset of b in whole, and false if b does not lie in it.
+// within returns the offset of b in whole. It returns false if b is not a part of whole.
 func within(whole, b []byte) (int, bool) {
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(whole)))
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
