@@ -1,17 +1,17 @@
 package message
 
-// AllGatherVBruck collects send of all ranks, of any lengths, in the parts of recv of all ranks by
-// the rounds of AllGatherBruck. send may be this rank's part of recv.
+// AllGatherVBruck collects send of all ranks in the parts of recv of all ranks, in the rounds of
+// AllGatherBruck. The ranks' send may differ in length. send may be this rank's part of recv.
 //
-// Restrictions: none. Cost: ceil(log p) alpha + n beta for n bytes in all, and a copy of them; best
-// for short parts.
+// Restrictions: none. Cost: ceil(log p) alpha + n beta for n bytes in all, and a copy of all parts;
+// best for short parts.
 func AllGatherVBruck(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	total := 0
 	for i := range size {
 		total += c.RecvParts.Count(i)
 	}
-	room := p.Scratch(total) // the parts of this rank, the next one, ...
+	room := p.Scratch(total) // this rank's part, the next rank's part, ...
 	filled := p.Copy(room, c.Send)
 	for have := 1; have < size; have *= 2 {
 		count := min(have, size-have)

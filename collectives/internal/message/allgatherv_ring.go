@@ -1,8 +1,7 @@
 package message
 
-// AllGatherVRing collects send of all ranks, of any lengths, in the parts of recv of all
-// ranks: every rank passes on to the next what it got from the one before. send may be this
-// rank's part of recv.
+// AllGatherVRing collects send of all ranks in the parts of recv of all ranks, in the steps of
+// AllGatherRing. The ranks' send may differ in length. send may be this rank's part of recv.
 //
 // Restrictions: none. Cost: (p-1) (alpha + n beta) for parts of up to n bytes.
 func AllGatherVRing(p Peer, c *Call) error {

@@ -1,10 +1,10 @@
 package message
 
-// AllReduceInOrder combines by a reduce-scatter as ReduceScatterInOrder does, and by an
-// allgather around a ring. recv may be send.
+// AllReduceInOrder combines send of all ranks in recv of all ranks: by a reduce-scatter, which works
+// as ReduceScatterInOrder, and an allgather around the ring of the ranks. recv may be send.
 //
-// Restrictions: none; the operands are combined from left to right, so that the bits of the
-// result are those of a loop over the ranks. Blocks may be empty.
+// Restrictions: none. The operands are combined from left to right, so that the result has the same
+// bits as that of a loop over the ranks. Blocks may be empty.
 // Cost: 2 (p-1) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma, and memory for n bytes.
 func AllReduceInOrder(p Peer, c *Call) error {
 	b := cut(len(c.Send), c.Reduction.Elem, p.Size())

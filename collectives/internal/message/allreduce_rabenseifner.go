@@ -1,13 +1,14 @@
 package message
 
-// AllReduceRabenseifner combines by a reduce-scatter with recursive halving and
-// an allgather with recursive doubling. R. Rabenseifner, "Optimization of
-// collective reduction operations", International Conference on Computational
-// Science (2004).
+// AllReduceRabenseifner combines send of all ranks in recv of all ranks: by a reduce-scatter with
+// recursive halving and an allgather with recursive doubling. R. Rabenseifner, "Optimization of
+// collective reduction operations", International Conference on Computational Science (2004). recv
+// may be send.
 //
-// Restrictions: the operator is commutative. p that is no power of two is folded
-// as in recursive doubling. Blocks may be empty. All ranks get the same bits,
-// for each block is finished by one rank. recv may be send.
+// If p is not a power of two, the ranks are folded as in AllReduceRecursiveDoubling.
+//
+// Restrictions: the operator is commutative. Blocks may be empty. All ranks get the same bits,
+// because a single rank computes the result of each block.
 // Cost: 2 log p alpha + 2 n (p-1)/p beta + n (p-1)/p gamma for a power of two.
 func AllReduceRabenseifner(p Peer, c *Call) error {
 	send, recv, r := c.Send, c.Recv, c.Reduction

@@ -1,17 +1,17 @@
 package message
 
-// AllReduceRecursiveDoubling combines send of all ranks in recv of all ranks:
-// in round k, ranks whose numbers differ in bit k exchange what they have and
-// combine it. R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of
-// collective communication operations in MPICH", International Journal of High
-// Performance Computing Applications 19 (2005), section 4.5.
+// AllReduceRecursiveDoubling combines send of all ranks in recv of all ranks: in round k, ranks whose
+// numbers differ in bit k exchange and combine their partial results. R. Thakur, R. Rabenseifner and
+// W. Gropp, "Optimization of collective communication operations in MPICH", International Journal of
+// High Performance Computing Applications 19 (2005), section 4.5. recv may be send.
 //
-// When p is not a power of two, the first 2(p-2^k) ranks are folded in pairs of
-// neighbours first, and the lower ones get the result at the end.
+// If p is not a power of two, let 2^m be the largest power of two below it. Before the rounds the
+// first 2(p-2^m) ranks are folded: they form pairs of neighbours, and the lower rank of each pair
+// sends its contribution to the upper one. At the end it receives the result from the upper one.
 //
-// Restrictions: none. Operands stay in the order of the ranks, so the operator
-// need not be commutative, and all ranks get the same bits. recv may be send.
-// Cost: ceil(log p) (alpha + n beta + n gamma), two more (alpha + n beta) if p is
+// Restrictions: none. Operands stay in the order of the ranks, so that the operator
+// need not be commutative, and all ranks get the same bits.
+// Cost: ceil(log p) (alpha + n beta + n gamma), and 2 (alpha + n beta) more if p is
 // not a power of two; best for small n.
 func AllReduceRecursiveDoubling(p Peer, c *Call) error {
 	send, recv, r := c.Send, c.Recv, c.Reduction
@@ -35,11 +35,11 @@ func AllReduceRecursiveDoubling(p Peer, c *Call) error {
 	return f.leave(p, recv)
 }
 
-// fold reduces any number of ranks to a power of two: of each of the first extra pairs of
-// neighbours only the upper one continues.
+// fold reduces the number of ranks that take part in the rounds to a power of two, named power: of
+// each of the first extra pairs of neighbours only the upper rank continues.
 type fold struct{ power, extra, me int }
 
-// foldOf returns the fold of the group; me is this rank's number among those that continue.
+// foldOf returns the fold of the group. me is this rank's number among the ranks that continue.
 func foldOf(p Peer) fold {
 	f := fold{power: powerBelow(p.Size())}
 	f.extra = p.Size() - f.power
@@ -58,8 +58,8 @@ func (f fold) rank(i int) int {
 	return i + f.extra
 }
 
-// enter folds. The lower rank of each pair sends acc, receives the final result into it and
-// is not active any more.
+// enter folds. The upper rank of each pair combines both contributions in acc. The lower rank of each
+// pair sends acc, waits for the final result, and receives it into acc; it is then no longer active.
 func (f fold) enter(p Peer, acc, in []byte, r Reduction) (active bool, err error) {
 	rank := p.Rank()
 	switch {
@@ -78,7 +78,7 @@ func (f fold) enter(p Peer, acc, in []byte, r Reduction) (active bool, err error
 	return true, nil
 }
 
-// leave sends the result to the inactive partner.
+// leave sends the result to the lower rank of this rank's pair, if this rank is in a pair.
 func (f fold) leave(p Peer, acc []byte) error {
 	if p.Rank() >= 2*f.extra {
 		return nil

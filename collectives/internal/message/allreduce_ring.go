@@ -1,12 +1,12 @@
 package message
 
-// AllReduceRing combines by a reduce-scatter and an allgather around a ring.
-// P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters
-// of workstations", Journal of Parallel and Distributed Computing 69 (2009).
+// AllReduceRing combines send of all ranks in recv of all ranks: by a reduce-scatter and an allgather
+// around the ring of the ranks. P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms
+// for clusters of workstations", Journal of Parallel and Distributed Computing 69 (2009). recv may be
+// send.
 //
-// Restrictions: the operator is commutative: block i is combined in the order
-// i, i+1, ..., i-1 of the ranks. All ranks get the same bits. Blocks may be
-// empty. recv may be send.
+// Restrictions: the operator is commutative, because the operands of block i are taken in the order
+// i, i+1, ..., i-1 of the ranks. All ranks get the same bits. Blocks may be empty.
 // Cost: 2 (p-1) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma; best for large n.
 func AllReduceRing(p Peer, c *Call) error {
 	send, recv, r := c.Send, c.Recv, c.Reduction
@@ -18,7 +18,7 @@ func AllReduceRing(p Peer, c *Call) error {
 		p.Copy(recv, send)
 		return nil
 	}
-	partial := send // where what is passed on lies: at first this rank's own block
+	partial := send // the buffer of the next block to send: at first this rank's own contribution
 	for step := range size - 1 {
 		out, in := (rank-step+size)%size, (rank-step-1+size)%size
 		mine := b.of(send, in)

@@ -1,17 +1,17 @@
 package message
 
-// AllToAllBruck hands block j of send of rank i to block i of recv of rank j in
-// ceil(log p) rounds (Bruck and others 1997, the index operation): the block that has to
-// move by d ranks moves 2^k ranks in every round k whose bit is set in d. recv may be send.
+// AllToAllBruck copies block j of rank i's send to block i of rank j's recv, for all i and j, in
+// ceil(log p) rounds (Bruck and others 1997, the index operation). A block whose destination is d
+// ranks after its source moves by 2^k ranks in each round k whose bit is set in d. recv may be send.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n p/2 beta) for blocks of n
-// bytes, and three copies of all blocks; best for small ones.
+// bytes, and three copies of all blocks; best for small blocks.
 func AllToAllBruck(p Peer, c *Call) error {
 	send, recv := c.Send, c.Recv
 	rank, size, n := p.Rank(), p.Size(), len(send)/p.Size()
-	half := size / 2 * n // no bit is set in more than half of the numbers below size
+	half := size / 2 * n // at most half of the numbers below size have a given bit set
 	scratch := p.Scratch(size*n + 2*half)
-	// room holds at place d the block that has to move by d ranks.
+	// room holds at place d the block whose destination is d ranks after its source.
 	room, out, in := scratch[:size*n], scratch[size*n:][:half], scratch[size*n+half:]
 	p.Copy(room, send[rank*n:])
 	p.Copy(room[(size-rank)*n:], send[:rank*n])

@@ -1,11 +1,11 @@
 package message
 
-// AllToAllPairwise hands block j of send of rank i to block i of recv of rank j
-// in p-1 rounds; in round k a rank sends to the one k after it and receives from the one k
-// before it or, when p is a power of two, exchanges with rank XOR k. recv may not be send.
+// AllToAllPairwise copies block j of rank i's send to block i of rank j's recv, for all i and j, in
+// p-1 rounds. In round k a rank sends to the rank k after it and receives from the rank k before it.
+// If p is a power of two, it exchanges with rank XOR k instead.
 //
-// Restrictions: none. Cost: (p-1) (alpha + n beta) for blocks of n bytes; best
-// for large ones.
+// Restrictions: recv is not send. Cost: (p-1) (alpha + n beta) for blocks of n bytes; best
+// for large blocks.
 func AllToAllPairwise(p Peer, c *Call) error {
 	send, recv := c.Send, c.Recv
 	rank, size := p.Rank(), p.Size()

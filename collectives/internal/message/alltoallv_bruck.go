@@ -6,23 +6,24 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// AllToAllVBruck hands part j of send of rank i to part i of recv of rank j in the rounds of
-// AllToAllBruck, twice: first the lengths of the parts, which tell each rank how much it will pass
-// on, then the parts. recv may be send. (K. Fan, T. Gilray, V. Pascucci, X. Huang, K. Micinski,
-// S. Kumar, "Optimizing the Bruck algorithm for non-uniform all-to-all communication", HPDC 2022;
-// there the lengths of a round precede its parts.)
+// AllToAllVBruck copies part j of rank i's send to part i of rank j's recv, for all i and j. It
+// executes the rounds of AllToAllBruck twice: first with the lengths of the parts, from which each rank
+// learns the lengths of the parts that it will forward, and then with the parts. recv may be send.
+// (K. Fan, T. Gilray, V. Pascucci, X. Huang, K. Micinski, S. Kumar, "Optimizing the Bruck algorithm
+// for non-uniform all-to-all communication", HPDC 2022. In their algorithm each round sends the
+// lengths and then the parts.)
 //
-// A rank that is told of parts so long that they cannot be honest, see limit, is ErrLength: it takes no
-// memory for them.
+// If the parts that a rank is to forward are longer than its limit, the lengths are taken as wrong: the
+// operation returns ErrLength, and allocates no memory for the parts.
 //
 // Restrictions: none. Cost: 2 ceil(log p) alpha + ceil(log p) (n + 8) p/2 beta for parts of n bytes,
-// and three copies of all parts; best for short ones.
+// and three copies of all parts; best for short parts.
 func AllToAllVBruck(p Peer, c *Call) error {
 	b := newBruckV(p, c)
 	if err := b.rounds(b.learn); err != nil {
 		return err
 	}
-	for d, n := range b.lengths { // what this rank is to get
+	for d, n := range b.lengths { // now the lengths of the parts for this rank
 		from := (p.Rank() - d + p.Size()) % p.Size()
 		if want := c.RecvParts.Count(from); n != uint64(want) {
 			return fmt.Errorf("%w: rank %d sent %d bytes, not %d", ErrLength, from, n, want)
@@ -41,27 +42,30 @@ func AllToAllVBruck(p Peer, c *Call) error {
 	return nil
 }
 
-// bruckV is one rank's part in AllToAllVBruck. At place d is the part that has to move by d ranks in
-// all.
+// bruckV is one rank's state in AllToAllVBruck. Place d holds the part whose destination is d ranks
+// after its source.
 type bruckV struct {
 	p Peer
-	// lengths are those of the parts at the places; began those before the first round.
+	// lengths[d] is the length in bytes of the part that is at place d now, and began[d] that of
+	// the part that is there before the first round.
 	lengths, began []uint64
-	// most are the longest part that a place ever has, at where it begins in room.
+	// most[d] is the length of the longest part that is ever at place d. at[d] is the offset of
+	// place d in room.
 	most, at []uint64
-	// words are for the lengths of a round, half for each direction; those that came are kept in
-	// got, one round after the other.
+	// words is the buffer for the lengths of one round: the first half for sending, the second half
+	// for receiving. got has the lengths that were received in all rounds, in order.
 	words, got []uint64
-	// limit is the most memory for parts, in bytes.
+	// limit is the largest amount of memory for parts and messages, in bytes.
 	limit uint64
-	// bytes are the most that a message has.
-	bytes           uint64
+	// bytes is the length of the longest message of parts.
+	bytes uint64
+	// room has the places. given is the buffer for a message to send, in for a received message.
 	room, given, in []byte
 }
 
 func newBruckV(p Peer, c *Call) *bruckV {
 	rank, size := p.Rank(), p.Size()
-	all := make([]uint64, 5*size+1) // an odd size halves to more
+	all := make([]uint64, 5*size+1) // size+1 of them for words
 	b := &bruckV{p: p, lengths: all[:size], began: all[size:][:size], most: all[2*size:][:size], at: all[3*size:][:size], words: all[4*size:]}
 	own := uint64(0)
 	for d := range size {
@@ -74,11 +78,12 @@ func newBruckV(p Peer, c *Call) *bruckV {
 	return b
 }
 
-// bruckMost is how much memory a rank takes for parts of others in any case. It takes more only if
-// its own parts are such that all ranks having as much would need it.
+// bruckMost is the least limit of a rank, in bytes. The limit is greater if this rank's own parts,
+// sent and received, times the number of ranks are more: if all ranks had parts like this rank's, so
+// much memory could be needed.
 const bruckMost = 1 << 30
 
-// rounds does all rounds.
+// rounds calls do for each round: step is 2^k, to and from are the ranks to exchange with.
 func (b *bruckV) rounds(do func(step, to, from int) error) error {
 	rank, size := b.p.Rank(), b.p.Size()
 	for step := 1; step < size; step <<= 1 {
@@ -89,7 +94,7 @@ func (b *bruckV) rounds(do func(step, to, from int) error) error {
 	return nil
 }
 
-// learn exchanges the lengths of a round.
+// learn exchanges the lengths of the parts of one round.
 func (b *bruckV) learn(step, to, from int) error {
 	half := len(b.words) / 2
 	filled, bytes := 0, uint64(0)
@@ -122,12 +127,12 @@ func (b *bruckV) learn(step, to, from int) error {
 	return nil
 }
 
-// tooLong is the error of parts that need more than the limit.
+// tooLong returns the error for parts that need more memory than the limit.
 func (b *bruckV) tooLong(from int, bytes uint64) error {
 	return fmt.Errorf("%w: rank %d tells rank %d to pass on %d bytes, more than %d in all: the algorithm is for short parts", ErrLength, from, b.p.Rank(), bytes, b.limit)
 }
 
-// fill lays the parts of send at their places, and makes room for what comes.
+// fill allocates the memory for the parts and messages, and copies the parts of send to their places.
 func (b *bruckV) fill(c *Call) error {
 	rank, size, total := b.p.Rank(), b.p.Size(), uint64(0)
 	for d, n := range b.most {
@@ -148,10 +153,10 @@ func (b *bruckV) fill(c *Call) error {
 	return nil
 }
 
-// place returns the part at place d.
+// place returns the part that is at place d now.
 func (b *bruckV) place(d int) []byte { return b.room[b.at[d]:][:b.lengths[d]] }
 
-// move exchanges the parts of a round.
+// move exchanges the parts of one round.
 func (b *bruckV) move(step, to, from int) error {
 	out, in, moved := 0, 0, 0
 	for d := step; d < len(b.lengths); d++ {

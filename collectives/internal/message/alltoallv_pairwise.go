@@ -1,9 +1,9 @@
 package message
 
-// AllToAllVPairwise hands part j of send of rank i to part i of recv of rank j in p-1 rounds:
-// in round k a rank sends to the one k after it and receives from the one k before it. Empty
-// parts are messages, too, so that parts of which the two ranks know other lengths are
-// errors. recv may not be send.
+// AllToAllVPairwise copies part j of rank i's send to part i of rank j's recv, for all i and j, in p-1
+// rounds. In round k a rank sends to the rank k after it and receives from the rank k before it. It
+// also sends empty parts as messages: if two ranks know different lengths of a part, that is an error
+// even if one of the lengths is 0.
 //
 // Restrictions: recv is not send. Cost: (p-1) (alpha + n beta) for parts of up to n bytes.
 func AllToAllVPairwise(p Peer, c *Call) error {

@@ -1,13 +1,12 @@
 package message
 
-// scatteredWindow is how many exchanges of a rank are under way at the same time, as MPICH's
-// MPIR_CVAR_ALLTOALL_THROTTLE.
+// scatteredWindow is the largest number of exchanges of a rank that are in progress at the same time,
+// as in MPICH's MPIR_CVAR_ALLTOALL_THROTTLE.
 const scatteredWindow = 32
 
-// AllToAllVScattered hands part j of send of rank i to part i of recv of rank j as
-// AllToAllVPairwise does, but does not wait for one exchange before the next: up to 32 of them are
-// under way at a time, so that a rank that is late delays only its own parts, and short parts cost
-// the latency once for 32. recv may not be send.
+// AllToAllVScattered copies part j of rank i's send to part i of rank j's recv as AllToAllVPairwise
+// does, but with up to 32 exchanges in progress at the same time. So a rank that is late delays only
+// its own parts among those 32, and short parts cost the latency only once for 32 parts.
 //
 // Source: MPICH, alltoallv_intra_scattered. Restrictions: recv is not send. Cost:
 // ceil((p-1)/32) alpha + (p-1) n beta for parts of up to n bytes.

@@ -1,23 +1,24 @@
 package message
 
-// The segments of a pipelined chain: enough of them that the time in which the chain fills is
-// short beside the rest, and long enough that their latency is.
+// The number of segments of a pipelined chain, and the least and the greatest length of a segment in
+// bytes. There are so many segments that the time until the chain is full is short compared with the
+// whole time; a segment is so long that its latency is short compared with its transfer.
 const (
 	chainStages = 16
 	chainLeast  = 4 << 10
 	chainMost   = 256 << 10
 )
 
-// chainSegment returns the length of the segments of n bytes.
+// chainSegment returns the length of the segments into which n bytes are divided.
 func chainSegment(n int) int { return min(max(n/chainStages, chainLeast), chainMost) }
 
-// BcastChain sends recv of root to everyone along the chain root, root+1, ..., root-1 in segments:
-// a rank passes on a segment while it receives the next. The pipelined chain of J. Pjesivac-
-// Grbovic and others, "Performance analysis of MPI collective operations", Cluster Computing 10
-// (2007).
+// BcastChain sends recv of root to all ranks along the chain root, root+1, ..., root-1, in segments:
+// a rank sends a segment to the next rank while it receives the next segment. It is the pipelined
+// chain of J. Pjesivac-Grbovic and others, "Performance analysis of MPI collective operations",
+// Cluster Computing 10 (2007).
 //
 // Restrictions: none. Cost: (p - 2 + n/s) (alpha + s beta) for segments of s bytes; best for long
-// messages and few ranks, for every byte leaves a rank at most once.
+// messages and few ranks, because no rank sends a byte more than once.
 func BcastChain(p Peer, c *Call) error {
 	buf, root := c.Recv, c.Root
 	size := p.Size()

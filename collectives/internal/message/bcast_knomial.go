@@ -1,14 +1,15 @@
 package message
 
-// radix is the number of branches per round of the k-nomial algorithms. With 4 a tree has half as
-// many levels as with 2, and a rank sends up to 3 messages, one after the other, in each.
+// radix is the k of the k-nomial algorithms. With 4 a tree has half as many levels as with 2, and at
+// each level a rank sends up to 3 messages, one after the other.
 const radix = 4
 
-// BcastKNomial sends recv of root to everyone along a k-nomial tree, k = 4: a rank that has the
-// data parts the ranks it is responsible for into k groups and sends to the first of each of the
-// others. A. Bar-Noy and S. Kipnis, "Designing broadcasting algorithms in the postal model for
+// BcastKNomial sends recv of root to all ranks along a k-nomial tree, k = 4. A rank that has the data
+// is responsible for a range of ranks, of which it is the first: it divides the range into k groups,
+// sends the data to the first rank of each group but its own, and goes on with its own group.
+// A. Bar-Noy and S. Kipnis, "Designing broadcasting algorithms in the postal model for
 // message-passing systems", Mathematical Systems Theory 27 (1994), give the reason for k > 2: a
-// sender is ready for the next message before the first one has arrived.
+// sender can send its second message before the first one has arrived.
 //
 // Restrictions: none. Cost: ceil(log p / log k) alpha, and for the sender (k-1) ceil(log p / log k)
 // n beta; best for short messages on a network of long latency.
@@ -16,7 +17,7 @@ func BcastKNomial(p Peer, c *Call) error {
 	buf, root := c.Recv, c.Root
 	size := p.Size()
 	me := (p.Rank() - root + size) % size
-	span := 1 // of the ranks below this one, a power of the radix
+	span := 1 // a power of the radix; at last the number of ranks in this rank's subtree, if it is full
 	for ; span < size; span *= radix {
 		if digit := me / span % radix; digit != 0 {
 			if err := p.Recv((me-digit*span+root)%size, buf); err != nil {

@@ -2,8 +2,8 @@ package message
 
 // BcastScatterAllGather is the long-message broadcast of R. van de Geijn, "On
 // global combine operations", Journal of Parallel and Distributed Computing 22
-// (1994): root scatters buf in p blocks along a binomial tree, then all ranks
-// gather the blocks around a ring.
+// (1994): root scatters p blocks of recv along a binomial tree, then all ranks
+// gather the blocks around the ring of the ranks.
 //
 // Restrictions: none; blocks may be empty.
 // Cost: (ceil(log p) + p - 1) alpha + 2 n (p-1)/p beta; best for large n.
@@ -18,7 +18,8 @@ func BcastScatterAllGather(p Peer, c *Call) error {
 	return passOn(p, b, buf, me)
 }
 
-// scatterBlocks leaves block v of buf at the rank that is v after root.
+// scatterBlocks sends block v of root's buf to the rank that is v after root, for all v. Other ranks
+// also receive the blocks of their subtrees. me is this rank's number, counted from root.
 func scatterBlocks(p Peer, b blocks, buf []byte, root, me int) error {
 	size := p.Size()
 	mask := 1

@@ -6,57 +6,57 @@ import (
 	"sync"
 )
 
-// Call is one rank's arguments of an operation, which were checked. Buffers that the
-// operation does not use at this rank may be nil.
+// Call has one rank's arguments of an operation. The caller has checked them. These are the fields
+// that an operation uses; a buffer that the operation does not use at this rank may be nil.
 //
-//	barrier                nothing
-//	bcast                  Recv, which root sends
+//	barrier                none
+//	bcast                  Recv, which root sends and the other ranks receive
 //	reduce                 Send; Recv at root
 //	allreduce, scan        Send, Recv, of the same length
-//	exscan                 the same; Recv of rank 0 stays as it is
-//	reducescatter          Send of SendParts, which follow each other; Recv of this rank's part
-//	reducescatterblock     the same with equal parts
-//	gather, gatherv        Send; Recv of RecvParts at root, which alone knows them
-//	scatter, scatterv      Send of SendParts at root, which alone knows them; Recv
-//	allgather, allgatherv  Send; Recv of RecvParts
-//	alltoall, alltoallv    Send of SendParts, Recv of RecvParts
+//	exscan                 Send, Recv, of the same length; Recv of rank 0 stays unchanged
+//	reducescatter          Send with SendParts, which follow each other; Recv, for this rank's part
+//	reducescatterblock     as reducescatter, with equal parts
+//	gather, gatherv        Send; Recv and RecvParts at root only
+//	scatter, scatterv      Send and SendParts at root only; Recv
+//	allgather, allgatherv  Send; Recv with RecvParts
+//	alltoall, alltoallv    Send with SendParts, Recv with RecvParts
 //	neighborallgather(v), neighboralltoall(v)
-//	                       Send of SendParts for Dests, Recv of RecvParts from Sources
+//	                       Send with SendParts for Dests, Recv with RecvParts from Sources
 //
-// Recv may be Send in reduce, allreduce, scan, exscan and, where the algorithm allows it,
+// Recv may be Send in reduce, allreduce, scan, exscan and, if the algorithm allows it, in
 // alltoall. Send may be this rank's part of Recv in gather, gatherv, allgather and
-// allgatherv; Recv may be this rank's part of Send in scatter, scatterv, reducescatter and
-// reducescatterblock. They share no other bytes. Algorithms do not write to Send.
+// allgatherv. Recv may be this rank's part of Send in scatter, scatterv, reducescatter and
+// reducescatterblock. Otherwise Send and Recv share no bytes. Algorithms do not write to Send.
 type Call struct {
 	Send, Recv           []byte
 	SendParts, RecvParts Parts
 	Root                 int
 	Reduction            Reduction
-	// Sources and Dests are the ranks of the neighbors, negative where there is none. Parts
-	// for a rank that is a neighbor several times are in Dests in the order in which that
-	// rank has this one in its Sources.
+	// Sources and Dests are the ranks of the neighbors; a negative number means that there is no
+	// neighbor. If a rank is in Dests several times, its parts are matched in order: the first of
+	// them with the first place of this rank in the Sources of that rank, and so on.
 	Sources, Dests []int
 }
 
-// Parts is how a buffer is cut into the blocks of the ranks. The zero Parts are empty
-// blocks.
+// Parts describes the blocks of a buffer, one for each rank or neighbor. The blocks of the zero Parts
+// are empty.
 type Parts struct {
 	each   int
 	uneven *uneven // nil if the blocks have the same length and follow each other
 }
 
-// uneven are blocks in bytes.
+// uneven has the lengths and displacements of blocks, in bytes. order is memory for Shared.
 type uneven struct{ counts, displs, order []int }
 
-// spare has those that were released.
+// spare has the memory of Parts that were released.
 var spare = sync.Pool{New: func() any { return new(uneven) }}
 
 // Equal returns blocks of n bytes that follow each other.
 func Equal(n int) Parts { return Parts{each: n} }
 
-// Uneven returns blocks of counts units at displs units from the beginning of the buffer,
-// or one after the other if displs is nil. The displacement of an empty block means nothing. unit
-// is the length of a unit in bytes. Uneven keeps neither slice.
+// Uneven returns blocks of different lengths: block i has counts[i] units and begins displs[i] units
+// after the beginning of the buffer. If displs is nil, the blocks follow each other. unit is the length
+// of a unit in bytes. The displacement of an empty block is ignored. Uneven copies both slices.
 func Uneven(counts, displs []int, unit int) Parts {
 	u := spare.Get().(*uneven)
 	u.counts, u.displs = u.counts[:0], u.displs[:0]
@@ -75,14 +75,15 @@ func Uneven(counts, displs []int, unit int) Parts {
 	return Parts{uneven: u}
 }
 
-// Release ends the use of blocks, of this and all copies of it: others may use their memory.
+// Release makes the memory of p available to later calls of Uneven. p and all its copies must not be
+// used any more.
 func (p Parts) Release() {
 	if p.uneven != nil {
 		spare.Put(p.uneven)
 	}
 }
 
-// Shared returns two blocks that share bytes, if there are any.
+// Shared returns the numbers of two blocks that share bytes, and whether there are such blocks.
 func (p Parts) Shared() (i, j int, found bool) {
 	u := p.uneven
 	if u == nil {
@@ -111,10 +112,10 @@ func (p Parts) Shared() (i, j int, found bool) {
 	return 0, 0, false
 }
 
-// end returns where block i ends.
+// end returns the offset of the end of block i, in bytes.
 func (u *uneven) end(i int) int { return u.displs[i] + u.counts[i] }
 
-// Even reports whether the blocks follow each other.
+// Even reports whether the blocks have equal lengths and follow each other.
 func (p Parts) Even() bool { return p.uneven == nil }
 
 // Count returns the length of block i in bytes.
@@ -125,7 +126,7 @@ func (p Parts) Count(i int) int {
 	return p.uneven.counts[i]
 }
 
-// Offset returns where block i begins, in bytes.
+// Offset returns the offset of block i in the buffer, in bytes.
 func (p Parts) Offset(i int) int {
 	if p.uneven == nil {
 		return i * p.each

@@ -1,17 +1,17 @@
 package message
 
-// Algorithm is a way to do an operation. Ranks that run the same algorithm of the same
-// call complete it; nothing else may be assumed of the number of messages.
+// Algorithm is an algorithm for an operation. All ranks must run the same algorithm for the same call.
+// Callers must not assume anything else about the number of messages.
 type Algorithm struct {
 	Operation Operation
-	// Name is unique within the operation; GORUN_COLL spells it so.
+	// Name is the name in GORUN_COLL. It is unique among the algorithms of the operation.
 	Name string
 	Run  func(Peer, *Call) error
-	// Limits are conditions without which the result is wrong.
+	// Limits are the conditions of the algorithm. If one does not hold, the result is wrong.
 	Limits Limits
-	// LeftToRight says that a reduction combines element by element in the order of a loop
-	// over the ranks: ((x0 op x1) op x2) op ..., so that the bits of the result depend on
-	// neither the algorithm nor the placement.
+	// LeftToRight is true if a reduction combines each element in the order of a loop over the
+	// ranks, ((x0 op x1) op x2) op ..., so that the bits of the result depend on neither the
+	// algorithm nor the placement.
 	LeftToRight bool
 }
 
@@ -19,18 +19,18 @@ type Algorithm struct {
 type Limits uint8
 
 const (
-	// Commutes says that the operator is commutative.
+	// Commutes: the operator must be commutative.
 	Commutes Limits = 1 << iota
-	// PowerOfTwo says that the number of ranks is a power of two.
+	// PowerOfTwo: the number of ranks must be a power of two.
 	PowerOfTwo
-	// Apart says that Recv of an all-to-all is not Send.
+	// Apart: Recv of an all-to-all must not be Send.
 	Apart
-	// Learns says that ranks get lengths by messages, in memory of their own, so that a rank cannot
-	// be simulated without the others.
+	// Learns: ranks receive lengths in messages, into memory that is not in the Call, and act on
+	// them. So a rank cannot be simulated without the other ranks.
 	Learns
 )
 
-// catalog has a row for each algorithm file.
+// catalog has all algorithms. An algorithm that serves two operations has a row for each.
 var catalog = []Algorithm{
 	{Barrier, "dissemination", BarrierDissemination, 0, false},
 	{Barrier, "k-nomial", BarrierKNomial, 0, false},
@@ -88,11 +88,11 @@ var catalog = []Algorithm{
 	{NeighborAllToAllV, "distance", NeighborDistance, 0, false},
 }
 
-// Algorithms returns all algorithms, those of an operation one after the other. The caller
-// does not change them.
+// Algorithms returns all algorithms. The algorithms of one operation follow each other. The caller
+// must not change them.
 func Algorithms() []Algorithm { return catalog }
 
-// Find returns the algorithm of an operation with a name, or nil.
+// Find returns the algorithm of an operation that has the name, or nil.
 func Find(op Operation, name string) *Algorithm {
 	for i := range catalog {
 		if a := &catalog[i]; a.Operation == op && a.Name == name {

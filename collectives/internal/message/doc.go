@@ -1,14 +1,14 @@
-// Package message holds the collective algorithms that send messages: they
-// work on any network and for any number of ranks.
+// Package message contains the collective algorithms that send messages. They work on any network
+// and, unless their restrictions say otherwise, for any number of ranks.
 //
-// One algorithm is one file of straight-line code over Peer. The head of each
-// says its name, its paper, its restrictions, and what it costs when a message
-// of n bytes takes alpha + n*beta and combining n bytes takes n*gamma, for p
-// ranks. Logarithms are binary.
+// Each algorithm is a file of straight-line code over Peer. Its doc comment has its source, its
+// restrictions, and its cost for p ranks, where a message of n bytes takes the time alpha + n*beta, and
+// combining n bytes takes the time n*gamma. Logarithms are to the base 2. A Call's buffers are named
+// send and recv in these comments.
 //
-// Every algorithm is a row of the catalog, by which package collectives, its simulation and
-// the tests find it.
+// Every algorithm is in the catalog, in which package collectives, its simulation and the tests
+// find it.
 //
-// Buffers are bytes; lengths were checked by the caller and are the same on
-// every rank. A reduction's buffers are whole elements.
+// Buffers are bytes. The caller has checked the lengths that a rank can check, and that the buffers of
+// a reduction have whole elements.
 package message

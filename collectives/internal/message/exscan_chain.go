@@ -1,11 +1,11 @@
 package message
 
-// ExScanChain leaves at rank i, but rank 0, the combination of send of the ranks 0 to i-1:
-// each rank passes on what it gets combined with its own. recv may be send; that of rank 0
-// stays as it is.
+// ExScanChain combines send of the ranks 0 to i-1 in recv of rank i, for all i but 0. Each rank
+// receives the combination for itself from the previous rank, combines it with its own send, and sends
+// the result to the next rank. recv may be send; recv of rank 0 stays unchanged.
 //
-// Restrictions: none; the operands are combined from left to right, so that the bits of the
-// result are those of a loop over the ranks.
+// Restrictions: none. The operands are combined from left to right, so that the result has the same
+// bits as that of a loop over the ranks.
 // Cost: (p-1) (alpha + n beta) + (p-2) n gamma for the last rank.
 func ExScanChain(p Peer, c *Call) error {
 	rank, last := p.Rank(), p.Size()-1

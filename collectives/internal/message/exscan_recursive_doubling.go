@@ -1,8 +1,7 @@
 package message
 
-// ExScanRecursiveDoubling leaves at rank i, but rank 0, the combination of send of the ranks
-// 0 to i-1, by the exchanges of ScanRecursiveDoubling. recv may be send; that of rank 0
-// stays as it is.
+// ExScanRecursiveDoubling combines send of the ranks 0 to i-1 in recv of rank i, for all i but 0, by
+// the exchanges of ScanRecursiveDoubling. recv may be send; recv of rank 0 stays unchanged.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n beta + 2 n gamma).
 func ExScanRecursiveDoubling(p Peer, c *Call) error {

@@ -1,11 +1,11 @@
 package message
 
-// ExScanTree combines in recv of every rank, but rank 0, send of all ranks before it: it is
-// ScanTree, whose results then move to the next rank. recv may be send; that of rank 0 stays as it
-// is.
+// ExScanTree combines send of the ranks 0 to i-1 in recv of rank i, for all i but 0. It executes
+// ScanTree, and then each rank sends its result to the next rank. recv may be send; recv of rank 0
+// stays unchanged.
 //
-// Restrictions: none; the operands stay in the order of the ranks.
-// Cost: that of ScanTree, and alpha + n beta.
+// Restrictions: none. The operands stay in the order of the ranks.
+// Cost: the cost of ScanTree, and alpha + n beta.
 func ExScanTree(p Peer, c *Call) error {
 	rank, size, n := p.Rank(), p.Size(), len(c.Send)
 	scratch := p.Scratch(2 * n)

@@ -1,16 +1,16 @@
 package message
 
-// GatherBinomial collects the blocks send of all ranks in recv of root, in the
-// order of the ranks, along a binomial tree counted from root. recv is used at
-// root only; send may be its own block there.
+// GatherBinomial collects the blocks send of all ranks in recv of root, in the order of the ranks,
+// along a binomial tree whose ranks are counted from root. recv is used at root only. There send may
+// be root's own block of recv.
 //
 // Restrictions: none. Cost: ceil(log p) alpha + n (p-1) beta for blocks of n
-// bytes; inner ranks hold half the blocks of their subtree.
+// bytes. Every rank needs memory for all blocks of its subtree, root for all p blocks.
 func GatherBinomial(p Peer, c *Call) error {
 	send, recv, root := c.Send, c.Recv, c.Root
 	size, n := p.Size(), len(send)
 	me := (p.Rank() - root + size) % size
-	// The blocks of the subtree, in order from this rank on.
+	// room has the blocks of this rank's subtree, in the order of the ranks from this rank on.
 	room := p.Scratch(n * subtree(me, size))
 	p.Copy(room, send)
 	mask := 1
@@ -30,8 +30,8 @@ func GatherBinomial(p Peer, c *Call) error {
 	return nil
 }
 
-// subtree returns how many ranks, itself included, hang below rank v of the
-// binomial tree of size ranks that is rooted at 0.
+// subtree returns the number of ranks in the subtree of rank v, including v, in the binomial tree of
+// size ranks whose root is 0.
 func subtree(v, size int) int {
 	if v == 0 {
 		return size

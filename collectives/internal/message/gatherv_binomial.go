@@ -6,22 +6,22 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// shortPart is the length in bytes up to which parts travel along the trees of GatherVBinomial and
-// ScatterVBinomial: a longer one goes straight, so that no rank passes on much.
+// shortPart is the length in bytes up to which parts are sent along the trees of GatherVBinomial and
+// ScatterVBinomial. A longer part is sent directly, so that no rank has to forward many bytes.
 const shortPart = 8 << 10
 
-// GatherVBinomial collects send of all ranks, of any lengths, in the parts of recv of root, along
-// the tree of GatherBinomial: first the lengths, so that each rank knows those of its subtree, then
-// the contributions of up to 8 KiB. Longer ones go to root straight. send may be root's part of
-// recv. (J. Träff, "Hierarchical gather/scatter algorithms with graceful degradation", IPDPS 2004,
-// sends lengths and data along one tree, too.)
+// GatherVBinomial collects send of all ranks in the parts of recv of root. The ranks' send may differ
+// in length. Along the tree of GatherBinomial the ranks first send the lengths, so that each rank knows
+// the lengths in its subtree, and then the contributions of up to 8 KiB. Longer contributions are sent
+// directly to root. At root, send may be root's part of recv. (J. Träff, "Hierarchical gather/scatter
+// algorithms with graceful degradation", IPDPS 2004, also sends lengths and data along one tree.)
 //
-// Restrictions: none. Cost: 2 ceil(log p) alpha + (n + 8) (p-1) beta for contributions of n bytes;
-// alpha + n beta more for each long one, at root.
+// Restrictions: none. Cost: 2 ceil(log p) alpha + (n + 8) (p-1) beta for contributions of n bytes,
+// and alpha + n beta more at root for each long contribution.
 func GatherVBinomial(p Peer, c *Call) error {
 	size := p.Size()
 	me := (p.Rank() - c.Root + size) % size
-	lengths := make([]uint64, subtree(me, size)) // of the ranks from this one on, counted from root
+	lengths := make([]uint64, subtree(me, size)) // of this rank and the next ones, in this rank's subtree
 	lengths[0] = uint64(len(c.Send))
 	mask := 1
 	for ; mask < size && me&mask == 0; mask <<= 1 {
@@ -58,7 +58,8 @@ func GatherVBinomial(p Peer, c *Call) error {
 	return p.Send(c.Root, c.Send)
 }
 
-// gatherVRoot is root's part after it knows the lengths of all ranks.
+// gatherVRoot receives the contributions at root. lengths has the lengths of all ranks' contributions,
+// from root on.
 func gatherVRoot(p Peer, c *Call, lengths []uint64) error {
 	size := p.Size()
 	for v := range lengths {
@@ -91,7 +92,7 @@ func gatherVRoot(p Peer, c *Call, lengths []uint64) error {
 	return nil
 }
 
-// shortBytes is the sum of the lengths that travel along the tree.
+// shortBytes returns the sum of the lengths of the parts that are sent along the tree.
 func shortBytes(lengths []uint64) int {
 	sum := 0
 	for _, n := range lengths {

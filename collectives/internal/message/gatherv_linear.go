@@ -1,8 +1,8 @@
 package message
 
-// GatherVLinear collects send of all ranks, of any lengths, in the parts of recv of root,
-// which receives them one after the other. The other ranks do not know the parts, so that
-// no tree can be built without telling them. send may be root's part of recv.
+// GatherVLinear collects send of all ranks in the parts of recv of root, which receives them one after
+// the other. The ranks' send may differ in length. The other ranks do not know the lengths of the
+// parts; a tree would need messages that distribute them. At root, send may be root's part of recv.
 //
 // Restrictions: none. Cost: (p-1) alpha + n beta for n bytes in all, at root.
 func GatherVLinear(p Peer, c *Call) error {

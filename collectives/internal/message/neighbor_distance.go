@@ -6,20 +6,23 @@ import (
 	"slices"
 )
 
-// errParts is a call whose parts for this rank itself do not fit together.
+// errParts is the error of a call in which this rank is its own neighbor, and its parts for and from
+// itself do not fit together.
 var errParts = errors.New("parts do not fit together")
 
-// NeighborDistance hands part i of Send to the rank Dests[i] and receives part i of Recv from the
-// rank Sources[i], for all neighbors that are ranks: edges in the order of their distance, which
-// is how far the destination is behind the source in the ring of the ranks. Edges of equal
-// distance go out and come in at the same time. Parts for a rank arrive in the order in which
-// they are in Dests, where there are several; those for this rank are copied.
+// NeighborDistance sends part i of Send to the rank Dests[i], and receives part i of Recv from the rank
+// Sources[i], for all neighbors that are ranks. A rank processes its edges in the order of their
+// distance, which is the number of ranks from the source to the destination in the ring of the ranks.
+// If its next outgoing and its next incoming edge have the same distance, it sends and receives at the
+// same time. If a rank has several parts for one destination, they arrive in the order in which they
+// are in Dests. Parts for the rank itself are copied.
 //
-// No rank waits for ever: of the edges that are under way, take one with the least distance and
-// the fewest edges of its ends before it. Both of its ends are at it.
+// There is no deadlock. Among the edges that are not complete, consider those with the least distance,
+// and among these one before which the fewest edges are in the lists of its two ranks. Both ranks
+// process this edge now.
 //
 // Restrictions: none. Cost: d (alpha + n beta) for d neighbors and parts of n bytes, and at most
-// the time until the last of the chains of waiting ranks is through.
+// the time until the last chain of ranks that wait for each other is complete.
 func NeighborDistance(p Peer, c *Call) error {
 	out, in := edges(p, c.Dests, 1), edges(p, c.Sources, -1)
 	for len(out)+len(in) > 0 {
@@ -42,10 +45,11 @@ func NeighborDistance(p Peer, c *Call) error {
 	return nil
 }
 
-// edge is one part and the rank that it goes to or comes from.
+// edge is one neighbor: the number of its part, its rank, and the distance of the edge.
 type edge struct{ distance, rank, part int }
 
-// edges returns those of the neighbors that are ranks, by distance.
+// edges returns the edges to or from the neighbors that are ranks, in the order of their distance. sign
+// is 1 for outgoing and -1 for incoming edges.
 func edges(p Peer, neighbors []int, sign int) []edge {
 	list := make([]edge, 0, len(neighbors))
 	for part, rank := range neighbors {
@@ -58,7 +62,7 @@ func edges(p Peer, neighbors []int, sign int) []edge {
 	return list
 }
 
-// cross moves one part out, one in, or both.
+// cross sends a part along the edge to, receives a part along the edge from, or both.
 func cross(p Peer, sends, receives bool, to edge, out []byte, from edge, in []byte) error {
 	switch {
 	case sends && receives && to.distance == 0:

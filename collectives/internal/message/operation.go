@@ -27,7 +27,7 @@ const (
 	NeighborAllGatherV
 	NeighborAllToAll
 	NeighborAllToAllV
-	// Operations is their number.
+	// Operations is the number of operations.
 	Operations
 )
 
@@ -37,7 +37,7 @@ var operationNames = [Operations]string{
 	"neighborallgather", "neighborallgatherv", "neighboralltoall", "neighboralltoallv",
 }
 
-// String returns the name as GORUN_COLL spells it.
+// String returns the name of the operation in GORUN_COLL.
 func (o Operation) String() string {
 	if o < Operations {
 		return operationNames[o]
@@ -65,5 +65,5 @@ func (o Operation) Reduces() bool {
 	}
 }
 
-// Neighborhood reports whether the operation moves data between neighbors alone.
+// Neighborhood reports whether the operation moves data only between neighbors.
 func (o Operation) Neighborhood() bool { return o >= NeighborAllGather && o <= NeighborAllToAllV }

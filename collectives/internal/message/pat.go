@@ -1,32 +1,34 @@
 package message
 
-// patBuffer is the length in bytes up to which the parallel trees put blocks in one message: that
-// saves latency, and costs a copy at both ends.
+// patBuffer is the largest length in bytes of a message of several blocks. Putting several blocks in
+// one message saves latency, and costs a copy at both ends.
 const patBuffer = 64 << 10
 
-// pat are the parallel aggregated trees of AllGatherPAT and ReduceScatterPAT: in round d the
-// blocks b of ranks b, b+2d, b+4d, ... travel between these and the ranks d after them. A block
-// meets every rank once.
+// pat holds the state of the parallel aggregated trees of AllGatherPAT and ReduceScatterPAT. In round d
+// block b is transferred between the ranks b, b+2d, b+4d, ... and the ranks that are d after them. In
+// all rounds together, a block reaches every rank once.
 type pat struct {
 	p     Peer
 	parts Parts
 	buf   []byte
-	// room is for messages of several blocks, one on the way out and one on the way in.
+	// room has one message of blocks to send and one received message.
 	room []byte
 }
 
-// newPAT returns the trees of the blocks of buf; extra bytes of scratch come with it.
+// newPAT returns the state for the blocks parts of buf, and extra bytes of scratch memory for the
+// caller.
 func newPAT(p Peer, parts Parts, buf []byte, extra int) (t *pat, scratch []byte) {
 	most := max(patBuffer, parts.Longest(p.Size()))
 	scratch = p.Scratch(extra + 2*most)
 	return &pat{p: p, parts: parts, buf: buf, room: scratch[extra:]}, scratch[:extra]
 }
 
-// block returns the number of the block that is x behind a rank.
+// block returns the number of the block of the rank that is x before rank.
 func (t *pat) block(rank, x int) int { return (rank - x + t.p.Size()) % t.p.Size() }
 
-// message returns the end of the blocks that are in one message, from that x behind rank on in
-// round d, and their length. There are none if end is x.
+// message returns which blocks are in one message of round d: those of the ranks x, x+2d, ... before
+// rank, up to but not including end. bytes is the sum of their lengths. If end is x, there are no more
+// blocks in this round.
 func (t *pat) message(rank, x, d int) (end, bytes int) {
 	for end = x; end+d < t.p.Size(); end += 2 * d {
 		n := t.parts.Count(t.block(rank, end))
@@ -38,8 +40,9 @@ func (t *pat) message(rank, x, d int) (end, bytes int) {
 	return end, bytes
 }
 
-// round exchanges the blocks of round d. This rank sends those behind rank out to rank to, and
-// receives those behind rank in from rank from; take gets each of these with its place in buf.
+// round exchanges the blocks of round d. This rank sends the blocks of the ranks 0, 2d, 4d, ... before
+// rank out to rank to, and receives the blocks of the ranks 0, 2d, 4d, ... before rank in from rank
+// from. It calls take with each received block, got, and the place of that block in buf, own.
 func (t *pat) round(d, to, out, from, in int, take func(own, got []byte)) error {
 	most := len(t.room) / 2
 	for sent, taken := 0, 0; ; {

@@ -7,31 +7,33 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// Peer is one rank's view of a group in which one collective operation runs.
-// Messages between two ranks arrive in order and meet no others.
+// Peer is one rank's view of a group that executes one collective operation. Messages between two
+// ranks arrive in order, and are not matched with messages of other operations.
 type Peer interface {
-	// Rank is this rank, Size the number of ranks.
+	// Rank returns this rank, Size the number of ranks.
 	Rank() int
 	Size() int
-	// Send sends b; b may be changed when it returns.
+	// Send sends b. The caller may change b when it returns.
 	Send(to int, b []byte) error
-	// Recv receives exactly len(b) bytes; another length is an error.
+	// Recv receives a message of exactly len(b) bytes. Another length is an error.
 	Recv(from int, b []byte) error
-	// Exchange does a Send and a Recv at the same time.
+	// Exchange executes a Send and a Recv at the same time.
 	Exchange(to int, out []byte, from int, in []byte) error
-	// Start starts an Exchange, beside others with other ranks. After its error the operation ends.
+	// Start starts an Exchange. Exchanges with different ranks may be in progress at the same time.
+	// If Start returns an error, the algorithm must return it.
 	Start(to int, out []byte, from int, in []byte) error
-	// Complete returns when all exchanges that were started have ended, with the first error.
+	// Complete waits for all exchanges that were started, and returns the first error.
 	Complete() error
 	// Scratch returns n bytes of any contents, aligned for every element type.
 	// They are valid until the next Scratch or the end of the operation.
 	Scratch(n int) []byte
-	// Copy copies min(len(dst), len(src)) bytes, whose number it returns, and nothing where
-	// both begin at the same byte. Algorithms copy by it alone: a simulation takes the time.
+	// Copy copies min(len(dst), len(src)) bytes and returns that number. If dst and src begin at the
+	// same byte, it copies nothing. Algorithms must copy by this method only, so that a simulation
+	// can account for the time.
 	Copy(dst, src []byte) int
 }
 
-// ErrLength is the error of a message or block that has not the length that its receiver expects.
+// ErrLength is the error of a message or block whose length is not what its receiver expects.
 var ErrLength = errors.New("buffer has the wrong length")
 
 // Reduction is an operator bound to an element type.
@@ -40,25 +42,26 @@ type Reduction struct {
 	Fn kernel.Func
 	// Elem is the size of an element in bytes.
 	Elem int
-	// Commutative allows algorithms to swap operands. In any case they use an order in
-	// which all ranks get the same bits.
+	// Commutative is true if algorithms may swap operands. In any case the order of the operands
+	// must be such that all ranks get the same bits.
 	Commutative bool
-	// Operator and Kind distinguish reductions, which must be equal at all members: 1 +
-	// kernel.Code, or UserOperator, and the kernel.Kind of the elements.
+	// Operator and Kind identify the reduction; they must be equal at all members. Operator is 1 +
+	// kernel.Code or one of the values for functions, such as UserOperator. Kind is the kernel.Kind
+	// of the elements.
 	Operator, Kind uint8
 }
 
 // UserOperator is the Operator of a user's function.
 const UserOperator = 255
 
-// blocks cuts n bytes into parts whole numbers of unit, as equal as they go:
-// block i is [off(i), off(i+1)).
+// blocks divides a number of units, of unit bytes each, into parts blocks whose lengths differ by one
+// unit at most. Block i is the bytes [off(i), off(i+1)).
 type blocks struct{ units, parts, unit int }
 
-// Elements may have no size.
+// cut returns the blocks of n bytes. unit is 0 if the elements have no size.
 func cut(n, unit, parts int) blocks { return blocks{n / max(unit, 1), parts, unit} }
 
-// off returns where block i begins.
+// off returns the offset of block i in bytes.
 func (b blocks) off(i int) int {
 	each, more := b.units/b.parts, b.units%b.parts
 	return (i*each + min(i, more)) * b.unit

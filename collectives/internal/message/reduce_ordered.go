@@ -1,11 +1,11 @@
 package message
 
-// ReduceOrdered combines send of all ranks in the order of the ranks, along a
-// binomial tree that leads to rank 0, and sends the result on to root. recv is
-// used at root only, where it may be send.
+// ReduceOrdered combines send of all ranks in recv of root, in the order of the ranks: along a
+// binomial tree whose root is rank 0, which then sends the result to rank root. recv is used at rank
+// root only, where it may be send.
 //
-// Restrictions: none; made for operators that are not commutative. The operands
-// are in order, their grouping is that of the tree.
+// Restrictions: none. It is for operators that are not commutative: the operands stay in the order of
+// the ranks, and the tree determines how they are grouped.
 // Cost: ceil(log p) (alpha + n beta + n gamma), and alpha + n beta if root is
 // not rank 0.
 func ReduceOrdered(p Peer, c *Call) error {

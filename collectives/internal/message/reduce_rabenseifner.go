@@ -1,16 +1,17 @@
 package message
 
-// ReduceRabenseifner combines by a reduce-scatter with recursive halving and a gather along a
-// binomial tree. R. Rabenseifner, "Optimization of collective reduction operations",
-// International Conference on Computational Science (2004). recv is used at root only, where it
-// may be send.
+// ReduceRabenseifner combines send of all ranks in recv of root: by a reduce-scatter with recursive
+// halving and a gather along a binomial tree. R. Rabenseifner, "Optimization of collective reduction
+// operations", International Conference on Computational Science (2004). recv is used at root only,
+// where it may be send.
 //
-// When p is not a power of two, of the first 2(p-2^k) ranks counted from root the odd ones give
-// what they have to the even ones first.
+// If p is not a power of two, let 2^m be the largest power of two below it. First, among the first
+// 2(p-2^m) ranks, counted from root, each odd rank sends its contribution to the even rank before it,
+// and takes no further part.
 //
 // Restrictions: the operator is commutative. Blocks may be empty.
-// Cost: 2 log p alpha + 2 n (p-1)/p beta + n (p-1)/p gamma for a power of two, alpha + n beta + n
-// gamma more for others; best for large n.
+// Cost: 2 log p alpha + 2 n (p-1)/p beta + n (p-1)/p gamma if p is a power of two, otherwise alpha +
+// n beta + n gamma more; best for large n.
 func ReduceRabenseifner(p Peer, c *Call) error {
 	send, root, r := c.Send, c.Root, c.Reduction
 	n := len(send)

@@ -1,17 +1,19 @@
 package message
 
-// ReduceScatterHalving combines send of all ranks and leaves part i at rank i: in each round
-// ranks whose distance is half of the last one's exchange half of what they are responsible for.
-// R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication operations
-// in MPICH", International Journal of High Performance Computing Applications 19 (2005), section
-// 4.4. recv may be this rank's part of send.
+// ReduceScatterHalving combines send of all ranks and stores part i of the result in recv of rank i,
+// by recursive halving. At first every rank is responsible for all parts. In each round two ranks
+// divide the parts for which both are responsible: each sends the other's half of them to the other
+// rank. The distance of the two ranks is halved from round to round. R. Thakur, R. Rabenseifner and
+// W. Gropp, "Optimization of collective communication operations in MPICH", International Journal of
+// High Performance Computing Applications 19 (2005), section 4.4. recv may be this rank's part of
+// send.
 //
-// When p is not a power of two, the first 2(p-2^k) ranks are folded in pairs of neighbours, as in
-// AllReduceRecursiveDoubling: the upper one works for both.
+// If p is not a power of two, the ranks are folded as in AllReduceRecursiveDoubling: the upper rank of
+// a pair is responsible for the parts of both, and sends the lower rank its part at the end.
 //
 // Restrictions: the operator is commutative. Parts may be empty.
-// Cost: log p alpha + n (p-1)/p (beta + gamma) for a power of two and n bytes in all, 2 alpha + n
-// beta + n gamma more for others; best for short parts.
+// Cost: log p alpha + n (p-1)/p (beta + gamma) for n bytes in all if p is a power of two, otherwise
+// 2 alpha + n beta + n gamma more; best for short parts.
 func ReduceScatterHalving(p Peer, c *Call) error {
 	n, r := len(c.Send), c.Reduction
 	scratch := p.Scratch(2 * n)
@@ -31,8 +33,9 @@ func ReduceScatterHalving(p Peer, c *Call) error {
 		}
 		r.Fn(acc, in, acc)
 	}
-	// Number i of those that continue is responsible for the parts from that of the rank it works
-	// for, or its own, on.
+	// off returns the offset of block i, which is combined at number i of the ranks that continue.
+	// It begins with the part of the lower rank of that rank's pair or, if it has no pair, with its
+	// own part.
 	off := func(i int) int {
 		switch {
 		case i == f.power:
@@ -52,16 +55,16 @@ func ReduceScatterHalving(p Peer, c *Call) error {
 	return nil
 }
 
-// halves are the ranks of a reduce-scatter with recursive halving.
+// halves describes the ranks of a reduce-scatter with recursive halving. They are numbered from 0.
 type halves struct {
-	// power is their number, a power of two, me this one's.
+	// power is the number of these ranks, a power of two. me is the number of this rank.
 	power, me int
-	// rank returns the rank that is number i, off where block i begins.
+	// rank returns the rank with number i. off returns the offset of block i in bytes.
 	rank, off func(i int) int
 }
 
-// halve is the reduce-scatter with recursive halving: afterwards block me of acc is combined at
-// number me. in is scratch as long as acc.
+// halve executes a reduce-scatter with recursive halving. Afterwards block me of acc is the result for
+// that block; the other blocks are undefined. in is scratch memory as long as acc.
 func halve(p Peer, h halves, acc, in []byte, r Reduction) error {
 	low, high := 0, h.power
 	for mask := h.power / 2; mask > 0; mask /= 2 {
