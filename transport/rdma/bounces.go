@@ -8,28 +8,30 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// bounces lends registered memory through which bytes are copied, in pieces of bounceBytes.
+// bounces lends staging buffers: registered memory of bounceBytes, called pieces, through which the
+// bytes of operations are copied.
 type bounces struct {
 	domain registrar
-	// access are the rights of their memory. Peers are lent pieces if they may read it.
+	// access is the access rights of the pieces. They are lent to peers only if it includes
+	// AccessRemoteRead.
 	access verbs.Access
 	free   []bounce
-	// total is how many pieces there are, most how many there may be: no more than there are
-	// once no more could be registered.
+	// total is the number of pieces. most is the maximum number; it is set to total when the
+	// registration of more pieces fails.
 	total, most int
-	// exposed counts the pieces that peers may read until they say so.
+	// exposed counts the pieces that expose has lent and that were not concealed yet.
 	exposed int
 }
 
-// bounce is a piece of it.
+// bounce is one piece: bounceBytes at off of region.
 type bounce struct {
 	region *verbs.MemoryRegion
 	off    int
 }
 
 const (
-	// bounceBytes is the size of a piece, bouncesAtOnce how many are registered together,
-	// and bouncesMost how many there may be.
+	// bounceBytes is the size of a piece in bytes. bouncesAtOnce is the number of pieces that are
+	// registered together, and bouncesMost the maximum number of pieces.
 	bounceBytes   = 64 << 10
 	bouncesAtOnce = 8
 	bouncesMost   = 64
@@ -38,12 +40,12 @@ const (
 // bytes returns the first n bytes of a piece.
 func (b *bounce) bytes(n int) []byte { return b.region.Bytes()[b.off : b.off+n] }
 
-// ready reports whether take succeeds.
+// ready reports whether take would succeed. It registers more pieces if none is free.
 func (s *bounces) ready() bool {
 	return len(s.free) > 0 || s.total < s.most && s.grow() == nil
 }
 
-// take lends a piece if there is one.
+// take lends a piece. It returns false if none is free and no more can be registered.
 func (s *bounces) take() (bounce, bool) {
 	if !s.ready() {
 		return bounce{}, false
@@ -53,11 +55,13 @@ func (s *bounces) take() (bounce, bool) {
 	return b, true
 }
 
-// give takes a piece back.
+// give returns a piece.
 func (s *bounces) give(b bounce) { s.free = append(s.free, b) }
 
-// expose lends a piece for longer, and leaves half of them for operations: peers that wait for
-// each other's would wait for ever. None is lent where its key would allow peers to write.
+// expose lends a piece that peers may read, until conceal. It leaves half of the pieces for
+// operations: otherwise two peers that have exposed all their pieces could wait for ever for a
+// piece in which to receive. It returns false if the key of a piece would allow peers to write to
+// it.
 func (s *bounces) expose() (bounce, bool) {
 	if s.access&verbs.AccessRemoteRead == 0 || s.exposed >= s.total/2 && (s.total >= s.most || s.grow() != nil) {
 		return bounce{}, false
@@ -69,13 +73,13 @@ func (s *bounces) expose() (bounce, bool) {
 	return b, ok
 }
 
-// conceal ends an expose.
+// conceal returns a piece that expose has lent.
 func (s *bounces) conceal(b bounce) {
 	s.exposed--
 	s.give(b)
 }
 
-// grow registers more pieces, and is not called again once that fails.
+// grow registers more pieces. If that fails, it is not called again.
 func (s *bounces) grow() error {
 	region, err := s.domain.Register(make([]byte, bouncesAtOnce*bounceBytes), s.access)
 	if err != nil {
@@ -89,15 +93,16 @@ func (s *bounces) grow() error {
 	return nil
 }
 
-// flight is a Read or Write of an operation that copies.
+// flight is a Read or Write under way whose bytes are copied through a piece.
 type flight struct {
 	bounce bounce
-	// at is where its n bytes belong in the operation's data.
+	// at is the offset of its n bytes in the data of the operation.
 	at, n int
 }
 
-// copyPart makes the beginning of a part of an operation a piece of the bounces and the segment
-// to post. It returns how many bytes, 0 if no piece is free.
+// copyPart takes a piece for the beginning of a part of an operation, and makes the piece the
+// segment to post. The bytes of a Put are copied into the piece. copyPart returns the number of
+// bytes, which is 0 if no piece is free.
 func (o *operation) copyPart(t *Transport, part stripe.Part) int {
 	b, ok := o.rail.registered.bounces.take()
 	if !ok {
@@ -112,7 +117,8 @@ func (o *operation) copyPart(t *Transport, part stripe.Part) int {
 	return n
 }
 
-// landed takes a piece back whose Read or Write is done, the oldest one under way.
+// landed handles the completion of the oldest Read or Write that uses a piece: it copies the bytes
+// of a Get out of the piece and returns the piece.
 func (o *operation) landed() {
 	f := o.flights[0]
 	o.flights = o.flights[:copy(o.flights, o.flights[1:])]
@@ -122,7 +128,8 @@ func (o *operation) landed() {
 	o.rail.registered.bounces.give(f.bounce)
 }
 
-// abandon takes all pieces back, which no adapter uses any more.
+// abandon returns all pieces of an operation. The caller ensures that no adapter uses them any
+// more.
 func (o *operation) abandon() {
 	for _, f := range o.flights {
 		o.rail.registered.bounces.give(f.bounce)
@@ -131,20 +138,21 @@ func (o *operation) abandon() {
 }
 
 const (
-	// copyMost bounds the length from which registrations are used: beyond it they cost
-	// less than copies wherever a registration costs no more than 50 µs.
+	// copyMost is an upper bound of the length from which on memory is registered instead of
+	// copied. Above it a registration costs less than a copy if the registration takes at most 50
+	// µs.
 	copyMost = 256 << 10
-	// measureTries is how often each cost is measured: the least counts.
+	// measureTries is the number of measurements of each cost, of which the minimum is used.
 	measureTries = 3
 )
 
-// measureCopies returns from which length on it costs less to register memory and to
-// deregister it than to copy it. The cost of a registration is a constant and a part for each
-// page.
+// measureCopies measures and returns the length in bytes from which on it costs less to register
+// and deregister memory than to copy it. It assumes that the cost of a registration is a constant
+// plus an amount for each page.
 func measureCopies(d registrar) int {
 	const short, long = 64 << 10, copyMost
 	from, to := make([]byte, long), make([]byte, long)
-	copy(to, from) // the pages are there
+	copy(to, from) // so that the pages are mapped
 	least := func(f func() error) float64 {
 		best := time.Hour
 		for range measureTries {
@@ -168,13 +176,14 @@ func measureCopies(d registrar) int {
 	a, b := register(short), register(long)
 	c := least(func() error { copy(to, from); return nil })
 	if a < 0 || b < 0 {
-		return copyMost // it cannot be registered
+		return copyMost // the memory cannot be registered
 	}
 	return crossing(a, b, c, short, long)
 }
 
-// crossing returns the length at which the line through the costs of registering short and
-// long bytes meets that of copying, of which whole is the cost of long bytes.
+// crossing returns the length at which the cost of a registration is equal to the cost of a copy.
+// Both are linear in the length: registerShort and registerLong are the costs of registering short
+// and long bytes, and whole is the cost of copying long bytes.
 func crossing(registerShort, registerLong, whole float64, short, long int) int {
 	slope := max((registerLong-registerShort)/float64(long-short), 0)
 	constant := max(registerShort-slope*float64(short), 0)

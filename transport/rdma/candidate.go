@@ -8,31 +8,32 @@ import (
 	"time"
 )
 
-// candidate is a way to ask a peer for a connection: an own rail, and a rail of the peer in
-// the same fabric.
+// candidate is a way to connect with a peer: a rail of this rank, and a rail of the peer in the
+// same fabric.
 type candidate struct {
 	rail *rail
 	to   Location
 }
 
-// pair names the two rails of a connection, whichever side has asked for it.
+// pair names the two rails of a connection, whichever side has requested the connection.
 type pair struct{ own, peer uint8 }
 
 func (c candidate) pair() pair { return pair{c.rail.index, c.to.Rail} }
 
-// loss is when and why a connection in use was lost, or a look at a better way failed.
+// loss records when and why a connection in use was lost. If look is true, it records instead when
+// and why a look at a better way failed (comeback).
 type loss struct {
 	at   time.Time
 	err  error
 	look bool
 }
 
-// trialMost bounds an attempt on an adapter when there is another way: long enough for the
-// connection managers' own retransmissions.
+// trialMost bounds the duration of an attempt on an adapter if there is another candidate after it.
+// It is long enough for the retransmissions of the connection managers.
 const trialMost = 2 * time.Second
 
-// candidates are the ways to a peer, best first: in the order of both ends' rails; but those
-// whose connection was lost lately come last, the oldest loss first.
+// candidates returns the ways to a peer, best first, in the order of pair.worse. But ways on which
+// a connection was lost within Config.Recovery come last, the oldest loss first.
 func (a *connector) candidates(list []Location) []candidate {
 	var all []candidate
 	for _, r := range a.t.rails {
@@ -58,7 +59,7 @@ func (a *connector) candidates(list []Location) []candidate {
 	return all
 }
 
-// lookup returns the ways to the peer, or why there are none.
+// lookup returns the ways to the peer, or an error that says why there are none.
 func (a *connector) lookup() ([]candidate, error) {
 	list, err := a.t.config.Lookup(a.peer)
 	switch {
@@ -75,7 +76,8 @@ func (a *connector) lookup() ([]candidate, error) {
 	return all, nil
 }
 
-// fabrics names the own ones, with why one is not used.
+// fabrics returns the names of the fabrics of this rank's rails, with the reason if a rail is not
+// used.
 func (t *Transport) fabrics() string {
 	all := make([]string, len(t.rails))
 	for i, r := range t.rails {
@@ -87,7 +89,7 @@ func (t *Transport) fabrics() string {
 	return strings.Join(all, ", ")
 }
 
-// fabricsOf names those of a peer.
+// fabricsOf returns the names of the fabrics of a peer's rails.
 func fabricsOf(list []Location) string {
 	all := make([]string, len(list))
 	for i, l := range list {
@@ -96,14 +98,15 @@ func fabricsOf(list []Location) string {
 	return strings.Join(all, ", ")
 }
 
-// owns reports whether the rank itself listens at a location: in another fabric a peer may have
-// the same address.
+// owns reports whether this rank itself listens at a location. It compares the fabrics, too, since
+// in another fabric a peer may have the same address.
 func (t *Transport) owns(l Location) bool {
 	return slices.ContainsFunc(t.rails, func(r *rail) bool { return r.config.Fabric == l.Fabric && r.listener.Address() == l.Address })
 }
 
-// reasons says of each adapter why it is not the one in use: of those before it, and of those
-// that could not be opened. trials are what became of attempts on them, by rail.
+// reasons returns in words why the adapters that are preferred to the one in use are not used, and
+// why adapters could not be opened. trials has the results of attempts to connect on the rails, by
+// rail.
 func (t *Transport) reasons(used *rail, peer []Location, trials map[uint8]string) string {
 	s := ""
 	for _, r := range t.rails {
@@ -126,7 +129,7 @@ func (t *Transport) reasons(used *rail, peer []Location, trials map[uint8]string
 	return s
 }
 
-// apart says why no rail of a peer can be reached from this one, or "".
+// apart returns in words why no rail of the peer can be reached from this rail, or "" if one can.
 func (r *rail) apart(peer []Location) string {
 	var others []string
 	for _, l := range peer {

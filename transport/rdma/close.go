@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// goodbye sends BYE or BYE-ACK on a link, which is out of use.
+// goodbye sends BYE or BYE-ACK on a link that is not in use any more.
 func (t *Transport) goodbye(l *link, k frameKind, final bool) {
 	if l.gone {
 		return
@@ -18,7 +18,7 @@ func (t *Transport) goodbye(l *link, k frameKind, final bool) {
 	t.sendControl(l, t.meet(l.peer).flow.Goodbye(), k, final)
 }
 
-// end ends a link in order: what was posted is sent first.
+// end ends a link in order: requests that were posted are completed first.
 func (t *Transport) end(l *link) {
 	if l.gone {
 		return
@@ -28,24 +28,24 @@ func (t *Transport) end(l *link) {
 	}
 }
 
-// ended notes that a peer has ended in order: nothing can be sent to it any more.
+// ended records that a peer has ended in order. From now on operations on the peer fail with
+// transport.ErrClosed.
 func (t *Transport) ended(peer int, err error) {
 	if p := t.meet(peer); p.end == nil {
 		p.cut(fmt.Errorf("%w: %w", transport.ErrClosed, err))
 	}
 }
 
-// Close implements transport.Transport. It waits until the peers have acknowledged
-// what was sent to them, as long as they do (Config.Linger), then tells every peer and
-// waits for their answers, but not longer than Config.Goodbye: then there is nothing to
-// lose.
+// Close implements transport.Transport. It waits until the peers have acknowledged all frames, or
+// until no frame was acknowledged for Config.Linger. Then it sends BYE to every peer, and waits for
+// the answers for at most Config.Goodbye: without an answer no message is lost any more.
 func (t *Transport) Close() error { return t.close(true) }
 
-// Abandon is Close without waiting for peers: messages that they have not acknowledged may be
-// lost, and they see the loss of their connections.
+// Abandon is Close without waiting for peers. Messages that they have not acknowledged may be lost,
+// and the peers see the loss of their connections.
 func (t *Transport) Abandon() error { return t.close(false) }
 
-// close is Close, and Abandon if it is not orderly.
+// close implements Close, and Abandon if orderly is false.
 func (t *Transport) close(orderly bool) error {
 	if t.closed {
 		return t.failure("close", -1, transport.ErrClosed)
@@ -53,7 +53,7 @@ func (t *Transport) close(orderly bool) error {
 	t.closed = true
 	for _, l := range t.links {
 		if l.purpose != negotiation.Lane || !orderly {
-			t.forget(l) // nobody needs to know whether the way works
+			t.forget(l) // the result of a look is not needed any more
 		}
 	}
 	t.batches.stop()
@@ -71,7 +71,7 @@ func (t *Transport) close(orderly bool) error {
 	}
 	var err error
 	for _, r := range t.polled {
-		err = errors.Join(err, r.listener.Close()) // not before: a peer may have to connect again
+		err = errors.Join(err, r.listener.Close()) // after settle, because a peer may have to connect again
 	}
 	if orderly {
 		t.supervision.send(ending{})
@@ -92,15 +92,15 @@ func (t *Transport) close(orderly bool) error {
 	return err
 }
 
-// flushMost is how long Close waits for the log.
+// flushMost is the maximum time for which Close waits until the log is written.
 const flushMost = time.Second
 
-// goodbyeMost bounds how long the actors may take to say goodbye, which only a busy
-// machine delays: Goodbye is for the answers.
+// goodbyeMost bounds the time in which the actors send BYE on all connections. Only a busy machine
+// delays them. The time for the answers of the peers is Config.Goodbye.
 const goodbyeMost = 10 * time.Second
 
-// parted reports whether no connection is in use any more: each has ended or was sent
-// a goodbye.
+// parted reports whether no connection is in use any more: on each of them BYE was sent, or it has
+// ended.
 func (t *Transport) parted() bool {
 	for _, p := range t.peers {
 		if p != nil && p.link != nil {
@@ -110,8 +110,8 @@ func (t *Transport) parted() bool {
 	return true
 }
 
-// linger drops what still comes until done says so. It returns false when that took
-// too long.
+// linger polls, and drops messages that arrive, until done returns true. It returns false if that
+// takes longer than most.
 func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, done func() bool) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -119,7 +119,7 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 		if t.round(nil, lingerBudget) > 0 || t.restless() {
 			continue
 		}
-		// What the round has sent again may have been all that done waited for.
+		// The frames that the round has retransmitted may have been all that done waited for.
 		if done() || !t.arm(ring) {
 			continue
 		}
@@ -132,8 +132,9 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 	return true
 }
 
-// settle waits until every frame is acknowledged or its peer has ended, connecting
-// again where need be. It logs a peer that took nothing in time.
+// settle waits until every frame is acknowledged or its peer has ended. It asks for new connections
+// where needed. If no frame is acknowledged within Config.Linger, it logs one of the peers that owe
+// an acknowledgement, and returns.
 func (t *Transport) settle(ring func(), bell chan struct{}) {
 	for {
 		before, slow := t.unsettled()
@@ -152,8 +153,8 @@ func (t *Transport) settle(ring func(), bell chan struct{}) {
 	}
 }
 
-// unsettled counts the frames that are not acknowledged, asks for the acknowledgement,
-// and returns one of the peers that owe it.
+// unsettled returns the number of frames that are not acknowledged, and one of the peers that owe
+// an acknowledgement. It asks these peers for the acknowledgement, by a recordMarker.
 func (t *Transport) unsettled() (frames int, slow *endpoint) {
 	for _, p := range t.peers {
 		if p == nil || p.end != nil || p.flow.Unacknowledged() == 0 {
@@ -163,7 +164,8 @@ func (t *Transport) unsettled() (frames int, slow *endpoint) {
 		if l := p.link; l == nil {
 			p.want()
 		} else if !l.pressed || int16(p.acked-l.marker) > 0 {
-			// After the marker there may be an answer to what the peer asked since.
+			// All frames up to the marker are acknowledged, but after it this rank may have
+			// answered a question of the peer. So another marker is sent.
 			l.marker = p.acked + uint16(p.flow.Unacknowledged())
 			l.pressed = p.sendRecord(recordMarker, transport.Header{}, nil, nil)
 		}
@@ -171,5 +173,5 @@ func (t *Transport) unsettled() (frames int, slow *endpoint) {
 	return frames, slow
 }
 
-// lingerBudget is the number of messages dropped at a time.
+// lingerBudget is the maximum number of messages that linger drops in one round.
 const lingerBudget = 64

@@ -11,45 +11,45 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// comeback brings a pair whose connection is not on its best adapters back to them. Now and
-// then, and when a port of this rank comes up, the connector looks whether a better way works:
-// it asks for a connection there that the peer refuses, by which the one in use is not touched.
-// If the way works, both ends finish their Gets and Puts and end the connection in order
-// (leave.go); the next one is asked for on the better way.
+// comeback brings the connection of a pair of ranks back to its best adapters. From time to time,
+// and when a port of this rank comes up, the connector looks whether a better way works: it
+// requests a connection on that way. The peer rejects this request, called a look, so that the
+// connection in use is not affected. If the way works, both ends finish their Gets and Puts and end
+// the connection in order (leave.go). The next connection is then requested on the better way.
 type comeback struct {
-	// pause is the time from one look to the next. It doubles, up to pauseRatio times
-	// Config.Recovery, until a connection has lasted for longer than it.
+	// pause is the time from one look to the next. It doubles after each look, up to pauseRatio
+	// times Config.Recovery, and is reset when a connection has lasted for longer than pause.
 	pause time.Duration
 	timer *time.Timer
-	// used is the link in use, since when it came.
+	// used is the link in use, and since is the time at which it was put in use.
 	used  *link
 	since time.Time
-	// looking is the look under way, ways are the ones to look at after it.
+	// looking is the link of the look under way. ways are the candidates to look at after it.
 	looking *link
-	// number is that of the last look, by which the peer knows a new one.
+	// number is the attempt number of the last look, by which the peer recognizes a new look.
 	number uint16
 	ways   []candidate
 }
 
-// pauseRatio bounds the pauses between looks.
+// pauseRatio is the maximum pause between looks, in units of Config.Recovery.
 const pauseRatio = 32
 
-// What a connector is told.
+// Messages to a connector.
 type (
-	// lookout says that it is time for a look.
+	// lookout tells the connector that it is time for a look.
 	lookout struct{ quiet }
-	// revived says that an adapter of this rank may be used again.
+	// revived tells the connector that an adapter of this rank can be used again.
 	revived struct{ quiet }
 )
 
-// worse is how far a way is from the best one. It is the same for both ends: else each would
-// leave what the other prefers.
+// worse returns the distance of a way from the best way, which is 0. Both ends compute the same
+// value: otherwise each end would leave the way that the other end prefers.
 func (p pair) worse() int { return int(p.own) + int(p.peer) }
 
-// pair names the two rails of a link.
+// pair returns the two rails of a link.
 func (l *link) pair() pair { return pair{l.rail.index, l.peerRail} }
 
-// better returns the ways that are better than that of the connection in use, best first.
+// better returns the candidates that are better than the connection in use, best first.
 func (a *connector) better() []candidate {
 	if a.comeback.used == nil || a.comeback.used.pair().worse() == 0 {
 		return nil
@@ -64,7 +64,7 @@ func (a *connector) better() []candidate {
 	return list
 }
 
-// settled takes note of the connection in use from now on.
+// settled records that l is the connection in use from now on.
 func (a *connector) settled(c actor.Context, l *link) {
 	b := &a.comeback
 	b.used, b.since, b.ways = l, time.Now(), nil
@@ -72,7 +72,7 @@ func (a *connector) settled(c actor.Context, l *link) {
 	a.await(c)
 }
 
-// unsettled takes note of the end of the connection in use.
+// unsettled records that the connection in use has ended.
 func (a *connector) unsettled() {
 	b := &a.comeback
 	if b.used != nil && time.Since(b.since) > b.pause {
@@ -89,7 +89,7 @@ func (b *comeback) stop() {
 	}
 }
 
-// await has the connector look later, if there is anything better than what is in use.
+// await sets the timer for the next look if there is a better way than the connection in use.
 func (a *connector) await(c actor.Context) {
 	b := &a.comeback
 	b.stop()
@@ -100,7 +100,7 @@ func (a *connector) await(c actor.Context) {
 	b.timer = time.AfterFunc(b.pause, func() { root.Send(self, lookout{}) })
 }
 
-// look begins to look at the better ways.
+// look begins to look at the better ways, one after the other.
 func (a *connector) look(c actor.Context) {
 	b := &a.comeback
 	if b.used == nil || b.looking != nil {
@@ -111,7 +111,7 @@ func (a *connector) look(c actor.Context) {
 	a.lookNext(c)
 }
 
-// lookNext looks at the next way, or waits for the next look.
+// lookNext looks at the next way. If no way is left, it sets the timer for the next look.
 func (a *connector) lookNext(c actor.Context) {
 	b := &a.comeback
 	if len(b.ways) == 0 {
@@ -130,7 +130,8 @@ func (a *connector) lookNext(c actor.Context) {
 	a.t.command(func() { a.t.dial(l) })
 }
 
-// looked takes what became of a look. The connection in use may be another one meanwhile.
+// looked handles the result of a look; err is nil if the way works. Meanwhile another connection
+// than at the beginning of the look may be in use.
 func (a *connector) looked(c actor.Context, l *link, err error) {
 	b := &a.comeback
 	if b.looking != l {
@@ -152,14 +153,14 @@ func (a *connector) looked(c actor.Context, l *link, err error) {
 	a.await(c)
 }
 
-// revived looks at once: the port of an adapter is up.
+// revived handles that the port of an adapter has come up: it looks at once.
 func (a *connector) revived(c actor.Context) {
 	a.comeback.pause = a.t.config.Recovery
 	a.t.command(func() { a.t.meet(a.peer).side.next = time.Time{} })
 	a.look(c)
 }
 
-// lostInUse remembers that a connection in use was lost on its way.
+// lostInUse records that a connection in use was lost, as a loss of its pair of rails.
 func (a *connector) lostInUse(conn peering.Conn, err error) {
 	if l := a.links[conn]; l != nil && l == a.comeback.used {
 		a.losses[l.pair()] = loss{time.Now(), err, false}

@@ -5,12 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// commands are what actors and other goroutines have decided and Poll carries out,
-// in order. They are functions that are called under the engine's lock.
+// commands are functions in which actors and other goroutines pass their decisions to Poll. Poll
+// calls them in order, under the engine's lock.
 type commands struct {
-	// news says that list is not empty.
+	// news reports whether list is not empty.
 	news atomic.Bool
-	// mu guards the fields below it; only what wake locks is locked under it.
+	// mu guards the fields below it. While it is held, no other lock is acquired except the locks
+	// that wake acquires.
 	mu    sync.Mutex
 	list  []func()
 	ended bool
@@ -18,7 +19,7 @@ type commands struct {
 	wake func()
 }
 
-// add queues a command.
+// add enqueues a command and calls wake. After end it does nothing.
 func (c *commands) add(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,14 +31,14 @@ func (c *commands) add(f func()) {
 	c.wake()
 }
 
-// divert has wake called from now on.
+// divert replaces the function wake.
 func (c *commands) divert(wake func()) {
 	c.mu.Lock()
 	c.wake = wake
 	c.mu.Unlock()
 }
 
-// take removes all commands.
+// take removes and returns all commands.
 func (c *commands) take() []func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,17 +48,17 @@ func (c *commands) take() []func() {
 	return list
 }
 
-// end refuses commands from now on.
+// end discards all commands. Later commands are discarded, too.
 func (c *commands) end() {
 	c.mu.Lock()
 	c.ended, c.list = true, nil
 	c.mu.Unlock()
 }
 
-// command has the next Poll call f. Any goroutine may call it at any time.
+// command makes the next Poll call f. Any goroutine may call it at any time.
 func (t *Transport) command(f func()) { t.commands.add(f) }
 
-// obey carries out what was commanded, and returns how much that was.
+// obey calls the commands that are enqueued, and returns their number.
 func (t *Transport) obey() int {
 	if !t.commands.news.Load() {
 		return 0

@@ -10,113 +10,119 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Config is the identity of a rank, its addresses, and its time limits. Rank, Size,
-// Rails, Secret, Lookup and Sleeper are required; durations and numbers of 0 are the
-// defaults.
+// Config is the identity of a rank, its addresses, and its time limits. Rank, Size, Rails, Secret,
+// Lookup and Sleeper are required. A duration or number of 0 means the default.
 type Config struct {
-	// Rank is this rank, in [0, Size). Incarnation counts its lives.
+	// Rank is the number of this rank, in [0, Size). Incarnation is the number of times that the
+	// rank has been started before.
 	Rank, Size  int
 	Incarnation uint16
-	// Job names the job, Secret proves membership in it. Neither is changed.
+	// Job names the job. Secret proves membership in the job. Secret must not be modified
+	// afterwards.
 	Job    string
 	Secret []byte
-	// Rails are the adapters to open, in the order in which connections are tried on them;
-	// at least one and at most 256. The last resort is the last one, usually iWARP over TCP.
+	// Rails are the adapters to open, in the order in which connections are tried on them; at least
+	// one and at most 256. The last one is the last resort, usually iWARP over TCP.
 	Rails []Rail
-	// Missing says of adapters that are not among the rails why, for Explain.
+	// Missing names the adapters that are not among the rails, each with the reason, for Explain.
 	Missing []string
-	// Lookup returns where the rails of a rank listen, best first, or an error that says why
-	// it has no address. It is called when a connection is made, on any goroutine.
+	// Lookup returns the locations at which the rails of a rank listen, best first, or an error
+	// that says why the rank has no address. It is called when a connection is made, on any
+	// goroutine.
 	Lookup func(rank int) ([]Location, error)
-	// Sleeper is rung at arrivals while armed, and when a connection makes progress.
+	// Sleeper is rung when something arrives while the transport is armed, and when a connection
+	// makes progress.
 	Sleeper transport.Sleeper
-	// Log takes one line for people, without a newline, about what happens once: the
-	// first stranger. It is called on a goroutine of its own, without a lock, and may take
-	// its time: nothing waits for it but Close, and that for a second. May be nil.
+	// Log is called with one line of text for people, without a newline, for events that are
+	// reported once, such as the first stranger. It is called on a goroutine of its own, without a
+	// lock, and may block: only Close waits for it, for at most a second. It may be nil.
 	Log func(line string)
 
-	// ActorAddress is the address in the PIDs of the actors of connections. "" is
-	// protoactor's own, which is valid in this process alone.
+	// ActorAddress is the address in the PIDs of the actors of connections. "" means protoactor's
+	// default address, which is valid in this process alone.
 	ActorAddress string
 
-	// Arena is memory of the rank that lasts: where registrations pin pages
-	// (verbs.Attributes.PinsMemory), what lies there is registered once. Its allocator gets
-	// Transport.Arena in its place. It must be a mapping of its own, may be nil, and is not
-	// used otherwise.
+	// Arena is memory of the rank that lasts as long as the transport. If registrations pin pages
+	// (verbs.Attributes.PinsMemory), the memory of an operation in the arena is registered once,
+	// and stays registered. The allocator of the arena has to use Transport.Arena in its place. The
+	// arena must be a mapping of its own. It may be nil, and is not used if registrations pin
+	// nothing.
 	Arena transport.Arena
-	// CopyBelow is the length of a Get or Put in bytes below which, outside of the arena, its
-	// bytes are copied through registered memory, where registrations pin pages. 0 means
-	// that it is measured, a negative number that they are copied only where they cannot be
+	// CopyBelow is a length in bytes. If registrations pin pages, the bytes of a shorter Get or Put
+	// outside of the arena are copied through registered memory. 0 means that the length is
+	// measured. A negative number means that bytes are copied only if their memory cannot be
 	// registered.
 	CopyBelow int
 
-	// Slot is the size of an eager receive in bytes; 17 KiB. It becomes less where
+	// Slot is the size in bytes of the receive of an eager frame; 17 KiB. The size is reduced if
 	// many ranks share the memory for receives.
 	Slot int
-	// ReadsIn (IRD) and ReadsOut (ORD) are the RDMA Reads served and issued at a time
-	// per connection; 16, at most what the adapter can, and 8 in large jobs. NoReads makes both 0, so that
-	// bytes travel by Write.
+	// ReadsIn (IRD) and ReadsOut (ORD) are the numbers of RDMA Reads served and issued at a time
+	// per connection; 16, but at most what the adapter supports, and 8 in large jobs. NoReads sets
+	// both to 0, so that bytes are transferred by Write.
 	ReadsIn, ReadsOut int
 	NoReads           bool
-	// NoCRC says that this side can do without checksums where the provider has them
-	// as an option.
+	// NoCRC reports whether this side can do without checksums if they are optional in the
+	// provider.
 	NoCRC bool
-	// Companion says that this transport is polled together with a faster one, whose
-	// polls it must not delay: it looks at the adapter less often while nothing comes.
+	// Companion reports whether this transport is polled together with a faster transport, whose
+	// polls it must not delay. It then polls the adapter less often while nothing arrives.
 	Companion bool
 
-	// Attempt, Confirm, Goodbye, RetryMin, RetryMax and GiveUp are those of package
-	// peering: how long a request may take (5 s), an accepted connection may stay
-	// without its first message (5 s), an orderly end may take (2 s), the pause between
-	// attempts (5 ms to 1 s), and for how long after a connection was wanted new attempts
-	// are made (30 s). Attempt is at most GiveUp.
+	// Attempt, Confirm, Goodbye, RetryMin, RetryMax and GiveUp are the fields of package peering's
+	// Config: the maximum duration of a connection request (5 s), the time that an accepted
+	// connection may stay without its first message (5 s), the maximum duration of an orderly end
+	// (2 s), the pause between attempts (5 ms to 1 s), and the time for which new attempts are made
+	// after a connection was wanted (30 s). Attempt is at most GiveUp.
 	Attempt, Confirm, Goodbye, RetryMin, RetryMax, GiveUp time.Duration
-	// Absence is that of package peering: how long connections are attempted to a peer that
-	// was never connected and at whose address nothing listens (2 s). Own reports whether
-	// an address of a peer of another host is one of this host's, too: if such an address
-	// refuses, and the peer has no other one, the peer is lost at once. It is called by
-	// actors; nil knows none.
+	// Absence is the field of package peering's Config: the time for which connections are
+	// attempted to a peer that was never connected and at whose address nothing listens (2 s). Own
+	// reports whether an address of a peer of another host is an address of this host, too. If such
+	// an address refuses, and the peer has no other address, the peer is lost at once. Own is
+	// called by actors; nil means that there is no such address.
 	Absence time.Duration
 	Own     func(peer int, address netip.Addr) bool
-	// Host returns the name of the host of a rank, for errors; it may be nil, and is
-	// called by actors.
+	// Host returns the name of the host of a rank, for errors. It may be nil, and is called by
+	// actors.
 	Host func(rank int) string
-	// Supervised says that the launcher reports the end of a rank by MarkDown. Then a rank
-	// that was stopped, so that its system accepts requests that the rank does not answer,
-	// is waited for beyond GiveUp, which is logged.
+	// Supervised reports whether the launcher reports the end of a rank by MarkDown. If so, a rank
+	// whose system accepts requests, but which does not answer them, was only stopped: this rank
+	// goes on waiting for it after GiveUp, and logs that.
 	Supervised bool
-	// Departure bounds how long the end of the connections of a peer that was marked
-	// down is waited for, before which its last messages may still come (250 ms): the
-	// system of a process that was killed ends them at once, a machine without power and
-	// a peer that is not gone do not.
+	// Departure bounds the time for which the transport waits for the end of the connections of a
+	// peer that was marked down, because the last messages of the peer may arrive before that end
+	// (250 ms). The system of a process that was killed ends the connections at once. A machine
+	// without power, and a peer that still runs, do not end them.
 	Departure time.Duration
-	// Linger bounds how long Close waits for peers none of which acknowledges any message
-	// that was sent (30 s). What is not acknowledged then may be lost, and the log says so.
+	// Linger bounds the time for which Close waits while no peer acknowledges any of the messages
+	// that were sent (30 s). Messages that are not acknowledged then may be lost, and the log says
+	// so.
 	Linger time.Duration
-	// Recovery is for how long after the loss of its connection an adapter is tried after all
-	// others, and how long a connection on a worse one lasts before the better one is looked at
-	// (10 s); the next looks come after pauses that double.
+	// Recovery is the time after the loss of a connection for which its adapter is tried after all
+	// others. It is also the time for which a connection on a worse adapter lasts before this rank
+	// looks whether a better one works (10 s); the next looks follow after pauses that double.
 	Recovery time.Duration
-	// Idle is how long a connection stays without traffic; 0 means for ever.
+	// Idle is the time after which a connection without traffic is ended; 0 means never.
 	Idle time.Duration
 }
 
 const (
-	slotDefault  = 17 << 10 // a message of 16 KiB and its heads
-	burstSlot    = 16 << 10 // up to which bursts of messages are eager, too
+	slotDefault  = 17 << 10 // a message of 16 KiB and the heads of its frame and record
+	burstSlot    = 16 << 10 // bursts of messages are eager up to this size, too
 	slotMin      = 1 << 10
 	readsDefault = 16
-	// goodbyeDefault is peering's; Close needs to know it.
+	// goodbyeDefault is the default of package peering; Close needs the value.
 	goodbyeDefault = 2 * time.Second
 	giveUpDefault  = 30 * time.Second
 	attemptDefault = 5 * time.Second
 	lingerDefault  = 30 * time.Second
-	// recoveryDefault is longer than a link takes that comes and goes.
+	// recoveryDefault is longer than an outage of a network link that fails and recovers
+	// repeatedly.
 	recoveryDefault = 10 * time.Second
 	departDefault   = 250 * time.Millisecond
 )
 
-// populate checks the configuration and fills in the defaults.
+// populate checks the configuration and sets the defaults.
 func (c *Config) populate() error {
 	switch {
 	case c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size:

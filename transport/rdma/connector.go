@@ -14,39 +14,38 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// connector is the actor of one peer. It owns the connections with it: it asks for
-// them, answers for them, checks the records, keeps the deadlines, and decides by
-// its machine which is used and when each ends. What it decides about an endpoint
-// the next Poll carries out, in order.
+// connector is the actor of one peer. It owns the connections with the peer: it requests them, answers the
+// peer's requests, checks the records, and keeps the deadlines. Its machine decides which connection is
+// used and when each ends. The next Poll executes, in order, what the connector decides about endpoints.
 type connector struct {
 	t       *Transport
 	peer    int
 	machine *peering.Machine
 	began   time.Time
 	timer   *time.Timer
-	// links are those that the machine has not given up.
+	// links are the connections and attempts that the machine has not given up.
 	links map[peering.Conn]*link
-	// number is that of the last request of the peer.
+	// number is the Conn.Number of the peer's last connection request.
 	number uint32
-	// search is what became of our requests since a connection was in use.
+	// search records the results of this rank's requests since a connection was last in use.
 	search search
-	// met says that one was.
+	// met reports whether a connection was in use before.
 	met bool
-	// losses are the last losses of connections in use, by their rails.
+	// losses are the last losses of connections in use and the last failed looks, by pair of rails.
 	losses map[pair]loss
-	// resort is how far the last attempt on the last rail came.
+	// resort is the Contact of the last attempt on the last rail.
 	resort peering.Contact
-	// idle asks now and then whether the connection in use is needed.
+	// idle is the timer for the next check whether the connection in use is still needed.
 	idle     *time.Timer
 	comeback comeback
-	// seen are the peer's looks.
+	// seen is the newest look of the peer.
 	seen looks
-	// side is the side connection that was asked for, until it stands.
+	// side is the side connection that this rank has requested, until it is established.
 	side *link
 }
 
-// attemptGrace is how much later than the deadline of the endpoint, which says how far
-// the attempt came, the machine ends an attempt without any event.
+// attemptGrace is the time after the deadline of the endpoint at which the machine ends an attempt. The
+// endpoint's own end of the attempt, which says how far the attempt came, should arrive before.
 const attemptGrace = 5 * time.Second
 
 func newConnector(t *Transport, peer int) *connector {
@@ -65,7 +64,7 @@ func newConnector(t *Transport, peer int) *connector {
 	}
 }
 
-// tick says that a deadline may have passed.
+// tick tells the connector that a deadline of the machine may have passed.
 type tick struct{ quiet }
 
 // Receive implements actor.Actor.
@@ -101,10 +100,10 @@ func (a *connector) Receive(c actor.Context) {
 	}
 }
 
-// inspection says that it is time to see whether a connection is idle.
+// inspection tells the connector to check whether the connection in use is idle.
 type inspection struct{ quiet }
 
-// inspect has a connection in use inspected later, if idle ones are to end.
+// inspect sets the timer for the next inspection, if there is a connection in use and Config.Idle is set.
 func (a *connector) inspect(c actor.Context) {
 	if a.idle != nil {
 		a.idle.Stop()
@@ -117,7 +116,7 @@ func (a *connector) inspect(c actor.Context) {
 	a.idle = time.AfterFunc(a.t.config.Idle, func() { root.Send(self, inspection{}) })
 }
 
-// step gives the machine an event and does what it says.
+// step passes an event to the machine and performs the machine's actions.
 func (a *connector) step(c actor.Context, e peering.Event) {
 	events := []peering.Event{e}
 	for len(events) > 0 {
@@ -134,8 +133,8 @@ func (a *connector) step(c actor.Context, e peering.Event) {
 	a.schedule(c)
 }
 
-// tried takes note of what became of an attempt. When all addresses of the peer turn out
-// to be this host's own there is no way to it, and the machine is told so.
+// tried records the result of an attempt, and returns the event for the machine. If all addresses of the
+// peer turn out to be addresses of this host, there is no way to the peer, and the event is Gone.
 func (a *connector) tried(e peering.Event) peering.Event {
 	l := a.links[e.Conn]
 	if e.Kind != peering.Lost || l == nil {
@@ -143,7 +142,7 @@ func (a *connector) tried(e peering.Event) peering.Event {
 	}
 	a.lostInUse(e.Conn, e.Err)
 	if !e.Conn.Active || l.answered {
-		return e // not an attempt, or one that the peer has answered
+		return e // not an attempt, or an attempt that the peer has answered
 	}
 	a.search.note(l.way, e.Err, a.t.config.Own(a.peer, l.remote.Addr()) || errors.Is(e.Err, errSelf))
 	a.publish()
@@ -157,8 +156,8 @@ func (a *connector) tried(e peering.Event) peering.Event {
 	if e.Contact == peering.Absent && a.search.over(list) {
 		return peering.Event{Kind: peering.Gone, Err: fmt.Errorf("%w: %w", peering.ErrAbsent, e.Err)}
 	}
-	// Whether the peer is there the last resort says; an adapter may fail for reasons of its own,
-	// and its connection manager refuses for other reasons than that nothing listens.
+	// The last resort decides whether the peer is there. An adapter may fail for reasons of its own, and
+	// its connection manager refuses for other reasons, too, than that nothing listens.
 	if l.rail.index < resortOf(list) {
 		e.Contact = a.resort
 	} else {
@@ -167,7 +166,7 @@ func (a *connector) tried(e peering.Event) peering.Event {
 	return e
 }
 
-// resortOf returns the number of the last rail on which there is a way.
+// resortOf returns the number of the last rail among the candidates.
 func resortOf(list []candidate) uint8 {
 	last := uint8(0)
 	for _, c := range list {
@@ -176,7 +175,7 @@ func resortOf(list []candidate) uint8 {
 	return last
 }
 
-// trials says what became of each rail on which a connection was asked for, or lost lately.
+// trials returns in words what became of each rail on which a connection was requested, or lost lately.
 func (a *connector) trials() map[uint8]string {
 	says := map[uint8]string{}
 	for rails, lost := range a.losses {
@@ -193,7 +192,7 @@ func (a *connector) trials() map[uint8]string {
 	return says
 }
 
-// publish lets Poll's side say how the search goes.
+// publish passes the state of the search in words to the endpoint, where Poll's side reads it.
 func (a *connector) publish() {
 	says := a.search.String()
 	a.t.command(func() {
@@ -203,11 +202,11 @@ func (a *connector) publish() {
 	})
 }
 
-// unreached is the cause of giving the peer up, with the addresses that were tried.
+// unreached returns the cause of giving the peer up, with the addresses that were tried.
 func (a *connector) unreached(err error) error {
 	var refusal *negotiation.RefusalError
 	if len(a.search.tries) == 0 || errors.As(err, &refusal) {
-		return err // it was reached
+		return err // the peer was reached
 	}
 	host := ""
 	if a.t.config.Host != nil {
@@ -232,7 +231,7 @@ func (a *connector) schedule(c actor.Context) {
 	a.timer = time.AfterFunc(at-time.Since(a.began), func() { root.Send(self, tick{}) })
 }
 
-// invited takes a request with a record that verifies.
+// invited handles a connection request of the peer whose record verifies.
 func (a *connector) invited(c actor.Context, l *link) {
 	if l.purpose != negotiation.Lane {
 		a.requested(l)
@@ -246,14 +245,14 @@ func (a *connector) invited(c actor.Context, l *link) {
 	}})
 }
 
-// refuse rejects a request.
+// refuse rejects a connection request of the peer.
 func (a *connector) refuse(l *link, r negotiation.Reject) {
 	delete(a.links, l.conn)
 	a.t.strangers.declined(r.Reason)
 	a.t.reject(l.request, r, l.asked)
 }
 
-// answered checks the reply of the peer and computes the terms.
+// answered handles the peer's reply to a request: it checks the reply and computes the terms.
 func (a *connector) answered(c actor.Context, m answered) {
 	l := m.link
 	switch l.purpose {
@@ -277,8 +276,8 @@ func (a *connector) answered(c actor.Context, m answered) {
 	}})
 }
 
-// rejected reads the refusal of the peer. One that is not proved to be the peer's, as
-// anybody on the way can write it, is the loss of one attempt.
+// rejected handles a rejection of a request. If the rejection does not prove to be from the peer, anybody
+// in the network may have written it. It then counts as the loss of this one attempt.
 func (a *connector) rejected(c actor.Context, m rejected) {
 	reject, err := a.t.credentials.OpenReject(m.data, m.link.offered, uint32(a.peer))
 	if err != nil {
@@ -295,8 +294,7 @@ func (a *connector) rejected(c actor.Context, m rejected) {
 	a.step(c, peering.Event{Kind: peering.Refused, Conn: m.link.conn, Reject: reject})
 }
 
-// perform does what the machine says. An error means that the connection of the
-// action is lost.
+// perform performs an action of the machine. An error means that the connection of the action is lost.
 func (a *connector) perform(c actor.Context, action *peering.Action) error {
 	t, l := a.t, a.links[action.Conn]
 	switch action.Kind {
@@ -319,7 +317,7 @@ func (a *connector) perform(c actor.Context, action *peering.Action) error {
 		a.settled(c, l)
 	case peering.Retire:
 		if errors.Is(action.Err, peering.ErrReplaced) {
-			a.lostInUse(action.Conn, action.Err) // by the peer, which has asked again
+			a.lostInUse(action.Conn, action.Err) // the peer lost it, and has requested another one
 		}
 		a.unsettled()
 		t.command(func() { t.meet(a.peer).retire(l) })
@@ -341,7 +339,7 @@ func (a *connector) perform(c actor.Context, action *peering.Action) error {
 	return nil
 }
 
-// conclude does what concerns no connection.
+// conclude performs the actions that concern the peer and no connection.
 func (a *connector) conclude(c actor.Context, action *peering.Action) {
 	t, err := a.t, action.Err
 	switch action.Kind {
@@ -367,7 +365,7 @@ func (a *connector) conclude(c actor.Context, action *peering.Action) {
 	}
 }
 
-// dial asks for a connection, in one way to the peer after the other.
+// dial requests a connection on the next candidate; the candidates take turns.
 func (a *connector) dial(action *peering.Action) error {
 	list, err := a.lookup()
 	if err != nil {
@@ -375,7 +373,7 @@ func (a *connector) dial(action *peering.Action) error {
 	}
 	way, ok := a.search.next(list)
 	if !ok {
-		return errSelf // and it was so at once, unless the addresses have changed meanwhile
+		return errSelf // the first attempts found that, unless the addresses have changed meanwhile
 	}
 	l := &link{
 		conn: action.Conn, peer: a.peer, greeting: action.Greeting, way: way, rail: way.rail, remote: way.to.Address,

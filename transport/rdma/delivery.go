@@ -9,14 +9,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// delivery is a message that is being handed over, record by record.
+// delivery is a frame whose records are being delivered to the handler.
 type delivery struct {
 	arrived
-	// at is the next record, 0 before the frame was looked at.
+	// at is the offset of the next record in the frame. It is 0 until the head of the frame was
+	// read.
 	at int
 }
 
-// stashed makes deliveries of messages that came before their link was in use.
+// stashed makes deliveries of the frames that arrived before their link was in use.
 func stashed(held []arrived) []delivery {
 	list := make([]delivery, len(held))
 	for i, a := range held {
@@ -25,7 +26,8 @@ func stashed(held []arrived) []delivery {
 	return list
 }
 
-// unstash goes on with messages that were not handed over.
+// unstash continues with the frames of the stash, oldest first, and returns the number of frames
+// that are completely delivered.
 func (t *Transport) unstash(h transport.Handler, left *int) int {
 	n := 0
 	for n < len(t.stash) && *left > 0 && t.deliver(h, &t.stash[n], left) {
@@ -37,8 +39,9 @@ func (t *Transport) unstash(h transport.Handler, left *int) int {
 	return n
 }
 
-// deliver hands over a message as far as the budget goes, and returns whether that
-// was all of it. Its receive is posted again then.
+// deliver delivers the messages of a frame to the handler as far as the budget left allows. It
+// returns true when the frame is finished; then its receive was posted again, or is posted by
+// release, or is kept by hold.
 func (t *Transport) deliver(h transport.Handler, d *delivery, left *int) bool {
 	l := d.link
 	b := l.rail.receives.bytes(d.slot, d.length)
@@ -87,9 +90,8 @@ func (t *Transport) deliver(h transport.Handler, d *delivery, left *int) bool {
 	return true
 }
 
-// single hands over a frame of one message, as nearly all are. It returns false, having
-// done nothing, for every other frame, and for one that is not simply to be handed
-// over.
+// single delivers a frame of one message, which is the usual case. For a frame that needs any other
+// treatment it does nothing and returns false.
 func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
 	p := t.peers[a.link.peer]
 	if p == nil || p.link != a.link || p.end != nil || h == nil || *left == 0 || a.length < headBytes+recordBytes {
@@ -116,16 +118,16 @@ func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
 	return true
 }
 
-// release posts the receive of the message that was handed over last. It waits until
-// the next message or Poll, because the program may have an answer to give, and that
-// does not have to.
+// release posts the receive of the message that was delivered last. It is called only with the next
+// message, Poll or Arm, so that an answer of the program to the message is sent before the receive
+// is posted.
 func (t *Transport) release() {
 	if t.used.link != nil {
 		t.returnUsed()
 	}
 }
 
-// returnUsed is release where there is something to post.
+// returnUsed implements release if there is a receive to post.
 func (t *Transport) returnUsed() {
 	l := t.used.link
 	t.used.link = nil
@@ -136,9 +138,9 @@ func (t *Transport) returnUsed() {
 	}
 }
 
-// hold keeps a message of an accepted connection that is not in use yet. The first
-// one has to prove that the request was not recorded: it tells the actor that the active side
-// believes in the connection.
+// hold keeps a message of an accepted connection that is not in use yet. The first message has to
+// prove that the request was not a replay. If it does, hold tells the actor, so that it knows that
+// the active side uses the connection.
 func (t *Transport) hold(l *link, a arrived) {
 	if !l.active && !l.conn.Active {
 		b := l.rail.receives.bytes(a.slot, a.length)
@@ -151,7 +153,8 @@ func (t *Transport) hold(l *link, a arrived) {
 	l.held = append(l.held, a)
 }
 
-// proved looks at the first message of an accepted connection, and ends one that is no proof.
+// proved checks the proof in the first message of an accepted connection. If the proof is not
+// valid, it ends the connection and returns false.
 func (t *Transport) proved(l *link, b []byte) bool {
 	if err := t.credentials.OpenProof(b, l.asked, l.replied); err != nil {
 		t.strangers.count(t, l.remote, err)
@@ -163,8 +166,8 @@ func (t *Transport) proved(l *link, b []byte) bool {
 	return true
 }
 
-// admit looks at a frame. It returns false when that was all: the frame is none to
-// hand over, and its receive was posted again.
+// admit reads the head of a frame. It returns true if the frame has records to deliver. Otherwise
+// it has handled the frame completely, and posted its receive again.
 func (t *Transport) admit(p *endpoint, d *delivery, b []byte) bool {
 	l := d.link
 	f, err := parseHead(b)
@@ -196,8 +199,8 @@ func (t *Transport) admit(p *endpoint, d *delivery, b []byte) bool {
 	return false
 }
 
-// control takes a control frame, whose receive was posted again. One of a link that
-// was retired in order still counts.
+// control handles a control frame, whose receive was posted again. A BYE or BYE-ACK is passed to
+// the actor even if the link was retired in order.
 func (t *Transport) control(p *endpoint, l *link, f head) error {
 	if f.kind == frameMark {
 		return fmt.Errorf("%w: a mark on a connection for messages", transport.ErrDamaged)
@@ -231,8 +234,9 @@ func (t *Transport) control(p *endpoint, l *link, f head) error {
 	return nil
 }
 
-// arrived goes on after an eager frame: a peer that uses its window up gets a larger
-// one while there is memory, and enough that came is acknowledged.
+// arrived is called after the receive of an eager frame was posted again. It grants a larger
+// window, as far as there is memory, to a peer that uses up its window. It lists the endpoint if an
+// acknowledgement is due.
 func (p *endpoint) arrived() {
 	if p.flow.Starved() && p.flow.Window() < p.t.measure.slots {
 		p.widen()
@@ -252,7 +256,7 @@ func (p *endpoint) widen() {
 	}
 	l.window += more
 	if err := r.receives.need(r.granted()); err != nil {
-		return // they are accounted for and come back with the link
+		return // the receives stay counted in the pool until the link is freed
 	}
 	p.flow.Widen(more)
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// departure is a peer that was marked down: a process that is gone, or was given up.
-// What it had sent may still arrive, and is handed over before its loss: a process
-// that dies leaves its sockets to its system, which sends what was written and then
-// the end of the stream.
+// departure is a peer that was marked down: its process has ended, or was given up. The messages
+// that the peer had sent may still arrive, and are delivered before its loss is reported: when a
+// process dies, its system still sends what the process has written to its sockets, and then the
+// end of the stream.
 type departure struct {
 	peer  int
 	cause error
 	timer *time.Timer
-	// late says that the end of its connections is not waited for any longer, polls how
-	// often its messages were looked for since.
+	// late reports whether the time to wait for the end of the peer's connections is over. polls is
+	// the number of polls for messages of the peer since then.
 	late  bool
 	polls int
 }
 
-// departurePolls bounds the messages after that, of a peer that goes on sending.
+// departurePolls bounds departure.polls, for a peer that goes on sending.
 const departurePolls = 64
 
 // depart begins to give up a peer that was marked down.
@@ -39,8 +39,9 @@ func (t *Transport) depart(peer int, cause error) {
 	t.leaving = append(t.leaving, d)
 }
 
-// dismiss reads what has arrived, and gives up the peers that were marked down when
-// that was all.
+// dismiss reads what has arrived. Then it gives up the peers that were marked down and from which
+// no more messages can arrive, or that still send after their time. It returns the number of
+// events.
 func (t *Transport) dismiss(h transport.Handler, left *int) int {
 	events := 0
 	for n := 1; n > 0 && *left > 0; events += n {
@@ -68,15 +69,15 @@ func (t *Transport) dismiss(h transport.Handler, left *int) int {
 	return events
 }
 
-// speaks puts a link of a peer in use on which its first messages wait, and reports
-// whether messages may still be on their way to the handler.
+// speaks reports whether messages of the peer may still be on their way to the handler. If the
+// first messages of the peer wait on a link that is not in use, it puts the link in use.
 func (t *Transport) speaks(d *departure) bool {
 	for _, l := range t.links {
 		if l.peer != d.peer || l.purpose != negotiation.Lane {
 			continue
 		}
 		t.adopt(l)
-		// On one that this side has asked for the peer has said nothing before it is used.
+		// On a link that this side has requested, the peer sends nothing before it is used.
 		if !d.late && (l.used && !l.retired || !l.conn.Active) {
 			return true
 		}

@@ -7,14 +7,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// sealer is a provider that can encrypt its connections.
+// sealer is implemented by providers that can encrypt their connections.
 type sealer interface {
 	Secure(passive *tls.Config, active func() *tls.Config)
 }
 
-// Encrypt encrypts all connections over TCP by TLS 1.3 with the job's secret, and does
-// without their CRC. All ranks of the job have to do so, and none has a connection before. What
-// goes through adapters of the kernel stays as it is. It is called under the engine's lock.
+// Encrypt makes the transport encrypt all connections over TCP by TLS 1.3 with the job's secret,
+// and do without their CRC. All ranks of the job have to call it, before their first connection.
+// Data that is sent through adapters of the kernel is not encrypted. It is called under the
+// engine's lock.
 func (t *Transport) Encrypt() error {
 	c, err := certificate.New(t.config.Secret, t.config.Job)
 	if err != nil {

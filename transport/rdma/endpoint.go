@@ -15,55 +15,54 @@ import (
 type sent struct {
 	buffer
 	length int
-	// put is the Put that ends when the frame is acknowledged, or nil.
+	// put is the Put whose marker is in the frame, or nil. The acknowledgement confirms the Put's Writes.
 	put *operation
 }
 
-// endpoint is the way to one peer: the lane and the operations, which outlive the
-// connections that carry them.
+// endpoint is the access to one peer: the lane and the operations, which outlive the connections that carry
+// them.
 type endpoint struct {
 	t    *Transport
 	peer int
 	// link is the connection in use, or nil.
 	link *link
-	// rail is that of the last connection, or the first one, and sends its memory, in which
-	// the frames of slots lie.
+	// rail is the rail of the last connection, or the first rail if there was none. sends is the send memory
+	// of rail, which contains the frames of slots.
 	rail  *rail
 	sends *sendMemory
 	flow  *credit.Flow
-	// slots are the frames that are not acknowledged; acked is the sequence number of
-	// the oldest.
+	// slots are the frames that are not acknowledged. acked is the sequence number of the oldest of them.
 	slots []sent
 	acked uint16
-	// maxEager is the longest payload, depth the ORD: as wished until a connection
-	// stands, then as negotiated, in terms.
+	// maxEager is the longest payload of a Send, and depth the ORD. Until the first connection they are what
+	// this side wishes; then what was negotiated (terms).
 	maxEager, depth int
 	terms           negotiation.Terms
 	route           string
 	connects        int
 
-	// wanted says that the actor was told that a connection is needed, silent since when
-	// the peer has not answered, if that is long and it is waited for all the same.
+	// wanted reports whether the actor was told that a connection is needed. silent is the time since which
+	// the peer has not answered, if the transport nevertheless goes on waiting for it; else zero.
 	wanted bool
 	silent time.Time
-	// search says how the actor's attempts to connect go, in words; "" if there are none.
+	// search is the state of the actor's attempts to connect, in words; "" if there are none.
 	search string
-	// trials is what became of attempts on other rails, by their numbers.
+	// trials are the results of attempts on other rails, in words, by rail number.
 	trials map[uint8]string
-	// prompt says that the peer waits for an acknowledgement.
+	// prompt reports whether the peer waits for an acknowledgement.
 	prompt bool
-	// listed says that the endpoint is in Transport.busy.
+	// listed reports whether the endpoint is in Transport.busy.
 	listed  bool
 	leaving leaving
-	// idle says that the connection that is left is not needed, and none is to follow.
+	// idle reports whether the connection is being left because it is not needed: no other one is to follow.
 	idle bool
-	// end is why nothing can be sent any more: *transport.PeerDown or ErrClosed.
+	// end is the error of all further operations, *transport.PeerDown or ErrClosed; nil until then.
 	end error
 
 	bulk  bulk
 	side  side
 	batch batch
-	// activity counts frames, and quiet is what it was when the actor asked last.
+	// activity counts frames and parts. quiet is its value at the actor's last inspection.
 	activity, quiet uint64
 }
 
@@ -77,7 +76,7 @@ func newEndpoint(t *Transport, peer int) *endpoint {
 	}
 }
 
-// eagerMax is the longest payload of a message in a receive.
+// eagerMax returns the longest payload of a message in a receive.
 func eagerMax(slot int) int { return (slot - headBytes - recordBytes) &^ 7 }
 
 // Caps implements transport.Endpoint.
@@ -90,8 +89,8 @@ func (p *endpoint) Caps() transport.Caps {
 
 var _ transport.Quieter = (*endpoint)(nil)
 
-// quietFrames is up to how many frames without an acknowledgement a connection is quiet: the peer's next
-// frame acknowledges the last ones, so that there are one or two in a dialogue or a barrier.
+// quietFrames is the maximum number of unacknowledged frames for which a connection is quiet. In a dialogue
+// or a barrier there are one or two, since the peer's next frame acknowledges the last ones.
 const quietFrames = 3
 
 // Quiet implements transport.Quieter.
@@ -104,7 +103,7 @@ func (p *endpoint) Map(transport.Key, int) ([]byte, error) {
 
 func (p *endpoint) failure(op string, err error) error { return p.t.failure(op, p.peer, err) }
 
-// Send implements transport.Endpoint. When what it accepts is on its way, batches says.
+// Send implements transport.Endpoint. The type batches documents when an accepted message is sent.
 func (p *endpoint) Send(h transport.Header, payload []byte) error {
 	if p.batch.open && p.appendBatch(h, payload) {
 		return nil
@@ -132,8 +131,8 @@ func (p *endpoint) Send(h transport.Header, payload []byte) error {
 	return nil
 }
 
-// send posts an eager frame whose records lie in b behind its head. There is room,
-// and the flow is ready.
+// send posts an eager frame whose records are in b behind the frame's head. The caller ensures that the link
+// has room and the flow is ready.
 func (p *endpoint) send(l *link, b buffer, length int, put *operation) {
 	w := p.flow.Send()
 	s := &p.slots[p.flow.Slot(w.Sequence())]
@@ -141,8 +140,8 @@ func (p *endpoint) send(l *link, b buffer, length int, put *operation) {
 	p.post(l, w, s)
 }
 
-// postNext posts the oldest frame that is not on the connection. It returns false
-// when there is none or no credit.
+// postNext posts the oldest frame that was not posted on this connection yet. It returns false if there is no
+// such frame, or no credit.
 func (p *endpoint) postNext(l *link) bool {
 	w, ok := p.flow.Next()
 	if !ok {
@@ -152,8 +151,8 @@ func (p *endpoint) postNext(l *link) bool {
 	return true
 }
 
-// post posts the frame of a slot with the word it has now. An open frame is closed: it
-// is the only one without a post.
+// post posts the frame of a slot with the word w. The open frame of the batch is closed: it is the only frame
+// that is not posted yet.
 func (p *endpoint) post(l *link, w credit.Word, s *sent) {
 	p.batch.open = false
 	putHead(p.sends.bytes(&s.buffer), w, frameEager, false)
@@ -163,8 +162,7 @@ func (p *endpoint) post(l *link, w credit.Word, s *sent) {
 	p.t.post(l, p.sends.framed(&s.buffer, s.length), s.lkey, p.sends.room.flag)
 }
 
-// sendRecord sends a record that is not a message. It returns false when there is
-// no room.
+// sendRecord sends a record that is not a message. It returns false if there is no room, credit or memory.
 func (p *endpoint) sendRecord(k recordKind, h transport.Header, payload []byte, put *operation) bool {
 	if p.batch.open {
 		p.postBatch()
@@ -181,7 +179,7 @@ func (p *endpoint) sendRecord(k recordKind, h transport.Header, payload []byte, 
 	return true
 }
 
-// refuse says why an operation cannot be taken now, or ever.
+// refuse returns the error of an operation that cannot be accepted: ErrAgain if only now, else the reason.
 func (p *endpoint) refuse(op string, n int) error {
 	switch {
 	case p.t.closed:
@@ -198,7 +196,7 @@ func (p *endpoint) refuse(op string, n int) error {
 	return transport.ErrAgain
 }
 
-// refuseMemory is refuse for want of registered memory.
+// refuseMemory is refuse for lack of registered memory.
 func (p *endpoint) refuseMemory(op string, err error) error {
 	if err != nil {
 		return p.failure(op, err)
@@ -214,7 +212,7 @@ func (p *endpoint) want() {
 	}
 }
 
-// use puts a link in use: what was not acknowledged is sent again.
+// use puts a link in use. Frames that were not acknowledged are retransmitted.
 func (p *endpoint) use(l *link, terms negotiation.Terms) {
 	t := p.t
 	if l.gone || l.used || p.end != nil {
@@ -242,9 +240,8 @@ func (p *endpoint) use(l *link, terms negotiation.Terms) {
 	p.list()
 }
 
-// board moves the frames that are not acknowledged into the memory of another rail, which the
-// connection to be used needs: they have the same size there. On an error nothing has
-// changed that matters.
+// board moves the frames that are not acknowledged into the send memory of rail r, on which the connection to
+// be used is. Frames have the same size on all rails. If it fails, the frames stay where they are.
 func (p *endpoint) board(r *rail) error {
 	if r == p.rail {
 		return nil
@@ -276,8 +273,8 @@ func (p *endpoint) board(r *rail) error {
 	return nil
 }
 
-// latest returns a connection on the rail of the frames that is not free yet, whose adapter
-// may still read them, or nil.
+// latest returns a link on p.rail that was in use and is not freed yet, so that its adapter may still read
+// the frames, or nil if there is none.
 func (p *endpoint) latest() *link {
 	for _, l := range p.t.links {
 		if l.peer == p.peer && l.rail == p.rail && l.used {
@@ -287,8 +284,8 @@ func (p *endpoint) latest() *link {
 	return nil
 }
 
-// retire takes the link in use out of use. Frames keep their slots, Reads and Writes
-// that were under way are uncertain.
+// retire takes the link in use out of use. Frames keep their slots. Reads and Writes that were under way are
+// uncertain.
 func (p *endpoint) retire(l *link) {
 	if l != nil && l != p.link || p.link == nil {
 		return
@@ -297,7 +294,7 @@ func (p *endpoint) retire(l *link) {
 	p.side.drop(p)
 	p.closeAsides(nil)
 	if p.bulk.reaches() {
-		// An error means that the connection has ended: its memory is not used any more.
+		// An error means that the connection has ended, and its adapter does not use the memory any more.
 		_ = p.link.endpoint.Disconnect(verbs.CloseAbrupt)
 	}
 	moves := p.moves()
@@ -309,7 +306,7 @@ func (p *endpoint) retire(l *link) {
 	}
 }
 
-// acknowledged takes note of frames that were acknowledged: the oldest ones.
+// acknowledged frees the slots of the oldest freed frames, which the peer has acknowledged.
 func (p *endpoint) acknowledged(freed int) {
 	for range freed {
 		s := &p.slots[p.flow.Slot(p.acked)]
@@ -322,14 +319,14 @@ func (p *endpoint) acknowledged(freed int) {
 	}
 }
 
-// update tells the peer what has been received and what it may send.
+// update sends the peer an acknowledgement and the credit that it has.
 func (p *endpoint) update() {
 	p.prompt = false
 	p.t.sendControl(p.link, p.flow.Update(), frameUpdate, false)
 	p.wear()
 }
 
-// list puts the endpoint among those that Poll goes on with.
+// list adds the endpoint to the endpoints that Poll services.
 func (p *endpoint) list() {
 	if !p.listed {
 		p.listed = true
@@ -337,14 +334,14 @@ func (p *endpoint) list() {
 	}
 }
 
-// service goes on with what waits, and reports whether anything still does.
+// service posts what waits to be posted. It returns true if something still waits.
 func (p *endpoint) service() bool {
 	l := p.link
 	if l == nil || p.end != nil {
 		return false
 	}
 	for p.flow.Queued() > 0 && p.t.room(l) && p.postNext(l) {
-		// The condition does it.
+		// The condition posts a frame.
 	}
 	p.bulk.drive(p)
 	if p.flow.Due() || p.prompt && p.flow.Owed() {
@@ -353,8 +350,8 @@ func (p *endpoint) service() bool {
 	return p.leaving != staying && p.part() || p.flow.Queued() > 0 || p.prompt || p.bulk.waits()
 }
 
-// rest is asked now and then by the actor. When there was no frame since and nothing
-// is left to say, the connection may end.
+// rest is called when the actor inspects the connection, from time to time. If there was no traffic since the
+// last call and nothing is owed to the peer, it begins to end the connection.
 func (p *endpoint) rest() {
 	l := p.link
 	if l == nil {
@@ -364,7 +361,7 @@ func (p *endpoint) rest() {
 	p.quiet = p.activity
 	switch {
 	case quiet && p.flow.Owed():
-		p.update() // or the peer could not rest
+		p.update() // without it the connection would not be quiet for the peer
 	case quiet:
 		p.relax()
 	}

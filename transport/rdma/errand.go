@@ -10,10 +10,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// A link of another purpose than negotiation.Lane carries no messages, and the machine of the
-// pair does not know it: its connector deals with it alone.
+// A link whose purpose is not negotiation.Lane is an errand: a look, or a side connection. It
+// carries no messages of the lane. The machine of the pair does not know errands; the connector
+// handles them itself.
 
-// errandEnded says that a link of another purpose has ended, or never came about.
+// errandEnded tells the connector that an errand has ended, or could not be established.
 type errandEnded struct {
 	quiet
 	link *link
@@ -29,8 +30,8 @@ func (t *Transport) lost(l *link, contact peering.Contact, err error) {
 	t.tell(l.peer, peering.Event{Kind: peering.Lost, Conn: l.conn, Contact: contact, Err: err})
 }
 
-// requested answers a request that is not for the connection of the pair. What a peer can ask
-// for it can be asked for.
+// requested answers the peer's request for an errand. A side connection is accepted by the next
+// Poll. Every other request is a look, which is rejected with the answer as the reason.
 func (a *connector) requested(l *link) {
 	if l.purpose == negotiation.Bulk {
 		a.t.command(func() { a.t.acceptSide(l) })
@@ -39,27 +40,28 @@ func (a *connector) requested(l *link) {
 	a.t.reject(l.request, negotiation.Reject{Reason: a.reachable(l)}, l.asked)
 }
 
-// reachable is the answer to a look of the peer: Reachable if a connection could be made, which is
-// then no worse a way than others.
+// reachable returns the answer to a look of the peer: Reachable if a connection could be made. A
+// new look also proves that the way works, so that its recorded loss is forgotten.
 func (a *connector) reachable(l *link) negotiation.Reason {
 	switch {
 	case l.rail.out() != nil:
 		return negotiation.Busy
 	case a.seen.newer(&l.proposal):
 		delete(a.losses, l.pair())
-	default: // somebody sends again what was recorded, which says nothing of the way now
+	default: // a replay of a recorded look, which proves nothing about the way now
 		a.t.strangers.declined(negotiation.Duplicate)
 	}
 	return negotiation.Reachable
 }
 
-// looks is the newest look of a peer that was seen.
+// looks identifies the newest look of a peer that was seen.
 type looks struct {
 	incarnation, attempt uint16
 	known                bool
 }
 
-// newer reports whether a look is newer than those seen, and takes note of it (RFC 1982).
+// newer reports whether a look is newer than all looks seen before, and if so, records it. Numbers
+// are compared as serial numbers (RFC 1982).
 func (s *looks) newer(r *negotiation.Record) bool {
 	if life := int16(r.Incarnation - s.incarnation); s.known && (life < 0 || life == 0 && int16(r.Attempt-s.attempt) <= 0) {
 		return false
@@ -68,10 +70,11 @@ func (s *looks) newer(r *negotiation.Record) bool {
 	return true
 }
 
-// errNoLook says that a peer does what none does.
+// errNoLook is the error of a look that the peer accepts, which no correct peer does.
 var errNoLook = errors.New("the peer accepted what only asked whether the way works")
 
-// errand deals with the answer to, or the end of, an own link of another purpose.
+// errand handles the answer to an errand of this rank, or the end of an errand. The end of an errand
+// of the peer has no effect.
 func (a *connector) errand(c actor.Context, l *link, reason negotiation.Reason, err error) {
 	if l.purpose == negotiation.Bulk {
 		a.sideEnded(l, reason, err)
@@ -83,7 +86,8 @@ func (a *connector) errand(c actor.Context, l *link, reason negotiation.Reason, 
 	a.looked(c, l, err)
 }
 
-// reply checks the reply of the peer to the request for a link, and sets what it says.
+// reply checks the peer's reply to the request for a link, and sets the fields of the link that the
+// reply determines.
 func (a *connector) reply(l *link, data []byte) (negotiation.Record, error) {
 	reply, err := a.t.credentials.OpenReply(data, l.offered, uint32(a.peer))
 	if err == nil {

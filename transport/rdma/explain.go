@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Known reports whether the connection to a peer was ever made or asked for. Like
-// every method it is called under the engine's lock.
+// Known reports whether a connection to a peer was ever made or requested. Like every method it is
+// called under the engine's lock.
 func (t *Transport) Known(peer int) bool {
 	return t.Reach(peer) == nil && t.peers[peer] != nil
 }
 
-// Explain says in one line how messages and bulk go to a peer: the provider, both
-// addresses, and what was negotiated.
+// Explain describes in one line how messages and bulk data are transferred to a peer: the provider,
+// both addresses, and what was negotiated.
 func (t *Transport) Explain(peer int) string {
 	if err := t.Reach(peer); err != nil {
 		return err.Error()
@@ -49,7 +49,7 @@ func (t *Transport) Explain(peer int) string {
 	return s + p.side.explain() + t.others(p)
 }
 
-// encryption says that the connections of a rail are encrypted, behind a comma.
+// encryption returns, after a comma, that the connections of a rail are encrypted, or "".
 func (r *rail) encryption() string {
 	if r.encrypted {
 		return ", encrypted by TLS 1.3"
@@ -57,7 +57,7 @@ func (r *rail) encryption() string {
 	return ""
 }
 
-// others says why other adapters are not in use with a peer.
+// others returns why other adapters are not in use with a peer.
 func (t *Transport) others(p *endpoint) string {
 	if len(t.rails) == 1 {
 		return t.reasons(p.rail, nil, nil)
@@ -69,8 +69,8 @@ func (t *Transport) others(p *endpoint) string {
 	return t.reasons(p.rail, peer, p.trials)
 }
 
-// ExplainMemory says in one line how the memory of Gets, Puts and exposures is registered. It
-// is "" where that costs nothing.
+// ExplainMemory describes in one line how the memory of Gets, Puts and exposures is registered. It
+// returns "" if registrations pin nothing.
 func (t *Transport) ExplainMemory() string {
 	var all []string
 	for _, r := range t.rails {
@@ -81,11 +81,11 @@ func (t *Transport) ExplainMemory() string {
 	return strings.Join(all, "; ")
 }
 
-// silenceUnit is to what a silence is rounded for people.
+// silenceUnit is the unit to which the duration of a silence is rounded in texts.
 const silenceUnit = 10 * time.Millisecond
 
-// Silence says for how long a peer has not answered that is waited for beyond
-// Config.GiveUp, and is "" for every other.
+// Silence returns in words for how long a peer has not answered, if the transport goes on waiting
+// for the peer after Config.GiveUp. It returns "" for every other peer.
 func (t *Transport) Silence(peer int) string {
 	if t.Reach(peer) != nil || t.peers[peer] == nil || t.peers[peer].silent.IsZero() {
 		return ""
@@ -93,8 +93,8 @@ func (t *Transport) Silence(peer int) string {
 	return fmt.Sprintf("no answer for %v, but its node says that it lives", time.Since(t.peers[peer].silent).Round(silenceUnit))
 }
 
-// Search says which addresses of a peer were asked for the connection that is not there
-// yet, how often, and what became of it. It is "" when none is asked for.
+// Search describes the search for a connection to a peer that is not established yet: the addresses
+// that were tried, how often, and with which result. It returns "" if no connection is requested.
 func (t *Transport) Search(peer int) string {
 	if t.Reach(peer) != nil || t.peers[peer] == nil {
 		return ""
@@ -102,8 +102,8 @@ func (t *Transport) Search(peer int) string {
 	return t.peers[peer].search
 }
 
-// Position returns how many messages were given a place in the lane to a peer, and how many
-// came from it, modulo 65536.
+// Position returns how many eager frames were enqueued in the lane to a peer, and how many new ones
+// arrived from it, modulo 65536.
 func (t *Transport) Position(peer int) (sent, received uint16) {
 	if t.Reach(peer) != nil || t.peers[peer] == nil {
 		return 0, 0
@@ -111,7 +111,7 @@ func (t *Transport) Position(peer int) (sent, received uint16) {
 	return t.peers[peer].flow.Position()
 }
 
-// silence is Silence behind a comma.
+// silence returns Silence after a comma, or "".
 func (t *Transport) silence(peer int) string {
 	if s := t.Silence(peer); s != "" {
 		return ", " + s

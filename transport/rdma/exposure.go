@@ -7,16 +7,16 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// exposure is memory that this rank has exposed. What peers Get and Put is checked
-// by the adapter; this is for what they ask by message.
+// exposure is memory that this rank has exposed. The adapter checks the Gets and Puts of peers. The
+// exposure is for the requests that peers make by message.
 type exposure struct {
 	data   []byte
 	access transport.Access
 	rights verbs.Access
 	empty  bool
-	// home is the rail whose key the peers were given, for data at address. memory is the
-	// registration there, unless data are a copy in bounce. others are those on other rails,
-	// made when a peer asks; nil if none did.
+	// home is the rail whose key was given to the peers, for data at address. memory is the
+	// registration on home, unless copied is true: then data is a copy in bounce. others are the
+	// registrations on other rails, each made when a peer asks for its key; nil if no peer did.
 	home    *rail
 	address uint64
 	memory  registration
@@ -25,19 +25,19 @@ type exposure struct {
 	others  map[*rail]registration
 }
 
-// exposures by the Token of their Key: the key of the adapter in the lower 32 bits, the
-// number of its rail above and, if the adapter's key is one of more memory than theirs, a
-// number of the exposure above that.
+// exposures are the exposures by the Token of their Key. The lower 32 bits of the Token are the key
+// of the adapter. The next 8 bits are the number of the rail. If the adapter's key covers more
+// memory than the exposure, the bits above are a number of the exposure.
 type exposures map[uint64]*exposure
 
-// railShift is where the number of the rail begins in a Token, numberShift where that of the
-// exposure does.
+// railShift is the position of the number of the rail in a Token, and numberShift the position of
+// the number of the exposure.
 const (
 	railShift   = 32
 	numberShift = 40
 )
 
-// slice returns n bytes at a key that a peer names, or false if it may not.
+// slice returns n bytes at a key that a peer has sent, or false if the peer may not access them.
 func (x exposures) slice(k transport.Key, n int, access transport.Access) ([]byte, bool) {
 	e := x[k.Token]
 	if e == nil || e.empty || e.access&access != access || n < 0 {
@@ -51,7 +51,8 @@ func (x exposures) slice(k transport.Key, n int, access transport.Access) ([]byt
 	return b[off : off+uint64(n)], true
 }
 
-// on returns the key of the same byte on another rail.
+// on returns the address and key on rail r of the byte that k names. It registers the exposure
+// there if necessary.
 func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err error) {
 	e := x[k.Token]
 	if r == e.home {
@@ -71,7 +72,7 @@ func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err
 	return k.Addr - e.address + at.Address, at.RKey, nil
 }
 
-// home is the rail on which memory is exposed: that of most connections.
+// home returns the rail on which memory is exposed: the rail with most connections.
 func (t *Transport) home() *rail {
 	best := t.polled[0]
 	for _, r := range t.polled[1:] {
@@ -82,7 +83,7 @@ func (t *Transport) home() *rail {
 	return best
 }
 
-// Expose implements transport.Transport: it registers the memory, or copies a few bytes.
+// Expose implements transport.Transport. It registers the memory, or copies it if it is short.
 func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, error) {
 	if t.closed {
 		return transport.Key{}, t.failure("expose", -1, transport.ErrClosed)
@@ -96,7 +97,7 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 		e.rights |= verbs.AccessRemoteWrite | verbs.AccessLocalWrite
 	}
 	if e.empty {
-		e.data, e.rights = make([]byte, 1), 0 // a key of its own that reaches nothing
+		e.data, e.rights = make([]byte, 1), 0 // a key of its own that gives access to nothing
 	}
 	g := e.home.registered
 	if access == transport.AccessRead && len(b) > 0 && len(b) <= bounceBytes && g.copies(b) {
@@ -117,8 +118,8 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 	return t.enter(e, e.memory.region, e.memory.off, e.memory.lasting != nil), nil
 }
 
-// enter makes the key of an exposure that begins in a region. shared says that the region's
-// key is not its alone.
+// enter makes the key of an exposure that begins at off in a region, and adds the exposure to
+// t.exposed. shared reports whether the region's key covers other memory than the exposure, too.
 func (t *Transport) enter(e *exposure, region *verbs.MemoryRegion, off int, shared bool) transport.Key {
 	at := region.Remote(off, 0)
 	e.address = at.Address
@@ -132,8 +133,8 @@ func (t *Transport) enter(e *exposure, region *verbs.MemoryRegion, off int, shar
 	return k
 }
 
-// Conceal implements transport.Transport: when it returns the adapter refuses the key, except
-// that memory of the arena, and a copy, are registered as a whole.
+// Conceal implements transport.Transport. When it returns, the adapter refuses the key, unless the
+// exposure is in the arena or a copy: then it is part of a larger region that stays registered.
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)
@@ -147,7 +148,7 @@ func (t *Transport) Conceal(k transport.Key) error {
 	if e.copied {
 		e.home.registered.bounces.conceal(e.bounce)
 	} else if err = e.home.registered.give(e.memory); e.home.removed {
-		err = nil // the registration went with the adapter
+		err = nil // the registration has ended with the adapter
 	}
 	for r, m := range e.others {
 		if other := r.registered.give(m); !r.removed {

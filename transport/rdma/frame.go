@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// frameKind says what a Send is; package credit says what it needs.
+// frameKind is the kind of a Send. Package credit defines what a Send of each kind needs.
 type frameKind uint8
 
 const (
@@ -21,27 +21,27 @@ const (
 	frameMark  // on a side connection: follows the Writes of a Put, see side.go
 )
 
-// recordKind says what a record of an eager frame is.
+// recordKind is the kind of a record of an eager frame.
 type recordKind uint8
 
 const (
 	recordMessage recordKind = iota + 1 // a message of the engine
 	recordFetch                         // FetchAdd, to the owner of the word
-	recordFetched                       // its answer
+	recordFetched                       // answer to recordFetch
 	recordMarker                        // follows the Writes of a Put; is acknowledged at once
 	recordCheck                         // asks whether memory may be accessed
-	recordChecked                       // its answer
+	recordChecked                       // answer to recordCheck
 	recordLeave                         // asks for the orderly end of the connection with a nonce, see leave.go
 	recordKey                           // asks for the key of memory on another rail, see side.go
-	recordKeyed                         // its answer
+	recordKeyed                         // answer to recordKey
 	recordMarked                        // answers a mark on the side connection with a nonce
 	recordClose                         // asks for the end of the side connection with a nonce
-	recordClosed                        // its answer
+	recordClosed                        // answer to recordClose
 	recordStay                          // answers a recordLeave of an idle rank: the connection is needed
 )
 
 const (
-	// headBytes is the head of a Send, little endian:
+	// headBytes is the length of the head of a Send. The layout of the head is, little endian:
 	//
 	//	off bytes field
 	//	  0   8   credit.Word
@@ -49,9 +49,11 @@ const (
 	//	  9   1   1 in a BYE of a rank that ends
 	//	 10   6   0
 	headBytes = 16
-	// proofBytes is a frame of frameProof: a head, and negotiation's proof behind it.
+	// proofBytes is the length of a frame of kind frameProof: a head, followed by negotiation's
+	// proof.
 	proofBytes = headBytes + negotiation.ProofSize
-	// recordBytes is the head of a record, of which an eager frame has one or more:
+	// recordBytes is the length of the head of a record. An eager frame has one or more records.
+	// The layout of a record is, little endian:
 	//
 	//	off bytes field
 	//	  0   4   length of the payload
@@ -62,7 +64,7 @@ const (
 	recordBytes = 8 + transport.HeaderSize
 )
 
-// padded is the length of a payload on the wire.
+// padded returns the length of a payload of n bytes on the wire.
 func padded(n int) int { return (n + 7) &^ 7 }
 
 // putHead writes the head of a Send.
@@ -82,7 +84,7 @@ type head struct {
 	final bool
 }
 
-// parseHead reads the head of a Send that came.
+// parseHead parses and validates the head of a Send that has arrived.
 func parseHead(b []byte) (head, error) {
 	if len(b) < headBytes {
 		return head{}, fmt.Errorf("%w: a frame of %d bytes", transport.ErrDamaged, len(b))
@@ -95,7 +97,7 @@ func parseHead(b []byte) (head, error) {
 	return h, nil
 }
 
-// bytes is the length of a control frame.
+// bytes returns the length of a control frame.
 func (k frameKind) bytes() int {
 	if k == frameProof {
 		return proofBytes
@@ -103,7 +105,7 @@ func (k frameKind) bytes() int {
 	return headBytes
 }
 
-// putRecord writes a record at the start of b and returns its length.
+// putRecord writes a record at the start of b and returns the length of the record.
 func putRecord(b []byte, k recordKind, h transport.Header, payload []byte) int {
 	binary.LittleEndian.PutUint64(b, uint64(uint32(len(payload)))|uint64(k)<<32)
 	binary.LittleEndian.PutUint64(b[8:], h.A)
@@ -117,8 +119,8 @@ func putRecord(b []byte, k recordKind, h transport.Header, payload []byte) int {
 	return n
 }
 
-// parseSingle reads an eager frame of one message, at least headBytes+recordBytes long.
-// It returns false for every other frame, damaged ones among them.
+// parseSingle parses an eager frame of one message. b has at least headBytes+recordBytes bytes.
+// parseSingle returns false for every other frame, including malformed ones.
 func parseSingle(b []byte) (credit.Word, transport.Header, []byte, bool) {
 	_ = b[headBytes+recordBytes-1]
 	first := binary.LittleEndian.Uint64(b[headBytes:])
@@ -134,14 +136,14 @@ func parseSingle(b []byte) (credit.Word, transport.Header, []byte, bool) {
 	return credit.Word(binary.LittleEndian.Uint64(b)), h, b[headBytes+recordBytes : headBytes+recordBytes+n], true
 }
 
-// record is one parsed record. payload refers to the receive.
+// record is one parsed record. payload is a slice of the receive.
 type record struct {
 	kind    recordKind
 	header  transport.Header
 	payload []byte
 }
 
-// parseRecord reads the record at the start of b and returns its length.
+// parseRecord parses the record at the start of b. It returns the record and its length.
 func parseRecord(b []byte) (record, int, error) {
 	if len(b) < recordBytes {
 		return record{}, 0, fmt.Errorf("%w: a record of %d bytes", transport.ErrDamaged, len(b))

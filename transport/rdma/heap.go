@@ -7,32 +7,36 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// Memory of Go's heap that is moved again and again stays registered, as parts of the arena do. The
-// registration refers to the memory, so that the collector neither frees it nor gives its addresses to
-// other objects. In return the collector ends the registration: what no operation has used
-// for keptCycles collections goes, and the memory with it if the program has dropped it. Memory of the
-// program's own mappings never stays registered: nobody says when it is unmapped.
+// Memory of Go's heap that operations use repeatedly stays registered, as chunks of the arena do. A
+// registered piece of the heap is one range that an operation has used. The registration refers to
+// the memory, so that the garbage collector neither frees the memory nor reuses its addresses. In
+// return, the collector ends registrations: a piece that no operation has used for keptCycles
+// collections is deregistered, and the memory can be freed if the program has dropped it. Memory of
+// the program's own mappings never stays registered: this package does not learn when such memory
+// is unmapped.
 //
-// Only operations of this side use such registrations: the key of an exposure ends with it.
+// Only operations of this side use such registrations. An exposure does not, since its key has to
+// end with it.
 
 const (
-	// keptMost is how many pieces of the heap stay registered on a rail, keptBytes how many bytes
-	// on all of them: so much the program may have dropped and the collector cannot free.
+	// keptMost is the maximum number of pieces of the heap that stay registered on a rail.
+	// keptBytes is the maximum number of their bytes on all rails: as much memory may have been
+	// dropped by the program without the collector being able to free it.
 	keptMost  = 64
 	keptBytes = 256 << 20
-	// keptCycles is how many collections end before an unused piece goes.
+	// keptCycles is the number of collections after which an unused piece is deregistered.
 	keptCycles = 2
-	// noticedMost is how many pieces that were registered once are remembered: one that comes again
-	// stays registered.
+	// noticedMost is the number of pieces, registered for one operation each, that are remembered.
+	// A remembered piece that is used again stays registered.
 	noticedMost = 16
 )
 
-// span is where memory lies.
+// span is the range of addresses of a slice.
 type span struct{ from, to uintptr }
 
-// keep finds the registration of memory that was registered before with this access, or makes one
-// that stays. It returns nil if the memory is to be registered for one operation, and where data
-// begins in the registration.
+// keep finds the registration of memory that was registered before with this access, or makes a
+// registration that stays. It returns the registration and the offset of data in it. It returns nil
+// if the memory is to be registered for one operation.
 func (r *registrations) keep(data []byte, access verbs.Access) (m *lasting, off int) {
 	if !r.pins || len(data) < max(r.copyBelow, 1) || r.sinksAreWritable && access&verbs.AccessLocalWrite != 0 {
 		return nil, 0
@@ -60,7 +64,8 @@ func (r *registrations) keep(data []byte, access verbs.Access) (m *lasting, off 
 	return m, int(at.from) - m.from
 }
 
-// addKept registers memory that comes again, if it is the heap's and there is room.
+// addKept registers memory that is used repeatedly, if it is in the heap and there is room.
+// Otherwise it returns nil.
 func (r *registrations) addKept(data []byte, at span, access verbs.Access) *lasting {
 	n := int(at.to - at.from)
 	most := min(keptBytes, r.pool.most)
@@ -84,9 +89,10 @@ func (r *registrations) addKept(data []byte, at span, access verbs.Access) *last
 	return m
 }
 
-// roomFor evicts what has to go for n more bytes, of most that may be kept. It returns false, and evicts
-// nothing, if what is in use leaves too little room. The number of pieces is that of a rail, and the
-// bytes those of all.
+// roomFor evicts pieces that nothing uses until there is room for a piece of n bytes. most bounds
+// the bytes of the heap that are registered. If the pieces in use leave too little room, it evicts
+// nothing and returns false. The number of pieces is bounded for each rail, and the bytes for all
+// rails together.
 func (r *registrations) roomFor(n, most int) bool {
 	full := len(r.kept) >= keptMost
 	over := max(r.pool.kept+n-most, r.pool.bytes+n-r.pool.most)
@@ -102,7 +108,7 @@ func (r *registrations) roomFor(n, most int) bool {
 	return true
 }
 
-// idleKept is how many bytes of the heap stay registered although nothing uses them.
+// idleKept returns the number of bytes of the heap that stay registered although nothing uses them.
 func idleKept(rails ...*registrations) (sum int) {
 	for _, r := range rails {
 		for _, m := range r.kept {
@@ -114,7 +120,7 @@ func idleKept(rails ...*registrations) (sum int) {
 	return sum
 }
 
-// again reports whether memory has come before, and remembers it.
+// again reports whether the same memory was noticed before. If not, it remembers the memory.
 func (r *registrations) again(at span) bool {
 	for i := range r.noticed {
 		if r.noticed[i] == at {
@@ -127,13 +133,13 @@ func (r *registrations) again(at span) bool {
 	return false
 }
 
-// evictKept deregisters the least recently used piece of the heap that has no user, on any of the
-// rails.
+// evictKept deregisters, of all pieces of the heap on the rails that nothing uses, the piece that
+// was not used for longest.
 func evictKept(rails ...*registrations) {
 	evictOldestOf(rails, func(r *registrations) *[]*lasting { return &r.kept })
 }
 
-// watch has collected called after the next collection.
+// watch arranges that collected is called after the next collection.
 func (p *pinned) watch() {
 	if p.watching {
 		return
@@ -142,11 +148,13 @@ func (p *pinned) watch() {
 	goruntime.AddCleanup(new(sentinel), func(p *pinned) { p.collected() }, p)
 }
 
-// sentinel is an object that nothing refers to. It is too large to share a block with others.
+// sentinel is an object to which nothing refers, so that the next collection frees it. It is too
+// large to share a block of memory with other objects.
 type sentinel [64]byte
 
-// collected ends registrations that were not used for long, after a collection. They are
-// deregistered without the pool's lock, for which operations would wait.
+// collected is called after a collection. It ends the registrations of the heap that were not used
+// for keptCycles collections. It deregisters them without the pool's lock, for which operations
+// would wait.
 func (p *pinned) collected() {
 	var ended []*verbs.MemoryRegion
 	p.mu.Lock()
@@ -166,14 +174,14 @@ func (p *pinned) collected() {
 	}
 	p.mu.Unlock()
 	for _, m := range ended {
-		// An error means that the adapter is gone, and with it the registration.
+		// An error means that the adapter is gone, and the registration with it.
 		_ = m.Close()
 	}
 }
 
-// onHeap reports whether memory is an object of Go's heap. The runtime says so by the way: a Pinner
-// keeps references to such objects, and ignores everything else. Where it has other fields one
-// day, nothing is found to be on the heap.
+// onHeap reports whether memory is an object of Go's heap. It relies on a detail of the runtime: a
+// Pinner keeps references to objects of the heap, and ignores all other memory. If the fields of
+// Pinner change, onHeap returns false.
 func onHeap(b []byte) bool {
 	var p goruntime.Pinner
 	p.Pin(&b[0])
