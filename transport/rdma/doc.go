@@ -106,10 +106,10 @@
 //
 // The provider limits half-open connections by a deadline and by a maximum number, and drops
 // data that is no request. A request whose record does not verify is rejected with the reason
-// and counted; the actor of a peer does not learn of it. If
-// the first message of an accepted connection has no valid proof, the connection is ended and
-// counted in the same counters. The first of these cases is logged. A rejection that does not verify is counted, too, and ends one
-// attempt.
+// and counted; the actor of a peer does not learn of it. If the first message of an accepted
+// connection has no valid proof, the connection is ended and counted in the same counters. The
+// first of these cases is logged. A rejection that does not verify is counted, too, and ends
+// one attempt.
 //
 // Unstable: any release may change this package, also after v1.
 package rdma

@@ -9,15 +9,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 )
 
-// A Read or Write that the owner of the memory refuses ends the connection, and
-// neither side learns from the adapter for sure which one it was. So whatever was
-// under way on a connection that is lost is uncertain: on the next one the owner is
-// asked about each key. A bad one is ErrBadKey; with a good one a Get starts again,
-// which has the same effect as a slow one, and a Put fails, because what it wrote may have
-// been seen.
+// A Read or Write that the owner of the memory refuses ends the connection. Neither side learns
+// from the adapter with certainty which operation it was. So every Get or Put that was under way on
+// a lost connection is uncertain: on the next connection this rank asks the owner about its key. If
+// the key is bad, the operation ends with ErrBadKey. If the key is good, a Get starts again, which
+// has the same effect as a slow Get. A Put fails, because what it has written may have been read
+// already.
 
-// interrupt makes the Gets and Puts under way uncertain. FetchAdds are messages, and
-// messages are not lost.
+// interrupt makes the Gets and Puts under way uncertain. FetchAdds are messages, and messages are
+// not lost.
 func (b *bulk) interrupt(p *endpoint) {
 	b.moving, b.marking, b.reading, b.writing = nil, nil, 0, 0
 	b.asking = slices.DeleteFunc(b.asking, func(o *operation) bool { return o.kind != operationFetchAdd && !o.uncertain })
@@ -42,8 +42,8 @@ func (b *bulk) interrupt(p *endpoint) {
 	}
 }
 
-// reaches reports whether the adapter may still use memory of Reads and Writes under way that
-// stays registered when their operations end.
+// reaches reports whether Reads and Writes are under way in memory that stays registered after the
+// end of their operations: the adapter may still access it.
 func (b *bulk) reaches() bool {
 	for _, o := range b.all {
 		if o.transfer.Under(stripe.Main) > 0 && (o.copied || o.memory.lasting != nil) {
@@ -53,7 +53,7 @@ func (b *bulk) reaches() bool {
 	return false
 }
 
-// resume goes on after a connection was put in use.
+// resume continues the operations after a connection was put in use.
 func (b *bulk) resume(p *endpoint) { b.drive(p) }
 
 // end ends every operation with err.
@@ -69,13 +69,13 @@ func (b *bulk) end(p *endpoint, err error) {
 	b.moving, b.asking, b.marking, b.answers = nil, nil, nil, nil
 }
 
-// Statuses of recordFetched and recordChecked, in the lowest byte of B. A recordChecked has
-// the number of the owner's rail in the next byte of B and the key there in the upper half; A is
-// the address there.
+// Statuses of recordFetched, recordChecked and recordKeyed, in the lowest byte of B. A
+// recordChecked or recordKeyed contains the number of the owner's rail in the next byte of B, the
+// key on that rail in the upper half of B, and the address on that rail in A.
 const (
 	statusGood = iota
 	statusBadKey
-	// statusRefused says that the key is good and the owner's adapter does not take the memory.
+	// statusRefused means that the key is good, but the owner's adapter cannot register the memory.
 	statusRefused
 
 	statusMask       = 1<<8 - 1
@@ -83,7 +83,7 @@ const (
 	checkedKeyShift  = 32
 )
 
-// serve takes a record that is not a message.
+// serve handles a record that is not a message.
 func (p *endpoint) serve(r *record) error {
 	b := &p.bulk
 	switch r.kind {
@@ -120,9 +120,9 @@ func (p *endpoint) serve(r *record) error {
 	return nil
 }
 
-// answer does what a record asks of this rank's memory. That of a check names the memory on
-// the rail of the last connection, and the rail: until the answer arrives there may be another
-// connection.
+// answer executes a recordFetch or recordCheck of the peer, and returns the answer. The answer to a
+// check contains the key on the rail of the last connection, and the number of the rail, because
+// another connection may be in use when the answer arrives.
 func (p *endpoint) answer(r *record) answer {
 	t := p.t
 	id := uint64(binary.LittleEndian.Uint32(r.payload))
@@ -135,7 +135,7 @@ func (p *endpoint) answer(r *record) answer {
 			var err error
 			a.header.A, key, err = t.exposed.on(k, p.rail)
 			a.header.B = uint64(key)<<checkedKeyShift | uint64(p.rail.index)<<checkedRailShift
-			if err != nil && !p.rail.removed { // else the peer asks again, on the next connection
+			if err != nil && !p.rail.removed { // if it was removed, the peer asks again on the next connection
 				t.complain(err)
 				a.header.B = statusRefused
 			}
@@ -153,7 +153,7 @@ func (p *endpoint) answer(r *record) answer {
 	return a
 }
 
-// answered takes the answer of the owner.
+// answered handles the owner's answer to a recordFetch or recordCheck.
 func (o *operation) answered(p *endpoint, h *transport.Header) {
 	switch status := h.B & statusMask; {
 	case status == statusRefused:
@@ -165,7 +165,7 @@ func (o *operation) answered(p *endpoint, h *transport.Header) {
 	case o.interrupted && (o.kind == operationPut || o.tries == readTries):
 		p.finish(o, 0, errInterrupted)
 	case p.link == nil || uint8(h.B>>checkedRailShift) != p.link.peerRail:
-		o.asked = false // the key is that of a rail which is not in use any more
+		o.asked = false // the key is for a rail that is not in use any more
 		p.bulk.asking = append(p.bulk.asking, o)
 	default:
 		if err := o.register(p.link.rail); err != nil {

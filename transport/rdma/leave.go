@@ -8,31 +8,32 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// leaving says how far the two ends are with a connection that is to end in favour of one on a
-// better way, or with new keys. Nothing is lost with a connection that ends in order but Puts under way, and Gets
-// begin again. So the end that has found the way takes no more of these, and says so when the
-// last has ended; the other one does the same, and then says BYE. Messages are taken all the
-// time: those that are not acknowledged are sent again.
+// leaving is the state of a connection that is to end in order: because a connection on a better
+// way or with new keys is to replace it, or because it is idle. With a connection that ends in
+// order only Puts under way would be lost, and Gets would begin again. So the end that wants the
+// connection to end accepts no more Gets and Puts, and sends a recordLeave when the last has ended.
+// The other end does the same, and then sends BYE. Messages are accepted all the time: those that
+// are not acknowledged are retransmitted on the next connection.
 type leaving uint8
 
 const (
-	// staying: it does not end.
+	// staying: the connection is not to end.
 	staying leaving = iota
-	// resolved: this end wants it to end, and has not said so.
+	// resolved: this end wants the connection to end, and has not sent recordLeave yet.
 	resolved
-	// proposed: it has, and the peer is to say BYE.
+	// proposed: this end has sent recordLeave, and the peer is to send BYE.
 	proposed
-	// agreed: the peer has said so, and this end is to say BYE.
+	// agreed: the peer has sent recordLeave, and this end is to send BYE.
 	agreed
-	// told: the actor is to say BYE.
+	// told: the actor was told to send BYE.
 	told
 )
 
-// leaveIdle is the second word of a recordLeave of a rank that sees no traffic. The Reads and
-// Writes of its peer it does not see, so a peer with any answers recordStay.
+// leaveIdle is the second word of a recordLeave from a rank that sees no traffic. That rank does
+// not see the Reads and Writes of its peer, so a peer that has any answers recordStay.
 const leaveIdle = 1
 
-// leave ends the connection on a link if it is still in use.
+// leave begins to end the connection on a link, if the link is still in use.
 func (p *endpoint) leave(l *link) {
 	if p.link == l && p.end == nil && !p.t.closed && p.leaving == staying {
 		p.leaving, p.idle = resolved, false
@@ -40,7 +41,8 @@ func (p *endpoint) leave(l *link) {
 	}
 }
 
-// relax ends the connection in use if the peer does not need it either. None takes its place.
+// relax begins to end the connection in use because it is idle. The peer may answer that it needs
+// the connection. No other connection replaces it.
 func (p *endpoint) relax() {
 	if p.leaving == staying {
 		p.leaving, p.idle = resolved, true
@@ -48,23 +50,24 @@ func (p *endpoint) relax() {
 	}
 }
 
-// moves reports whether another connection is to take the place of the one that ends.
+// moves reports whether another connection is to replace the connection that ends.
 func (p *endpoint) moves() bool { return p.leaving != staying && !p.idle }
 
-// wearEvery is how many frames pass between two looks at whether a connection is worn.
+// wearEvery is the number of frames from one check whether a connection is worn to the next.
 const wearEvery = 1024
 
-// wear has a connection end in order that has carried as much as its keys may: the next one has
-// new keys. One of the two ranks looks, which sees both directions.
+// wear begins to end an encrypted connection that has carried as much data as its keys allow; the
+// next connection has new keys. Only the lower of the two ranks checks that, since each end counts
+// both directions.
 func (p *endpoint) wear() {
 	if l := p.link; l.rail.encrypted && p.t.config.Rank < p.peer && l.endpoint.Worn() {
 		p.leave(l)
 	}
 }
 
-// agree takes the peer's wish to end the connection of a nonce. The record of a connection that
-// was lost meanwhile is sent again on the next one, which the peer does not want to end: Puts of
-// it may be under way there.
+// agree handles a recordLeave of the peer for the connection with a nonce. If that connection was
+// lost meanwhile, the record has been retransmitted on the next connection, and is ignored: the
+// peer does not want the next connection to end, and may have Puts under way there.
 func (p *endpoint) agree(h *transport.Header) error {
 	idle := h.B == leaveIdle
 	switch {
@@ -82,14 +85,14 @@ func (p *endpoint) agree(h *transport.Header) error {
 	return nil
 }
 
-// stay takes the answer of a peer that needs the connection of a nonce.
+// stay handles a recordStay: the peer needs the connection with the nonce.
 func (p *endpoint) stay(nonce uint64) {
 	if p.link != nil && p.link.nonce() == nonce && p.leaving == proposed {
 		p.leaving = staying
 	}
 }
 
-// nonce is from the request for a link, so that it is the same at both ends, and another one for
+// nonce returns a number from the request for a link. It is the same at both ends, and differs for
 // each connection.
 func (l *link) nonce() uint64 {
 	request := &l.proposal
@@ -99,7 +102,7 @@ func (l *link) nonce() uint64 {
 	return binary.LittleEndian.Uint64(request.Nonce[:])
 }
 
-// wish is the header of the recordLeave.
+// wish returns the header of the recordLeave.
 func (p *endpoint) wish() transport.Header {
 	h := transport.Header{A: p.link.nonce()}
 	if p.idle {
@@ -108,7 +111,8 @@ func (p *endpoint) wish() transport.Header {
 	return h
 }
 
-// part goes on with that. It returns false when it is the peer's or the actor's turn.
+// part takes the next step to end the connection. It returns false if the next step is the peer's
+// or the actor's.
 func (p *endpoint) part() bool {
 	switch {
 	case p.leaving != resolved && p.leaving != agreed:

@@ -13,70 +13,72 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// link is one connection with a peer, or an attempt at one. The actor of the peer
-// makes it and decides what becomes of it; Poll does with its endpoint what the
-// actor has decided. Who may touch which fields is said there.
+// link is one connection with a peer, or an attempt at one. The actor of the peer decides what
+// becomes of it, and Poll executes on its endpoint what the actor has decided. A passive link is
+// made by Poll, an active link by the actor. The comments of the fields say which goroutine may
+// access them.
 type link struct {
-	// conn, peer and greeting are set by the actor, the request and the proposal of a passive one
-	// by Poll before the actor is told; they are constant.
-	// So is rail, the own one; peerRail is the number of the peer's, which the side that knows it
-	// first sets, as it does terms.
+	// The actor sets conn and greeting. The side that makes the link sets peer, rail and purpose,
+	// and Poll sets the request, the proposal and the other data of the peer's request, before the
+	// actor is told of it. All are constant then. rail is the rail of this rank. peerRail is the
+	// number of the peer's rail; it is set, like terms, by the side that knows it first.
 	conn     peering.Conn
 	peer     int
 	rail     *rail
 	peerRail uint8
 	purpose  negotiation.Purpose
-	way      candidate // of an active one
-	// timeout is how long the request of an active one may take.
+	way      candidate // of an active link
+	// timeout is the maximum duration of the request of an active link.
 	timeout time.Duration
-	// beside is the connection in use when an own side connection was asked for.
+	// beside is, for a side connection that this rank has requested, the connection that was in use
+	// then.
 	beside   *link
 	greeting peering.Greeting
 	remote   netip.AddrPort
 	request  *verbs.ConnectionRequest
 	proposal negotiation.Record
 	event    negotiation.Event
-	asked    []byte // the peer's request as it came
-	answered bool   // by the peer, which the actor alone looks at
-	// replied is the private data of the reply: Poll sets what a passive one sends, the actor what
-	// an active one gets, before it is used.
+	asked    []byte // the private data of the peer's request
+	answered bool   // the peer has accepted; accessed by the actor only
+	// replied is the private data of the reply. Poll sets it for a passive link when it sends the
+	// reply. The actor sets it for an active link when the reply arrives, before the link is used.
 	replied []byte
 
-	// offer and offered are the record sent and its bytes. Poll sets them before the
-	// request goes out; the actor reads them when it is told of the answer.
+	// offer and offered are the record that was sent, and its bytes. Poll sets them before it sends
+	// the request. The actor reads them when it is told of the answer.
 	offer   negotiation.Record
 	offered []byte
-	// terms are set by the side that knows them first: Poll when it accepts, the actor when
-	// it is accepted. Poll reads them from the command to use the link on.
+	// terms are set by Poll when it accepts a request, and by the actor when the peer has accepted.
+	// Poll reads them from the command on that puts the link in use.
 	terms negotiation.Terms
 
-	// The rest is Poll's.
+	// Only Poll accesses the fields below.
 	endpoint *verbs.Endpoint
-	window   int // receives of the pool, without those reserved
+	window   int // receives of the pool, without the reserved ones
 	control  buffer
 	updates  int
-	// frames is the number of eager frames that may be posted of which the adapter is not known
-	// to be done. posted counts Sends, done those of them that the adapter is known to be done
-	// with.
+	// An eager frame is posted only while fewer than frames Sends are posted and not known to be
+	// complete. posted is the number of Sends posted, and done the number of those that are known
+	// to be complete.
 	frames       uint32
 	posted, done uint32
-	used         bool   // it was put in use
-	retired      bool   // only control messages are sent and received
-	broken       bool   // the endpoint took a request no more
-	gone         bool   // the endpoint was freed
-	active       bool   // the actor knows of the first message, which was the proof of the peer
-	greeted      bool   // that was delivered, and no other one is due
-	pressed      bool   // Close has asked for the last acknowledgement
-	marker       uint16 // sequence number of the frame that asked
-	held         []arrived
-	// cause is why it ended, if that was said before it was freed.
+	used         bool      // it was put in use
+	retired      bool      // only control messages are sent and received
+	broken       bool      // the endpoint has refused a request
+	gone         bool      // the endpoint was freed
+	active       bool      // the actor was told of the first message, which contained the peer's proof
+	greeted      bool      // the frame with the proof was handled, and no other proof is allowed
+	pressed      bool      // Close has asked for the acknowledgement of all frames
+	marker       uint16    // sequence number of the frame in which Close has asked
+	held         []arrived // messages that arrived before the link was in use
+	// cause is the reason of the end of the link, if it is known before the link is freed.
 	cause error
-	// left are buffers of frames that moved to another rail while the adapter might still
-	// read them.
+	// left are the former buffers of frames that moved to another rail. The adapter might still
+	// read the buffers until the link is freed.
 	left []buffer
 }
 
-// arrived is a message in a receive.
+// arrived is a message in the memory of a receive.
 type arrived struct {
 	link   *link
 	slot   uint32
@@ -84,23 +86,24 @@ type arrived struct {
 }
 
 const (
-	// linkEvents is the number of connection events of an endpoint.
+	// linkEvents is the maximum number of connection events of an endpoint.
 	linkEvents = 3
-	// controlFrames is how many control frames may be on their way, each in its place
-	// of the link's control buffer: updates in turn, then BYE and BYE-ACK.
+	// controlFrames is the maximum number of control frames that are under way. Each has a place in
+	// the link's control buffer: first the updates in turn, then BYE and BYE-ACK.
 	controlFrames = credit.UpdateReserve + 2
-	// controlBytes is the memory for them, and for the proof that the active side begins with.
+	// controlBytes is the size of the control buffer: the control frames, and the proof that the
+	// active side sends first.
 	controlBytes = controlFrames*headBytes + proofBytes
 )
 
-// failure to make a link, as the actor is told.
+// failed frees the link and tells the actor of the peer that the link has ended with err.
 func (l *link) failed(t *Transport, err error) {
 	l.cause = err
 	t.forget(l)
 	t.lost(l, peering.Answered, err)
 }
 
-// open makes the endpoint of a link and reserves what it needs.
+// open makes the endpoint of a link and reserves the memory and receives that it needs.
 func (t *Transport) open(l *link) error {
 	r := l.rail
 	if err := r.out(); err != nil {
@@ -138,7 +141,7 @@ func (t *Transport) open(l *link) error {
 	return r.receives.need(r.granted())
 }
 
-// orFull is the cause of a refusal for want of send memory.
+// orFull returns err, or, if err is nil, the error that send memory is exhausted.
 func orFull(err error) error {
 	if err == nil {
 		return verbs.ErrInsufficientResources
@@ -146,7 +149,7 @@ func orFull(err error) error {
 	return err
 }
 
-// dial requests the connection.
+// dial sends the connection request of an active link.
 func (t *Transport) dial(l *link) {
 	var err error
 	if t.closed && l.purpose != negotiation.Lane {
@@ -159,7 +162,7 @@ func (t *Transport) dial(l *link) {
 		l.offer.Purpose = l.purpose
 		l.offer.Incarnation, l.offer.Attempt, l.offer.Nonce = l.greeting.Incarnation, l.greeting.Attempt, newNonce()
 		l.offered = t.credentials.AppendRequest(nil, &l.offer, uint32(l.peer))
-		// Ranks are told of each other's addresses by the job, whose ranks have one provider.
+		// The job distributes the addresses, and all its ranks use the same provider.
 		err = l.endpoint.Connect(zoned(l.remote, l.rail.location().Address.Addr().Zone()), verbs.ConnectOptions{Timeout: l.timeout, Flags: verbs.ConnectSameProvider, Param: &verbs.ConnParam{
 			PrivateData: l.offered, ResponderResources: l.offer.Depths.IRD, InitiatorDepth: l.offer.Depths.ORD,
 			RetryCount: retries, RNRRetryCount: retries,
@@ -170,8 +173,9 @@ func (t *Transport) dial(l *link) {
 	}
 }
 
-// zoned gives a link-local address of a peer the zone of the own address: what peers say of
-// theirs carries none, since it is a matter of each host (RFC 4007 section 6).
+// zoned sets the zone of a link-local address of a peer to the zone of this rank's own address.
+// Addresses that peers publish have no zone, since zones are local to each host (RFC 4007 section
+// 6).
 func zoned(a netip.AddrPort, zone string) netip.AddrPort {
 	if ip := a.Addr(); ip.Is6() && ip.IsLinkLocalUnicast() {
 		return netip.AddrPortFrom(ip.WithZone(zone), a.Port())
@@ -185,7 +189,7 @@ func newNonce() (n negotiation.Nonce) {
 	return n
 }
 
-// retries is the most that the parameters of a connection can say.
+// retries is the maximum value of a retry count in the parameters of a connection.
 const retries = 7
 
 // accept accepts the connection that the peer has requested.
@@ -210,7 +214,7 @@ func (t *Transport) accept(l *link) {
 	}
 }
 
-// forget frees a link. Nothing touches memory for its sake afterwards.
+// forget frees a link. Afterwards no adapter accesses memory for the link.
 func (t *Transport) forget(l *link) {
 	if l.gone {
 		return
@@ -227,7 +231,7 @@ func (t *Transport) forget(l *link) {
 	if l.endpoint == nil {
 		return
 	}
-	// It can be freed in every state that a link is in.
+	// An endpoint can be freed in every state that a link can be in.
 	_ = l.endpoint.Free()
 	delete(t.links, l.endpoint)
 	if p := t.peers[l.peer]; p != nil && p.side.link == l {
@@ -247,7 +251,7 @@ func (t *Transport) forget(l *link) {
 	t.lastLink = nil
 }
 
-// sendControl posts a control frame.
+// sendControl posts a control frame with the word w.
 func (t *Transport) sendControl(l *link, w credit.Word, k frameKind, final bool) {
 	place := controlFrames - 2
 	switch k {
@@ -265,21 +269,21 @@ func (t *Transport) sendControl(l *link, w credit.Word, k frameKind, final bool)
 	t.post(l, b, l.control.lkey, 0)
 }
 
-// sendProof sends the first message of the active side: an update with its proof.
+// sendProof posts the first message of the active side: an update with the proof.
 func (t *Transport) sendProof(l *link, w credit.Word) {
 	b := l.rail.sends.bytes(&l.control)[controlFrames*headBytes : controlFrames*headBytes+headBytes : controlBytes]
 	putHead(b, w, frameProof, false)
 	t.post(l, t.credentials.AppendProof(b, l.offered, l.replied), l.control.lkey, 0)
 }
 
-// signalEvery is how often a Send makes a completion: adapters free the places of
-// unsignalled requests with the next signalled one.
+// signalEvery is the number of Sends of which one requests a completion. Adapters free the queue
+// entries of unsignalled requests with the next signalled request.
 const signalEvery = 8
 
-// post posts a Send, for which there is a place. The flags are 0, or FlagRoom for a b with
-// room around the frame. It does not allocate. A link whose
-// endpoint refuses it has failed, and an event says so; what was not acknowledged is
-// sent again on the next.
+// post posts a Send. The caller ensures that the endpoint has room for it. flags is 0, or FlagRoom
+// if b has room around the frame. post does not allocate. If the endpoint refuses the Send, the
+// link has failed and an event reports that; unacknowledged frames are retransmitted on the next
+// connection.
 func (t *Transport) post(l *link, b []byte, lkey uint32, flags verbs.RequestFlags) {
 	if l.broken {
 		return
@@ -293,16 +297,16 @@ func (t *Transport) post(l *link, b []byte, lkey uint32, flags verbs.RequestFlag
 	l.broken = l.endpoint.Post(&t.request) != nil
 }
 
-// room reports whether an eager frame may be posted. Control frames always may.
+// room reports whether an eager frame may be posted. Control frames may always be posted.
 func (t *Transport) room(l *link) bool { return l.posted-l.done < l.frames && !l.broken }
 
-// idKind says what the ID of a work request means.
+// idKind is the kind of the ID of a work request.
 type idKind uint8
 
 const (
-	idSend  idKind = iota // the number of the Send on its link
-	idRead                // an operation
-	idWrite               // an operation
+	idSend  idKind = iota // the ID is the number of the Send on its link
+	idRead                // the ID is the number of an operation
+	idWrite               // the ID is the number of an operation
 )
 
 func idOf(k idKind, n uint32) uint64 { return uint64(k)<<32 | uint64(n) }

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// damaged gives up a peer that sent what no correct peer sends.
+// damaged gives up a peer that has sent what no correct peer sends.
 func (t *Transport) damaged(l *link, err error) {
 	if errors.Is(err, credit.ErrViolation) {
 		err = fmt.Errorf("%w: %w", transport.ErrDamaged, err)
@@ -18,16 +18,17 @@ func (t *Transport) damaged(l *link, err error) {
 	t.lose(l.peer, err)
 }
 
-// linkEnd is a link that has ended while messages of it were not handed over.
+// linkEnd is the end of a link some of whose messages are not delivered to the handler yet.
 type linkEnd struct {
 	link    *link
 	contact peering.Contact
 	cause   error
 }
 
-// adopt puts a link in use on which the first messages of the peer have come, which is
-// what its actor is about to decide, if it is still wanted: the peer may be gone, and
-// would not say it again. It reports whether there is something to hand over.
+// adopt puts a link in use if the first messages of the peer have arrived on it and no other link
+// is in use. The actor was told of the first message and would do the same. But the peer may have
+// ended since, and would not send these messages again. adopt returns true if there are messages to
+// deliver.
 func (t *Transport) adopt(l *link) bool {
 	p := t.meet(l.peer)
 	if l.purpose != negotiation.Lane || l.used || l.gone || l.conn.Active || len(l.held) == 0 || p.link != nil || p.end != nil {
@@ -37,7 +38,7 @@ func (t *Transport) adopt(l *link) bool {
 	return true
 }
 
-// endLinks deals with links that have ended, when their messages are handed over.
+// endLinks frees links that have ended, once their messages are delivered, and tells their actors.
 func (t *Transport) endLinks() int {
 	if len(t.ends) == 0 || len(t.stash) > 0 {
 		return 0
@@ -51,7 +52,7 @@ func (t *Transport) endLinks() int {
 	return len(list)
 }
 
-// lose gives up a peer. Its loss is reported after its operations.
+// lose gives up a peer. Poll reports the loss after the end of the operations on the peer.
 func (t *Transport) lose(peer int, cause error) {
 	p := t.meet(peer)
 	if p.end != nil && errors.Is(p.end, transport.ErrPeerDown) {

@@ -6,23 +6,23 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// measure is what a connection may use. Both ends compute it from the size of the
-// job, so that it need not be said.
+// measure holds the limits of a connection. Both ends compute it from the size of the job, so that
+// it does not have to be negotiated.
 type measure struct {
-	// slots is the number of frames to a peer that may be unacknowledged, a power of
-	// two, and the largest window granted: a peer cannot use more.
+	// slots is the maximum number of unacknowledged frames to a peer, a power of two. It is also
+	// the largest window granted, since a peer cannot use more.
 	slots int
-	// frames is the number of eager frames posted to an endpoint of which the adapter
-	// is not known to be done.
+	// frames is the maximum number of eager frames that are posted to an endpoint and not known to
+	// be complete.
 	frames uint32
-	// reads bounds the Reads under way each way.
+	// reads is the maximum number of Reads under way in each direction.
 	reads int
 }
 
-// manyPeers is from where on memory for each connection is kept small.
+// manyPeers is the number of peers above which the memory for each connection is kept small.
 const manyPeers = 128
 
-// measureOf returns the measure of a job with so many peers for each rank.
+// measureOf returns the limits in a job in which each rank has so many peers.
 func measureOf(peers int) measure {
 	if peers > manyPeers {
 		return measure{slots: 16, frames: 12, reads: 8}
@@ -30,12 +30,12 @@ func measureOf(peers int) measure {
 	return measure{slots: 64, frames: 40, reads: readsDefault}
 }
 
-// requests is the number of requests posted to an endpoint with so many Reads.
+// requests returns the maximum number of requests posted to an endpoint with so many Reads.
 func (m measure) requests(reads int) int { return int(m.frames) + controlFrames + reads + writesMax }
 
-// granted is the number of eager frames that may be posted to an endpoint whose adapter has
-// granted so many requests, of which it may do so many Reads. It fails if they are too few for
-// a completion to come among them.
+// granted returns the number of eager frames that may be posted to an endpoint whose adapter has
+// granted requests requests, of which reads are for Reads. It fails if fewer than signalEvery
+// frames could be posted: then none of them might request a completion.
 func (m *measure) granted(requests, reads int) (uint32, error) {
 	frames := requests - controlFrames - reads - writesMax
 	if frames < signalEvery {

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// readChunk and writeChunk are the longest single Read and Write in bytes: small
-	// messages of the same connection wait for no more than that.
+	// readChunk and writeChunk are the maximum lengths of a single Read and Write in bytes. They bound the time
+	// for which small messages on the same connection wait.
 	readChunk  = 1 << 20
 	writeChunk = 256 << 10
-	// writesMax is the number of Writes posted to an endpoint.
+	// writesMax is the maximum number of Writes posted to an endpoint.
 	writesMax = 4
-	// operationsMax is the number of operations under way to a peer.
+	// operationsMax is the maximum number of operations under way to a peer.
 	operationsMax = 64
-	// readTries is how many connections a Get may lose before it fails.
+	// readTries is the number of connections that a Get may lose before it fails.
 	readTries = 3
 )
 
-// errInterrupted ends a Put, and a Get at last, whose connection was lost.
+// errInterrupted is the error of a Put whose connection was lost, and of a Get that has lost too many.
 var errInterrupted = errors.New("the connection was lost meanwhile")
 
-// errRefused ends an operation whose bytes have to travel in another way: as messages, which the
-// engine does.
+// errRefused is the error of an operation whose memory the owner cannot register. The engine then transfers the
+// bytes as messages.
 var errRefused = errors.New("the owner of the memory cannot register it on the adapter of the connection (its log says why)")
 
-// operationKind is what the engine asked for.
+// operationKind says what the engine has requested.
 type operationKind uint8
 
 const (
@@ -48,9 +48,9 @@ type operation struct {
 	token uint64
 	key   transport.Key
 	delta uint64
-	// data is usable by memory until the end, on rail, or, if copied is set, copied through its
-	// bounces; flights are what is under way then, in the order of posting. address and rkey
-	// are the peer's names of its memory on the connection.
+	// data is accessible by memory until the end of the operation, on rail. If copied is true, data is instead
+	// copied through the bounces of rail; flights are the Reads and Writes under way then, in the order of
+	// posting. address and rkey name the peer's memory on the connection.
 	data    []byte
 	memory  registration
 	copied  bool
@@ -58,41 +58,39 @@ type operation struct {
 	rail    *rail
 	address uint64
 	rkey    uint32
-	// transfer is what has become of the bytes.
+	// transfer is the state of the transfer of the bytes.
 	transfer stripe.Transfer
 	tries    int
 	striped  striped
-	// interrupted says that the connection was lost while bytes were under way, uncertain that
-	// the owner is asked about the key: whether it was the reason, or what it is on the rail of
-	// the connection.
+	// interrupted reports whether the connection was lost while bytes were under way. uncertain reports whether
+	// the owner has to be asked about the key: whether it was the reason of a loss, or for the key on the rail
+	// of the connection in use.
 	interrupted, uncertain bool
-	// asked says that the record of the operation was sent: the marker, the question,
-	// or the FetchAdd.
+	// asked reports whether the record of the operation was sent: the marker, the recordCheck, or the FetchAdd.
 	asked bool
-	// referred says that a question for the key on the side connection was sent.
+	// referred reports whether a recordKey was sent, which asks for the key on the side connection.
 	referred bool
 }
 
-// answer is a record owed to the peer.
+// answer is a record that this rank owes to the peer.
 type answer struct {
 	kind   recordKind
 	header transport.Header
 }
 
-// bulk is the operations on a peer.
+// bulk is the state of the operations on a peer.
 type bulk struct {
 	all map[uint32]*operation
-	// moving are those with bytes to ask for, asking those with a record to send, both
-	// in turn.
+	// moving are the operations with bytes to request, and asking the operations with a record to send. Both
+	// are queues.
 	moving, asking   []*operation
 	reading, writing int
-	// marking are Puts with a mark to send on the side connection.
+	// marking are the Puts with a mark to send on the side connection.
 	marking []*operation
-	// keys counts the questions for keys on the side connection that are unanswered, of
-	// operations that have ended among them.
+	// keys is the number of recordKeys without an answer, including those of operations that have ended.
 	keys int
-	// answers are owed to the peer: at most as many as it may have under way. Some are records of
-	// this side that no operation is asked for.
+	// answers are the records owed to the peer, at most answersMax. Among them are records of this side that
+	// belong to no operation, such as recordClose.
 	answers []answer
 }
 
@@ -103,12 +101,12 @@ func (b *bulk) any() bool { return len(b.all) > 0 }
 // waits reports whether something is left to be posted.
 func (b *bulk) waits() bool { return len(b.moving)+len(b.asking)+len(b.answers)+len(b.marking) > 0 }
 
-// supersede drops the record of a kind that is owed to the peer: only the next one counts.
+// supersede drops the records of a kind that are owed to the peer, since only the latest is needed.
 func (b *bulk) supersede(kind recordKind) {
 	b.answers = slices.DeleteFunc(b.answers, func(a answer) bool { return a.kind == kind })
 }
 
-// begin makes an operation, or says why not.
+// begin makes an operation, or returns why it cannot.
 func (p *endpoint) begin(kind operationKind, k transport.Key, data []byte, token uint64) (*operation, error) {
 	name := operationNames[kind]
 	switch {
@@ -133,13 +131,13 @@ func (p *endpoint) begin(kind operationKind, k transport.Key, data []byte, token
 	return o, nil
 }
 
-// Get implements transport.Endpoint: by Reads.
+// Get implements transport.Endpoint, by Reads.
 func (p *endpoint) Get(dst []byte, src transport.Key, token uint64) error {
 	return p.move(operationGet, dst, src, token)
 }
 
-// Put implements transport.Endpoint: by Writes and a marker behind them, whose
-// acknowledgement says that they are in place.
+// Put implements transport.Endpoint, by Writes and a marker behind them. The acknowledgement of the marker
+// confirms that the bytes are in place.
 func (p *endpoint) Put(src []byte, dst transport.Key, token uint64) error {
 	return p.move(operationPut, src, dst, token)
 }
@@ -152,7 +150,7 @@ func (p *endpoint) move(kind operationKind, data []byte, k transport.Key, token 
 	case len(data) == 0:
 		p.finish(o, 0, nil)
 	case uint8(k.Token>>railShift) != p.link.peerRail:
-		o.uncertain = true // until the owner has said what the key is on this rail
+		o.uncertain = true // until the owner has sent the key on this rail
 		p.bulk.asking = append(p.bulk.asking, o)
 		p.bulk.drive(p)
 	default:
@@ -163,14 +161,14 @@ func (p *endpoint) move(kind operationKind, data []byte, k transport.Key, token 
 	return nil
 }
 
-// again has an operation post what is left, if anything is.
+// again enqueues an operation for posting if bytes are left to post.
 func (b *bulk) again(o *operation) {
 	if o.transfer.Left() > 0 && !o.uncertain && !slices.Contains(b.moving, o) {
 		b.moving = append(b.moving, o)
 	}
 }
 
-// register makes the bytes of an operation usable on a rail.
+// register makes the bytes of an operation accessible on a rail.
 func (o *operation) register(r *rail) error {
 	if len(o.data) == 0 || o.rail == r {
 		return nil
@@ -183,7 +181,7 @@ func (o *operation) register(r *rail) error {
 	if err != nil {
 		return err
 	}
-	_ = o.deregister() // an error concerns the rail before, which has failed
+	_ = o.deregister() // an error concerns the previous rail, which has failed
 	o.memory, o.copied, o.rail = memory, copied, r
 	return nil
 }
@@ -196,13 +194,13 @@ func (o *operation) deregister() error {
 	err := o.rail.registered.give(o.memory)
 	o.memory = registration{}
 	if o.rail.removed {
-		return nil // it went with the adapter
+		return nil // the registration has ended with the adapter
 	}
 	return err
 }
 
-// FetchAdd implements transport.Endpoint: by a message to the owner of the word,
-// which is delivered once whatever happens to connections.
+// FetchAdd implements transport.Endpoint, by a message to the owner of the word. The message is delivered
+// exactly once, even if connections are lost.
 func (p *endpoint) FetchAdd(dst transport.Key, delta, token uint64) error {
 	o, err := p.begin(operationFetchAdd, dst, nil, token)
 	if err != nil {
@@ -214,7 +212,7 @@ func (p *endpoint) FetchAdd(dst transport.Key, delta, token uint64) error {
 	return nil
 }
 
-// finish ends an operation; Poll hands it over.
+// finish ends an operation. Poll reports the end to the handler.
 func (p *endpoint) finish(o *operation, value uint64, err error) {
 	delete(p.bulk.all, o.id)
 	err = errors.Join(err, o.deregister(), o.striped.deregister())
@@ -260,7 +258,7 @@ func (b *bulk) askAll(p *endpoint) {
 	}
 }
 
-// mark has the marks of a Put sent that are due.
+// mark enqueues a Put for the marks that are due.
 func (b *bulk) mark(o *operation) {
 	if o.transfer.MarkDue(stripe.Main) && !slices.Contains(b.asking, o) {
 		b.asking = append(b.asking, o)
@@ -270,8 +268,8 @@ func (b *bulk) mark(o *operation) {
 	}
 }
 
-// step posts the next Read or Write of an operation. It returns false when as many
-// as may be are under way.
+// step posts the next Read or Write of an operation. It returns false if none can be posted now, for instance
+// because the maximum number is under way.
 func (o *operation) step(p *endpoint) bool {
 	b, l := &p.bulk, p.link
 	most, under := l.rail.attributes.MaxRDMA, p.depth
@@ -298,7 +296,7 @@ func (o *operation) step(p *endpoint) bool {
 	w.RemoteAddress, w.Flags = o.address+uint64(part.Off), l.rail.flags()
 	w.Segments = p.t.segments[:]
 	if l.endpoint.Post(&w) != nil {
-		l.broken = true // its end follows
+		l.broken = true // the event of its end follows
 		return false
 	}
 	o.transfer.Post(stripe.Main, part.Len)
@@ -309,10 +307,10 @@ func (o *operation) step(p *endpoint) bool {
 	return true
 }
 
-// moved takes the completion of a Read or Write on the link in use.
+// moved handles the completion of a Read or Write on the link in use.
 func (b *bulk) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
 	if status != verbs.StatusSuccess {
-		return // the connection ends, and that is dealt with then
+		return // the connection ends, and its end interrupts the operation
 	}
 	o := b.all[id]
 	if kind == idRead {
@@ -335,7 +333,7 @@ func (b *bulk) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
 	o.check(p)
 }
 
-// check ends an operation whose last byte is done.
+// check ends an operation if its last byte is transferred.
 func (o *operation) check(p *endpoint) {
 	if !o.transfer.Done() {
 		return
@@ -346,20 +344,20 @@ func (o *operation) check(p *endpoint) {
 	}
 }
 
-// marked takes note that the marker behind a Put was acknowledged. That may come before the
-// completions of its Writes, until which the adapter may have to send them again (InfiniBand:
-// a message of the peer overtakes its acknowledgement).
+// marked handles the acknowledgement of the marker behind a Put. The acknowledgement may arrive before the
+// completions of the Put's Writes (InfiniBand: a message of the peer overtakes its acknowledgement). Until
+// these completions the adapter may have to retransmit the Writes.
 func (o *operation) marked(p *endpoint) {
 	if o.uncertain || p.bulk.all[o.id] != o {
 		return
 	}
 	o.transfer.Confirmed(stripe.Main)
-	p.bulk.mark(o) // what was posted behind the marker
+	p.bulk.mark(o) // there may be Writes behind the marker
 	p.list()
 	o.check(p)
 }
 
-// ask sends the record of an operation. It returns false when there is no room.
+// ask sends the record of an operation. It returns false if there is no room.
 func (o *operation) ask(p *endpoint) bool {
 	var payload [questionBytes]byte
 	h := transport.Header{A: o.key.Addr, B: o.key.Token}
@@ -370,7 +368,7 @@ func (o *operation) ask(p *endpoint) bool {
 		o.asked = p.sendRecord(recordFetch, h, payload[:], nil)
 	case !o.uncertain:
 		if !o.transfer.MarkDue(stripe.Main) {
-			return true // parts of the other rail are posted first
+			return true // parts of the side connection have to be posted again first
 		}
 		if o.asked = p.sendRecord(recordMarker, transport.Header{}, nil, o); o.asked {
 			o.transfer.Mark(stripe.Main)
@@ -387,6 +385,6 @@ func (o *operation) ask(p *endpoint) bool {
 	return o.asked
 }
 
-// questionBytes is the payload of recordFetch and recordCheck: 4 bytes id of the
-// operation, 1 byte access asked for, 3 bytes 0.
+// questionBytes is the length of the payload of recordFetch, recordCheck and recordKey: 4 bytes id of the
+// operation, 1 byte access requested, 1 byte rail (recordKey), 2 bytes 0.
 const questionBytes = 8

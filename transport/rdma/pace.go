@@ -2,41 +2,45 @@ package rdma
 
 import "time"
 
-// pace spares the adapter, whose look at its sockets costs a system call, where a
-// faster transport is polled beside it: after a look that found nothing some time
-// goes by without one. It is a part of how long nothing was found already, so that an
-// answer that is due soon is found soon, until looks are a small share of the time.
+// pace reduces the polls of an adapter that is polled beside a faster transport, because a poll of
+// the adapter's sockets costs a system call. After a poll that has found nothing, the adapter is
+// not polled for some time. That time is a fraction of the time for which nothing was found, so
+// that an answer that is due soon is found soon. It grows until the polls take a small share of the
+// time.
 //
-// Time is measured, because polls differ by a factor of a thousand between a rank that
-// spins and one that yields its processor at every poll. But a look at the clock costs
-// more than a poll, so between two of them some polls are only counted: as many as
-// take the time that is left, and never so many that a rank whose polls became long
-// meanwhile would notice.
+// In this file a look is a poll of the adapter, and a poll is a call of Poll.
+//
+// The time is measured, because the duration of polls differs by a factor of a thousand between a
+// rank that spins and a rank that yields its processor at every poll. But reading the clock costs
+// more than a poll. So between two readings of the clock some polls are only counted: about as many
+// as take the time that is left, but at most countMax, so that the delay stays short if the polls
+// of the rank become long meanwhile.
 type pace struct {
 	companion bool
-	// wait is how many polls go by before the clock is read, counted how many did since
-	// it was.
+	// wait is the number of polls to count before the clock is read again. counted is the number of
+	// polls counted since it was read.
 	wait, counted int
-	// read is when the clock was, found when a look last found something, looked when
-	// the last look ended; span is how long none follows. All are measured from base.
+	// read is the time at which the clock was read, found the time of the last look that found
+	// something, and looked the time of the end of the last look. span is the time after looked in
+	// which there is no look. All times are measured from base.
 	base                time.Time
 	read, found, looked time.Duration
 	span                time.Duration
 }
 
 const (
-	// lookShare is the part of the time that looks of an idle adapter may take: one in
-	// so many. A look of 0.3 us, which is what an idle adapter takes, is then repeated
-	// after 15 us, about as long as a small message takes through TCP both ways.
+	// lookShare bounds the share of the time that looks at an idle adapter take, to 1/lookShare. A
+	// look at an idle adapter takes 0.3 us, and is then repeated after 15 us. That is about the
+	// round-trip time of a small message through TCP.
 	lookShare = 50
-	// quietShare bounds the time until the next look: to one in so many of the time
-	// that has passed without anything found.
+	// quietShare bounds the time until the next look, to 1/quietShare of the time for which nothing
+	// was found.
 	quietShare = 8
-	// countMax bounds the polls that are only counted.
+	// countMax is the maximum number of polls that are only counted.
 	countMax = 64
 )
 
-// skips counts a poll, and reports whether it is one that only counts.
+// skips reports whether this poll is only counted, and if so, counts it.
 func (p *pace) skips() bool {
 	if p.wait == 0 {
 		return false
@@ -46,7 +50,8 @@ func (p *pace) skips() bool {
 	return true
 }
 
-// due reports whether this poll looks at the adapter. now is the time.
+// due reports whether this poll has to look at the adapter. now is the current time. If it returns
+// false, due sets the number of polls to count.
 func (p *pace) due(now time.Duration) bool {
 	left := p.looked + p.span - now
 	polls := p.counted + 1
@@ -59,7 +64,7 @@ func (p *pace) due(now time.Duration) bool {
 	return false
 }
 
-// now is the time.
+// now returns the time since base.
 func (p *pace) now() time.Duration {
 	if p.base.IsZero() {
 		p.base = time.Now()
@@ -67,7 +72,7 @@ func (p *pace) now() time.Duration {
 	return time.Since(p.base)
 }
 
-// note takes how much a look has found that went on from began to ended.
+// note records a look that went on from began to ended and has found so many events.
 func (p *pace) note(found int, began, ended time.Duration) {
 	p.looked, p.read, p.wait, p.counted = ended, ended, 0, 0
 	if found > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// pollBatch is the number of completions taken from the queue at a time.
+// pollBatch is the number of completions that are polled from the queue at a time.
 const pollBatch = 16
 
 var errReentered = errors.New("poll from within a handler")
@@ -35,7 +35,7 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	return events, nil
 }
 
-// round is one Poll. A nil handler drops what arrives.
+// round performs a Poll. If the handler is nil, messages and events that arrive are dropped.
 func (t *Transport) round(h transport.Handler, budget int) int {
 	t.begin()
 	t.release()
@@ -62,13 +62,13 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 	return events
 }
 
-// idle reports whether a Poll has nothing to do but to look at the adapter.
+// idle reports whether a Poll has nothing to do except to look at the adapters.
 func (t *Transport) idle() bool {
 	return !t.commands.news.Load() && !t.batches.held && t.supervision.turns == 0 &&
 		len(t.stash)+len(t.ends)+len(t.leaving)+len(t.busy)+len(t.finished)+len(t.downs) == 0
 }
 
-// skips counts a Poll, and reports whether it passes over every rail.
+// skips counts a Poll in the pace of each rail, and reports whether all rails are skipped.
 func (t *Transport) skips() bool {
 	all := true
 	for _, r := range t.polled {
@@ -78,7 +78,8 @@ func (t *Transport) skips() bool {
 	return all
 }
 
-// look takes what the rails have.
+// look polls the rails for completions, as their pace allows. moves reports whether this Poll had
+// other work. look returns the number of completions.
 func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 	if len(t.polled) == 1 {
 		return t.polled[0].look(h, left, moves)
@@ -88,11 +89,11 @@ func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 	return events + lookAt(t.polled[:first], h, left, moves)
 }
 
-// turnEvery is how often another rail than the first is looked at first: one that always has
-// more than the budget would leave the others none.
+// turnEvery is the number of looks of which one begins with another rail than the first. Otherwise
+// a first rail that always has more completions than the budget would starve the others.
 const turnEvery = 8
 
-// nextFirst returns the rail that is looked at first, by its place among those polled.
+// nextFirst returns the index in polled of the rail with which this look begins.
 func (t *Transport) nextFirst() int {
 	t.looks++
 	if t.looks%turnEvery != 0 {
@@ -111,15 +112,16 @@ func lookAt(rails []*rail, h transport.Handler, left *int, moves bool) int {
 	return events
 }
 
-// look calls completions: at every Poll or, beside shared memory and on later rails, as often
-// as the pace allows, and at once if moves says that this Poll had other work.
+// look calls completions: at every Poll or, beside shared memory and on rails after the first, as
+// often as the pace allows. If moves is true, because this Poll had other work, it calls
+// completions at once.
 func (r *rail) look(h transport.Handler, left *int, moves bool) int {
 	if !r.pace.companion {
 		events, _ := r.completions(h, left)
 		return events
 	}
 	skipped := r.skipped
-	r.skipped = false // of this Poll
+	r.skipped = false // skipped concerns this Poll only
 	if skipped && !moves {
 		return 0
 	}
@@ -132,9 +134,9 @@ func (r *rail) look(h transport.Handler, left *int, moves bool) int {
 	return events
 }
 
-// completions takes what the adapter has, until a batch was not full or the budget
-// is spent. It returns their number, and how much other work the adapter did, such as parts
-// of long messages, which are no completions yet.
+// completions handles the completions of the rail's queue, until a batch is not full or the budget
+// is spent. events is the number of completions. steps is the amount of other work that the adapter
+// did, such as the transfer of parts of long messages that are not complete yet.
 func (r *rail) completions(h transport.Handler, left *int) (events, steps int) {
 	t := r.t
 	for *left > 0 {
@@ -152,7 +154,7 @@ func (r *rail) completions(h transport.Handler, left *int) (events, steps int) {
 	return events, steps
 }
 
-// completed deals with one entry of the queue.
+// completed handles one completion.
 func (r *rail) completed(h transport.Handler, c *verbs.Completion, left *int) {
 	t := r.t
 	switch c.Stream {
@@ -190,7 +192,7 @@ func (r *rail) completed(h transport.Handler, c *verbs.Completion, left *int) {
 	c.Endpoint = nil
 }
 
-// link returns the link of an endpoint, nil when it was freed.
+// link returns the link of an endpoint, or nil if the link was freed.
 func (t *Transport) link(ep *verbs.Endpoint) *link {
 	if l := t.lastLink; l != nil && l.endpoint == ep {
 		return l
@@ -200,7 +202,7 @@ func (t *Transport) link(ep *verbs.Endpoint) *link {
 	return l
 }
 
-// requestDone takes the completion of a Send, Read or Write.
+// requestDone handles the completion of a Send, Read or Write.
 func (t *Transport) requestDone(l *link, c *verbs.Completion) {
 	kind, n := parseID(c.ID)
 	p := t.peers[l.peer]
@@ -217,7 +219,7 @@ func (t *Transport) requestDone(l *link, c *verbs.Completion) {
 	}
 }
 
-// service goes on with the endpoints that have something left to do.
+// service calls service of the endpoints that have something to post.
 func (t *Transport) service() {
 	list := t.busy
 	t.busy = nil
@@ -234,7 +236,8 @@ func (t *Transport) service() {
 	}
 }
 
-// handOver reports the operations that have ended, then the peers that are lost.
+// handOver reports to the handler first the operations that have ended, then the peers that are
+// lost.
 func (t *Transport) handOver(h transport.Handler) int {
 	events := 0
 	for len(t.finished) > 0 {
@@ -262,7 +265,7 @@ func (t *Transport) handOver(h transport.Handler) int {
 	return events
 }
 
-// connection takes an event of a link.
+// connection handles a connection event of a link.
 func (t *Transport) connection(l *link, e *verbs.Event) {
 	switch e.Type {
 	case verbs.EventEstablished:
@@ -295,7 +298,7 @@ func contactOf(e *verbs.Event) peering.Contact {
 	}
 }
 
-// eventError makes an error of an event that ends a connection.
+// eventError returns the error of an event that ends a connection.
 func eventError(e *verbs.Event) error { return &endError{e.Remote, e.Type, e.Err} }
 
 // Arm implements transport.Transport.

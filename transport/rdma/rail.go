@@ -14,45 +14,46 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// FabricTCP is the fabric of iWARP over TCP, in which every rank has a rail.
+// FabricTCP is the name of the fabric of iWARP over TCP, in which every rank has a rail.
 const FabricTCP = "tcp"
 
-// Rail says what to open for one rail: an adapter and the fabric that it is in.
+// Rail describes the adapter to open for one rail, and the fabric that the adapter is in.
 type Rail struct {
-	// Provider and Interface say what to open; Listen is where to listen there, the
-	// zero value being any free port of the interface's own address.
+	// Provider and Interface name the adapter to open. Listen is the address at which to listen
+	// there; the zero value means any free port of the interface's own address.
 	Provider  verbs.Provider
 	Interface string
 	Listen    netip.AddrPort
-	// Fabric names what connects the adapter with others: connections are asked for between
-	// rails whose fabrics have the same name. "" is FabricTCP.
+	// Fabric names the network that connects the adapter with others. Connections are requested
+	// only between rails whose fabrics have the same name. "" means FabricTCP.
 	Fabric string
-	// Optional says that the rank does without the adapter when it cannot be opened, which
-	// Explain says.
+	// Optional reports whether the rank continues without the adapter if the adapter cannot be
+	// opened. Explain then gives the reason.
 	Optional bool
 }
 
-// Location is where a rail of a rank listens.
+// Location is the address at which a rail of a rank listens.
 type Location struct {
 	// Rail is the number of the rail among those of its rank.
 	Rail uint8
-	// Fabric is that of the rail, Address where it listens.
+	// Fabric is the fabric of the rail, and Address the address at which it listens.
 	Fabric  string
 	Address netip.AddrPort
 }
 
-// railsMax is the number of rails that a Location, a key and a record can say.
+// railsMax is the maximum number of rails of a rank: the number of a rail is one byte in a
+// Location, a key and a record.
 const railsMax = 256
 
-// rail is an open adapter and what is made of it. Per transport there are the lanes
-// (endpoint) with their sequence numbers and windows' accounts, the actors, and the size of
-// a receive, which is the same on all rails, so that a frame that was built for one fits
-// every other. Per link there are the endpoint of verbs, the window, and the control frames.
+// rail is an open adapter and the objects that are made on it. The lanes (endpoint) with their
+// sequence numbers and their accounts of windows, the actors, and the size of a receive exist once
+// per transport. The size is the same on all rails, so that a frame that was built for one rail
+// fits every other rail. The endpoint of verbs, the window, and the control frames exist per link.
 type rail struct {
 	t      *Transport
 	index  uint8
 	config Rail
-	// encrypted says that its connections are.
+	// encrypted reports whether the connections of the rail are encrypted.
 	encrypted bool
 
 	adapter    *verbs.Adapter
@@ -67,23 +68,23 @@ type rail struct {
 	sends      *sendMemory
 	registered *registrations
 
-	// links counts the connections and attempts that are open, of linksMax.
+	// links is the number of connections and attempts that are open, at most linksMax.
 	links, linksMax int
-	// sides counts the side connections that are open beside them, of sidesMax.
+	// sides is the number of side connections that are open besides links, at most sidesMax.
 	sides, sidesMax int
 	pace            pace
-	// skipped says that the pace passes over this Poll.
+	// skipped reports whether the pace skips the rail in this Poll.
 	skipped bool
-	// held says that requests wait for Adapter.Begin.
+	// held reports whether requests wait for Adapter.Begin.
 	held bool
-	// fault is why no connection is made here, nil when one may be. Poll sets it, actors
-	// read it.
+	// fault is the reason why no connection is made on the rail, or nil if connections may be made.
+	// Poll sets it, and actors read it.
 	fault atomic.Pointer[error]
-	// removed says that the adapter is gone for good.
+	// removed reports whether the adapter is gone permanently.
 	removed bool
 }
 
-// openRail opens the adapter of a rail.
+// openRail opens the adapter of a rail, and checks that it has what this package needs.
 func (t *Transport) openRail(c Rail) (*rail, error) {
 	if c.Fabric == "" {
 		c.Fabric = FabricTCP
@@ -101,8 +102,8 @@ func (t *Transport) openRail(c Rail) (*rail, error) {
 	return r, nil
 }
 
-// prepare makes everything of a rail that needs no peer, for receives of a size that all
-// rails have.
+// prepare makes the objects of a rail that do not depend on a peer. slot is the size of a receive,
+// which is the same on all rails.
 func (r *rail) prepare(slot int) error {
 	c, a, m := &r.t.config, &r.limits, &r.t.measure
 	peers := max(c.Size-1, 1)
@@ -131,11 +132,11 @@ func (r *rail) prepare(slot int) error {
 	if r.registered, err = newRegistrations(r.domain, a, r.t.pinned, c.Arena, c.CopyBelow); err != nil {
 		return err
 	}
-	// A pair may have two connections for a moment: the one that was lost at one end
-	// and the one that replaces it.
 	if r.t.stripes && r.striped() {
 		r.sidesMax = min(sidesMost, 2*peers)
 	}
+	// The factor is 2 because a pair may have two connections for a moment: the one that was lost
+	// at one end, and the one that replaces it.
 	most := min(2*peers*(m.slots+credit.Reserve)+r.sidesMax*credit.Reserve, credit.BudgetBytes/slot+(peers+r.sidesMax)*credit.Reserve, a.MaxSharedReceives)
 	if r.receives, err = newReceives(r.adapter, r.domain, slot, most); err != nil {
 		return err
@@ -158,22 +159,22 @@ func (r *rail) prepare(slot int) error {
 }
 
 const (
-	// backlog is the number of requests that may wait for their answer.
+	// backlog is the maximum number of connection requests that wait for their answer.
 	backlog = 64
-	// spareLinks is the number of connections beyond one for each peer: those that were
-	// lost at one end and are being replaced.
+	// spareLinks is the number of connections beyond one for each peer. They are for connections
+	// that were lost at one end and are being replaced.
 	spareLinks = 16
-	// adapterEvents is the room in the queue for what happens to the adapter as a whole.
+	// adapterEvents is the number of queue entries for events of the adapter as a whole.
 	adapterEvents = 16
 )
 
-// name is what the log and Explain call the rail.
+// name returns the name of the rail in the log and in Explain.
 func (r *rail) name() string { return r.limits.Interface }
 
-// granted is the number of receives that connections need.
+// granted returns the number of receives that the rail's connections need.
 func (r *rail) granted() int { return r.pool.Bytes()/r.pool.Slot() + r.sides*credit.Reserve }
 
-// counter is where connections like a link are counted, and how many there may be.
+// counter returns the counter in which a link is counted, and the maximum of the counter.
 func (r *rail) counter(l *link) (count *int, most int) {
 	if l.purpose == negotiation.Bulk {
 		return &r.sides, r.sidesMax
@@ -181,12 +182,13 @@ func (r *rail) counter(l *link) (count *int, most int) {
 	return &r.links, r.linksMax
 }
 
-// location is what peers are to know of the rail.
+// location returns what peers have to know of the rail.
 func (r *rail) location() Location {
 	return Location{Rail: r.index, Fabric: r.config.Fabric, Address: r.listener.Address()}
 }
 
-// flags returns the flags of a request: FlagMore if it begins later.
+// flags returns the flags of a work request. During Poll and begin it is FlagMore: the request is
+// held until begin calls Adapter.Begin.
 func (r *rail) flags() verbs.RequestFlags {
 	b := &r.t.batches
 	if !r.t.reading && !b.beginning {
@@ -196,17 +198,17 @@ func (r *rail) flags() verbs.RequestFlags {
 	return verbs.FlagMore
 }
 
-// recycle posts a receive again.
+// recycle posts a receive again, or makes it spare if fewer are needed.
 func (r *rail) recycle(slot uint32) {
 	if err := r.receives.recycle(slot); err != nil {
-		// The slot is among those that were posted, so only a dead adapter refuses it,
-		// which the queue's error says.
+		// The queue has room for the slot, which was posted before. So only a dead adapter refuses
+		// it, and the queue's error reports that.
 		r.receives.active--
 	}
 }
 
-// out says why no connection is made on the rail, nil when one may be. Any goroutine may
-// call it.
+// out returns the reason why no connection is made on the rail, or nil if connections may be made.
+// Any goroutine may call it.
 func (r *rail) out() error {
 	if at := r.fault.Load(); at != nil {
 		return *at
@@ -214,15 +216,15 @@ func (r *rail) out() error {
 	return nil
 }
 
-// errPortDown is why a rail is not used whose adapter says so.
+// errPortDown is the fault of a rail whose adapter has reported that its port is down.
 var errPortDown = errors.New("its port is down")
 
-// happened deals with an event of the adapter as a whole. What else its provider reports
-// shows in connections.
+// happened handles an event of the adapter as a whole. Other events than these are ignored, since
+// their effects show in the connections.
 func (r *rail) happened(e *verbs.Event) {
 	switch e.Type {
 	case verbs.EventPortDown:
-		if len(r.t.polled) > 1 { // else what is connected may survive it
+		if len(r.t.polled) > 1 { // with a single rail the connections may survive
 			r.takeOut(withCause(errPortDown, e.Err))
 		}
 	case verbs.EventPortUp:
@@ -237,7 +239,7 @@ func (r *rail) happened(e *verbs.Event) {
 	}
 }
 
-// withCause is an error with what is behind it, if that is known.
+// withCause wraps err with its cause, if the cause is known.
 func withCause(err, cause error) error {
 	if cause == nil {
 		return err
@@ -245,8 +247,8 @@ func withCause(err, cause error) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// takeOut ends the connections of a rail that has failed, so that they are made again on
-// others, and logs it once.
+// takeOut ends the connections of a rail that has failed, so that they are made again on other
+// rails, and logs that once.
 func (r *rail) takeOut(why error) {
 	if r.out() != nil {
 		return
@@ -268,31 +270,31 @@ func (r *rail) takeOut(why error) {
 	}
 }
 
-// remove ends the use of a rail whose adapter is gone. It returns false when it was the
-// last one.
+// remove ends the use of a rail whose adapter is gone. It returns false, and does nothing, if the
+// rail is the last one.
 func (r *rail) remove(why error) bool {
 	t := r.t
 	if len(t.polled) == 1 {
 		return false
 	}
 	r.removed = true
-	r.fault.Store(nil) // a port that was down is not what counts now
+	r.fault.Store(nil) // otherwise takeOut would do nothing if the port was down before
 	r.takeOut(why)
 	t.polled = slices.DeleteFunc(slices.Clone(t.polled), func(p *rail) bool { return p == r })
 	t.polled[0].pace.companion = t.config.Companion
 	r.registered.close()
-	// The kernel takes the device away when nothing of it is open any more, which may take long.
+	// The kernel removes the device only when all its objects are closed, which may take long.
 	t.closing.Go(func() {
-		_ = r.adapter.Close() // an error says that the device is gone
+		_ = r.adapter.Close() // an error means that the device is gone
 	})
 	return true
 }
 
-// arm has ring called when something arrives on any rail. It returns false, with nothing
-// armed, when something is there.
+// arm arranges that ring is called when something arrives on any rail. If something has arrived
+// already, it returns false, and nothing is armed.
 func (t *Transport) arm(ring func()) bool {
 	for i, r := range t.polled {
-		r.adapter.Progress() // what has arrived may not be queued yet
+		r.adapter.Progress() // completions may have to be queued first
 		if !r.queue.Arm(ring) {
 			for _, armed := range t.polled[:i] {
 				armed.queue.Disarm()

@@ -6,22 +6,22 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// receivesPerChunk is the number of receives whose memory is registered together.
+// receivesPerChunk is the number of receives whose memory is registered together, as a chunk.
 const receivesPerChunk = 64
 
 const (
-	// lead is where the first frame begins in memory that begins with a page, so that the
-	// payload of its first message begins with a line of the cache, as users' slices do:
-	// a copy of 8 KiB between places that lie differently in their lines takes three
-	// times as long, which four copies of a message show.
+	// lead is the offset of the first frame in page-aligned memory, chosen so that the payload of
+	// the frame's first message begins on a cache line, as users' slices do. A copy of 8 KiB takes
+	// three times as long if source and destination are aligned differently to cache lines, and a
+	// message is copied four times.
 	lead = (line - (headBytes+recordBytes)%line) % line
 	line = 64
-	// leadMin is the size of frames from which on that is worth the memory: those of
-	// large jobs are shorter.
+	// leadMin is the size of frames from which on lead is worth the memory. The frames of large
+	// jobs are shorter.
 	leadMin = 16 << 10
 )
 
-// leadOf is lead, or 0 for frames of a size for which it makes no difference.
+// leadOf returns lead, or 0 for frames of a size for which lead makes no difference.
 func leadOf(size int) int {
 	if size < leadMin {
 		return 0
@@ -29,14 +29,15 @@ func leadOf(size int) int {
 	return lead
 }
 
-// room is what frames have around them for the headers and trailers of the adapter: a
-// message is one piece of memory with them.
+// room is the number of bytes before and behind a frame for the headers and trailers of the
+// adapter, so that they are contiguous with the frame. flag is FlagRoom, or 0 if there is no room.
 type room struct {
 	head, tail int
 	flag       verbs.RequestFlags
 }
 
-// roomOf is the room of frames of a size: none where memory matters more.
+// roomOf returns the room of frames of a size. Short frames have none, since memory matters more
+// for them.
 func roomOf(a *verbs.Adapter, size int) room {
 	limits := a.Attributes()
 	if size < leadMin || limits.Headroom+limits.Tailroom == 0 {
@@ -45,35 +46,35 @@ func roomOf(a *verbs.Adapter, size int) room {
 	return room{limits.Headroom, limits.Tailroom, verbs.FlagRoom}
 }
 
-// first is where the first frame begins whose first message is to begin with a line, or
-// lead bytes into memory without room.
+// first returns the offset of the first frame in a region: the room before it, rounded up to a
+// cache line, and lead.
 func (r room) first(lead int) int { return r.aligned(r.head) + lead }
 
-// stride is from one frame of a size to the next.
+// stride returns the distance from one frame of a size to the next.
 func (r room) stride(size int) int { return size + r.aligned(r.head+r.tail) }
 
-// aligned is n up to the end of a line.
+// aligned rounds n up to a multiple of a cache line.
 func (room) aligned(n int) int { return (n + line - 1) &^ (line - 1) }
 
-// receives is the memory into which the messages of all peers arrive: slots of
-// one size in a shared receive queue. A slot is spare, posted, or in use between
-// its completion and the next post.
+// receives is the memory into which the messages of all peers arrive: slots of one size in a shared
+// receive queue. A slot is spare, posted, or in use between its completion and the next post.
 type receives struct {
 	domain registrar
 	queue  *verbs.SharedReceiveQueue
 	slot   int // bytes
-	lead   int // of the first slot of a chunk
+	lead   int // offset of the first slot of a chunk, without room
 	room   room
 	chunks []*verbs.MemoryRegion
-	// active counts the slots that are posted or in use, wanted how many are needed.
+	// active is the number of slots that are posted or in use, and wanted the number that is
+	// needed.
 	active, wanted int
 	spare          []uint32
-	// request is a receive of segments, of which post sets the rest.
+	// request is a receive into segments; post sets its other fields.
 	request  verbs.ReceiveRequest
 	segments [1]verbs.Segment
 }
 
-// newReceives makes a queue for at most so many slots.
+// newReceives makes a shared receive queue for at most most slots.
 func newReceives(a *verbs.Adapter, d *verbs.ProtectionDomain, slot, most int) (*receives, error) {
 	queue, err := a.NewSharedReceiveQueue(verbs.SharedReceiveConfig{Domain: d, MaxReceives: most, MaxSegments: 1})
 	if err != nil {
@@ -84,7 +85,7 @@ func newReceives(a *verbs.Adapter, d *verbs.ProtectionDomain, slot, most int) (*
 	return r, nil
 }
 
-// need sees to it that at least n slots are active.
+// need sets the number of needed slots to n, and posts slots until at least n are active.
 func (r *receives) need(n int) error {
 	r.wanted = n
 	for r.active < n {
@@ -116,7 +117,7 @@ func (r *receives) grow() error {
 	return nil
 }
 
-// offset is where a slot begins in its chunk.
+// offset returns the offset of a slot in its chunk.
 func (r *receives) offset(id uint32) int {
 	return r.room.first(r.lead) + int(id%receivesPerChunk)*r.room.stride(r.slot)
 }
@@ -134,8 +135,8 @@ func (r *receives) post(id uint32) error {
 	return r.queue.PostReceive(&r.request)
 }
 
-// recycle posts a slot whose message was dealt with, or keeps it when fewer are
-// needed than there are.
+// recycle posts a slot whose message was handled, or makes it spare if fewer slots are needed than
+// are active.
 func (r *receives) recycle(id uint32) error {
 	if r.active > r.wanted {
 		r.active--

@@ -11,95 +11,97 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// registrations is the memory of a protection domain that operations and exposures use. What
-// becomes of it depends on where it lies:
+// registrations manages the registered memory of a protection domain for operations and exposures. How
+// memory is made accessible depends on where it is:
 //
 //	provider in software          registered for the operation: an entry in a table
-//	the rank's arena              registered once, in whole chunks, which stay
-//	elsewhere, short              copied, through bounces
-//	elsewhere, long               registered for the operation, pinned by the provider
-//	                              that long; copied in parts if the provider refuses
-//	Go's heap, long, again        registered until the collector ends it, see heap.go
-//	exposed to be written         registered for the exposure alone, wherever it lies: a key
+//	the rank's arena              registered once, in whole chunks, which stay registered
+//	elsewhere, short              copied through bounces
+//	elsewhere, long               registered, and pinned by the provider, for the
+//	                              operation; copied in parts if the provider refuses
+//	Go's heap, long, repeatedly   registered until the collector ends it, see heap.go
+//	exposed to be written         registered for the exposure alone, wherever it is: a key
 //	                              of more memory would let the peer write to that, too
 //
-// Only memory whose life is known may stay registered: a program unmaps memory without a word to this
-// package, which hooks nothing. The arena's own allocator says what it gives back, see pinnedArena,
-// and the collector frees nothing that is referred to.
+// Only memory whose lifetime is known may stay registered. A program may unmap memory at any time, and this
+// package does not intercept that. The allocator of the arena tells pinnedArena which pages it returns to
+// the system, and the collector does not free memory to which a registration refers.
 type registrations struct {
 	domain registrar
-	// pins says that registrations are costly. The rest is not used otherwise.
+	// pins reports whether a registration pins pages, so that it is costly. If not, bounces and arena are
+	// not used, and nothing stays registered.
 	pins bool
-	// copyBelow is the length in bytes from which a registration costs less than copies.
+	// copyBelow is the length in bytes from which on a registration costs less than copies.
 	copyBelow int
 	bounces   bounces
-	// arena is nil if there is none.
+	// arena is nil if there is no arena.
 	arena transport.Arena
-	// own are the rights of parts of the arena that operations of this side use, read of those
-	// that peers are given keys of. They are the same where the adapter lets nobody write with
-	// such a key.
+	// own is the access rights of parts of the arena that operations of this side use. read is the access
+	// rights of parts whose keys peers are given. If the adapter does not let peers write with a key for
+	// own, the two are the same, so that one registration serves both.
 	own, read verbs.Access
-	// sinksAreWritable is the adapter's attribute.
+	// sinksAreWritable is the adapter's attribute SinksAreWritable.
 	sinksAreWritable bool
 	counts           registrationCounts
 
-	// pool is the transport's. Its lock guards the rest.
+	// pool belongs to the transport. Its lock guards the fields below.
 	pool    *pinned
 	lasting []*lasting
 	recent  *lasting
 	bytes   int
 	closed  bool
-	// kept are pieces of the heap, noticed the last ones that were registered for one operation.
+	// kept are the pieces of the heap that stay registered. noticed are the last pieces that were
+	// registered for one operation.
 	kept       []*lasting
 	recentKept *lasting
 	noticed    [noticedMost]span
 	notices    int
 }
 
-// pinned is what stays registered on all rails of a transport: the machine bounds what a
-// process may pin, whichever adapter it is for.
+// pinned is the memory that stays registered on all rails of a transport. It is common to the rails, since
+// the system bounds the memory that a process may pin, for all adapters together.
 type pinned struct {
-	// mu guards the rest, and what is registered of the arena on the rails. Under it the lock
-	// of an adapter is taken, and the arena's own may be held when it is taken.
+	// mu guards the other fields, and the parts of the arena that are registered on the rails. The order of
+	// locks is: the arena's own lock, mu, the lock of an adapter.
 	mu sync.Mutex
-	// bytes is the sum of the rails, most bounds it.
+	// bytes is the number of bytes that stay registered on all rails, and most its upper bound.
 	bytes, most int
 	rails       []*registrations
 	clock       uint64
-	// kept is the part of bytes that is of the heap, cycle counts collections while there is any,
-	// watching says that the next one is waited for.
+	// kept is the part of bytes that is in the heap. cycle counts collections while kept is not 0. watching
+	// reports whether the next collection calls collected.
 	kept     int
 	cycle    uint64
 	watching bool
 }
 
-// newPinned is the pool of adapters with these attributes.
+// newPinned returns the pool for rails with these limits.
 func newPinned(rails []*rail) *pinned {
 	p := &pinned{most: math.MaxInt}
 	for _, r := range rails {
 		if a := &r.limits; a.PinsMemory && a.MaxPinned > 0 {
-			p.most = min(p.most, a.MaxPinned/2) // the rest is for what is registered for one operation, and for frames
+			p.most = min(p.most, a.MaxPinned/2) // the rest is for registrations for one operation, and for frames
 		}
 	}
 	return p
 }
 
-// registrationCounts are what Explain says.
+// registrationCounts are the counters that ExplainMemory reports.
 type registrationCounts struct{ found, lasting, single, copied, evicted, refused, kept, keptFound int }
 
-// registration is memory that an operation or an exposure may use: data at off in region.
+// registration is memory that an operation or an exposure may use: it begins at off in region.
 type registration struct {
 	region *verbs.MemoryRegion
 	off    int
-	// lasting is what it is a part of, nil if the region is its own.
+	// lasting is the lasting registration whose region it uses, or nil if the region belongs to it alone.
 	lasting *lasting
 }
 
-// errInUse says that the adapter uses memory that is to be given back.
+// errInUse is the error of Discard while an adapter uses the memory.
 var errInUse = errors.New("the memory is used by an RDMA operation")
 
-// newRegistrations prepares a domain. copyBelow of 0 means that it is measured, a negative one
-// that nothing is copied as long as it can be registered.
+// newRegistrations makes the registrations of a domain. A copyBelow of 0 means that it is measured. A
+// negative one means that bytes are copied only if their memory cannot be registered.
 func newRegistrations(d *verbs.ProtectionDomain, a *verbs.Attributes, pool *pinned, arena transport.Arena, copyBelow int) (*registrations, error) {
 	r := &registrations{domain: d, pins: a.PinsMemory, pool: pool, own: verbs.AccessLocalWrite, read: verbs.AccessRemoteRead}
 	if !r.pins {
@@ -124,7 +126,7 @@ func newRegistrations(d *verbs.ProtectionDomain, a *verbs.Attributes, pool *pinn
 	return r, nil
 }
 
-// copies reports whether an operation on data copies them, whatever it costs to register them.
+// copies reports whether an operation on data copies the bytes, without an attempt to register them.
 func (r *registrations) copies(data []byte) bool {
 	return r.pins && len(data) < r.copyBelow && !r.inArena(data) && r.bounces.ready()
 }
@@ -137,7 +139,7 @@ func (r *registrations) inArena(data []byte) bool {
 	return ok
 }
 
-// take makes memory usable by operations of this side until give.
+// take makes memory accessible to operations of this side until give.
 func (r *registrations) take(data []byte, access verbs.Access) (registration, error) {
 	if !r.inArena(data) {
 		if m, off := r.keep(data, access); m != nil {
@@ -147,8 +149,9 @@ func (r *registrations) take(data []byte, access verbs.Access) (registration, er
 	return r.use(data, access, r.own)
 }
 
-// expose makes memory usable by peers until give. What they may only read can be a part of the
-// arena; a key with which they write, or do nothing, is one of data alone.
+// expose makes memory accessible to peers until give. If peers may only read the memory, it can be a part
+// of the arena that stays registered. If they may write to it, or have no access, the key is for data
+// alone.
 func (r *registrations) expose(data []byte, access verbs.Access) (registration, error) {
 	if access == verbs.AccessRemoteRead {
 		return r.use(data, access, r.read)
@@ -156,7 +159,8 @@ func (r *registrations) expose(data []byte, access verbs.Access) (registration, 
 	return r.alone(data, access)
 }
 
-// use finds memory in a part of the arena with the rights lasting, or registers it with access.
+// use returns memory of the arena as a part that stays registered with the access rights lasting. If there
+// is no room for the part, or data is not in the arena, it registers data alone, with access.
 func (r *registrations) use(data []byte, access, lasting verbs.Access) (registration, error) {
 	if r.arena != nil {
 		if off, ok := r.arena.Offset(data); ok {
@@ -168,7 +172,7 @@ func (r *registrations) use(data []byte, access, lasting verbs.Access) (registra
 	return r.alone(data, access)
 }
 
-// alone registers memory.
+// alone registers data alone.
 func (r *registrations) alone(data []byte, access verbs.Access) (registration, error) {
 	region, err := r.Register(data, access)
 	if err != nil {
@@ -184,8 +188,8 @@ type registrar interface {
 	Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error)
 }
 
-// Register registers memory. While that fails, it deregisters the least recently used part that has no
-// user, on any of the rails, and tries again.
+// Register registers memory. If there is no room for it, it first deregisters memory that stays registered
+// and that nothing uses, on any rail.
 func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error) {
 	region, err := r.domain.Register(data, access)
 	for err != nil && r.pins && r.pool.evict() {
@@ -194,8 +198,8 @@ func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.Memor
 	return region, err
 }
 
-// give ends the use of memory. When it returns the adapter uses it no more, or the memory is
-// part of the arena.
+// give ends the use of memory. When it returns, the adapter does not access the memory any more, unless the
+// memory stays registered.
 func (r *registrations) give(g registration) error {
 	r.pool.mu.Lock()
 	closed := r.closed
@@ -204,13 +208,14 @@ func (r *registrations) give(g registration) error {
 	}
 	r.pool.mu.Unlock()
 	if g.lasting != nil || closed {
-		return nil // the adapter's end is that of the registration
+		return nil // the registration ends with the adapter
 	}
 	return g.region.Close()
 }
 
-// close is called when the adapter is closed, or is about to be and nothing is connected to it:
-// that ends its registrations, under a lock that it may hold for long.
+// close is called when the adapter was closed, or is about to be closed and has no connections. Closing the
+// adapter ends its registrations, so that close does not deregister them: the adapter may hold its lock for
+// long.
 func (r *registrations) close() {
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
@@ -221,7 +226,7 @@ func (r *registrations) close() {
 	r.pool.rails = slices.DeleteFunc(r.pool.rails, func(of *registrations) bool { return of == r })
 }
 
-// explain is a line for people, "" if registrations are not worth one.
+// explain describes the registrations in one line, or returns "" if the adapter pins nothing.
 func (r *registrations) explain() string {
 	if r == nil || !r.pins { // the transport was not opened, or pins nothing
 		return ""
@@ -244,7 +249,8 @@ func (r *registrations) explain() string {
 	return s
 }
 
-// furnish makes memory usable for an operation, or says that its bytes are to be copied.
+// furnish makes memory accessible for an operation. It returns copied = true if the bytes are to be copied
+// instead.
 func (r *rail) furnish(data []byte, access verbs.Access) (m registration, copied bool, err error) {
 	g := r.registered
 	if !g.copies(data) {
@@ -257,7 +263,7 @@ func (r *rail) furnish(data []byte, access verbs.Access) (m registration, copied
 	return registration{}, true, nil
 }
 
-// complain says once that memory could not be registered.
+// complain logs, only once, that memory could not be registered.
 func (t *Transport) complain(err error) {
 	if !t.complained {
 		t.complained = true
@@ -265,14 +271,15 @@ func (t *Transport) complain(err error) {
 	}
 }
 
-// pinnedArena is an arena parts of which are registered. Pages that are given back to the
-// machine while they are registered would leave the adapter with others than the program has.
+// pinnedArena is an arena of which parts are registered. If pages were returned to the system while they
+// are registered, the adapter would go on using these pages, while the program gets other ones.
 type pinnedArena struct {
 	transport.Arena
 	pool *pinned
 }
 
-// Discard implements transport.Arena. It fails while an operation uses a chunk of the pages.
+// Discard implements transport.Arena. It fails while an operation or exposure uses a chunk that contains
+// one of the pages.
 func (a *pinnedArena) Discard(off, n int) error {
 	within := func(m *lasting) bool { return m.overlaps(off, off+n) }
 	a.pool.mu.Lock()
@@ -288,7 +295,7 @@ func (a *pinnedArena) Discard(off, n int) error {
 	return a.Arena.Discard(off, n)
 }
 
-// Arena returns what the allocator of Config.Arena is to use in its place.
+// Arena returns the arena that the allocator of Config.Arena has to use in its place.
 func (t *Transport) Arena() transport.Arena {
 	if t.config.Arena == nil || len(t.pinned.rails) == 0 {
 		return t.config.Arena

@@ -13,24 +13,24 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// Try is one address at which a connection with a peer was asked for.
+// Try is an address of a peer at which a connection was requested, with the results.
 type Try struct {
-	// Adapter is the own one on which it was, "" if there is no other.
+	// Adapter is the adapter of this rank that was used, or "" if the rank has only one.
 	Adapter string
-	// Address is where the peer should listen, as its Lookup says.
+	// Address is the address at which the peer should listen, as Config.Lookup returned it.
 	Address netip.AddrPort
-	// Attempts is how often it was asked for a connection.
+	// Attempts is the number of attempts at the address.
 	Attempts int
-	// Own says that the address is one of this host's, too, and refused: this host answered
-	// and not the peer's.
+	// Own reports whether the address is an address of this host, too, and refused. Then this host
+	// has answered, and not the peer's host.
 	Own bool
-	// Err is why the last attempt failed, nil while none has.
+	// Err is the error of the last attempt that failed, or nil if none has failed yet.
 	Err error
 
 	way candidate
 }
 
-// String is the address and what became of it.
+// String returns the address and the result of the attempts.
 func (t Try) String() string {
 	times := "once"
 	if t.Attempts != 1 {
@@ -49,22 +49,22 @@ func (t Try) String() string {
 	return s + t.Err.Error()
 }
 
-// UnreachedError says why no connection with a peer came about. It is its Cause and the
-// errors of all Tries.
+// UnreachedError is the reason why no connection with a peer was established. It wraps its Cause
+// and the errors of all Tries.
 type UnreachedError struct {
-	// Host is where the peer runs, "" if it is not known.
+	// Host is the name of the host of the peer, or "" if it is not known.
 	Host string
-	// For is how long a connection was asked for.
+	// For is the time for which attempts were made.
 	For time.Duration
-	// Lost says that one was in use before.
+	// Lost reports whether a connection was in use before.
 	Lost bool
 	// Tries are the addresses that were tried, in the order of their first attempts.
 	Tries []Try
-	// Cause is why no more attempts are made.
+	// Cause is the reason why no more attempts are made.
 	Cause error
 }
 
-// Error names the host, every address with what became of it, and what can be done.
+// Error names the host, every address with the result of the attempts, and what the user can do.
 func (e *UnreachedError) Error() string {
 	s := "no connection"
 	if e.Host != "" {
@@ -84,7 +84,7 @@ func (e *UnreachedError) Unwrap() []error {
 	return list
 }
 
-// remedy is what the user can do.
+// remedy returns what the user can do.
 func (e *UnreachedError) remedy() string {
 	const choose = "gorun -net INTERFACE, ADDRESS or CIDR chooses a network that all hosts are on"
 	switch {
@@ -101,7 +101,7 @@ func (e *UnreachedError) remedy() string {
 	}
 }
 
-// unreached reports whether nothing answers at the address, as far as is known.
+// unreached reports whether nothing answers at the address, as far as this host can tell.
 func (t Try) unreached() bool {
 	var end *endError
 	return t.Err == nil || errors.As(t.Err, &end) && end.kind == verbs.EventUnreachable
@@ -115,7 +115,7 @@ func triesText(tries []Try) string {
 	return strings.Join(list, ", ")
 }
 
-// endError is the event with which an attempt, or a connection, has ended.
+// endError is the event that has ended an attempt or a connection.
 type endError struct {
 	remote netip.AddrPort
 	kind   verbs.EventType
@@ -133,7 +133,7 @@ func (e *endError) Error() string {
 // Unwrap returns the cause.
 func (e *endError) Unwrap() error { return e.cause }
 
-// reason is the end without the address, in words for people.
+// reason returns the reason of the end in words, without the address.
 func (e *endError) reason() string {
 	var errno syscall.Errno
 	switch {
@@ -150,23 +150,23 @@ func (e *endError) reason() string {
 	}
 }
 
-// errSelf is the refusal of a rank to ask itself.
+// errSelf is the error of an attempt of a rank to connect with itself.
 var errSelf = errors.New("this rank listens there itself")
 
-// absent reports whether an attempt found that nothing listens at the address.
+// absent reports whether an attempt found that nothing listens at the address, or that this rank
+// does.
 func absent(err error) bool {
 	return errors.Is(err, verbs.ErrNotListening) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errSelf)
 }
 
-// search is what is known of the ways to a peer while a connection is asked for.
-// The actor of the peer owns it.
+// search is the state of the attempts to connect with a peer. The actor of the peer owns it.
 type search struct {
 	began time.Time
 	tries []Try
 	turn  int
 }
 
-// at returns the record of a way.
+// at returns the record of a candidate. It makes the record if there is none.
 func (s *search) at(a candidate) *Try {
 	i := slices.IndexFunc(s.tries, func(t Try) bool { return t.way == a })
 	if i < 0 {
@@ -180,8 +180,8 @@ func (s *search) at(a candidate) *Try {
 	return &s.tries[i]
 }
 
-// next chooses the way of the next attempt: each in its turn, but for addresses that
-// turned out to be this host's own. It returns false when none is left.
+// next chooses the candidate of the next attempt. The candidates take turns, except those whose
+// address turned out to be an address of this host. It returns false if no candidate is left.
 func (s *search) next(list []candidate) (candidate, bool) {
 	for range list {
 		a := list[s.turn%len(list)]
@@ -197,20 +197,21 @@ func (s *search) next(list []candidate) (candidate, bool) {
 	return candidate{}, false
 }
 
-// note takes the end of an attempt. own says that the address is one of this host's.
+// note records the failure of an attempt. own reports whether the address is an address of this
+// host.
 func (s *search) note(a candidate, err error, own bool) {
 	t := s.at(a)
 	t.Err, t.Own = err, own && absent(err)
 }
 
-// over reports whether every one of the addresses is known to lead to this host.
+// over reports whether every candidate is known to lead to this host.
 func (s *search) over(list []candidate) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(a candidate) bool {
 		return !slices.ContainsFunc(s.tries, func(t Try) bool { return t.way == a && t.Own })
 	})
 }
 
-// String says how the search goes.
+// String describes the state of the search.
 func (s *search) String() string {
 	if len(s.tries) == 0 {
 		return ""

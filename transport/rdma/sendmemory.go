@@ -7,28 +7,30 @@ import (
 )
 
 const (
-	// sendMemoryMax bounds the registered memory of frames that are not
-	// acknowledged, in bytes, all peers together.
+	// sendMemoryMax bounds the registered memory of frames that are not acknowledged, in bytes, for
+	// all peers together.
 	sendMemoryMax = 64 << 20
-	// sendChunk is how much of it is registered at a time.
+	// sendChunk is the number of bytes of buffers that are registered at a time, except that at
+	// least four buffers are registered.
 	sendChunk = 64 << 10
-	// classes is the number of sizes of buffers; classRatio is the ratio of each size to
-	// the one before.
+	// classes is the number of sizes of buffers. classSmall is the smallest size in bytes, and
+	// classRatio the ratio of each size to the next smaller one. No size is larger than the size of
+	// a receive.
 	classes    = 3
 	classSmall = 256
 	classRatio = 8
 )
 
-// buffer is registered memory for one frame. It belongs to the caller that took it until it
-// is returned.
+// buffer is registered memory for one frame. It belongs to the caller that took it until it is
+// returned.
 type buffer struct {
-	// whole has room before and behind the bytes.
+	// whole is the memory with the room before and behind the frame.
 	whole []byte
 	lkey  uint32
 	class uint8
 }
 
-// sendMemory lends buffers of a few sizes, the largest being that of a receive.
+// sendMemory lends buffers of a few sizes. The largest size is the size of a receive.
 type sendMemory struct {
 	domain registrar
 	sizes  [classes]int
@@ -43,8 +45,8 @@ func newSendMemory(a *verbs.Adapter, d *verbs.ProtectionDomain, slot int) *sendM
 	return m
 }
 
-// take returns a buffer of at least n bytes, or false when too much is lent. n is
-// at most the size of a receive.
+// take returns a buffer of at least n bytes. It returns false if no buffer is free and the memory
+// has reached sendMemoryMax. n is at most the size of a receive.
 func (m *sendMemory) take(n int) (buffer, bool, error) {
 	c := m.class(n)
 	if len(m.free[c]) == 0 {
@@ -58,7 +60,7 @@ func (m *sendMemory) take(n int) (buffer, bool, error) {
 	return m.pop(c), true, nil
 }
 
-// lend is take without the bound: for frames that were built for another rail.
+// lend is take without the bound sendMemoryMax, for frames that were built for another rail.
 func (m *sendMemory) lend(n int) (buffer, error) {
 	c := m.class(n)
 	if len(m.free[c]) == 0 {
@@ -78,7 +80,7 @@ func (m *sendMemory) class(n int) int {
 	return c
 }
 
-// pop takes a buffer of a class that has a free one.
+// pop removes and returns a free buffer of a class. The caller ensures that there is one.
 func (m *sendMemory) pop(c int) buffer {
 	free := m.free[c]
 	b := free[len(free)-1]
@@ -86,13 +88,14 @@ func (m *sendMemory) pop(c int) buffer {
 	return b
 }
 
-// bytes returns the bytes of a buffer: at least as many as its class has.
+// bytes returns the bytes of a buffer, without the room before them. There are at least as many as
+// the size of the buffer's class.
 func (m *sendMemory) bytes(b *buffer) []byte { return b.whole[m.room.head:] }
 
-// framed returns the first n bytes of a buffer with the room around them.
+// framed returns the first n bytes of a buffer, with the room before and behind them.
 func (m *sendMemory) framed(b *buffer, n int) []byte { return b.whole[:m.room.head+n+m.room.tail] }
 
-// give takes a buffer back.
+// give returns a buffer.
 func (m *sendMemory) give(b buffer) { m.free[b.class] = append(m.free[b.class], b) }
 
 // grow registers more buffers of a class.

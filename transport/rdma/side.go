@@ -12,53 +12,56 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// side is the connection with a peer, on other adapters of both than the one in use, that
-// carries parts of long Gets and Puts of this rank. The peer has another one for its own. It
-// is asked for by the first long transfer, stands as long as the connection in use, and its loss
-// concerns nobody: what it had goes by the connection in use (package stripe).
+// side is the side connection with a peer: a second connection, between other adapters of both ranks than
+// the connection in use, that carries parts of long Gets and Puts of this rank. The peer has another side
+// connection for its own. The first long transfer requests it, and it lasts as long as the connection in
+// use. If it is lost, no operation fails: its parts are transferred on the connection in use (package
+// stripe).
 //
-// The owner of memory says the key there when it is asked by recordKey. The Writes of a Put are
-// followed by a frame of frameMark, which the owner answers by recordMarked. After a loss the
-// owner is asked to close its end by recordClose: until it has, Writes may still arrive.
+// A recordKey asks the owner of memory for the key on the adapter of the side connection. A frame of
+// frameMark follows the Writes of a Put, and the owner answers it by recordMarked. After a loss of the side
+// connection, a recordClose asks the owner to close its end: until the owner has done so, Writes may still
+// arrive.
 type side struct {
 	line  stripe.Line
 	judge *stripe.Judge
 	link  *link
-	// reading and writing count what is under way, depth is the ORD.
+	// reading and writing are the numbers of Reads and Writes under way. depth is the ORD.
 	reading, writing, depth int
-	// marks are the Puts whose marks are under way, oldest first.
+	// marks are the Puts whose marks are not answered yet, oldest first.
 	marks []*operation
-	// next is when a connection may be asked for again, pause how long the last wait was, since
-	// when the connection has stood, why why there is none.
+	// next is the time from which on a connection may be requested again, and pause the duration of the
+	// last wait. since is the time at which the connection was established. why is the reason why there is
+	// none.
 	next, since time.Time
 	pause       time.Duration
 	why         error
-	// carried counts the bytes of all side connections.
+	// carried is the number of bytes that all side connections have carried.
 	carried int
 }
 
 const (
-	// sideMost is the number of Reads of striped transfers that are under way on each adapter.
+	// sideMost is the maximum number of Reads of striped transfers that are under way on each adapter.
 	sideMost = 4
-	// sidesMost bounds the side connections of an adapter.
+	// sidesMost bounds the number of side connections of an adapter.
 	sidesMost = 64
-	// answersMax bounds the answers owed to a peer: to questions of its operations, of which each
-	// has one at a time, for keys (bulk.keys), marks, the close and rest, and the own wish to
-	// close. What concerns a side connection that another one has replaced is owed no more
-	// (supersede).
+	// answersMax bounds the records owed to a peer: one answer for each operation of the peer, the answers
+	// to recordKeys (bulk.keys), to marks, to recordClose and to recordLeave, and this rank's own
+	// recordClose. Records that concern a side connection which was replaced are dropped (supersede).
 	answersMax = 2*operationsMax + credit.UpdateReserve + 3
 )
 
-// stripeConfig is the measure of stripes; tests have their own.
+// stripeConfig holds the parameters of striping. Tests use other values.
 type stripeConfig struct {
-	// above is the length in bytes from which a transfer is striped, chunk that of its longest
-	// part. Each way is measured for a trial of bytes, and both together are used if they are
-	// gain times as fast.
+	// above is the length in bytes from which on a transfer is striped, and chunk the maximum length of a
+	// part. Each way is measured for trial bytes. Both connections together are used if they are gain times
+	// as fast as one.
 	above, chunk, trial int
 	gain                float64
 }
 
-// stripeDefault: of a shorter transfer most is under way before the key is known.
+// stripeDefault is used outside of tests. In a transfer shorter than above, most parts would be under way
+// before the key is known.
 var stripeDefault = stripeConfig{above: 2 << 20, chunk: 512 << 10, trial: 32 << 20, gain: stripe.Gain}
 
 func newSide(t *Transport) side {
@@ -68,14 +71,14 @@ func newSide(t *Transport) side {
 	return side{judge: stripe.NewJudge(t.stripe.trial, t.stripe.gain)}
 }
 
-// striped reports whether the rail carries stripes. Those of TCP cost the processors, which
-// adapters spare, and mostly go through the same port.
+// striped reports whether the rail carries stripes. A rail over TCP does not: TCP takes processor time,
+// which RDMA adapters save, and mostly uses the port of the same adapter.
 func (r *rail) striped() bool { return r.config.Fabric != FabricTCP }
 
-// now is the time from an origin.
+// now returns the time since an arbitrary origin.
 func (t *Transport) now() time.Duration { return time.Since(t.batches.base) }
 
-// want has a connection asked for, if it is time.
+// want requests a side connection if there is none and the pause after the last one is over.
 func (s *side) want(p *endpoint) {
 	if !s.line.Idle() || time.Now().Before(s.next) || p.link == nil || !s.line.Want() {
 		return
@@ -83,13 +86,13 @@ func (s *side) want(p *endpoint) {
 	p.t.supervision.send(sideWanted{peer: p.peer, used: p.link})
 }
 
-// refused takes note that there is none.
+// refused records that the side connection was not established.
 func (s *side) refused(p *endpoint, err error) {
 	s.line.Refused()
 	s.wait(p, err)
 }
 
-// wait lets some time go by until the next attempt: ever more.
+// wait sets the time of the next attempt. The pause doubles from one attempt to the next.
 func (s *side) wait(p *endpoint, err error) {
 	least := p.t.config.Recovery
 	if s.pause = min(2*s.pause, pauseRatio*least); s.pause < least {
@@ -98,16 +101,16 @@ func (s *side) wait(p *endpoint, err error) {
 	s.next, s.why = time.Now().Add(s.pause), err
 }
 
-// attach takes a connection that stands. One that was asked for beside another connection than the
-// one in use may be on the adapter of that: it ends, and another one has been asked for if one is
-// wanted.
+// attach puts an established side connection in use. If it was requested beside another connection than the
+// one in use, it may be on the same adapter as the latter, and is freed. If a side connection is still
+// wanted then, another one has been requested.
 func (s *side) attach(p *endpoint, l *link) {
 	if l.beside != p.link {
 		p.t.forget(l)
 		return
 	}
 	if l.gone {
-		s.refused(p, l.cause) // or none would be asked for any more
+		s.refused(p, l.cause) // without this call no connection would be requested any more
 		return
 	}
 	if p.end != nil || !s.line.Attach(l.nonce()) {
@@ -121,7 +124,7 @@ func (s *side) attach(p *endpoint, l *link) {
 	p.list()
 }
 
-// drop ends the connection with the one in use. Operations begin again, or fail.
+// drop ends the side connection together with the connection in use. The operations begin again, or fail.
 func (s *side) drop(p *endpoint) {
 	l := s.link
 	s.link, s.marks, s.reading, s.writing = nil, nil, 0, 0
@@ -137,7 +140,7 @@ func (s *side) drop(p *endpoint) {
 	}
 }
 
-// lost takes note of the end of the connection, which was freed.
+// lost handles the end of the side connection, whose link was freed.
 func (s *side) lost(p *endpoint, why error) {
 	id, ok := s.line.Lost()
 	s.link, s.marks, s.reading, s.writing = nil, nil, 0, 0
@@ -177,10 +180,10 @@ func (s *side) drive(p *endpoint) {
 	}
 }
 
-// moved takes the completion of a Read or Write.
+// moved handles the completion of a Read or Write on the side connection.
 func (s *side) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
 	if status != verbs.StatusSuccess {
-		return // the connection ends, and that is dealt with then
+		return // the connection ends, and its end is handled by lost
 	}
 	if kind == idRead {
 		s.reading--
@@ -197,7 +200,8 @@ func (s *side) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
 	}
 }
 
-// aside takes a frame of a side connection, whose active side sends marks alone.
+// aside handles a frame that has arrived on a side connection. Only the active side sends frames there: the
+// proof, and then marks.
 func (t *Transport) aside(p *endpoint, d *delivery, b []byte) {
 	l := d.link
 	var err error
@@ -226,7 +230,7 @@ func (t *Transport) aside(p *endpoint, d *delivery, b []byte) {
 	}
 }
 
-// serveSide answers what a peer asks for its side connection.
+// serveSide answers a recordClose or recordKey of the peer, which concern the peer's side connection.
 func (p *endpoint) serveSide(r *record) error {
 	t := p.t
 	if r.kind == recordClose {
@@ -247,7 +251,7 @@ func (p *endpoint) serveSide(r *record) error {
 	return nil
 }
 
-// answerKey makes the answer to recordKey, which is like that of recordCheck.
+// answerKey returns the answer to a recordKey. Its layout is that of the answer to a recordCheck.
 func (p *endpoint) answerKey(r *record, on *rail) answer {
 	k := transport.Key{Addr: r.header.A, Token: r.header.B}
 	a := answer{recordKeyed, transport.Header{B: statusBadKey, C: uint64(binary.LittleEndian.Uint32(r.payload))}}
@@ -256,14 +260,14 @@ func (p *endpoint) answerKey(r *record, on *rail) answer {
 	}
 	address, key, err := p.t.exposed.on(k, on)
 	if err != nil {
-		a.header.B = statusRefused // the transfer goes by one adapter
+		a.header.B = statusRefused // the transfer uses only the connection in use
 		return a
 	}
 	a.header.A, a.header.B = address, uint64(key)<<checkedKeyShift|uint64(on.index)<<checkedRailShift
 	return a
 }
 
-// sideAnswered takes the answer of the owner.
+// sideAnswered handles an answer of the owner that concerns this rank's side connection.
 func (p *endpoint) sideAnswered(r *record) {
 	s, h := &p.side, &r.header
 	switch {
@@ -286,7 +290,7 @@ func (p *endpoint) sideAnswered(r *record) {
 	}
 }
 
-// explain says what goes by the side connection, behind a comma, or why nothing does.
+// explain returns, after a comma, how much the side connection carries, or why there is none.
 func (s *side) explain() string {
 	switch {
 	case s.link != nil:

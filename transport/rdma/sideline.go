@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// sideWanted tells a connector that a connection is wanted beside the one in use.
+// sideWanted asks a connector for a side connection beside the connection in use.
 type sideWanted struct {
 	quiet
 	peer int
@@ -20,7 +20,8 @@ type sideWanted struct {
 
 var errNoSide = errors.New("there is no second adapter in a fabric of both that works")
 
-// askSide asks for a connection on other rails of both ends than those of the one in use.
+// askSide requests a side connection between other rails of both ends than the rails of the
+// connection in use.
 func (a *connector) askSide(used *link) {
 	way, err := a.sideWay(used)
 	if err != nil {
@@ -36,7 +37,7 @@ func (a *connector) askSide(used *link) {
 	a.t.command(func() { a.t.dial(l) })
 }
 
-// sideWay returns the best way.
+// sideWay returns the best candidate for a side connection.
 func (a *connector) sideWay(used *link) (candidate, error) {
 	list, err := a.lookup()
 	if err != nil {
@@ -52,7 +53,7 @@ func (a *connector) sideWay(used *link) (candidate, error) {
 	return slices.MinFunc(list, func(x, y candidate) int { return cmp.Compare(x.pair().worse(), y.pair().worse()) }), nil
 }
 
-// refuseSide says that there is no side connection beside the one in use then.
+// refuseSide tells the endpoint that there is no side connection, if used is still in use.
 func (a *connector) refuseSide(used *link, err error) {
 	a.side = nil
 	a.t.command(func() {
@@ -62,10 +63,11 @@ func (a *connector) refuseSide(used *link, err error) {
 	})
 }
 
-// sideEnded deals with the end of a side connection, or of an attempt.
+// sideEnded handles the end of a side connection, or of an attempt at one. reason is the peer's
+// reason if err is nil.
 func (a *connector) sideEnded(l *link, reason negotiation.Reason, err error) {
 	if l != a.side {
-		return // it stood, which Poll knows, or it is the peer's
+		return // it was established, so that Poll handles its end, or it is the peer's
 	}
 	if err == nil {
 		err = fmt.Errorf("refused by the peer: %v", reason)
@@ -73,7 +75,7 @@ func (a *connector) sideEnded(l *link, reason negotiation.Reason, err error) {
 	a.refuseSide(l.beside, err)
 }
 
-// sideAccepted checks the reply of the peer, and hands the connection over.
+// sideAccepted checks the reply of the peer, and passes the link to the endpoint.
 func (a *connector) sideAccepted(m answered) {
 	l := m.link
 	if l != a.side {
@@ -92,13 +94,13 @@ func (a *connector) sideAccepted(m answered) {
 	})
 }
 
-// isAside reports whether the link is a side connection of the peer.
+// isAside reports whether the link is a side connection that the peer has requested.
 func (l *link) isAside() bool { return l.purpose == negotiation.Bulk && !l.conn.Active }
 
-// closeAsides ends the side connections of the peer but one: the peer has one at a time, and none
-// beside a connection that is not in use any more. A Put that failed with that may have Writes
-// under way on them, which must not arrive after the next connection is in use: the peer sends
-// the bytes again as messages then.
+// closeAsides frees the side connections of the peer except but. The peer has one at a time, and
+// none beside a connection that is not in use any more. A Put of the peer that has failed with that
+// connection may have Writes under way on its side connection. They must not arrive after the next
+// connection is in use, because the peer then sends the bytes again as messages.
 func (p *endpoint) closeAsides(but *link) {
 	for _, l := range p.t.links {
 		if l != but && l.peer == p.peer && l.isAside() {
@@ -107,10 +109,11 @@ func (p *endpoint) closeAsides(but *link) {
 	}
 }
 
-// confirmDefault is peering's.
+// confirmDefault is the default of package peering's Config.Confirm.
 const confirmDefault = 5 * time.Second
 
-// acceptSide accepts the side connection of a peer, which has to prove soon that it is one.
+// acceptSide accepts a side connection of a peer. If the peer's proof does not arrive within
+// Config.Confirm, the link is freed.
 func (t *Transport) acceptSide(l *link) {
 	if p := t.meet(l.peer); p.end != nil || t.closed {
 		t.reject(l.request, negotiation.Reject{Reason: negotiation.Busy}, l.asked)

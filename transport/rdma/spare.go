@@ -1,10 +1,10 @@
 package rdma
 
-// spare are records that are not in use. A long message needs an exposure at the one side and
-// an operation at the other, which serve again.
+// spare is a free list of records. A long message needs an exposure at one side and an operation at
+// the other; the list lets the transport reuse them.
 type spare[T any] []*T
 
-// take returns a record. Its contents are those that it was given with.
+// take returns a record. Its contents are the contents that it had at give, or zero if it is new.
 func (s *spare[T]) take() *T {
 	n := len(*s) - 1
 	if n < 0 {
@@ -15,5 +15,5 @@ func (s *spare[T]) take() *T {
 	return x
 }
 
-// give takes a record to which nothing refers any more.
+// give puts a record into the list. Nothing may refer to it any more.
 func (s *spare[T]) give(x *T) { *s = append(*s, x) }

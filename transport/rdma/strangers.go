@@ -11,24 +11,22 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// Strangers counts the requests that were refused, and the refusals that were not
-// believed. What does not even speak the provider's protocol is the provider's to
-// count, and so are requests that its backlog had no room for. It may be read from any
-// goroutine.
+// Strangers counts the connection requests that were rejected, and the rejections that did not
+// verify. It does not count data that is not the provider's protocol, and requests for which the
+// provider's backlog had no room: the provider counts these. Any goroutine may read the counters.
 type Strangers struct {
-	// OtherJob counts records of another job, Unproved those whose tag does not
-	// verify and first messages without the proof, Foreign what is no record or one of another version, Misplaced records
-	// of ranks outside of the job.
+	// OtherJob counts records of another job. Unproved counts records whose tag does not verify,
+	// and first messages without a valid proof. Foreign counts requests without a record, and with
+	// a record of another version. Misplaced counts records of ranks outside of the job.
 	OtherJob, Unproved, Foreign, Misplaced atomic.Uint64
-	// Repeated counts requests whose record verifies and is not the newest one of its
-	// rank, such as a recorded one that is sent again; those of an earlier life of a rank,
-	// and of one that was declared dead, are among them, and one that comes late because
-	// two crossed each other. Declined counts those of ranks that have to come at another
-	// time or with other terms. Of two requests that cross each other one is refused in
-	// time, and not counted.
+	// Repeated counts requests whose record verifies and is not the newest of its rank. Such a
+	// request may be a replay, may be from an earlier epoch of a rank or from a rank that was
+	// declared dead, or may be late because two requests crossed each other. Declined counts
+	// requests of ranks that have to try again later or with other terms. If two requests cross
+	// each other, the one that is rejected in time is not counted.
 	Repeated, Declined atomic.Uint64
-	// Refusals counts refusals of requests of this rank that do not prove to be of the
-	// rank that was asked. Each was the end of one attempt.
+	// Refusals counts rejections of this rank's requests that do not prove to be from the rank that
+	// was asked. Each has ended one attempt.
 	Refusals atomic.Uint64
 
 	once sync.Once
@@ -37,12 +35,12 @@ type Strangers struct {
 // Strangers returns the counters.
 func (t *Transport) Strangers() *Strangers { return &t.strangers }
 
-// knocked determines the sender of a request, and refuses those without a valid one at once: no
-// actor is told of a stranger, and no other goroutine has to run.
+// knocked handles a connection request: it determines the sender, and rejects a request without a
+// valid record at once. So no actor is told of a stranger, and no other goroutine has to run.
 func (t *Transport) knocked(r *rail, request *verbs.ConnectionRequest) {
 	info, err := request.Query()
 	if err != nil {
-		return // answered meanwhile, by the end of the adapter
+		return // the end of the adapter has answered it meanwhile
 	}
 	asked := info.Param.PrivateData
 	record, err := t.credentials.OpenRequest(asked)
@@ -57,13 +55,13 @@ func (t *Transport) knocked(r *rail, request *verbs.ConnectionRequest) {
 	}})
 }
 
-// reject refuses a request that came with this private data. Actors and Poll call it.
+// reject rejects a request; asked is the request's private data. Actors and Poll call it.
 func (t *Transport) reject(request *verbs.ConnectionRequest, r negotiation.Reject, asked []byte) {
-	_ = request.Reject(t.credentials.AppendReject(nil, &r, asked)) // it may have gone by itself
+	_ = request.Reject(t.credentials.AppendReject(nil, &r, asked)) // the request may have ended meanwhile
 }
 
-// eventDepths are the depths as the provider says that they were proposed, unknown
-// where it does not carry them.
+// eventDepths returns the depths of a request as the provider reports them, or zero if the provider
+// does not transmit them.
 func eventDepths(p *verbs.ConnParam) negotiation.Event {
 	if p.ResponderResources == verbs.DepthDefault || p.InitiatorDepth == verbs.DepthDefault {
 		return negotiation.Event{}
@@ -71,7 +69,7 @@ func eventDepths(p *verbs.ConnParam) negotiation.Event {
 	return negotiation.Event{ResponderResources: p.ResponderResources, InitiatorDepth: p.InitiatorDepth}
 }
 
-// count notes a stranger, and writes about the first one.
+// count counts a stranger, and logs the first one.
 func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	counter := &s.Foreign
 	switch {
@@ -88,7 +86,7 @@ func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	})
 }
 
-// declined notes that a request of a rank is refused.
+// declined counts a request of a rank that is rejected for the reason why.
 func (s *Strangers) declined(why negotiation.Reason) {
 	switch why {
 	case negotiation.Simultaneous:

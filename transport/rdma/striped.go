@@ -10,20 +10,21 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// striped is what a long operation needs on the side connection.
+// striped is the state of a long operation on the side connection.
 type striped struct {
-	// long says that the operation is one.
+	// long reports whether the operation is long enough to be striped.
 	long bool
-	// memory is the operation's, registered on rail if that is not nil.
+	// memory is the memory of the operation, registered on rail. If rail is nil, it is not
+	// registered.
 	memory registration
 	rail   *rail
-	// address and rkey are the peer's names of its memory there, if key says so.
+	// address and rkey name the peer's memory on the side connection, if key is KeyKnown.
 	key     stripe.KeyState
 	address uint64
 	rkey    uint32
 }
 
-// deregister ends the registration, and forgets the key.
+// deregister ends the registration, if there is one, and forgets the key.
 func (s *striped) deregister() error {
 	r := s.rail
 	s.rail, s.key = nil, stripe.KeyUnknown
@@ -33,20 +34,20 @@ func (s *striped) deregister() error {
 	err := r.registered.give(s.memory)
 	s.memory = registration{}
 	if r.removed {
-		return nil // it went with the adapter
+		return nil // the registration has ended with the adapter
 	}
 	return err
 }
 
-// shares reports whether parts of an operation go by the side connection now, or will when the
-// key is known: the main one leaves it some.
+// shares reports whether the side connection transfers parts of the operation, or will do so when
+// the key is known. If so, the main connection leaves some parts to it.
 func (o *operation) shares(p *endpoint) bool {
 	s := &p.side
 	return o.striped.long && !o.copied && o.striped.key != stripe.KeyNone && s.link != nil && !s.link.broken && s.judge.Both() &&
 		(o.kind == operationPut || s.depth > 0)
 }
 
-// left is the number of bytes that are left of the operations that share.
+// left returns the number of bytes left to post of the long operations in b.moving.
 func (b *bulk) left() int {
 	n := 0
 	for _, o := range b.moving {
@@ -57,7 +58,7 @@ func (b *bulk) left() int {
 	return n
 }
 
-// sorted are the operations in the order in which they began.
+// sorted returns the operations in the order in which they began.
 func (b *bulk) sorted() []*operation {
 	list := make([]*operation, 0, len(b.all))
 	for _, o := range b.all {
@@ -67,8 +68,8 @@ func (b *bulk) sorted() []*operation {
 	return list
 }
 
-// stepAside posts the next part of an operation on the side connection. It returns false when
-// there is none to post there now.
+// stepAside posts the next part of an operation on the side connection. It returns false if no part
+// can be posted there now.
 func (o *operation) stepAside(p *endpoint) bool {
 	s := &p.side
 	if !o.striped.long || o.copied {
@@ -95,7 +96,7 @@ func (o *operation) stepAside(p *endpoint) bool {
 	p.t.segments[0] = o.striped.memory.region.Segment(o.striped.memory.off+part.Off, part.Len)
 	w.Segments = p.t.segments[:]
 	if l.endpoint.Post(&w) != nil {
-		l.broken = true // its end follows
+		l.broken = true // the event of its end follows
 		return false
 	}
 	*count++
@@ -105,8 +106,8 @@ func (o *operation) stepAside(p *endpoint) bool {
 	return true
 }
 
-// askKey registers the memory of an operation on the side connection's rail, and asks the owner
-// for its key there. It returns true if that is known.
+// askKey registers the memory of an operation on the side connection's rail, and asks the owner for
+// its key there. It returns true if the key is known already.
 func (o *operation) askKey(p *endpoint) bool {
 	s, l := &o.striped, p.side.link
 	rights, access := verbs.AccessLocalWrite, transport.AccessRead
@@ -126,7 +127,7 @@ func (o *operation) askKey(p *endpoint) bool {
 		return true
 	}
 	if p.bulk.keys >= operationsMax {
-		return false // so many are of operations that have ended: the connection in use is faster than answers
+		return false // many questions are of operations that have ended: the answers are slower than the transfers
 	}
 	var payload [questionBytes]byte
 	binary.LittleEndian.PutUint32(payload[:], o.id)
@@ -138,14 +139,14 @@ func (o *operation) askKey(p *endpoint) bool {
 	return false
 }
 
-// keyed takes the answer.
+// keyed handles the answer to a recordKey.
 func (o *operation) keyed(p *endpoint, h *transport.Header) {
 	s, l := &o.striped, p.side.link
 	switch {
 	case h.B&statusMask != statusGood:
 		s.key = stripe.KeyNone
 	case l == nil || uint8(h.B>>checkedRailShift) != l.peerRail:
-		s.key = stripe.KeyUnknown // it is that of another rail
+		s.key = stripe.KeyUnknown // the key is for another rail
 	default:
 		s.key, s.address, s.rkey = stripe.KeyKnown, h.A, uint32(h.B>>checkedKeyShift)
 	}
