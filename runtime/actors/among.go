@@ -8,8 +8,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// roaming is an actor that exists once among some ranks, as one rank sees it. It is a Process that
-// passes messages on to where the actor is.
+// roaming is one rank's view of an actor that exists once among several ranks. It is a Process that
+// forwards messages to the rank that has the actor.
 type roaming struct {
 	s     *System
 	name  string
@@ -18,28 +18,29 @@ type roaming struct {
 
 	// mu guards the fields below it.
 	mu sync.Mutex
-	// at is the index in ranks of the rank that has the actor, or is about to. to is the actor's
-	// PID there.
+	// at is the index in ranks of the rank that has the actor or is about to start it; -1 before the
+	// first settle. to is the actor's PID at that rank.
 	at int
 	to *actor.PID
 }
 
 var _ actor.Process = (*roaming)(nil)
 
-// SpawnAmong starts an actor that exists once among some ranks, and is started again when its rank is
-// lost: it is at the first of the ranks that has not been lost. Each of them calls SpawnAmong with
-// the same name and ranks, in the same order; so may others, which send to the actor. The PID that it
-// returns is of this rank, and leads to the actor wherever that is. Stop and Watch through it concern the
-// actor where it is at that time, and Terminated names its PID there. At each of the ranks the actor has
-// the name. One that has stopped is started again, too, when its rank is lost.
+// SpawnAmong starts an actor that exists once among some ranks. The actor is at the first of the ranks
+// that is not lost, and is started again at the next one when its rank is lost. Each of the ranks calls
+// SpawnAmong with the same name and the same ranks in the same order. Other ranks may call it, too, in
+// order to send to the actor. The returned PID is of this rank and leads to the actor at whichever rank
+// it is. Stop and Watch through this PID act on the actor at its rank at that time, and Terminated
+// contains the actor's PID at that rank. The actor has the same name at each of the ranks. An actor that
+// has stopped is also started again when its rank is lost.
 //
-// What was sent to the lost rank and not answered may or may not have been handled, and is not sent
-// again: requests end with actor.ErrDeadLetter. What is sent after this rank has detected the loss waits
-// for the new actor. Its state is lost, unless it is Persistent. A rank that cannot be reached is
-// lost to the others, and may still have its actor.
+// A message that was sent to the lost rank and not answered may or may not have been handled. It is not
+// sent again, and a request ends with actor.ErrDeadLetter. A message that is sent after this rank has
+// detected the loss waits for the new actor. The actor's state is lost, unless it is Persistent. A rank
+// that cannot be reached counts as lost at the other ranks, but may still run its actor.
 //
-// Under -on-failure respawn the World ends with a rank. The actor is not moved there: the function of
-// World.Resume starts it again.
+// Under -on-failure respawn the World ends when a rank is lost. Then the actor is not moved: the function
+// of World.Resume starts it again.
 func (s *System) SpawnAmong(props *actor.Props, name string, ranks ...int) (*actor.PID, error) {
 	if i := slices.IndexFunc(ranks, func(rank int) bool { return rank < 0 || rank >= s.Size() }); i >= 0 || len(ranks) == 0 {
 		return nil, fmt.Errorf("actor %q among ranks %v of %d: %w", name, ranks, s.Size(), ErrNoRank)
@@ -49,7 +50,7 @@ func (s *System) SpawnAmong(props *actor.Props, name string, ranks ...int) (*act
 	if !ok {
 		return nil, fmt.Errorf("actor %q: %w", name, actor.ErrNameExists)
 	}
-	// From here on lost finds it.
+	// From here on System.lost moves the actor.
 	s.mu.Lock()
 	s.roaming = append(s.roaming, r)
 	s.mu.Unlock()
@@ -61,13 +62,14 @@ func (s *System) SpawnAmong(props *actor.Props, name string, ranks ...int) (*act
 	return pid, nil
 }
 
-// settle finds where the actor is now, and reports whether it is to be started at this rank.
+// settle determines the rank of the actor, and reports whether the caller must start the actor at this
+// rank.
 func (r *roaming) settle() (here bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := slices.IndexFunc(r.ranks, func(rank int) bool { return !r.s.isLost(rank) })
 	if at < 0 {
-		at = len(r.ranks) - 1 // what is sent there is a dead letter with the loss as the reason
+		at = len(r.ranks) - 1 // a message to that rank becomes a dead letter with the loss as its reason
 	}
 	if at == r.at {
 		return false
@@ -83,8 +85,8 @@ func (s *System) isLost(rank int) bool {
 	return s.down[rank] != nil
 }
 
-// moveActors moves the actors of SpawnAmong whose rank is lost. A goroutine of its own starts them,
-// because what starts an actor is of the program, and may panic or wait.
+// moveActors moves the actors of SpawnAmong whose rank is lost. Each actor is started on a separate
+// goroutine, because the start runs functions of the program, which may panic or wait.
 func (s *System) moveActors() {
 	if s.world.Respawns() {
 		return
@@ -104,7 +106,7 @@ func (s *System) moveActors() {
 	}
 }
 
-// where returns the actor's PID.
+// where returns the actor's PID at its present rank.
 func (r *roaming) where() *actor.PID {
 	r.mu.Lock()
 	defer r.mu.Unlock()

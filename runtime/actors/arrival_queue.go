@@ -1,19 +1,19 @@
 package actors
 
-// arrivalQueue holds the arrivals from the engine, in order. Consecutive plain messages of one
-// stream are one arrival, a run. Its addressee is looked up once, and its messages are stored
-// as items of a mailbox.
+// arrivalQueue holds the arrivals from the engine, in order. Consecutive plain messages (see
+// inbound.plain) of one stream form one arrival, a run. The addressee of a run is looked up once, and
+// the messages of a run are stored as items of a mailbox.
 type arrivalQueue struct {
 	list []arrival
-	// items are the messages of the runs in list, one run after the other.
+	// items holds the messages of the runs in list, one run after the other.
 	items []item
 }
 
 // add appends an arrival.
 func (f *arrivalQueue) add(a *arrival) { f.list = append(f.list, *a) }
 
-// addItem appends a message of a stream. If the last arrival is a run of that stream, it
-// appends to the run.
+// addItem appends a message of a stream. If the last arrival is a run of that stream, the message
+// extends the run; otherwise it begins a new run.
 func (f *arrivalQueue) addItem(from int, i item) {
 	f.items = append(f.items, i)
 	if n := len(f.list); n > 0 {
@@ -25,14 +25,14 @@ func (f *arrivalQueue) addItem(from int, i item) {
 	f.list = append(f.list, arrival{kind: arrivalRun, number: 1, source: int32(from), in: i.in})
 }
 
-// reset empties the queue and keeps its memory.
+// reset empties the queue but keeps its memory for reuse.
 func (f *arrivalQueue) reset() {
 	clear(f.list)
 	clear(f.items)
 	f.list, f.items = f.list[:0], f.items[:0]
 }
 
-// deliverAll delivers what was taken. Its result is that of deliver.
+// deliverAll delivers all arrivals in taken. woke is true if deliver returned true for any of them.
 func (p *inbound) deliverAll() (woke bool) {
 	items := p.taken.items
 	for i := range p.taken.list {
@@ -48,11 +48,11 @@ func (p *inbound) deliverAll() (woke bool) {
 	return woke
 }
 
-// runWhole is the smallest length of a run that is copied to its mailbox by itself, not
-// collected with other messages.
+// runWhole is the smallest length of a run that is copied directly to its mailbox. Shorter runs are
+// first collected in inbound.batch with other messages for the same mailbox.
 const runWhole = 16
 
-// deliverRun is deliver for a run.
+// deliverRun delivers the messages of a run. Its result has the same meaning as the result of deliver.
 func (p *inbound) deliverRun(a *arrival, items []item) (woke bool) {
 	to := a.in.flowing()
 	if to == nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// control sends a message that needs no credit: a probe, or a message of protoactor itself. The
-// error is the loss of the rank, or an error of the head's encoding.
+// control sends a message that needs no credit: a probe, or a system message of protoactor. The error
+// is the loss of the rank, or an error of the head's encoding. It repeats the send on a new stream if
+// the stream was closed.
 func (r *remote) control(kind int, number uint32, h *codec.Head, body []byte) error {
 	defer goruntime.KeepAlive(r)
 	for {
@@ -27,7 +28,7 @@ func (r *remote) control(kind int, number uint32, h *codec.Head, body []byte) er
 	}
 }
 
-// probe sends a probe. It ignores errors: the loss of the rank ends the actors' waits.
+// probe sends a probe. It ignores errors, because the loss of the rank ends the actors' waits anyway.
 func (r *remote) probe(p deadlock.Probe) {
 	_ = r.control(codec.KindProbe, 0, &codec.Head{}, p.Append(nil))
 }
@@ -35,13 +36,14 @@ func (r *remote) probe(p deadlock.Probe) {
 // Stop implements actor.Process.
 func (r *remote) Stop(pid *actor.PID) { r.SendSystemMessage(pid, &actor.Stop{}) }
 
-// SendSystemMessage implements actor.Process. System messages that protoactor sends only
-// between parent and child are dead letters, because these are on one rank.
+// SendSystemMessage implements actor.Process. Parent and child are always on the same rank. Therefore
+// the system messages that protoactor sends only between parent and child become dead letters here.
 func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
 	r.sendSystem(pid, message, r.key, "")
 }
 
-// sendSystem is SendSystemMessage to the actor of key. That is r or, if name is set, a future.
+// sendSystem sends a system message to the actor of key. If name is empty, the receiver is the actor of
+// r. Otherwise the receiver is the future with this name, and r is the nameless remote of its rank.
 func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name string) {
 	h := codec.Head{Name: name}
 	var body []byte
@@ -66,7 +68,7 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is for actors of one rank", ErrUnregistered, message))
 		return
 	}
-	// The other system messages need no delivery to a lost rank.
+	// If the rank is lost, the other system messages have no effect and can be discarded.
 	if err := r.control(codec.KindSystem, number, &h, body); err != nil && number == codec.NumberStop {
 		r.s.deadLetter(pid, message, err)
 	}

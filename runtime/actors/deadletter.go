@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// deadLetter publishes a message that cannot be delivered, which may be in its envelope, logs
-// it, and releases its memory. If the sender waits for an answer, it answers.
+// deadLetter publishes and logs a message that cannot be delivered, and releases the message's arena
+// memory. message may be in an envelope. If the envelope names a sender, which may wait for an answer,
+// the sender gets a DeadLetterResponse.
 func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	if later := s.successor(); later != nil {
 		s, why = later, fmt.Errorf("%w: %s is of generation %d of the job, this is %d", ErrStale, name(pid), s.epoch, later.epoch)
@@ -30,10 +31,11 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	if _, answer := m.(*actor.DeadLetterResponse); !answer {
 		s.reportLetter(d)
 		if errors.Is(why, codec.ErrDepth) {
-			// Subscribers print what protoactor publishes, and printing would not end.
+			// The message contains itself. Subscribers of protoactor's event print the message, and
+			// printing would not end, so they get only the type's name.
 			message = &actor.MessageEnvelope{Message: fmt.Sprintf("%T", m), Sender: sender}
 		}
-		// protoactor's Process of dead letters answers the sender.
+		// protoactor's dead letter Process publishes its event and answers the sender.
 		s.DeadLetter.SendUserMessage(pid, message)
 		if strings.HasPrefix(pid.Id, futurePrefix) && pid.Address != s.Address() {
 			s.Root.Send(pid, &actor.DeadLetterResponse{Target: pid})
@@ -44,8 +46,8 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	}
 }
 
-// successor returns the System of the World that has replaced that of s after a loss, nil if there is
-// none yet. PIDs that have found their Process in s still refer to it.
+// successor returns the System of the World that has replaced the World of s after a loss, or nil if
+// there is none yet. It is needed because a PID that has cached its Process still leads to s.
 func (s *System) successor() *System {
 	if !s.closed.Load() {
 		return nil
@@ -60,7 +62,7 @@ func (s *System) tellSystem(pid *actor.PID, message any) {
 		return
 	}
 	if later := s.successor(); later != nil {
-		s = later // its registry has the actors that live
+		s = later // live actors are in the registry of the newer System
 	}
 	_, watch := message.(*actor.Watch)
 	switch process, ok := s.ProcessRegistry.Get(pid); {

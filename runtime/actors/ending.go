@@ -7,10 +7,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// endWaits ends all waits: of messages for pending actors, of senders for space, of futures, and
-// the timers of actors. Each of them would keep the World in memory until its timeout, or for
-// ever. The engine and the workers have ended. It does not touch an actor whose handler has not
-// returned.
+// endWaits ends all waits: messages that wait for pending actors, senders that wait for space, futures,
+// and the receive timeouts of actors. Each of these waits would keep the World in memory until its
+// timeout, or for ever. The caller has ended the engine and the workers. endWaits does not touch an
+// actor whose handler has not returned.
 func (s *System) endWaits() {
 	s.closed.Store(true)
 	s.inbound.settle()
@@ -21,14 +21,14 @@ func (s *System) endWaits() {
 		if !slices.Contains(stuck, m) {
 			m.close()
 		}
-		s.ProcessRegistry.Remove(m.pid) // a PID that has found the actor looks for it again
+		s.ProcessRegistry.Remove(m.pid) // a PID that has cached the actor's Process looks it up again
 		return true
 	})
 	s.endFutures()
 }
 
-// close wakes the senders that wait for space, and ends the actor's timer. The actor is not
-// running.
+// close wakes the senders that wait for space in the mailbox, and ends the actor's receive timeout. The
+// caller ensures that the actor is not running.
 func (m *mailbox) close() {
 	if timed, ok := m.invoker.(interface{ CancelReceiveTimeout() }); ok {
 		timed.CancelReceiveTimeout()
@@ -40,7 +40,7 @@ func (m *mailbox) close() {
 	}
 }
 
-// endFutures answers the open requests to actors of this rank with dead letters.
+// endFutures ends all open futures of this rank: each gets a DeadLetterResponse.
 func (s *System) endFutures() {
 	var open []string
 	for _, part := range s.ProcessRegistry.LocalPIDs.LocalPIDs {

@@ -11,41 +11,42 @@ import (
 
 // Reasons of dead letters.
 var (
-	// ErrUnregistered refuses a message whose type is not registered, see RegisterType.
+	// ErrUnregistered is the reason if the type of the message is not registered, see RegisterType.
 	ErrUnregistered = codec.ErrUnregistered
-	// ErrRoute refuses a message for which a router has no receiver.
+	// ErrRoute is the reason if a router cannot choose a receiver for the message.
 	ErrRoute = errors.New("the router has no receiver for the message")
-	// ErrUnknownActor says that no actor of that name appeared in time.
+	// ErrUnknownActor is the reason if no actor of that name was spawned within Config.Patience.
 	ErrUnknownActor = errors.New("no actor of that name appeared")
-	// ErrStopped says that the actor stopped before it received the message.
+	// ErrStopped is the reason if the actor stopped before it received the message.
 	ErrStopped = errors.New("the actor has stopped")
-	// ErrMailboxFull says that the receiver's mailbox and the sender's outbox are full.
+	// ErrMailboxFull is the reason if both the receiver's mailbox and the sender's outbox are full.
 	ErrMailboxFull = errors.New("mailbox and outbox are full")
-	// ErrNoRank refuses an address that is no rank of this World.
+	// ErrNoRank is the reason if the address names no rank of this World.
 	ErrNoRank = errors.New("no such rank")
-	// ErrStale refuses a PID of another generation of the job: a rank was started again in the
-	// meantime, and all actors of before have ended.
+	// ErrStale is the reason if the PID is of another generation of the job: a rank has been started
+	// again since the PID was made, and all actors of the earlier generation have ended.
 	ErrStale = errors.New("the PID is of another generation of the job")
-	// ErrMessage refuses a message of a type that an actor of this package does not accept.
+	// ErrMessage is the reason if the receiver is an actor of this package that does not accept the type
+	// of the message.
 	ErrMessage = errors.New("the actor does not accept messages of this type")
-	// ErrNoActors says that the rank has not called Of, and has no room to store the
-	// message or has stored it for 30 s.
+	// ErrNoActors is the reason if the rank has not called Of, and has no space to store the message or
+	// has waited 30 s for the call.
 	ErrNoActors = errors.New("the rank has no actors: it did not call actors.Of")
 )
 
-// DeadLetter is published in the EventStream for a message that could not be delivered, at
-// the rank that detected it: the sender's where possible, else the receiver's.
+// DeadLetter is published in the EventStream for a message that could not be delivered. It is published
+// at the rank that detects this: the sender's rank where possible, else the receiver's rank.
 //
 //nolint:errname // the field calls it a dead letter
 type DeadLetter struct {
 	// PID is the addressee.
 	PID *actor.PID
-	// Message is the message, or nil if this rank does not have it any more. A
-	// *runtime.Message is released after the event.
+	// Message is the undelivered message, or nil if this rank does not have it any more. A
+	// *runtime.Message is released when the event has been published.
 	Message any
 	// Sender is the actor that expects an answer, or nil.
 	Sender *actor.PID
-	// Reason is the cause.
+	// Reason is the error that prevented the delivery, for example ErrStopped.
 	Reason error
 }
 
@@ -57,7 +58,7 @@ func (d *DeadLetter) Error() string {
 // Unwrap returns the reason.
 func (d *DeadLetter) Unwrap() error { return d.Reason }
 
-// name returns a PID as one word.
+// name returns a PID as one word for errors and logs: address, "/" and id, or "none" for nil.
 func name(pid *actor.PID) string {
 	if pid == nil {
 		return "none"

@@ -7,30 +7,32 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// fencedFuture stands before a future of protoactor in the table of actors, and lets one answer pass
-// or the timeout. The future itself takes an answer without its lock: one that comes at the time of
-// the timeout, or of another answer, races with the goroutine that reads the result (protoactor's
-// issue 1145), which then gets the answer and the error of the timeout, or half of a value.
+// fencedFuture replaces a future of protoactor in the process registry. It forwards only one event to
+// the future: either the first answer or the timeout. Without it, the future stores an answer without
+// holding its lock. An answer that arrives at the time of the timeout or of another answer then races
+// with the goroutine that reads the result (protoactor's issue 1145). That goroutine may get the answer
+// together with the timeout error, or half of a value.
 //
-// It is put there before a request comes to a mailbox of this package or leaves the rank, so that no
-// answer is earlier. A request to an actor of this rank that does not exist comes to neither: it is
-// answered before RequestFuture returns.
+// The replacement happens before a request is put into a mailbox of this package or leaves the rank, so
+// that no answer can arrive earlier. A request to an actor of this rank that does not exist does neither,
+// and needs no fencedFuture: it is answered before RequestFuture returns.
 type fencedFuture struct {
 	future actor.Process
-	timer  *time.Timer // nil: no timeout
+	timer  *time.Timer // nil if the future has no timeout
 	ended  atomic.Bool
-	// late says that the future had ended before it was fenced. The lock of the table guards it.
+	// late is true if the future had ended before it was fenced. The lock of its registry table guards it.
 	late bool
 }
 
 var _ actor.Process = (*fencedFuture)(nil)
 
-// isFuture reports whether a PID is that of a future of this rank.
+// isFuture reports whether a PID names a future of this rank.
 func (s *System) isFuture(pid *actor.PID) bool {
 	return pid != nil && len(pid.Id) > len(futurePrefix) && pid.Id[:len(futurePrefix)] == futurePrefix && pid.Address == s.Address()
 }
 
-// fence fences the future that a request names as its sender, if it is one.
+// fence replaces the sender of a request by a fencedFuture in the process registry, if the sender is a
+// future of this rank.
 func (s *System) fence(sender *actor.PID) {
 	if !s.isFuture(sender) {
 		return
@@ -50,17 +52,18 @@ func (s *System) fence(sender *actor.PID) {
 	}
 }
 
-// stillThere replaces a future that is in the table. It is called with the lock of the table.
+// stillThere is the callback of the table's Upsert, called with the lock of the table. It returns the
+// new entry and sets late if the table has no entry for the future any more.
 func stillThere(exists bool, was, fenced any) any {
 	if _, already := was.(*fencedFuture); already {
-		return was // another goroutine has passed on the request
+		return was // the same request was fenced before
 	}
 	fenced.(*fencedFuture).late = !exists
 	return fenced
 }
 
-// passes reports whether the calling goroutine ends the future. If its timer cannot be stopped any
-// more, that does.
+// passes reports whether the caller may end the future. It returns false if another caller has ended the
+// future, or if the timer has fired: then the timeout ends the future.
 func (f *fencedFuture) passes() bool {
 	return !f.ended.Swap(true) && (f.timer == nil || f.timer.Stop())
 }

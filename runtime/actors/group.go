@@ -11,13 +11,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ErrMember refuses an actor that is not in a Group, and members that disagree.
+// ErrMember is the error if an actor is not a member of a Group, or if the contributions of members to a
+// round differ in type or length.
 var ErrMember = errors.New("not a member of the group")
 
-// Group is a communicator whose members are actors, one or several of each rank.
-// A round, for example an AllReduce, begins for an actor with a call of Contribute, which
-// returns at once, and ends with a message. Meanwhile the actor handles other messages. Rounds
-// are collective: the n-th call of every member belongs to the n-th round.
+// Group is a communicator whose members are actors, one or several of each rank. For a member, a round,
+// for example an AllReduce, begins with a call of Contribute, which returns at once, and ends with a
+// message. Meanwhile the actor handles other messages. Rounds are collective: the n-th call of every
+// member belongs to the n-th round.
 type Group struct {
 	s       *System
 	comm    *runtime.Comm
@@ -25,16 +26,16 @@ type Group struct {
 
 	// mu guards the fields below it.
 	mu      sync.Mutex
-	rounds  []*round       // begun and not yet run, in order
+	rounds  []*round       // rounds that have begun and are not run yet, in order
 	next    int            // number of rounds[0]
-	calls   map[string]int // by id of the member
-	running bool
+	calls   map[string]int // number of Contribute calls, by id of the member
+	running bool           // a goroutine executes work
 }
 
 // round holds the contributions of the members of this rank.
 type round struct {
-	here int
-	// run computes the result from sum, which is the part of this rank.
+	here int // number of contributions so far
+	// run computes the result of the round from sum, the sum of the contributions of this rank.
 	run func(c *runtime.Comm) (any, error)
 	sum any
 	err error
@@ -42,16 +43,16 @@ type round struct {
 
 // Result is the message to every member at the end of a round.
 type Result[T any] struct {
-	// Round counts from 0.
+	// Round is the number of the round, from 0.
 	Round int
-	// Values are the result. The members of a rank share it and must only read it.
+	// Values is the result. The members of a rank share the slice and must only read it.
 	Values []T
 	// Err is the error of the round, or nil.
 	Err error
 }
 
-// NewGroup makes a group of actors of all ranks of c. It is collective over c. Every rank passes
-// at least one actor of its own.
+// NewGroup makes a group of actors of all ranks of c. It is collective over c. Every rank passes at least
+// one actor, and only actors of its own.
 func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error) {
 	if len(members) == 0 {
 		return nil, fmt.Errorf("%w: rank %d names no actor", ErrMember, c.Rank())
@@ -63,11 +64,11 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 	return &Group{s: s, comm: own, members: members, calls: make(map[string]int)}, nil
 }
 
-// Contribute gives a member's part of its next round. When every member of this rank has
-// given its part, and join has summed the parts in the order of the calls (into += values),
-// run is called with the sum, on a goroutine of the group and with its communicator. It computes
-// the result of all ranks, mostly by one collective. Every member of this rank receives the
-// *Result[T]. values must not be changed afterwards.
+// Contribute passes a member's contribution to its next round. join adds a contribution to the sum
+// (into += values); it is called in the order of the Contribute calls. When every member of this rank
+// has contributed, run is called with the sum and with the communicator of the group, on a goroutine of
+// the group. run computes the result of all ranks, usually by one collective. Then every member of this
+// rank receives the *Result[T]. values must not be changed afterwards.
 func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -122,7 +123,7 @@ func (g *Group) work() {
 		g.mu.Unlock()
 		result, err := r.run(g.comm)
 		if err != nil {
-			g.comm.Break(err) // the others wait for this rank
+			g.comm.Break(err) // the other ranks may wait for this one in the collective
 		}
 		for _, m := range g.members {
 			g.s.Root.Send(m, result)

@@ -10,49 +10,49 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// What an arrival is.
+// arrivalKind is the kind of an arrival.
 type arrivalKind uint8
 
 const (
 	arrivalMessage arrivalKind = iota
-	arrivalRun                 // number messages, see arrivalQueue
+	arrivalRun                 // a run of messages; number is their count, see arrivalQueue
 	arrivalSystem
 	arrivalProbe
-	arrivalCredit  // stream can be sent through again
-	arrivalRefused // the peer of stream has no actors
-	arrivalLost    // a rank is lost
-	arrivalClosed  // a stream has ended
-	arrivalSettle  // number is the credit that the sender of a stream has spent
+	arrivalCredit  // the sending end details.stream has credit again
+	arrivalRefused // the peer of details.stream has refused a message, because it has no actors
+	arrivalLost    // the rank source is lost
+	arrivalClosed  // the peer has closed its stream in
+	arrivalSettle  // the peer requests a report on its stream in; number is the credit it has spent
 )
 
-// arrival is an event of the engine on its way to an actor: mostly a message of a peer. It is
-// small because there are many.
+// arrival is an event of the engine that is not delivered yet, in most cases a message of a peer for an
+// actor. The struct is small because there are many arrivals.
 type arrival struct {
 	kind    arrivalKind
-	number  uint32 // arrivalSystem: the type; arrivalRun: of messages; arrivalSettle: bytes
+	number  uint32 // arrivalSystem: type; arrivalRun: messages; arrivalSettle: bytes of credit
 	cost    uint32
 	source  int32
-	in      *receiveStream // nil if the head had the name
-	to      *actor.PID     // nil unless the head had the name
+	in      *receiveStream // nil if the head contained the addressee's name
+	to      *actor.PID     // nil unless the head contained the addressee's name
 	message any
 	sender  *actor.PID
 	details *arrivalDetails
 }
 
-// arrivalDetails are the fields that few arrivals need.
+// arrivalDetails holds the fields that only few arrivals need.
 type arrivalDetails struct {
 	headers map[string]string
-	// If codec is not nil, the message is not decoded yet: memory or bytes contain it.
+	// If codec is not nil, the message is not decoded yet: memory or bytes contains it.
 	codec  *codec.Type
 	bytes  []byte
 	memory *engine.Message
 	stream *engine.Stream
-	large  bool  // bytes are an announcement
-	pull   *pull // the receive of a long message
-	err    error // the reason if it is a dead letter
+	large  bool  // bytes is the announcement of a long message
+	pull   *pull // the receive of the long message
+	err    error // the reason, if the arrival is to become a dead letter
 }
 
-// withDetails returns the details, which it allocates if necessary.
+// withDetails returns a.details, which it allocates if it is nil.
 func (a *arrival) withDetails() *arrivalDetails {
 	if a.details == nil {
 		a.details = new(arrivalDetails)
@@ -60,26 +60,26 @@ func (a *arrival) withDetails() *arrivalDetails {
 	return a.details
 }
 
-// inbound takes the messages of the engine and delivers them. The engine's lock guards its
-// fields up to the blank line.
+// inbound receives actor messages and events from the engine and delivers them. The engine's lock guards
+// the fields up to the blank line.
 type inbound struct {
 	s             *System
 	sources       []*source
 	queue         arrivalQueue
 	envelopes     envelopes
 	senders       senders
-	remoteFutures remoteFutures // any goroutine may read it
+	remoteFutures remoteFutures // any goroutine may call its find
 
-	taken     arrivalQueue // being delivered; it belongs to the serving goroutine during work
+	taken     arrivalQueue // arrivals being delivered; owned by the serving goroutine during work
 	transfers transfers
-	batch     []item // consecutive messages for the mailbox to
-	to        *mailbox
-	goroutine atomic.Uintptr
-	box       *mailbox // the inline actor that the serving goroutine runs
-	next      *mailbox // the actor that it runs after it has left Serve
+	batch     []item         // consecutive messages for the mailbox to, not delivered yet
+	to        *mailbox       // receiver of batch, nil if batch is empty
+	goroutine atomic.Uintptr // identifies the serving goroutine
+	box       *mailbox       // the inline actor that the serving goroutine runs
+	next      *mailbox       // the actor that the serving goroutine runs after it has left Serve
 
-	// announced has a bit for each type that was defined to a rank. nameless has one remote for
-	// each rank, for messages that need no stream.
+	// announced holds, by rank, the types that this rank has defined to that rank. nameless holds, by
+	// rank, a remote for messages that carry the addressee's name and no stream number.
 	announced []codec.Announced
 	nameless  []atomic.Pointer[remote]
 }
@@ -94,7 +94,8 @@ func (p *inbound) init(s *System) {
 	p.nameless = make([]atomic.Pointer[remote], s.world.Size())
 }
 
-// ready reports whether work has something to do. The engine's lock is held.
+// ready reports whether there is anything to do for work. If taken is empty, it moves the queue to
+// taken. The engine's lock is held.
 func (p *inbound) ready() bool {
 	if len(p.taken.list) == 0 && len(p.queue.list) > 0 {
 		p.taken, p.queue = p.queue, p.taken
@@ -145,9 +146,9 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 	p.queue.add(&a)
 }
 
-// plain is the fast path for the most frequent messages: those of a type that is decoded by
-// copying, whose head contains at most a sender of the peer, and answers. It returns false for
-// any other message, and for a malformed one.
+// plain is the fast path for the most frequent messages. The message's type must be decoded by copying.
+// Its head contains nothing or only a sender of the peer, or, in an answer to a future, only the future's
+// name. For any other message, and for a malformed one, plain returns false.
 func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
 	src := p.sources[from]
 	kind, n := codec.SplitTag(w.Tag)
@@ -191,7 +192,8 @@ func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
 	return true
 }
 
-// future returns the PID of a future of this rank, mostly that of the last request.
+// future returns the PID of a future of this rank. In most cases this is the future of the last request,
+// whose PID is known.
 func (p *inbound) future(id []byte) *actor.PID {
 	if to := p.s.openRequests.answered(id); to != nil {
 		return to
@@ -199,7 +201,7 @@ func (p *inbound) future(id []byte) *actor.PID {
 	return p.s.NewLocalPID(string(id))
 }
 
-// address finds the addressee and the sender of a message.
+// address stores the addressee and the sender of a message in the arrival.
 func (p *inbound) address(a *arrival, src *source, w engine.ActorMessage, head []byte) error {
 	if w.Stream != 0 {
 		if a.in = src.receiveStream(w.Stream); a.in == nil {
@@ -219,14 +221,14 @@ func (p *inbound) address(a *arrival, src *source, w engine.ActorMessage, head [
 	return nil
 }
 
-// parse is address for a head with more than a sender of the peer.
+// parse does the work of address for a head that contains more than a sender of the peer.
 func (p *inbound) parse(a *arrival, head []byte) error {
 	h, err := codec.ParseHead(head)
 	if err != nil {
 		return err
 	}
 	if len(h.Name) > 0 && a.in == nil {
-		// The request stays open: a long answer has not arrived yet, and may be lost.
+		// The openRequest is not removed: a long answer has only been announced, and may still be lost.
 		a.to = p.s.NewLocalPID(string(h.Name))
 	}
 	if h.Headers != nil {
@@ -238,7 +240,8 @@ func (p *inbound) parse(a *arrival, head []byte) error {
 	return nil
 }
 
-// contents stores the message for its delivery, which decodes it without the engine's lock.
+// contents stores the undecoded message in the arrival. The delivery decodes it without the engine's
+// lock.
 func (p *inbound) contents(a *arrival, src *source, w engine.ActorMessage, kind int, body []byte) error {
 	switch kind {
 	case codec.KindUser, codec.KindLarge:
@@ -306,7 +309,7 @@ func (p *inbound) Lost(peer int, cause error) {
 	p.queue.add(&arrival{kind: arrivalLost, source: int32(peer), details: &arrivalDetails{err: cause}})
 }
 
-// namelessOf returns the element of nameless for a rank, which it makes on first use.
+// namelessOf returns the nameless remote of a rank, which it makes on first use.
 func (p *inbound) namelessOf(rank int) *remote {
 	if r := p.nameless[rank].Load(); r != nil {
 		return r

@@ -12,16 +12,16 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// Where a handover is impossible, a message that is too long for an actor message is sent as a
-// message of the engine, which chooses a protocol. An actor message announces it, so that it
-// keeps its place in the order of the others:
+// A message that is too long for an actor message, and cannot be handed over, is called a long message.
+// It is sent as a message of the engine, which chooses a protocol. An actor message announces the long
+// message, so that it keeps its place in the order of the stream:
 //
-//	sender                                      receiver
-//	SendActorMessage(codec.KindUser, followed)   ------->    Irecv into the arena
-//	Isend                           =======>
-//	                                            the receive stream continues when it is received
+//	sender                                        receiver
+//	SendActorMessage(codec.KindLarge)  ------->   Irecv into the arena or the heap
+//	Isend                              =======>
+//	                                              the receive stream continues after the receive
 
-// contextLarge is the engine's context for long messages. No communicator has it.
+// contextLarge is the engine's context for long messages. No communicator uses this context.
 const contextLarge = 1<<32 - 2
 
 // push is a long message that is being sent.
@@ -33,28 +33,28 @@ type push struct {
 // pull is a long message that is being received.
 type pull struct {
 	handle  engine.Handle
-	message any         // the memory that it is received into, later the message
-	codec   *codec.Type // nil: it is a dead letter and truncated
+	message any         // the memory to receive into; after end, the decoded message
+	codec   *codec.Type // nil if the message becomes a dead letter and is received truncated
 	length  int
-	over    bool
-	lost    error // it was not received
-	bad     error // it cannot be decoded
-	// Its arrival is in kept of the receive stream in or, if in is nil, is arrival.
+	over    bool  // the receive is complete, and end was called
+	lost    error // the reason why the message was not received
+	bad     error // the reason why the message cannot be decoded
+	// The arrival of the message waits in in.kept or, if in is nil, in the field arrival.
 	in      *receiveStream
 	arrival arrival
 }
 
-// transfers are the long messages that a rank is sending or receiving.
+// transfers holds the long messages that a rank is sending or receiving.
 type transfers struct {
-	tags atomic.Uint32
+	tags atomic.Uint32 // the last tag of a long message that this rank has sent
 	// mu guards pushes; the engine's lock may be held when it is taken.
 	mu     sync.Mutex
 	pushes []push
-	pulls  []*pull // they belong to the serving goroutine
-	some   atomic.Bool
+	pulls  []*pull     // owned by the serving goroutine
+	some   atomic.Bool // there are pushes or pulls
 }
 
-// over reports whether one of them has ended. The engine's lock is held.
+// over reports whether a send or receive of a long message is complete. The engine's lock is held.
 func (t *transfers) over() bool {
 	if !t.some.Load() {
 		return false
@@ -74,14 +74,14 @@ func (t *transfers) over() bool {
 	return false
 }
 
-// announce sends an announcement of a payload, and the payload as a message of the engine. It
-// returns false if there is no credit.
+// announce sends the announcement of a payload, and then the payload as a message of the engine. It
+// sends neither and returns false if there is no credit.
 func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	t := &r.s.inbound.transfers
 	tag := t.tags.Add(1) & engine.TagMax
 	words := f.words
 	words.Tag = codec.Tag(codec.KindLarge, len(f.head))
-	// The announcement is appended to the head, which is memory of the caller's stack.
+	// The announcement is appended to the head, whose memory is on the caller's stack.
 	head := codec.AppendAnnouncement(f.head, len(b.bytes), tag)
 	sent, err := r.s.engine.SendActorMessage(f.stream, words, head, nil, f.cost(len(b.bytes)))
 	if !sent {
@@ -92,7 +92,7 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 		own = r.s.world.Detach(b.memory, r.key.rank)
 	}
 	if b.buffer != nil {
-		b.buffer.bytes = nil // its memory must not be reused while it is sent
+		b.buffer.bytes = nil // so that the buffer's memory is not reused during the send
 	}
 	h := r.s.engine.Isend(engine.Match{Context: contextLarge, Peer: r.key.rank, Tag: int(tag)}, 0, b.bytes, engine.Standard, 0)
 	t.mu.Lock()
@@ -102,15 +102,16 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	return true, nil
 }
 
-// heapMax is the longest message that is received into the heap if the arena is full.
+// heapMax is the longest message that is received into heap memory. A []byte of up to heapMax bytes always
+// is; any other message only if the arena is full.
 const heapMax = 64 << 20
 
-// fetch begins to receive the long message that an arrival announces. The arrival waits in its
-// receive stream until the message is received, and later arrivals wait behind it; long ones
-// among these are fetched at the same time. A message without memory is a dead letter. It is
-// received truncated, which completes its send.
+// fetch begins to receive the long message that an arrival announces. The arrival waits in its receive
+// stream until the message is received, and later arrivals wait behind it. Long messages among the later
+// arrivals are fetched concurrently. If there is no memory for the message, it becomes a dead letter, and
+// is received truncated so that its send completes.
 func (p *inbound) fetch(a *arrival) {
-	length, tag, _ := codec.ParseAnnouncement(a.details.bytes) // it was checked on arrival
+	length, tag, _ := codec.ParseAnnouncement(a.details.bytes) // contents has checked for errors
 	m, room := p.hold(a, length)
 	b, _ := p.s.world.Bytes(m)
 	from := engine.Match{Context: contextLarge, Peer: int(a.source), Tag: int(tag)}
@@ -128,8 +129,10 @@ func (p *inbound) fetch(a *arrival) {
 	a.in.kept = append(a.in.kept, *a)
 }
 
-// hold gets memory for a long message: of the heap for bytes, which are the message itself,
-// else of the arena. Without memory the arrival becomes a dead letter.
+// hold allocates memory of room bytes for a long message. A []byte of up to heapMax bytes is received into
+// heap memory, which becomes the message itself. Any other message is received into arena memory or, if
+// the arena is full, into up to heapMax bytes of heap memory. If there is no memory, room is 0, and the
+// arrival is to become a dead letter.
 func (p *inbound) hold(a *arrival, length int) (m any, room int) {
 	if a.details.codec != codec.Bytes || length > heapMax {
 		m, err := p.s.world.Hold(length)
@@ -144,7 +147,8 @@ func (p *inbound) hold(a *arrival, length int) (m any, room int) {
 	return p.s.world.Wrap(int(a.source), make([]byte, length)), length
 }
 
-// settle ends the transfers that are complete.
+// settle completes the transfers that have ended: it delivers received messages and releases the memory of
+// sent ones.
 func (p *inbound) settle() {
 	t := &p.transfers
 	if !t.some.Load() {
@@ -169,12 +173,12 @@ func (p *inbound) settle() {
 	pushes := t.pushes
 	t.pushes = nil
 	t.mu.Unlock()
-	// Without mu: Look polls, which takes the engine's lock and may yield.
+	// mu is not held here, because Look polls, which takes the engine's lock and may yield.
 	pushes = slices.DeleteFunc(pushes, func(o push) bool {
 		if !o.handle.Look() {
 			return false
 		}
-		_, _ = o.handle.Wait(context.Background()) // a loss is reported elsewhere
+		_, _ = o.handle.Wait(context.Background()) // System.lost handles the loss of the rank
 		p.s.world.Drop(o.memory)
 		return true
 	})
@@ -184,8 +188,8 @@ func (p *inbound) settle() {
 	t.mu.Unlock()
 }
 
-// goOn delivers the arrivals that wait at a receive stream, up to the next long message that is
-// not received yet.
+// goOn delivers the arrivals that wait at a receive stream, up to the next long message whose receive is
+// not complete.
 func (p *inbound) goOn(in *receiveStream) {
 	in.pulling = false
 	waiting := in.take()
@@ -194,13 +198,13 @@ func (p *inbound) goOn(in *receiveStream) {
 	}
 }
 
-// end decodes the message of a pull that is complete.
+// end decodes the message of a pull whose receive is complete, or records why there is none.
 func (l *pull) end(s *System) {
 	l.over = true
 	status, err := l.handle.Wait(context.Background())
 	switch {
 	case l.codec == nil:
-		s.world.Release(l.message) // it was truncated
+		s.world.Release(l.message) // it was received truncated
 		l.message = nil
 		return
 	case err == nil && status.Bytes != l.length:
@@ -224,9 +228,9 @@ func (l *pull) end(s *System) {
 	}
 }
 
-// there reports whether the long message of an arrival is received, and stores it in the
-// arrival. If it is lost with its sender, the later messages of the stream are lost, too, so
-// that the actor sees no gap.
+// there returns false if the arrival still waits for its long message. If the message is received, there
+// stores it in the arrival. If the message is lost with its sender, the later messages of the stream are
+// discarded, too, so that the actor sees no gap.
 func (a *arrival) there() bool {
 	if a.details == nil || a.details.pull == nil {
 		return true

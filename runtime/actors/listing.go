@@ -13,11 +13,11 @@ import (
 
 // Actor describes an actor for System.Actors. Its fields:
 //
-//	ID       string // its id, which begins with that of its parent and "/"
+//	ID       string // the actor's id; a child's id begins with its parent's id and "/"
 //	Kind     string // the kind of actor
-//	State    string // its state at the moment
-//	Busy     bool   // it handles a message, or waits for credit
-//	Restarts int    // how often its supervisor restarted it
+//	State    string // the actor's present state
+//	Busy     bool   // the actor is running or queued to run, or its outbox is not empty
+//	Restarts int    // the number of times that its supervisor has restarted it
 type Actor = port.Actor
 
 var (
@@ -25,8 +25,8 @@ var (
 	_ runtime.Explainer = (*System)(nil)
 )
 
-// Explain returns a line with the number of dead letters of this rank, if there are any, for
-// gorun -explain.
+// Explain returns a line for gorun -explain with the number of dead letters of this rank. It returns nil
+// if there were none.
 func (s *System) Explain() []string {
 	n := s.deadLetters.Load()
 	if n == 0 {
@@ -35,10 +35,10 @@ func (s *System) Explain() []string {
 	return []string{fmt.Sprintf("actors: dead letters: %d, of these malformed actor messages: %d", n, s.rubbish.Load())}
 }
 
-// Actors lists the actors and routers that live on this rank, children after their parents:
-// those of the program, and those of the rank's connections. Of an actor with a custom mailbox,
-// only the ID and the kind are known. It visits every actor, and waits for the engine. In an
-// inline actor, which must not wait, it lists the program's actors only.
+// Actors lists the actors and routers that live on this rank, children after their parents. The list
+// contains the actors of the program and the actors of the rank's connections. Of an actor with a custom
+// mailbox, only the ID and the kind are known. Actors visits every actor, and waits for the engine. Called
+// in an inline actor, which must not wait, it lists only the program's actors.
 func (s *System) Actors() []Actor {
 	all := s.world.TransportActors()
 	known := make(map[string]bool, len(all))
@@ -58,7 +58,7 @@ func (s *System) Actors() []Actor {
 	return all
 }
 
-// observe describes a Process. It returns false if that is no actor.
+// observe describes a Process. It returns false if the Process is neither an actor nor a router.
 func (s *System) observe(id string, process actor.Process) (Actor, bool) {
 	if box, ok := s.boxes.Load(id); ok {
 		return box.(*mailbox).observe(id), true
@@ -73,7 +73,7 @@ func (s *System) observe(id string, process actor.Process) (Actor, bool) {
 	}
 }
 
-// observe describes the state of the actor.
+// observe describes the actor of the mailbox and its present state.
 func (m *mailbox) observe(id string) Actor {
 	a := Actor{ID: id, Kind: "worker", Restarts: int(m.restarts.Load())}
 	if m.inline {

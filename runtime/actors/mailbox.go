@@ -10,15 +10,15 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// turnMax is the number of messages after which an actor lets others run.
+// turnMax is the number of messages after which an actor lets other actors run.
 const turnMax = 300
 
 // mailbox holds the messages that wait for one actor, in order. It runs the actor, one turn at
 // a time, on a worker or on the serving goroutine.
 //
-// Fields that the senders write, fields that the goroutine of the actor writes, and fields that
-// rarely change are in separate cache lines. A line that two processors write in turn costs
-// more than the rest of a message.
+// The fields are in three groups in separate cache lines: fields that the senders write, fields that the
+// goroutine of the actor writes, and fields that rarely change. A cache line that two processors write
+// alternately costs more than all other work for a message.
 type mailbox struct {
 	s       *System
 	invoker actor.MessageInvoker
@@ -27,13 +27,13 @@ type mailbox struct {
 	inline  bool
 	serial  uint32 // of an inline actor, else 0
 
-	// These are read for every message and change rarely.
-	dead      atomic.Bool
+	// The following fields are read for every message and rarely change.
+	dead      atomic.Bool   // the actor has stopped
 	suspended atomic.Bool   // written by the goroutine that runs the actor
-	systems   atomic.Int32  // of system
-	reprieve  atomic.Int32  // messages that it may handle although its outbox is not empty
-	outbox    atomic.Int64  // bytes of this actor that wait for others
-	fullAt    atomic.Uint64 // value of posted when a sender began to wait for space; 0: none waits
+	systems   atomic.Int32  // length of system
+	reprieve  atomic.Int32  // messages that the actor may handle although its outbox is not empty
+	outbox    atomic.Int64  // bytes in the actor's outbox
+	fullAt    atomic.Uint64 // value of posted when a sender last began to wait for space; 0: none waits
 	restarts  atomic.Int32
 	// mu guards system and overflow.
 	system   []any
@@ -41,27 +41,28 @@ type mailbox struct {
 
 	// mu guards the fields up to the blank line.
 	mu        sync.Mutex
-	scheduled bool // it runs, or is in a queue to run
-	started   bool // it may be run
+	scheduled bool // the actor runs, or is in a queue to run
+	started   bool // Start was called, so the actor may run
 	user      queue
-	posted    uint64                     // bytes of this rank ever put into user
-	limit     uint64                     // upper bound of posted, as far as the senders know
-	ref       atomic.Pointer[mailboxRef] // for streams to this actor; nil before the first
+	posted    uint64                     // total bytes of this rank's messages ever put into user
+	limit     uint64                     // upper bound of posted, from the last value of taken that a sender read
+	ref       atomic.Pointer[mailboxRef] // for streams to this actor; nil before the first stream
 	_         [8]byte
 
-	// These belong to the goroutine that runs the actor. taken and left are published for
-	// others: the bytes of this rank, and the number of all messages, that have left the queue.
+	// The goroutine that runs the actor owns the following fields. taken and left are read by other
+	// goroutines. They count what has left the queue: taken the bytes of this rank's messages, left all
+	// messages.
 	taken         uint64
 	left          uint64
-	batch         []item
+	batch         []item // messages that were removed from user; those before index at are handled
 	at            int32
-	lent          bool // batch belongs to the caller of run
+	lent          bool // batch belongs to the caller of accept
 	pendingCredit pendingCredit
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
 
-// newMailbox returns a mailbox.
+// newMailbox returns the mailbox of a new actor, inline or of a worker.
 func newMailbox(s *System, inline bool) *mailbox {
 	m := &mailbox{s: s, inline: inline, limit: uint64(s.cfg.Mailbox)}
 	if inline {
@@ -80,7 +81,7 @@ func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, _ actor.Dispatc
 	}
 }
 
-// Start implements actor.Mailbox. The actor's Process is known before, so messages may have
+// Start implements actor.Mailbox. The actor's Process is registered before Start, so messages may have
 // arrived already.
 func (m *mailbox) Start() {
 	m.mu.Lock()
@@ -106,7 +107,8 @@ func (m *mailbox) PostSystemMessage(message any) {
 	m.arouse()
 }
 
-// arouse schedules the actor, unless it is scheduled already. mu is held, and released.
+// arouse schedules the actor, unless it is scheduled already or not started. The caller holds mu; arouse
+// releases it.
 func (m *mailbox) arouse() {
 	if m.scheduled || !m.started {
 		m.mu.Unlock()
@@ -117,7 +119,7 @@ func (m *mailbox) arouse() {
 	m.schedule()
 }
 
-// schedule puts the mailbox in a queue to run.
+// schedule puts the mailbox in the queue of the serving goroutine or of the workers.
 func (m *mailbox) schedule() {
 	if m.inline {
 		m.s.deferTask(deferredTask{run: m})
@@ -126,14 +128,14 @@ func (m *mailbox) schedule() {
 	}
 }
 
-// wake schedules the actor after its outbox has become empty, or a reprieve.
+// wake schedules the actor after its outbox has become empty, or after it has got a reprieve.
 func (m *mailbox) wake() {
 	m.mu.Lock()
 	m.arouse()
 }
 
-// PostUserMessage implements actor.Mailbox. It is called by goroutines of this
-// rank, actors or not.
+// PostUserMessage implements actor.Mailbox. Any goroutine of this rank may call it, whether it runs an
+// actor or not.
 func (m *mailbox) PostUserMessage(message any) {
 	if batch, ok := actor.UnwrapEnvelopeMessage(message).(actor.MessageBatch); ok {
 		for _, part := range batch.GetMessages() {
@@ -154,23 +156,24 @@ func (m *mailbox) PostUserMessage(message any) {
 	m.arouse()
 }
 
-// put appends an item of this rank. mu is held.
+// put appends a message of this rank and counts its bytes. mu is held.
 func (m *mailbox) put(i item) {
 	m.posted += uint64(i.cost)
 	m.user.push(i)
 }
 
-// postArrived appends a message of another rank, for which there is always room.
+// postArrived appends a message of another rank. There is always space for it, because the stream's credit
+// bounds such messages.
 func (m *mailbox) postArrived(i item) {
 	m.mu.Lock()
 	m.user.push(i)
 	m.arouse()
 }
 
-// accept takes messages of another rank, for which there is always space. items belongs to the
-// caller again afterwards. An idle inline actor handles them at once. The serving goroutine,
-// which calls accept, runs an idle actor of a worker itself if it can leave Serve and has no
-// other one to run.
+// accept takes messages of another rank, for which there is always space. The serving goroutine calls it,
+// and may reuse items afterwards. An idle inline actor handles the messages at once. An idle actor of a
+// worker is run by the serving goroutine itself, if that can leave Serve and has no other actor to run
+// afterwards.
 func (m *mailbox) accept(items []item, p *inbound) {
 	m.mu.Lock()
 	if !m.inline || m.scheduled || !m.started {
@@ -201,7 +204,7 @@ func (m *mailbox) accept(items []item, p *inbound) {
 	}
 }
 
-// weight is the size of a message of this rank in a mailbox.
+// weight returns the bytes that a message of this rank counts against Config.Mailbox and Config.Outbox.
 func weight(message any) uint32 {
 	n := 0
 	switch m := actor.UnwrapEnvelopeMessage(message).(type) {
@@ -217,11 +220,12 @@ func weight(message any) uint32 {
 	return uint32(min(n, 1<<30)) + actorOverhead/2
 }
 
-// held reports whether the actor may handle no message because its outbox is not empty.
+// held reports whether the actor may not handle messages, because its outbox is not empty and it has no
+// reprieve.
 func (m *mailbox) held() bool { return m.outbox.Load() > 0 && m.reprieve.Load() <= 0 }
 
-// run runs the actor until it has no message, or its turn is over. In the second case it returns
-// true, and the caller has to schedule the mailbox again.
+// run runs the actor until it has no message or may not run, or until its turn is over after turnMax
+// messages. In the latter case run returns true, and the caller must schedule the mailbox again.
 func (m *mailbox) run() (again bool) {
 	left := turnMax
 	for {
@@ -245,7 +249,7 @@ func (m *mailbox) run() (again bool) {
 	}
 }
 
-// fetch gets the next messages. mu is held.
+// fetch replaces the batch, which is handled, by the next messages of user. mu is held.
 func (m *mailbox) fetch() {
 	if !m.lent {
 		m.user.giveBack(m.batch)
@@ -253,8 +257,8 @@ func (m *mailbox) fetch() {
 	m.batch, m.at, m.lent = m.user.take(), 0, false
 }
 
-// turn runs the actor until the batch is empty or the actor may not run. It returns true after
-// a panic of the actor, which it reports to the supervisor.
+// turn runs the actor until the batch is handled, the actor may not run, or left is 0. It returns true
+// after a panic of the actor, which it reports to the supervisor.
 func (m *mailbox) turn(left *int) (failed bool) {
 	var message any
 	defer func() {
@@ -289,7 +293,8 @@ func (m *mailbox) turn(left *int) (failed bool) {
 	return false
 }
 
-// took returns the credit of a message to its receive stream, or its space to the mailbox.
+// took records that a message has left the queue. It returns the message's credit to its receive stream
+// or, for a message of this rank, its space to the mailbox.
 func (m *mailbox) took(in *receiveStream, cost uint32) {
 	processor.Store64(&m.left, m.left+1)
 	if in != nil {
@@ -305,7 +310,7 @@ func (m *mailbox) took(in *receiveStream, cost uint32) {
 	}
 }
 
-// popSystem takes the first system message.
+// popSystem removes and returns the first system message.
 func (m *mailbox) popSystem() any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -318,7 +323,7 @@ func (m *mailbox) popSystem() any {
 	return message
 }
 
-// invokeSystem runs a system message.
+// invokeSystem handles a system message.
 func (m *mailbox) invokeSystem(message any) {
 	switch message.(type) {
 	case *actor.SuspendMailbox:
@@ -334,8 +339,8 @@ func (m *mailbox) invokeSystem(message any) {
 	}
 }
 
-// notice checks whether the actor has stopped. Messages that still wait for it then become dead
-// letters.
+// notice checks whether the actor has stopped, and if so sets dead. Messages that still wait for the actor
+// then become dead letters.
 func (m *mailbox) notice() {
 	if m.pid == nil || m.dead.Load() {
 		return

@@ -7,19 +7,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The bytes of its own rank in a mailbox are bounded. They are posted, which the senders count,
-// minus taken, which the goroutine that runs the actor counts. A sender reads taken only when
-// posted reaches the known limit. The goroutine that runs the actor reads posted only when
-// fullAt says that a sender waits for space.
+// A mailbox bounds the bytes of the messages of its own rank. These bytes are posted minus taken. The
+// senders count posted; the goroutine that runs the actor counts taken. To keep each counter in its
+// writer's cache, a sender reads taken only when posted reaches the known limit, and the goroutine that
+// runs the actor compares taken with the senders' count only when a sender waits for space (fullAt).
 
-// overflow contains the senders and messages that wait for space in a mailbox.
+// overflow contains the messages and goroutines that wait for space in a mailbox.
 type overflow struct {
-	waiting []waiting // messages of this rank's actors; they follow those in user
-	room    sync.Cond // of the other goroutines
+	waiting []waiting // messages in outboxes of this rank's actors; they come after the messages in user
+	room    sync.Cond // goroutines that run no actor wait here for space
 }
 
-// admits reports whether there is space for a message. An empty mailbox admits any message. mu
-// is held.
+// admits reports whether there is space for a message. A mailbox without messages of this rank admits any
+// message. mu is held.
 func (m *mailbox) admits(cost uint32) bool {
 	after := m.posted + uint64(cost)
 	if after <= m.limit {
@@ -30,13 +30,14 @@ func (m *mailbox) admits(cost uint32) bool {
 	return after <= m.limit || taken == m.posted
 }
 
-// hasSpace reports whether the actor has taken half of the bytes that waited when a sender
-// began to wait for space. The caller runs the mailbox or holds mu.
+// hasSpace reports whether waiting senders are to be served. This is so if, of the bytes that were in the
+// mailbox when a sender last began to wait, at most half of Config.Mailbox are left, or if the actor has
+// stopped. The caller runs the mailbox or holds mu.
 func (m *mailbox) hasSpace() bool {
 	return atomic.LoadUint64(&m.taken)+uint64(m.s.cfg.Mailbox)/2 >= m.fullAt.Load() || m.dead.Load()
 }
 
-// crowd sets fullAt. mu is held.
+// markFull records that a sender begins to wait for space, and returns the overflow. mu is held.
 func (m *mailbox) markFull() *overflow {
 	if m.overflow == nil {
 		m.overflow = &overflow{}
@@ -46,8 +47,9 @@ func (m *mailbox) markFull() *overflow {
 	return m.overflow
 }
 
-// postFull posts to a mailbox without space: a message of an actor waits in the actor's outbox,
-// any other goroutine waits. mu is held, and released.
+// postFull posts a message to a mailbox without space. A message of an actor waits in the actor's outbox;
+// a goroutine that runs no actor waits itself. If the actor of the mailbox has stopped, postFull does not
+// wait. The caller holds mu; postFull releases it.
 func (m *mailbox) postFull(i item) {
 	if m.dead.Load() {
 		m.put(i)
@@ -77,7 +79,7 @@ func (m *mailbox) postFull(i item) {
 	m.mu.Lock()
 	q := m.markFull()
 	q.waiting = append(q.waiting, waiting{item: i, owner: who})
-	emptied := m.hasSpace() // meanwhile
+	emptied := m.hasSpace() // the actor may have taken messages while mu was not held
 	m.mu.Unlock()
 	if emptied {
 		m.refill()
@@ -86,7 +88,7 @@ func (m *mailbox) postFull(i item) {
 	}
 }
 
-// refill moves messages that wait for space into the mailbox, and schedules the actor.
+// refill moves waiting messages into the mailbox as far as there is space, and schedules the actor.
 func (m *mailbox) refill() {
 	m.mu.Lock()
 	all := m.refilled()
@@ -94,8 +96,9 @@ func (m *mailbox) refill() {
 	m.moved(all)
 }
 
-// refilled moves messages that wait for space into the mailbox, and returns them for moved. mu
-// is held.
+// refilled moves waiting messages into the mailbox as far as there is space, and wakes the goroutines that
+// wait for space when no message waits any more. It returns the moved messages, which the caller passes to
+// moved without mu. mu is held.
 func (m *mailbox) refilled() (all []waiting) {
 	if m.fullAt.Load() == 0 || !m.hasSpace() {
 		return nil
@@ -121,7 +124,7 @@ func (m *mailbox) refilled() (all []waiting) {
 	return all
 }
 
-// moved releases the space of moved messages in the outboxes of their senders.
+// moved removes the messages that refilled has moved from the outboxes of their senders.
 func (m *mailbox) moved(all []waiting) {
 	for _, w := range all {
 		m.s.release(w.owner, m, int64(w.cost))

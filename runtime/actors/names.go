@@ -12,19 +12,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ErrNameTaken refuses a name that a live actor has.
+// ErrNameTaken is the error of RegisterName if another live actor has the name.
 var ErrNameTaken = errors.New("name is taken")
 
-// ErrNoName says that a name is not registered.
+// ErrNoName is the error of LookupName if the name is not registered.
 var ErrNoName = errors.New("no such name")
 
-// ErrAnswer says that the answer of a rank to a request about a name was malformed.
+// ErrAnswer is the error if the answer of a rank to a request about a name or a snapshot is malformed.
 var ErrAnswer = errors.New("malformed answer")
 
 // namesID is the id of the actor names of each rank.
 const namesID = "$names"
 
-// namesTime is how long RegisterName, UnregisterName and LookupName wait for an answer.
+// namesTime is the timeout of each request of RegisterName, UnregisterName and LookupName.
 const namesTime = 10 * time.Second
 
 // Operations on a name.
@@ -32,8 +32,8 @@ const (
 	nameAdd = iota
 	nameRemove
 	nameFind
-	nameOwn    // for the rank of the actor, which registers the name again if its keeper is lost
-	nameDisown // the inverse
+	nameOwn    // sent to the rank of the actor, which registers the name again if its keeper is lost
+	nameDisown // the inverse of nameOwn
 )
 
 // nameRequest is a request to the keeper of a name, or to the rank of its actor.
@@ -45,7 +45,7 @@ type nameRequest struct {
 	Keeper int
 }
 
-// nameAnswer is the answer: the actor that has the name now, and whether the request was
+// nameAnswer is the answer to a nameRequest: the actor that has the name, and whether the request was
 // refused. Address is empty if no actor has the name.
 type nameAnswer struct {
 	Name        string
@@ -53,7 +53,7 @@ type nameAnswer struct {
 	Refused     bool
 }
 
-// rankLost is the message about the loss of a rank to the actors that keep something for others.
+// rankLost reports the loss of a rank to the actors of this rank that store data for other ranks.
 type rankLost struct{ rank int }
 
 func init() {
@@ -64,10 +64,10 @@ func init() {
 // nameTable maps names to actors.
 type nameTable struct {
 	pids map[string]*actor.PID
-	by   map[string][]string // names by PID
+	by   map[string][]string // the names of each actor, by the actor's PID as a word
 }
 
-// add adds a name.
+// add maps a name to an actor, in place of any earlier actor.
 func (t *nameTable) add(n string, pid *actor.PID) {
 	t.remove(n)
 	t.pids[n] = pid
@@ -97,14 +97,14 @@ func (t *nameTable) removeAll(pid *actor.PID) {
 	delete(t.by, name(pid))
 }
 
-// names is the actor that stores the names for which its rank is the keeper, and the names of its
-// rank's own actors. If the keeper of one of the latter is lost, names registers the name again
-// at the next keeper. A name ends with its actor.
+// names is an actor that each rank has. It stores the names for which its rank is the keeper, and the
+// names of its rank's own actors. If the keeper of an own actor's name is lost, names registers the name
+// again at the next keeper. A name is removed when its actor ends.
 type names struct {
 	s    *System
-	kept nameTable
-	own  nameTable
-	down map[int]bool
+	kept nameTable    // names for which this rank is the keeper
+	own  nameTable    // names of this rank's actors
+	down map[int]bool // lost ranks, as reported by rankLost
 }
 
 // Receive implements actor.Actor.
@@ -119,7 +119,7 @@ func (n *names) Receive(c actor.Context) {
 		a.Name = m.Name
 		c.Respond(a)
 	case nameAnswer:
-		if m.Refused { // another actor was first
+		if m.Refused { // another actor has registered the name earlier
 			n.release(c, &n.own, m.Name)
 		}
 	case *rankLost:
@@ -133,15 +133,15 @@ func (n *names) Receive(c actor.Context) {
 	}
 }
 
-// refuse makes a message a dead letter, and answers its sender.
+// refuse makes the present message a dead letter, which answers its sender.
 func (n *names) refuse(c actor.Context) {
 	n.s.deadLetter(c.Self(), &actor.MessageEnvelope{Message: c.Message(), Sender: c.Sender()}, ErrMessage)
 }
 
-// isDown reports whether the loss of a rank was reported.
+// isDown reports whether the loss of a rank was reported to this actor.
 func (n *names) isDown(rank int) bool { return n.down[rank] }
 
-// lost registers the names again whose keeper is lost.
+// lost handles the loss of a rank: it registers the own names whose keeper was this rank again.
 func (n *names) lost(c actor.Context, rank int) {
 	var homeless []string
 	for name := range n.own.pids {
@@ -155,7 +155,7 @@ func (n *names) lost(c actor.Context, rank int) {
 	}
 }
 
-// again registers the name of an own actor at its present keeper.
+// again registers the name of an own actor at the name's present keeper.
 func (n *names) again(c actor.Context, name string, pid *actor.PID) {
 	to := n.s.PID(keeper(name, n.s.Size(), n.isDown), namesID)
 	c.Request(to, nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
@@ -170,7 +170,7 @@ func (n *names) answer(c actor.Context, m nameRequest) nameAnswer {
 	case nameOwn:
 		n.take(c, &n.own, m.Name, pid)
 		if keeper(m.Name, n.s.Size(), n.isDown) != m.Keeper {
-			n.again(c, m.Name, pid) // the keeper was lost before this request
+			n.again(c, m.Name, pid) // the keeper that stored the name was lost before this request
 		}
 		return nameAnswer{Address: m.Address, ID: m.ID}
 	case nameDisown:
@@ -192,7 +192,7 @@ func (n *names) answer(c actor.Context, m nameRequest) nameAnswer {
 	return nameAnswer{Address: held.Address, ID: held.Id, Refused: refused}
 }
 
-// take adds a name to one of the tables.
+// take adds a name to one of the two tables, and watches its actor.
 func (n *names) take(c actor.Context, t *nameTable, name string, pid *actor.PID) {
 	if !n.knows(pid) {
 		c.Watch(pid)
@@ -200,7 +200,8 @@ func (n *names) take(c actor.Context, t *nameTable, name string, pid *actor.PID)
 	t.add(name, pid)
 }
 
-// release removes a name from one of the tables.
+// release removes a name from one of the two tables. It ends the watch of the actor if this was the
+// actor's last name.
 func (n *names) release(c actor.Context, t *nameTable, name string) {
 	pid := t.pids[name]
 	if t.remove(name); pid != nil && !n.knows(pid) {
@@ -213,11 +214,11 @@ func (n *names) knows(pid *actor.PID) bool {
 	return len(n.kept.by[name(pid)])+len(n.own.by[name(pid)]) > 0
 }
 
-// keeper is the rank that stores a name: the one that its hash selects, or the next one that is
-// not down.
+// keeper returns the rank that stores a name: the rank that the name's hash selects or, if that rank is
+// down, the next rank that is not down.
 func keeper(name string, size int, down func(rank int) bool) int {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(name)) // a hash takes everything
+	_, _ = h.Write([]byte(name)) // Write of a hash never fails
 	first := int(h.Sum32() % uint32(size))
 	for i := range size {
 		if rank := (first + i) % size; !down(rank) {
@@ -227,12 +228,12 @@ func keeper(name string, size int, down func(rank int) bool) int {
 	return first
 }
 
-// RegisterName gives an actor of any rank a name that every rank can look up. The name ends with
-// the actor. A hash of the name selects the rank that stores it. If that rank is lost, the next
-// one stores the name as soon as the actor's rank has detected the loss. Until then a lookup
-// fails, and another actor can take the name. RegisterName waits for answers, so in an inline
-// actor it fails with ErrInline, as UnregisterName and LookupName do. Otherwise the error is
-// ErrNameTaken, ErrAnswer or that of a request.
+// RegisterName gives an actor of any rank a name that every rank can look up. The name is removed when
+// the actor ends. A hash of the name selects the rank that stores it. If that rank is lost, the next
+// rank stores the name as soon as the actor's rank has detected the loss. Until then a lookup fails, and
+// another actor can take the name. RegisterName waits for answers. In an inline actor it therefore fails
+// with runtime.ErrInline, as do UnregisterName and LookupName. Otherwise the error is ErrNameTaken,
+// ErrAnswer or the error of a request.
 func (s *System) RegisterName(name string, pid *actor.PID) error {
 	a, at, err := s.askNames(nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
 	switch {
@@ -244,13 +245,14 @@ func (s *System) RegisterName(name string, pid *actor.PID) error {
 	return s.tellOwner(pid, nameRequest{What: nameOwn, Name: name, Address: pid.Address, ID: pid.Id, Keeper: at})
 }
 
-// UnregisterName removes a name. It is no error if there is none.
+// UnregisterName removes a name. It returns nil if the name is not registered.
 func (s *System) UnregisterName(name string) error {
 	a, _, err := s.askNames(nameRequest{What: nameFind, Name: name})
 	if err != nil || a.Address == "" {
 		return err
 	}
-	// The actor's rank comes first, so that it does not register the name again.
+	// The actor's rank removes the name first, so that it does not register the name again if the keeper
+	// is lost.
 	err = s.tellOwner(actor.NewPID(a.Address, a.ID), nameRequest{What: nameDisown, Name: name, Address: a.Address, ID: a.ID})
 	if err == nil {
 		_, _, err = s.askNames(nameRequest{What: nameRemove, Name: name})
@@ -258,7 +260,8 @@ func (s *System) UnregisterName(name string) error {
 	return err
 }
 
-// LookupName returns the actor that has a name. The error is ErrNoName or that of the request.
+// LookupName returns the PID of the actor that has a name. The error is ErrNoName, ErrAnswer,
+// runtime.ErrInline or the error of the request.
 func (s *System) LookupName(name string) (*actor.PID, error) {
 	a, _, err := s.askNames(nameRequest{What: nameFind, Name: name})
 	if err != nil {
@@ -270,13 +273,14 @@ func (s *System) LookupName(name string) (*actor.PID, error) {
 	return actor.NewPID(a.Address, a.ID), nil
 }
 
-// tellOwner sends a request to the rank of an actor, unless that is down.
+// tellOwner sends a request to the rank of an actor and waits for the answer. It returns nil if that rank
+// is down.
 func (s *System) tellOwner(pid *actor.PID, m nameRequest) error {
 	rank, ok := s.RankOf(pid)
 	if !ok {
 		return nil
 	}
-	// The caller has waited for an answer before, so it may wait.
+	// The caller has waited in askNames before, so it is not an inline actor and may wait.
 	_, err := s.askRank(rank, m)
 	if err != nil && s.engine.Down(rank) == nil {
 		return fmt.Errorf("name %q at rank %d: %w", m.Name, rank, err)
@@ -284,7 +288,8 @@ func (s *System) tellOwner(pid *actor.PID, m nameRequest) error {
 	return nil
 }
 
-// askNames sends a request to the keeper of a name, and returns the keeper, too.
+// askNames sends a request to the keeper of a name. It returns the answer and the rank of the keeper. If
+// the keeper is lost before it answers, askNames asks the next keeper.
 func (s *System) askNames(m nameRequest) (nameAnswer, int, error) {
 	if _, serving := s.running(); serving {
 		return nameAnswer{}, 0, fmt.Errorf("name %q: %w", m.Name, runtime.ErrInline)
@@ -301,7 +306,8 @@ func (s *System) askNames(m nameRequest) (nameAnswer, int, error) {
 	}
 }
 
-// askRank sends a request to the actor names of a rank, and waits until the rank is lost.
+// askRank sends a request to the names actor of a rank. It waits for the answer until the rank is lost, at
+// most namesTime.
 func (s *System) askRank(rank int, m nameRequest) (nameAnswer, error) {
 	v, err := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime).Result()
 	if err != nil {
@@ -317,7 +323,7 @@ func (s *System) askRank(rank int, m nameRequest) (nameAnswer, error) {
 	return a, nil
 }
 
-// tellKeepers reports the loss of a rank to the actors that keep something for others.
+// tellKeepers reports the loss of a rank to the names actor and the Store actor of this rank.
 func (s *System) tellKeepers(rank int) {
 	for _, id := range []string{namesID, storeID} {
 		if _, ok := s.ProcessRegistry.GetLocal(id); ok {
@@ -326,7 +332,7 @@ func (s *System) tellKeepers(rank int) {
 	}
 }
 
-// spawnNames spawns the actor names of this rank.
+// spawnNames spawns the names actor of this rank.
 func (s *System) spawnNames() error {
 	_, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {
 		table := func() nameTable {

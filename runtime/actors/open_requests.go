@@ -13,34 +13,34 @@ import (
 // futurePrefix begins the ids of protoactor's futures.
 const futurePrefix = "future$"
 
-// openRequestsFew is the number of openRequests up to which answered ones are not removed.
+// openRequestsFew is the number of openRequests below which enter does not search for answered ones.
 const openRequestsFew = 64
 
-// errEnded says that the future of a request has ended while the message was being sent, for
-// example by the loss of the rank.
+// errEnded is the reason of a dead letter if the future of a request has ended during the send, for
+// example because the rank was lost.
 var errEnded = errors.New("the request has ended")
 
-// openRequest is a request of a future of this rank to an actor of another one.
+// openRequest is a request of a future of this rank to an actor of another rank.
 type openRequest struct {
-	rank   int
-	id     string // of the actor
+	rank   int    // the rank of the actor
+	id     string // the id of the actor
 	future *actor.PID
 }
 
-// openRequests are the requests that were sent and may still be open. An answer removes its
-// request only if that is the last one, because a search would cost too much. When there are
-// twice as many as were open at the last check, those that are answered are removed.
+// openRequests holds the requests to other ranks that may not be answered yet. An answer removes its
+// openRequest only if that is the last entry, because a search would cost too much. The other answered
+// requests are removed when there are twice as many entries as requests were open at the last check.
 //
-// Only the goroutine that removes an open request answers it, so that its dead letter is published
-// once.
+// Only the goroutine that removes an open request may end it with a dead letter, so that the dead letter
+// is published once.
 type openRequests struct {
 	mu   sync.Mutex
 	all  []openRequest
-	room int
+	room int // the length of all at which answered requests are removed
 }
 
-// withdraw takes out an openRequest that was not sent. If its future has ended meanwhile, the
-// error says so.
+// withdraw removes the openRequest of a message that was not sent, and returns err. If the openRequest was
+// removed before, because its future has ended, the error wraps errEnded.
 func (s *System) withdraw(one openRequest, err error) error {
 	if s.openRequests.take(one) || s.isActorNamed(one) {
 		return err
@@ -48,7 +48,7 @@ func (s *System) withdraw(one openRequest, err error) error {
 	return fmt.Errorf("%w: %w", errEnded, cmp.Or(err, actor.ErrDeadLetter))
 }
 
-// enter enters an openRequest.
+// enter adds an openRequest.
 func (s *System) enter(one openRequest) {
 	q := &s.openRequests
 	q.mu.Lock()
@@ -60,8 +60,8 @@ func (s *System) enter(one openRequest) {
 	q.all = append(q.all, one)
 }
 
-// answered takes out the last openRequest, if it is of the future of that id, and returns
-// the future's PID, else nil.
+// answered removes the last openRequest and returns the PID of its future, if that future has this id.
+// Otherwise it returns nil.
 func (q *openRequests) answered(id []byte) *actor.PID {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -75,7 +75,8 @@ func (q *openRequests) answered(id []byte) *actor.PID {
 	return pid
 }
 
-// take removes an openRequest, which is one of the last. It returns false if it is not there.
+// take removes an openRequest. It searches from the end, because the entry is one of the last. It returns
+// false if there is no such entry.
 func (q *openRequests) take(one openRequest) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,20 +89,21 @@ func (q *openRequests) take(one openRequest) bool {
 	return false
 }
 
-// open reports whether an openRequest waits for its answer.
+// open reports whether the future of an openRequest still waits for its answer.
 func (s *System) open(one openRequest) bool {
 	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
 	return ok && !isActor(process)
 }
 
-// isActorNamed reports whether the sender is an actor that has the name of a future. It has no
-// openRequests.
+// isActorNamed reports whether the sender of a request is not a future but an actor whose name looks like
+// a future's. Its openRequest may have been removed by enter, which does not mean that it has ended.
 func (s *System) isActorNamed(one openRequest) bool {
 	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
 	return ok && isActor(process)
 }
 
-// unanswered ends the futures of requests that will not be answered, by dead letters.
+// unanswered removes the requests for which vain returns true, because they will not be answered. It ends
+// the futures of these requests by dead letters with the reason why.
 func (s *System) unanswered(why error, vain func(one openRequest) bool) {
 	q := &s.openRequests
 	var ended []openRequest

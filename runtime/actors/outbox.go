@@ -2,8 +2,8 @@ package actors
 
 import "github.com/asynkron/protoactor-go/actor"
 
-// wait handles a message without credit: a message of an actor waits in the actor's outbox, any
-// other goroutine blocks.
+// wait handles a message for which there is no credit. A message of an actor waits in the actor's outbox;
+// a goroutine that runs no actor blocks.
 func (r *remote) wait(pid *actor.PID, message any, o *outgoing) {
 	who, serving := r.s.running()
 	if who == nil && !serving {
@@ -23,14 +23,14 @@ func (r *remote) wait(pid *actor.PID, message any, o *outgoing) {
 	r.entry.waiting.Store(r)
 	r.mu.Unlock()
 	if first {
-		r.drain() // credit may have arrived meanwhile; else it will arrive later
+		r.drain() // credit may have arrived before the message was queued; later credit calls drain
 	}
 	if begins && who.held() {
 		r.s.probe(who, r)
 	}
 }
 
-// block waits for credit and sends a message of a goroutine that is no actor.
+// block waits for credit, and then sends the message of a goroutine that runs no actor.
 func (r *remote) block(pid *actor.PID, message any, o *outgoing) {
 	for sent := false; !sent; {
 		l, err := r.openStream()
@@ -50,8 +50,8 @@ func (r *remote) block(pid *actor.PID, message any, o *outgoing) {
 	}
 }
 
-// unqueued are messages that do not wait any more: consecutive ones of one actor, or one that
-// could not be sent, with the error.
+// unqueued describes messages that drain has removed from the queue: either consecutive messages of one
+// actor that were sent, or one message that could not be sent, with the error.
 type unqueued struct {
 	owner   *mailbox
 	bytes   int64
@@ -59,7 +59,7 @@ type unqueued struct {
 	err     error
 }
 
-// drain sends waiting messages as far as the credit allows.
+// drain sends the messages of the queue, in order, as far as the credit allows.
 func (r *remote) drain() {
 	var all []unqueued
 	r.mu.Lock()

@@ -11,36 +11,36 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// pendingActors are the actors of this rank that do not exist yet and have messages.
+// pendingActors holds the actors of this rank that do not exist yet and for which messages wait.
 type pendingActors struct {
-	// mu guards byName and its entries. Nothing is called with it held.
+	// mu guards byName, its entries and closed. No message is delivered with mu held.
 	mu     sync.Mutex
 	byName map[string]*pendingActor
-	closed bool // no letter is kept any more
+	closed bool // no letters are accepted any more
 	// total is the length of byName. It is read without mu.
 	total atomic.Int32
 }
 
-// pendingActor is an actor that does not exist yet. Messages of all ranks wait for it in order,
-// until an actor has the name, or for Config.Patience. Config.Mailbox bounds the bytes of
-// this rank's messages, the credit of their streams those of other ranks.
+// pendingActor is an actor that does not exist yet. Messages of all ranks wait for it in order, until an
+// actor with the name is spawned, at most for Config.Patience. Config.Mailbox bounds the bytes of this
+// rank's messages; the credit of the streams bounds the messages of other ranks.
 type pendingActor struct {
 	letters    []letter
-	bytes      int  // of this rank
+	bytes      int  // total weight of this rank's letters
 	delivering bool // the actor exists, and a goroutine delivers the letters
 	patience   *time.Timer
 }
 
-// letter is a message for an actor of this rank. system says that it is one of protoactor.
+// letter is a message for an actor of this rank. system is true for a system message of protoactor.
 type letter struct {
 	pid     *actor.PID
 	message any
 	system  bool
-	in      *receiveStream // nil: of this rank
-	cost    uint32         // of the credit of in
+	in      *receiveStream // nil for a message without stream, for example of this rank
+	cost    uint32         // the credit of in that the message consumes
 }
 
-// has reports whether an actor is pending. New messages for it must wait behind the others.
+// has reports whether letters wait for an actor. If so, a new message must wait behind them.
 func (p *pendingActors) has(name string) bool {
 	if p.total.Load() == 0 {
 		return false
@@ -50,8 +50,8 @@ func (p *pendingActors) has(name string) bool {
 	return p.byName[name] != nil
 }
 
-// receive gives a letter to the actor if that exists and no letter waits for it. Otherwise it
-// keeps the letter.
+// receive delivers a letter if the actor exists and no other letter waits for the actor. Otherwise it
+// stores the letter, or makes it a dead letter if it cannot be stored.
 func (s *System) receive(name string, l letter) {
 	switch process, full := s.keep(name, l); {
 	case process != nil:
@@ -61,8 +61,8 @@ func (s *System) receive(name string, l letter) {
 	}
 }
 
-// keep keeps a letter, or returns the Process to give it to. full is why the letter
-// cannot be kept.
+// keep stores a letter, or returns the Process to which the caller is to deliver it. full is the reason
+// why the letter cannot be stored: ErrMailboxFull or runtime.ErrClosed.
 func (s *System) keep(name string, l letter) (to actor.Process, full error) {
 	p := &s.pending
 	cost := 0
@@ -77,7 +77,7 @@ func (s *System) keep(name string, l letter) (to actor.Process, full error) {
 			return process, nil
 		}
 		if _, watch := l.message.(*actor.Watch); l.system && !watch {
-			return nil, nil // it has no meaning without an actor
+			return nil, nil // a system message other than Watch has no effect without an actor
 		}
 		if p.closed {
 			return nil, runtime.ErrClosed
@@ -96,14 +96,14 @@ func (s *System) keep(name string, l letter) (to actor.Process, full error) {
 	return nil, nil
 }
 
-// remove ends the wait for an actor. mu is held.
+// remove removes the pendingActor of a name. mu is held.
 func (p *pendingActors) remove(name string) {
 	delete(p.byName, name)
 	p.total.Store(int32(len(p.byName)))
 }
 
-// appeared delivers the letters of an actor that was spawned. The goroutine that spawned it
-// calls appeared, so that its next messages come after the letters.
+// appeared delivers the letters that wait for an actor that was spawned. The goroutine that has spawned
+// the actor calls appeared, so that later messages of this goroutine come after the letters.
 func (s *System) appeared(name string) {
 	p := &s.pending
 	p.mu.Lock()
@@ -130,7 +130,7 @@ func (s *System) appeared(name string) {
 	p.remove(name)
 }
 
-// giveUp makes dead letters of the letters for an actor that was not spawned in time.
+// giveUp rejects the letters for an actor that was not spawned in time, unless they are being delivered.
 func (s *System) giveUp(name string, w *pendingActor, why error) {
 	p := &s.pending
 	p.mu.Lock()
@@ -145,7 +145,7 @@ func (s *System) giveUp(name string, w *pendingActor, why error) {
 	}
 }
 
-// close makes dead letters of all letters, present and later.
+// close rejects all letters that wait, and makes keep refuse later ones.
 func (p *pendingActors) close(s *System) {
 	p.mu.Lock()
 	p.closed = true
@@ -157,8 +157,8 @@ func (p *pendingActors) close(s *System) {
 	}
 }
 
-// give gives a letter to a Process. A mailbox of ours returns the credit of the letter
-// when the actor takes it.
+// give delivers a letter to a Process. A mailbox of this package returns the letter's credit when the
+// actor takes the message; for any other Process, give returns the credit at once.
 func (l letter) give(s *System, to actor.Process) {
 	if l.in != nil {
 		l.in.existed.Store(true)
@@ -181,7 +181,8 @@ func (l letter) give(s *System, to actor.Process) {
 	}
 }
 
-// reject makes a letter a dead letter. A Watch is answered.
+// reject returns the letter's credit and makes the letter a dead letter. It answers a Watch by Terminated,
+// and discards any other system message.
 func (s *System) reject(l letter, why error) {
 	if l.in != nil {
 		l.in.repay(l.cost)
@@ -193,24 +194,24 @@ func (s *System) reject(l letter, why error) {
 	}
 }
 
-// pendingProcess is the Process of a PID of this rank that System.PID returned before an actor
-// had the name.
+// pendingProcess is the Process of a PID of this rank that System.PID has returned before an actor had
+// the name.
 type pendingProcess struct {
 	s    *System
 	name string
-	// box is the actor's mailbox, once it was found.
+	// box is the actor's mailbox, nil until SendUserMessage has found it.
 	box atomic.Pointer[mailbox]
 }
 
 var _ actor.Process = (*pendingProcess)(nil)
 
-// own returns the PID of an actor of this rank.
+// own returns a PID of the actor of this rank that has or will have a name.
 func (s *System) own(name string) *actor.PID {
 	if _, ok := s.ProcessRegistry.GetLocal(name); ok && !s.pending.has(name) {
 		return s.NewLocalPID(name)
 	}
-	// A PID caches the Process that it finds first. Therefore the PID finds the pendingProcess
-	// here under another name.
+	// A PID caches the Process that it finds first. The pendingProcess is registered under a temporary
+	// name, and Root.Stop makes the PID cache it. Then the PID gets the actor's name.
 	pid, _ := s.ProcessRegistry.Add(&pendingProcess{s: s, name: name}, "pending"+s.ProcessRegistry.NextId())
 	s.Root.Stop(pid)
 	s.ProcessRegistry.Remove(pid)
@@ -235,7 +236,7 @@ func (x *pendingProcess) SendSystemMessage(pid *actor.PID, message any) {
 	x.s.receive(x.name, letter{pid: pid, message: message, system: true})
 }
 
-// Stop implements actor.Process. It does nothing for the temporary name of own.
+// Stop implements actor.Process. It does nothing if the PID has the temporary name that own uses.
 func (x *pendingProcess) Stop(pid *actor.PID) {
 	if pid.Id == x.name {
 		x.SendSystemMessage(pid, &actor.Stop{})

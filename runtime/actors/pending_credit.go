@@ -2,15 +2,17 @@ package actors
 
 import "github.com/gorun-hpc/gorun/runtime/internal/engine"
 
-// pendingCredit is credit of messages of one receive stream that were taken. It is returned
-// together, because that costs an atomic addition: when a report to the sender is due, or when
-// the next message belongs to another stream. The goroutine that runs a mailbox owns it.
+// pendingCredit accumulates the credit of messages of one receive stream that an actor has taken. Each
+// return of credit to the stream costs an atomic addition. Therefore the credit is returned in one sum:
+// when a report to the sender is due, when the next message belongs to another stream, or when the turn of
+// the actor ends. The goroutine that runs the mailbox owns the pendingCredit.
 type pendingCredit struct {
-	in        *receiveStream
+	in *receiveStream
+	// owed is the credit that is not returned yet, due the value of owed at which a report is due.
 	owed, due uint32
 }
 
-// add adds the cost of a message.
+// add adds the credit of a message of a receive stream.
 func (d *pendingCredit) add(in *receiveStream, cost uint32) {
 	if in != d.in {
 		d.settle()
@@ -21,7 +23,7 @@ func (d *pendingCredit) add(in *receiveStream, cost uint32) {
 	}
 }
 
-// settle returns the pending credit.
+// settle returns the accumulated credit to the receive stream.
 func (d *pendingCredit) settle() {
 	if d.in != nil {
 		d.in.repay(d.owed)
@@ -29,19 +31,20 @@ func (d *pendingCredit) settle() {
 	}
 }
 
-// due is the credit that is missing until a report to the sender is due.
+// due returns the amount of credit that is still to be returned until a report to the sender is due.
 func (in *receiveStream) due() uint32 {
 	returned := in.returned.Load() - in.told.Load()
 	return engine.StreamWindow/2 - min(returned, engine.StreamWindow/2)
 }
 
-// actorOverhead is charged for every message besides its bytes: about the memory of the receiver
-// for a message that waits.
+// actorOverhead is the credit that every message consumes in addition to its bytes. It is about the memory
+// that a waiting message takes at the receiver.
 const actorOverhead = 128
 
-// costOf is the credit of a message of n bytes. It is at most a quarter of the window, so that
-// several long messages can be in flight, and so that a message without credit waits for credit
-// that the receiver will report: it reports each half of the window.
+// costOf returns the credit that a message of n bytes consumes: at most a quarter of the window. This
+// bound has two reasons. First, several long messages can be in flight. Second, the receiver reports
+// returned credit only when it amounts to half of the window. While a message waits for credit, at least
+// three quarters are outstanding, so a report will follow.
 func costOf(n int) uint32 {
 	return uint32(min(n+actorOverhead, engine.StreamWindow/4))
 }
