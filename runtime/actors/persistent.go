@@ -7,29 +7,29 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// ErrNotPersistent refuses a snapshot of an actor that was not spawned with Store.Persist, or is no
-// Persistent.
+// ErrNotPersistent is the error if a snapshot concerns an actor that was not spawned with Store.Persist or
+// does not implement Persistent.
 var ErrNotPersistent = errors.New("the actor is not persistent")
 
-// Persistent is an actor whose state outlives it, and its rank: it is spawned with the option
-// Store.Persist, and calls Store.Save when its state is to be kept.
+// Persistent is an actor whose state outlives the actor and its rank. It is spawned with the option
+// Store.Persist, and calls Store.Save whenever its state is to be kept.
 type Persistent interface {
 	actor.Actor
-	// Snapshot returns the state. The Store owns the slice.
+	// Snapshot returns the encoded state. The Store takes ownership of the slice.
 	Snapshot() ([]byte, error)
-	// Recover sets the state to that of a snapshot. It is called before the actor gets
-	// actor.Started, unless there is no snapshot. An error or a panic fails the actor, and its
-	// supervisor decides.
+	// Recover sets the state from a snapshot. If there is a snapshot, Recover is called before
+	// the actor gets actor.Started. After an error or a panic of Recover the actor fails, and its
+	// supervisor decides how to continue.
 	Recover(snapshot []byte) error
 }
 
-// Persist makes an actor persistent, which is a Persistent. Its snapshots have a key that no other
-// actor of the job has at the same time. An actor that is spawned with the key of an earlier one, at
-// this rank or another, in this World or one before, or that its supervisor has restarted, goes on
-// from the newest snapshot that exists. It does not run inline.
+// Persist makes an actor persistent. The actor must implement Persistent and must not be inline. key
+// identifies its snapshots; no two actors of the job may have the same key at the same time. An actor that
+// its supervisor has restarted continues from the newest snapshot that exists. So does an actor that is
+// spawned with the key of an earlier actor, which may have lived at another rank or in an earlier World.
 //
-// If the rank of the actor and the one that keeps its copy are lost together, the snapshots are gone,
-// and the actor begins anew. The Store has no files.
+// The Store has no files. If the rank of the actor and the rank that keeps the copy are lost together, the
+// snapshots are lost, and the actor starts without one.
 func (st *Store) Persist(key string) actor.PropsOption {
 	return actor.WithReceiverMiddleware(func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, m *actor.MessageEnvelope) {
@@ -48,7 +48,8 @@ func (st *Store) Persist(key string) actor.PropsOption {
 	})
 }
 
-// recover gives an actor that starts its newest snapshot, of which there are two copies then.
+// recover passes the newest snapshot of key to an actor that is starting. Before that it makes sure that
+// this rank and the companion have the snapshot.
 func (st *Store) recover(c actor.ReceiverContext, key string) error {
 	st.mu.Lock()
 	s := st.system
@@ -73,7 +74,7 @@ func (st *Store) recover(c actor.ReceiverContext, key string) error {
 	return nil
 }
 
-// copies keeps a snapshot at this rank and the other one.
+// copies stores a snapshot at this rank and at the companion.
 func (st *Store) copies(s *System, key string, one snapshot) error {
 	if !st.keep(key, one) {
 		return fmt.Errorf("snapshot %q of version %d: %w at this rank", key, one.Version, ErrOldSnapshot)
@@ -81,9 +82,10 @@ func (st *Store) copies(s *System, key string, one snapshot) error {
 	return st.copyOut(s, key, one)
 }
 
-// Save keeps the present state of the actor that calls it, in a handler. When it returns nil, two ranks
-// have the snapshot, or this one if all others are lost. So an actor that saves before it answers does
-// not lose what it has answered. After an error it may be kept or not.
+// Save stores a snapshot of the present state of an actor, which calls Save in its handler. When Save
+// returns nil, two ranks have the snapshot, or only this rank if all others are lost. So an actor that
+// saves before it answers does not lose an answered request. After an error the snapshot may or may not
+// have been stored.
 func (st *Store) Save(c actor.Context) error {
 	st.mu.Lock()
 	s, key := st.system, st.own[name(c.Self())]

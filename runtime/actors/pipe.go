@@ -6,19 +6,20 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Failure is the message to an actor about an operation that failed. It cannot be sent to
+// Failure is the message by which PipeTo reports a failed operation to an actor. It cannot be sent to
 // other ranks.
 type Failure struct {
-	// Result is the message of a successful operation.
+	// Result is the message that PipeTo would have sent if the operation had succeeded.
 	Result any
 	// Err is the error of the operation.
 	Err error
 }
 
-// PipeTo sends an actor the result when an operation, such as a nonblocking collective, has
-// succeeded, else a *Failure. It waits for the request, which the caller must not use any
-// more. The result is mostly the slice that the operation fills; for an actor of another
-// rank it must be of a registered type, and a failure becomes a dead letter at this rank.
+// PipeTo sends result to an actor when an operation, such as a nonblocking collective, has succeeded. If
+// the operation fails, it sends a *Failure instead. PipeTo returns at once; a goroutine waits for the
+// request, which the caller must not use any more. result is usually the slice that the operation fills.
+// For an actor of another rank it must be of a registered type, and a *Failure becomes a dead letter at
+// this rank.
 func (s *System) PipeTo(r runtime.Request, pid *actor.PID, result any) {
 	go func() {
 		if _, err := r.Wait(); err != nil {

@@ -2,32 +2,32 @@ package actors
 
 import "sync"
 
-// item is a message in a mailbox. in is its receive stream, nil for a message of this rank. cost
-// is its credit there, or its size in the mailbox.
+// item is a message in a mailbox. in is the message's receive stream, nil for a message of this rank. cost
+// is the credit of the stream that the message consumes, or the weight of a message of this rank.
 type item struct {
 	message any
 	in      *receiveStream
 	cost    uint32
 }
 
-// Lengths of the pieces of a queue. The first pieces belong to one actor and grow; those of a long
-// queue have the full length and are shared by all actors.
+// Lengths of the pieces of a queue, in items. The first piece belongs to one actor and grows up to
+// pieceOwn items. Further pieces have pieceWhole items and come from a pool that all actors share.
 const (
 	pieceFirst = 4
 	pieceOwn   = 16
 	pieceWhole = 256
 )
 
-// wholePieces are unused pieces.
+// wholePieces is the pool of unused pieces of pieceWhole items.
 var wholePieces = sync.Pool{New: func() any { return new([pieceWhole]item) }}
 
-// queue holds the messages of a mailbox in order, in pieces. The reader takes one piece at a
-// time, and then reads it without a lock.
+// queue holds the messages of a mailbox in order, in pieces. The reader removes one piece at a time, and
+// then reads that piece without a lock.
 type queue struct {
 	last   []item   // the piece that push appends to
-	full   [][]item // the pieces before it
-	spare  []item   // an empty piece of the actor's own
-	pushed uint64   // number of items so far
+	full   [][]item // the pieces before last
+	spare  []item   // an empty piece that belongs to the actor, reused as last
+	pushed uint64   // number of items ever pushed
 }
 
 // push appends an item.
@@ -59,7 +59,7 @@ func (q *queue) pushAll(items []item) {
 // empty reports whether the queue has no item.
 func (q *queue) empty() bool { return len(q.last) == 0 && len(q.full) == 0 }
 
-// extend makes space in last, which is full.
+// extend makes space for an item when last is full.
 func (q *queue) extend() {
 	switch n := len(q.last); {
 	case n < pieceOwn:
@@ -72,8 +72,8 @@ func (q *queue) extend() {
 	}
 }
 
-// take removes and returns the first piece, or nil if the queue is empty. It belongs to the
-// caller until giveBack, when all its items must be zero.
+// take removes and returns the first piece, or returns nil if the queue is empty. The caller owns the piece
+// until it passes it to giveBack, and must zero all items before that.
 func (q *queue) take() (first []item) {
 	switch {
 	case len(q.full) > 0:
@@ -89,7 +89,7 @@ func (q *queue) take() (first []item) {
 	return first
 }
 
-// giveBack takes a piece that take returned, or nil.
+// giveBack returns a piece of take for reuse. done may be nil.
 func (q *queue) giveBack(done []item) {
 	switch cap(done) {
 	case 0:

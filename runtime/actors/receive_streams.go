@@ -14,38 +14,38 @@ import (
 type receiveStream struct {
 	s      *System
 	from   *source
-	source int
-	number uint32
-	name   string
+	source int    // the sender's rank
+	number uint32 // the number of the stream
+	name   string // the name of the receiving actor
 
-	// returned is the cost of the messages that were taken, told the part of it that was
-	// reported to the sender.
+	// returned is the total credit of the messages that the actor has taken, told the part of returned
+	// that was reported to the sender. Both wrap around.
 	returned, told atomic.Uint32
-	// settling is settlingBit plus a value of returned, if the sender waits for a report of
-	// that value.
+	// settling is not 0 if the sender waits for a report. Then it is settlingBit plus the value of
+	// returned for which the sender waits.
 	settling atomic.Uint64
-	// existed says that the actor has existed.
+	// existed is true if the actor exists or has existed.
 	existed atomic.Bool
-	// closed says that the stream has ended. The engine's lock guards it.
+	// closed is true if the stream has ended. The engine's lock guards it.
 	closed bool
 
-	// These belong to the serving goroutine.
-	ref *mailboxRef // to the actor, nil until it was found
-	// Arrivals wait in kept, in order, while a long message is being received (pulling).
+	// The serving goroutine owns the following fields.
+	ref *mailboxRef // the actor's mailbox; nil until it was found
+	// While a long message is being received, pulling is true, and arrivals wait in kept, in order.
 	kept    []arrival
 	pulling bool
-	lost    error // a long message was lost with its sender
-	// before is the receive stream of an earlier stream of the same rank to the same name.
-	// While arrivals wait there, those of this stream wait behind them.
+	lost    error // the reason why a long message was lost with its sender, or nil
+	// before is the receive stream of an earlier stream from the same rank to the same name.
+	// While arrivals wait at before, the arrivals of this stream wait behind them.
 	before *receiveStream
 }
 
-// mailboxRef refers to a mailbox as long as its actor lives. So a stream that outlives the actor
-// does not keep the mailbox.
+// mailboxRef refers to a mailbox as long as its actor lives, so that a stream that outlives the actor does
+// not keep the mailbox in memory.
 type mailboxRef struct{ box atomic.Pointer[mailbox] }
 
-// reference returns the mailboxRef of a mailbox, which it makes on first use. The serving
-// goroutine calls it.
+// reference returns the mailboxRef of a mailbox, which it makes on first use. Only the serving goroutine
+// calls it.
 func (m *mailbox) reference() *mailboxRef {
 	d := m.ref.Load()
 	if d == nil {
@@ -59,7 +59,8 @@ func (m *mailbox) reference() *mailboxRef {
 	return d
 }
 
-// box returns the mailbox of the stream's actor, or nil if it is unknown or the actor has ended.
+// box returns the mailbox of the stream's actor, or nil if the mailbox was not found yet or the actor has
+// ended.
 func (in *receiveStream) box() *mailbox {
 	if in.ref == nil {
 		return nil
@@ -67,14 +68,15 @@ func (in *receiveStream) box() *mailbox {
 	return in.ref.box.Load()
 }
 
-// busy returns the receive stream at which arrivals of this one have to wait, or nil.
+// busy returns the receive stream at which arrivals of this stream must wait: in or an earlier stream. It
+// returns nil if they need not wait.
 func (in *receiveStream) busy() *receiveStream {
 	if in.before != nil {
 		if b := in.before.busy(); b != nil {
 			return b
 		}
 		in.lost = in.before.lost // the actor must see no gap
-		in.before = nil          // its stream has ended, and has no more arrivals
+		in.before = nil          // the earlier stream has ended, and no arrival waits there
 	}
 	if in.pulling {
 		return in
@@ -82,7 +84,8 @@ func (in *receiveStream) busy() *receiveStream {
 	return nil
 }
 
-// flowing returns the mailbox that gets arrivals of the stream directly, or nil.
+// flowing returns the mailbox to which arrivals of the stream can be delivered without further checks, or
+// nil if there is none.
 func (in *receiveStream) flowing() *mailbox {
 	to := in.box()
 	if to == nil || in.before != nil || in.pulling || in.lost != nil || to.dead.Load() {
@@ -91,18 +94,18 @@ func (in *receiveStream) flowing() *mailbox {
 	return to
 }
 
-// settlingBit is set in receive stream.settling when the sender waits.
+// settlingBit is set in receiveStream.settling while the sender waits for a report.
 const settlingBit = 1 << 32
 
-// repay returns credit. It reports to the sender when half of the window, or all that the
-// sender waits for, was returned.
+// repay returns credit to the stream. It reports to the sender when half of the window was returned since
+// the last report, or when the value was reached for which the sender waits.
 func (in *receiveStream) repay(cost uint32) {
 	if cost != 0 {
 		in.tell(in.returned.Add(cost))
 	}
 }
 
-// tell reports the returned credit to the sender, if that is due.
+// tell reports the returned credit to the sender, if a report is due. total is the value of returned.
 func (in *receiveStream) tell(total uint32) {
 	told := in.told.Load()
 	due := total-told >= engine.StreamWindow/2 || total != told && in.settling.Load() == settlingBit|uint64(total)
@@ -111,14 +114,14 @@ func (in *receiveStream) tell(total uint32) {
 	}
 }
 
-// settle handles the sender's request to report when all spent credit was returned. The sender
-// then closes the stream.
+// settle handles the sender's request for a report when all credit that it has spent was returned. After
+// the report the sender closes the stream.
 func (in *receiveStream) settle(spent uint32) {
 	in.settling.Store(settlingBit | uint64(spent))
 	in.tell(in.returned.Load())
 }
 
-// take removes and returns what was kept.
+// take removes and returns the arrivals in kept.
 func (in *receiveStream) take() []arrival {
 	kept := in.kept
 	in.kept = nil
@@ -126,25 +129,25 @@ func (in *receiveStream) take() []arrival {
 }
 
 const (
-	// receiveStreamsPage is the number of receive streams that a source makes room for at a time.
+	// receiveStreamsPage is the number of receive streams in one page of source.receiveStreams.
 	receiveStreamsPage = 256
-	// receiveStreamsMax bounds the streams of one rank to another.
+	// receiveStreamsMax bounds the number of streams from one rank to another.
 	receiveStreamsMax = 1 << 22
 )
 
 // source is the state of the arrivals from one rank.
 type source struct {
-	// receiveStreams are those of open streams, by number - 1.
+	// receiveStreams holds the receive streams of open streams in pages, by the stream's number - 1.
 	receiveStreams [][]*receiveStream
-	types          codec.Definitions // of the peer
+	types          codec.Definitions // the types that the peer has defined
 
-	// mu guards closing: the receive streams of streams that have ended, by name, as long as
-	// arrivals may wait at them.
+	// mu guards closing. closing holds, by name, the receive streams of ended streams at which arrivals
+	// may still wait.
 	mu      sync.Mutex
 	closing map[string]*receiveStream
 }
 
-// receiveStream returns the receive stream of a stream, or nil.
+// receiveStream returns the receive stream of an open stream, or nil if there is no such stream.
 func (src *source) receiveStream(number uint32) *receiveStream {
 	at := int(number) - 1
 	if at < 0 || at/receiveStreamsPage >= len(src.receiveStreams) || src.receiveStreams[at/receiveStreamsPage] == nil {
@@ -173,7 +176,7 @@ func (src *source) open(s *System, rank int, number uint32, name string) error {
 	return nil
 }
 
-// settle makes an arrival of a codec.KindSettle.
+// settle fills in the arrival for a message of codec.KindSettle.
 func (src *source) settle(a *arrival, w engine.ActorMessage, body []byte) error {
 	in := src.receiveStream(w.Stream)
 	if in == nil || len(body) != 4 {
@@ -183,8 +186,8 @@ func (src *source) settle(a *arrival, w engine.ActorMessage, body []byte) error 
 	return nil
 }
 
-// close removes and returns the receive stream of a stream that has ended, or nil. The engine's
-// lock is held.
+// close removes and returns the receive stream of a stream that has ended, or returns nil if there is no
+// such stream. The engine's lock is held.
 func (src *source) close(number uint32) *receiveStream {
 	in := src.receiveStream(number)
 	if in == nil {
@@ -201,7 +204,8 @@ func (src *source) close(number uint32) *receiveStream {
 	return in
 }
 
-// forget is called when the stream has ended and no arrival waits at the receive stream.
+// forget removes the receive stream from closing. It is called when the stream has ended and no arrival
+// waits at the receive stream any more.
 func (in *receiveStream) forget() {
 	in.from.mu.Lock()
 	if in.from.closing[in.name] == in {

@@ -12,33 +12,34 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// remote is an actor of another rank as protoactor sees it: a Process. All PIDs of one actor share
-// it, and so its stream and its credit. When no PID refers to it any more, it becomes garbage,
-// and its entry closes the stream.
+// remote is the Process of an actor of another rank. All PIDs of the actor share one remote, and so its
+// stream and its credit. When no PID refers to the remote any more, the remote becomes garbage, and its
+// entry closes the stream.
 type remote struct {
 	s     *System
 	key   remoteKey
 	entry *remoteEntry
 
-	// making guards stream while it is made.
+	// making is held while openStream makes the stream.
 	making sync.Mutex
-	// stream is the stream to the actor.
+	// stream is the stream to the actor, nil until openStream has made it.
 	stream atomic.Pointer[engine.Stream]
-	// mu guards queue. Of other locks, only making and the engine's may be taken while it is
-	// held.
+	// mu guards queue. While mu is held, no other locks than making and the engine's lock may be
+	// taken.
 	mu sync.Mutex
-	// queue holds the messages that wait for credit, in order; queued says that it is not empty.
+	// queue holds the messages that wait for credit, in order. queued is true while it is not empty.
 	queue  []waiting
 	queued atomic.Bool
-	// frameMax is the longest frame, once there is a stream.
+	// frameMax is the length of the longest frame, head and body together. openStream sets it.
 	frameMax atomic.Int64
-	// apart says that memory cannot be handed over to the rank.
+	// apart is true if a handover of memory to the rank is impossible.
 	apart atomic.Bool
 }
 
 var _ actor.Process = (*remote)(nil)
 
-// resolve finds the Process of a PID of another rank.
+// resolve returns the Process of a PID of another rank: a remote for an actor, a futureProcess for a future
+// or an invalid address.
 func (s *System) resolve(pid *actor.PID) (actor.Process, bool) {
 	future := strings.HasPrefix(pid.Id, futurePrefix)
 	if future {
@@ -76,12 +77,12 @@ func (r *remote) openStream() (*engine.Stream, error) {
 		return l, nil
 	}
 	r.frameMax.Store(int64(r.s.engine.Eager(r.key.rank)))
-	for l := r.entry.stream.Load(); l != nil; l = r.entry.stream.Load() { // of an earlier remote
+	for l := r.entry.stream.Load(); l != nil; l = r.entry.stream.Load() { // an earlier remote has made it
 		r.stream.Store(l)
 		if r.entry.stream.Load() == l {
 			return l, nil
 		}
-		r.stream.CompareAndSwap(l, nil) // refused meanwhile
+		r.stream.CompareAndSwap(l, nil) // the peer has refused the stream meanwhile
 	}
 	p := engine.ActorMessage{Tag: codec.Tag(codec.KindName, 0), ID: r.key.epoch}
 	l, err := r.s.engine.NewStream(r.key.rank, r.entry, &p, []byte(r.key.id))

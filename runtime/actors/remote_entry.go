@@ -20,24 +20,24 @@ type remoteKey struct {
 	id    string
 }
 
-// pid is a PID of the actor.
+// pid returns a PID of the actor.
 func (k remoteKey) pid() *actor.PID { return actor.NewPID(address(k.rank, k.epoch), k.id) }
 
-// remoteEntry is the state of a System for an actor of another rank. Its remote lives as long as
-// PIDs refer to it or messages wait in it. The next remote of the actor gets the same entry. The
-// stream is closed, which frees the receiving end, too, when there is no remote and the receiver
-// has taken all messages. It is not closed before: a new stream begins with a full window of
-// credit, so that a program that keeps no PID could send without bound.
+// remoteEntry is the state of a System for an actor of another rank. The entry's remote lives as long as
+// PIDs refer to it or messages wait in it; a later remote of the actor gets the same entry. The stream is
+// closed when there is no remote and the receiver has taken all messages. Closing also releases the
+// receiving end. The stream must not be closed earlier: a new stream begins with a full window of credit,
+// so that a program that keeps no PID could send without bound.
 type remoteEntry struct {
 	key remoteKey
-	// remote is guarded by System.mu.
+	// remote is the present remote. System.mu guards it.
 	remote weak.Pointer[remote]
 	stream atomic.Pointer[engine.Stream]
-	// waiting refers to the remote while messages wait in it.
+	// waiting refers to the remote, and so keeps it alive, while messages wait in its queue.
 	waiting atomic.Pointer[remote]
 }
 
-// reach returns the remote of an actor.
+// reach returns the remote of an actor. It makes the remote, and its entry, if there is none.
 func (s *System) reach(key remoteKey) *remote {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,9 +54,9 @@ func (s *System) reach(key remoteKey) *remote {
 	return r
 }
 
-// cleanup finds the entry of a remote that became garbage. The garbage collector keeps the
-// cleanup, and all memory that it refers to, until then. A System refers to remotes; if cleanup
-// referred to the System, both would stay for ever. Therefore its pointers are weak.
+// cleanup leads to the entry of a remote that has become garbage. Until then the garbage collector keeps
+// the cleanup and all memory that it refers to. The pointers are weak, because a System refers to remotes:
+// if the cleanup referred to the System, both would stay in memory for ever.
 type cleanup struct {
 	s weak.Pointer[System]
 	l weak.Pointer[remoteEntry]
@@ -69,8 +69,8 @@ func (t cleanup) end() {
 	}
 }
 
-// retire closes the stream of an entry without remote and removes the entry. If the receiver has
-// not taken all messages of the stream, retire requests a report of that instead.
+// retire closes the stream of an entry without remote, and removes the entry. If the receiver has not yet
+// taken all messages of the stream, retire does neither, but requests a report for the time when it has.
 func (l *remoteEntry) retire(s *System) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,15 +81,16 @@ func (l *remoteEntry) retire(s *System) {
 	if stream != nil && !s.settle(stream, l.key.epoch) {
 		return
 	}
-	// mu is held: no goroutine finds the entry gone while its stream is still open.
+	// mu is held until the stream is closed. Otherwise another goroutine could find the entry missing and
+	// make a new one while the old stream is still open.
 	delete(s.remotes, l.key)
 	if stream != nil && l.stream.CompareAndSwap(stream, nil) {
 		s.engine.CloseStream(stream)
 	}
 }
 
-// settle reports whether the receiver has taken all messages of a stream. If not, it requests a
-// report of that.
+// settle reports whether the receiver has taken all messages of a stream, or the stream has ended. If not,
+// it requests a report for the time when the receiver has taken them.
 func (s *System) settle(stream *engine.Stream, epoch uint32) bool {
 	spent, settled := s.engine.Settled(stream)
 	if settled {
@@ -100,31 +101,33 @@ func (s *System) settle(stream *engine.Stream, epoch uint32) bool {
 	return err != nil // the stream has ended
 }
 
-// credited handles returned credit. It sends messages that wait, or closes the stream.
+// credited handles the event that the stream has credit again. It sends the messages that wait. If none
+// waits, it calls retire, because settle may have requested the report.
 func (l *remoteEntry) credited(s *System) {
-	if l.waiting.Load() != nil { // the remote lives
+	if l.waiting.Load() != nil { // the remote is alive
 		l.drain()
 		return
 	}
 	l.retire(s)
 }
 
-// drain sends the messages that wait.
+// drain sends the messages that wait in the entry's remote.
 func (l *remoteEntry) drain() {
 	if r := l.waiting.Load(); r != nil {
 		r.drain()
 	}
 }
 
-// refused handles the report that the peer has dropped an actor message of a stream. It may have
-// been the first one, with the name of the actor. Therefore the next message makes a new
-// stream.
+// refused handles the report that the peer has dropped an actor message of a stream. The dropped message
+// may have been the first one, which contains the name of the actor. Therefore the next message makes a
+// new stream.
 func (l *remoteEntry) refused(s *System, stream *engine.Stream) {
 	s.inbound.announced[l.key.rank].Clear() // the dropped message may have been a definition
 	s.endWatches(l.key)
 	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
 	s.deadLetter(l.key.pid(), nil, why)
-	// First that of the entry, because a remote without stream takes the stream of the entry.
+	// The entry's stream is removed before the remote's, because a remote without stream takes the stream
+	// of its entry.
 	first := l.stream.CompareAndSwap(stream, nil)
 	if first {
 		s.engine.CloseStream(stream)
@@ -136,7 +139,7 @@ func (l *remoteEntry) refused(s *System, stream *engine.Stream) {
 		r.stream.CompareAndSwap(stream, nil)
 		defer r.drain()
 	}
-	if first || r == nil { // later requests go through a new stream and may be answered
+	if first || r == nil { // only for the first refusal: later requests use a new stream and may be answered
 		s.unanswered(why, func(one openRequest) bool { return one.rank == l.key.rank && one.id == l.key.id })
 	}
 }

@@ -6,31 +6,32 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// remoteFuture is a future of another rank: its PID and its Process in one allocation. Every
-// request needs both, and mostly for a single answer.
+// remoteFuture is a future of another rank: its PID and its Process in one allocation. Every request that
+// arrives needs both, in most cases for a single answer.
 type remoteFuture struct {
 	pid     actor.PID
 	process futureProcess
 }
 
-// remoteFuturesTotal is the number of remoteFutures in one allocation. A reference to the PID of
-// one keeps the memory of all.
+// remoteFuturesTotal is the number of remoteFutures in one allocation. A reference to one of their PIDs
+// keeps all of them in memory.
 const remoteFuturesTotal = 4
 
-// remoteFutures are the most recent ones, by their ids, so that the Process of a PID is found
-// without parsing the PID. The engine's lock guards add; any goroutine may call find.
+// remoteFutures is a cache of the most recent futures of other ranks. With it, the Process of a PID is
+// found without parsing the PID. The engine's lock guards add; any goroutine may call find.
 type remoteFutures struct {
-	recent [64]atomic.Pointer[remoteFuture]
-	// unused are not yet used. The engine's lock guards it.
+	recent [64]atomic.Pointer[remoteFuture] // see slot
+	// unused is the rest of the last allocation. The engine's lock guards it.
 	unused []remoteFuture
 }
 
-// slot is the index of a future. The id of a future ends with a number that its rank counts.
+// slot returns the cache entry for a future. It depends on the last characters of the address and the id.
+// The id of a future ends with a counter of its rank, so the entries of recent futures of a rank differ.
 func (t *remoteFutures) slot(address, id string) *atomic.Pointer[remoteFuture] {
 	return &t.recent[(uint(id[len(id)-1])+37*uint(address[len(address)-1]))%uint(len(t.recent))]
 }
 
-// add makes the PID of a future of a rank.
+// add makes a remoteFuture for a future of a rank, enters it in the cache and returns its PID.
 func (t *remoteFutures) add(s *System, rank int, id string) *actor.PID {
 	if len(t.unused) == 0 {
 		t.unused = make([]remoteFuture, remoteFuturesTotal)
@@ -43,7 +44,7 @@ func (t *remoteFutures) add(s *System, rank int, id string) *actor.PID {
 	return &a.pid
 }
 
-// find returns the future of a PID, or nil if a later one has replaced it.
+// find returns the remoteFuture that contains a PID, or nil if the cache does not have it (any more).
 func (t *remoteFutures) find(pid *actor.PID) *remoteFuture {
 	if pid.Address == "" {
 		return nil
@@ -54,16 +55,17 @@ func (t *remoteFutures) find(pid *actor.PID) *remoteFuture {
 	return nil
 }
 
-// isActor reports whether a Process is an actor, which may have the name of a future.
+// isActor reports whether a Process is an actor. It distinguishes actors whose names look like a future's
+// from futures.
 func isActor(p actor.Process) bool {
 	_, ok := p.(*actor.ActorProcess)
 	return ok
 }
 
-// futureProcess is a future of another rank as protoactor sees it: a Process. It takes one answer,
-// which is addressed by name and needs no credit. It has no stream of its own; the answer uses
-// the nameless remote of the rank. A PID whose address is of no rank, or of another
-// generation of the job, has a futureProcess, too. Its err says so, and it refuses all messages.
+// futureProcess is the Process of a future of another rank. It takes one answer, which is addressed by name
+// and needs no credit. It has no stream of its own; the answer is sent through the nameless remote of the
+// rank. A PID whose address names no rank, or another generation of the job, has a futureProcess, too: its
+// err is the reason, and all messages to it become dead letters.
 type futureProcess struct {
 	s    *System
 	rank int

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// reportsMax is how many reports a rank logs in reportsTime.
+	// reportsMax is the number of reports that a rank logs in a period of reportsTime.
 	reportsMax  = 10
 	reportsTime = time.Second
-	// framesMax is how many lines of the program the report of a failure names.
+	// framesMax is the number of source lines of the program in the report of a failure.
 	framesMax = 6
 )
 
-// reports counts the recent log lines of a rank. One mistake can lose many messages, and the
-// first lines are enough.
+// reports counts the recent reports of a rank, to limit their rate. One mistake can cause many dead
+// letters, of which the first lines are enough.
 type reports struct {
 	// mu guards the fields below it.
 	mu    sync.Mutex
-	since time.Time
-	total int
+	since time.Time // the start of the present period
+	total int       // the number of reports in the period
 }
 
-// next counts a report. It returns false if there were too many, and a text that the last one
-// adds.
+// next counts a report. ok is false if the report exceeds the limit and is not to be logged. With the last
+// report within the limit, more is a note to append to its log line; otherwise more is nil.
 func (r *reports) next(now time.Time) (more []any, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,8 +45,8 @@ func (r *reports) next(now time.Time) (more []any, ok bool) {
 	return more, r.total <= reportsMax
 }
 
-// reportLetter logs a dead letter. One to an actor or a rank that has ended gets a lower level:
-// programs leave such messages when they end.
+// reportLetter logs a dead letter. A dead letter to an actor or a rank that has ended has a lower level,
+// because such messages are normal at the end of a program.
 func (s *System) reportLetter(d *DeadLetter) {
 	ended := errors.Is(d.Reason, ErrStopped) || errors.Is(d.Reason, runtime.ErrClosed) || errors.Is(d.Reason, runtime.ErrAborted)
 	if _, lost := errors.AsType[*runtime.PeerError](d.Reason); ended || lost {
@@ -58,9 +58,9 @@ func (s *System) reportLetter(d *DeadLetter) {
 	}
 }
 
-// reportFailure logs the panic of an actor, with the message and the source lines. The caller is
-// a deferred function. The supervisor gets the reason only, and mostly restarts the actor
-// without a log line.
+// reportFailure logs the panic of an actor, with the type of the message and the source lines. It must be
+// called by the deferred function that recovers the panic. It is needed because the supervisor gets only
+// the reason, and usually restarts the actor without a log line.
 func (s *System) reportFailure(pid *actor.PID, message, reason any) {
 	if more, ok := s.reports.next(time.Now()); ok {
 		m := actor.UnwrapEnvelopeMessage(message)
@@ -69,8 +69,9 @@ func (s *System) reportFailure(pid *actor.PID, message, reason any) {
 	}
 }
 
-// panicked returns the lines that led to the panic whose deferred function called,
-// innermost first, down to the actor's mailbox.
+// panicked returns the source lines of the program that led to the panic, innermost first, from the panic
+// out to the actor's mailbox. It is called, through reportFailure, by the deferred function that recovers
+// the panic.
 func panicked() string {
 	stack := make([]uintptr, 64)
 	frames := goruntime.CallersFrames(stack[:goruntime.Callers(2, stack)])
@@ -94,5 +95,5 @@ func panicked() string {
 	}
 }
 
-// protoactorPath begins the names of protoactor's functions.
+// protoactorPath is the prefix of the names of protoactor's functions.
 const protoactorPath = "github.com/asynkron/protoactor-go/"

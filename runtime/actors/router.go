@@ -12,47 +12,47 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// Routing says which receivers get a message of a router.
+// Routing is the way in which a router chooses the receivers of a message.
 type Routing uint8
 
 const (
-	// RoundRobin gives each message to the next receiver.
+	// RoundRobin passes each message to the next receiver.
 	RoundRobin Routing = iota
-	// Broadcast gives each message to all. A *runtime.Message has one owner, so it is a
-	// dead letter.
+	// Broadcast passes each message to all receivers. A *runtime.Message can have only one
+	// owner, so it becomes a dead letter.
 	Broadcast
-	// ConsistentHash gives messages with the same Hash to the same receiver as long as it
-	// lives. The end of another receiver does not change that (highest random weight, Thaler
-	// and Ravishankar 1998). A message must be a Hasher.
+	// ConsistentHash passes messages with the same Hash to the same receiver as long as that
+	// receiver lives. The end of another receiver does not change this assignment (highest
+	// random weight, Thaler and Ravishankar 1998). A message must be a Hasher.
 	ConsistentHash
-	// FirstAnswer gives a request to all; the first answer counts.
+	// FirstAnswer passes a request to all receivers. The requester gets only the first
+	// answer. A *runtime.Message becomes a dead letter, as with Broadcast.
 	FirstAnswer
 )
 
-// Hasher is a message for ConsistentHash.
+// Hasher is implemented by messages to a router with ConsistentHash.
 type Hasher interface {
 	// Hash returns the string that selects the receiver.
 	Hash() string
 }
 
-// router is a Process without mailbox. It passes messages on at once, on the goroutine of the
-// sender.
+// router is a Process without mailbox. It forwards messages at once, on the goroutine of the sender.
 type router struct {
 	s    *System
 	pid  *actor.PID
 	how  Routing
-	turn atomic.Uint64
+	turn atomic.Uint64 // number of messages of RoundRobin so far
 
 	// mu guards the fields below it.
 	mu       sync.Mutex
-	to       []*actor.PID // replaced, never modified
+	to       []*actor.PID // the receivers; the slice is replaced, never modified
 	watchers []*actor.PID
 }
 
 var _ actor.Process = (*router)(nil)
 
-// Route makes a router in front of actors of any ranks and returns its PID, which is used
-// like an actor's. Actors that end are removed from it. With name "" it gets a generated
+// Route makes a router in front of actors of any ranks and returns its PID, which is used like the PID
+// of an actor. Actors that end are removed from the router. If name is "", the router gets a generated
 // name.
 func (s *System) Route(how Routing, name string, to ...*actor.PID) (*actor.PID, error) {
 	if name == "" {
@@ -71,7 +71,7 @@ func (s *System) Route(how Routing, name string, to ...*actor.PID) (*actor.PID, 
 	return pid, nil
 }
 
-// members returns the receivers that are left.
+// members returns the receivers that have not ended.
 func (r *router) members() []*actor.PID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,13 +117,13 @@ func (r *router) SendUserMessage(pid *actor.PID, message any) {
 	}
 }
 
-// heaviest returns the PID with the largest hash of PID and key.
+// heaviest returns the PID for which the hash of PID and key is largest.
 func heaviest(to []*actor.PID, key string) *actor.PID {
 	var best *actor.PID
 	var most uint64
 	for _, t := range to {
 		h := fnv.New64a()
-		_, _ = h.Write([]byte(name(t) + "\x00" + key)) // a hash takes everything
+		_, _ = h.Write([]byte(name(t) + "\x00" + key)) // Write of a hash never fails
 		w := h.Sum64()
 		w ^= w >> 33 // FNV mixes the last bytes badly
 		w *= 0xff51afd7ed558ccd
@@ -155,12 +155,12 @@ func (r *router) SendSystemMessage(pid *actor.PID, message any) {
 	}
 }
 
-// without returns all PIDs except pid.
+// without returns a copy of all without pid.
 func without(all []*actor.PID, pid *actor.PID) []*actor.PID {
 	return slices.DeleteFunc(slices.Clone(all), pid.Equal)
 }
 
-// Stop implements actor.Process. It ends the router, not its receivers.
+// Stop implements actor.Process. It ends the router, but not its receivers.
 func (r *router) Stop(*actor.PID) {
 	r.s.ProcessRegistry.Remove(r.pid)
 	r.mu.Lock()
@@ -175,16 +175,16 @@ func (r *router) Stop(*actor.PID) {
 	}
 }
 
-// first passes on the first of several answers. It passes on a failure only if no receiver can
-// answer.
+// first forwards the first of several answers to the requester. It forwards a DeadLetterResponse only if
+// no receiver has answered or can still answer.
 type first struct {
 	s    *System
-	to   *actor.PID
-	left atomic.Int32
-	done atomic.Bool
+	to   *actor.PID   // the requester
+	left atomic.Int32 // number of answers that have not arrived
+	done atomic.Bool  // an answer was forwarded
 }
 
-// newFirst returns a first for n answers.
+// newFirst returns a first that expects n answers for the requester to.
 func newFirst(s *System, to *actor.PID, n int) *first {
 	s.fence(to)
 	f := &first{s: s, to: to}
@@ -192,16 +192,17 @@ func newFirst(s *System, to *actor.PID, n int) *first {
 	return f
 }
 
-// answer is the Process that takes one of the answers, or the end of the actor that was asked.
+// answer is the Process that takes the answer of one receiver, or the DeadLetterResponse if that receiver
+// has ended.
 type answer struct {
 	*first
-	came atomic.Bool
+	came atomic.Bool // the answer has arrived
 }
 
-// one returns the PID to which an answer is to be sent.
+// one makes an answer Process for one receiver and returns its PID.
 func (f *first) one() *actor.PID {
-	// It has the name of a future. So other ranks answer without credit, and the loss of a rank
-	// ends it.
+	// The PID has an id like a future's. Therefore other ranks answer without credit, and the loss of
+	// the receiver's rank ends the wait for the answer.
 	pid, _ := f.s.ProcessRegistry.Add(&answer{first: f}, futurePrefix+"first"+f.s.ProcessRegistry.NextId())
 	return pid
 }

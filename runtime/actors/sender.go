@@ -8,15 +8,16 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// senders is a cache of recent senders of other ranks, by the bytes of a head that contains only
-// the sender. Messages of one sender share a PID, so that it and its Process are made once.
+// senders is a cache of the PIDs of recent senders of other ranks. Its key is the bytes of a head that
+// contains only the sender. Messages of one sender share a PID, so that the PID and its Process are made
+// once.
 type senders [256]struct {
 	from int
 	head string
 	pid  *actor.PID
 }
 
-// soleSender returns the sender in a head, or nil if the head contains anything else.
+// soleSender returns the sender in a head that contains nothing else. For any other head it returns nil.
 func (p *inbound) soleSender(from int, head []byte) *actor.PID {
 	id := codec.Sole(head, codec.HeadSender)
 	if id == nil {
@@ -34,7 +35,8 @@ func (p *inbound) soleSender(from int, head []byte) *actor.PID {
 	return known.pid
 }
 
-// sender returns the sender in a parsed head.
+// sender returns the PID of the sender in a parsed head. Without an address in the head, it is an actor of
+// the rank from.
 func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 	if h.Address != nil {
 		return actor.NewPID(string(h.Address), string(h.Sender))
@@ -43,16 +45,17 @@ func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 }
 
 const (
-	// envelopesTotal is the number of envelopes in one allocation, envelopedMax the longest
-	// message that gets one of them: a reference to one keeps the messages in the others.
+	// envelopesTotal is the number of envelopes in one allocation. envelopedMax is the length of the
+	// longest message that gets one of them. It is bounded, because a reference to one envelope keeps the
+	// messages in all others of the allocation.
 	envelopesTotal = 8
 	envelopedMax   = 512
 )
 
-// envelopes are unused envelopes.
+// envelopes holds the unused envelopes of an allocation.
 type envelopes []actor.MessageEnvelope
 
-// of returns a message of n bytes in an envelope.
+// of puts a message of n bytes, with its sender, into an envelope.
 func (e *envelopes) of(message any, sender *actor.PID, n int) *actor.MessageEnvelope {
 	if n > envelopedMax {
 		return &actor.MessageEnvelope{Message: message, Sender: sender}

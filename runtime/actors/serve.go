@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// work delivers the arrivals and carries out the deferred tasks of other goroutines. If an actor
-// on a worker is the only addressee, the goroutine leaves Serve to run it.
+// work delivers the arrivals and executes the deferred tasks of other goroutines. If only one actor of a
+// worker has become runnable, which is in next, the serving goroutine leaves Serve to run that actor.
 func (p *inbound) work() engine.Next {
 	before := p.s.workers.pushed.Load()
 	woke := p.deliverAll()
@@ -42,7 +42,7 @@ func (p *inbound) work() engine.Next {
 	}
 }
 
-// run runs an inline actor.
+// run runs an inline actor on the serving goroutine.
 func (p *inbound) run(m *mailbox) {
 	above := p.box
 	p.box = m
@@ -54,8 +54,8 @@ func (p *inbound) run(m *mailbox) {
 	}
 }
 
-// deliver gives an arrival to its addressee. It returns true if that is a Process other than
-// this package's mailboxes, which may have made a goroutine runnable.
+// deliver delivers an arrival to its addressee. It returns true if the delivery may have made a goroutine
+// runnable without a push to the workers, for example because the addressee has no mailbox of this package.
 func (p *inbound) deliver(a *arrival) (woke bool) {
 	switch a.kind {
 	case arrivalSettle:
@@ -93,8 +93,8 @@ func (p *inbound) deliver(a *arrival) (woke bool) {
 	return false
 }
 
-// keep queues an arrival behind those that wait at its receive stream, and returns false if
-// none does. It fetches a long message behind another one at once.
+// keep queues an arrival behind the arrivals that wait at its receive stream. It returns false if the
+// arrival need not wait. A long message behind another one of the same stream is fetched at once.
 func (p *inbound) keep(a *arrival) bool {
 	at := a.in.busy()
 	switch {
@@ -108,7 +108,7 @@ func (p *inbound) keep(a *arrival) bool {
 	return true
 }
 
-// flush delivers the collected messages to their mailbox.
+// flush delivers the messages in batch to their mailbox.
 func (p *inbound) flush() {
 	if p.to == nil {
 		return
@@ -120,8 +120,9 @@ func (p *inbound) flush() {
 	p.batch = p.batch[:0]
 }
 
-// lookUp finds the addressee of an arrival: a mailbox of this package, or another Process. It
-// returns neither if the actor may still be spawned.
+// lookUp finds the addressee of an arrival: a mailbox of this package, or another Process. It returns
+// neither, and no error, if the actor may still be spawned, or if letters wait for it in pending. The error
+// is ErrStopped if the actor has ended.
 func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err error) {
 	if a.in != nil {
 		if box = a.in.box(); box != nil {
@@ -131,7 +132,7 @@ func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err e
 	id := a.id()
 	process, exists := p.s.ProcessRegistry.GetLocal(id)
 	if !exists {
-		process = nil // it is the Process of dead letters
+		process = nil // GetLocal has returned the dead letter Process
 	}
 	if a.in == nil && exists && strings.HasPrefix(id, futurePrefix) && !isActor(process) {
 		return nil, process, nil
@@ -152,8 +153,8 @@ func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err e
 	return box, process, nil
 }
 
-// handIn gives an arrival to its addressee, or keeps it for an actor that may still be spawned.
-// Its result is that of deliver.
+// handIn delivers an arrival to its addressee, or stores it for an actor that may still be spawned. Its
+// result has the same meaning as the result of deliver.
 func (p *inbound) handIn(a *arrival) (woke bool) {
 	box, process, err := p.lookUp(a)
 	l := letter{in: a.in, cost: a.cost, system: a.kind == arrivalSystem}
@@ -196,7 +197,7 @@ func (p *inbound) handIn(a *arrival) (woke bool) {
 	return false
 }
 
-// open returns the message of an arrival, in an envelope if it has a sender or headers.
+// open decodes and returns the message of an arrival, in an envelope if there is a sender or headers.
 func (p *inbound) open(a *arrival) (any, error) {
 	var headers map[string]string
 	if r := a.details; r != nil {
@@ -211,7 +212,7 @@ func (p *inbound) open(a *arrival) (any, error) {
 	return &actor.MessageEnvelope{Header: headers, Message: a.message, Sender: a.sender}, nil
 }
 
-// decode decodes the message of an arrival, unless that is done.
+// decode decodes the message of an arrival, unless it was decoded before.
 func (p *inbound) decode(a *arrival, r *arrivalDetails) (err error) {
 	c, memory := r.codec, r.memory
 	if c == nil {
@@ -235,7 +236,8 @@ func (p *inbound) decode(a *arrival, r *arrivalDetails) (err error) {
 	return nil
 }
 
-// system returns the system message of an arrival, or nil if it has no meaning any more.
+// system returns the system message of an arrival, and records the begin or end of a watch. It returns nil
+// for a Terminated whose watch has ended.
 func (p *inbound) system(a *arrival) any {
 	switch a.number {
 	case codec.NumberWatch:
@@ -254,7 +256,7 @@ func (p *inbound) system(a *arrival) any {
 	}
 }
 
-// id is the id of the addressee.
+// id returns the id of the addressee, or "" if it is not known.
 func (a *arrival) id() string {
 	switch {
 	case a.in != nil:
@@ -265,7 +267,7 @@ func (a *arrival) id() string {
 	return ""
 }
 
-// addressee is a PID of the addressee.
+// addressee returns a PID of the addressee.
 func (p *inbound) addressee(a *arrival) *actor.PID {
 	if a.to != nil {
 		return a.to
@@ -273,8 +275,8 @@ func (p *inbound) addressee(a *arrival) *actor.PID {
 	return p.s.NewLocalPID(a.id())
 }
 
-// reject makes an arrival a dead letter. It answers a Watch. It fetches a long message first,
-// because the sender keeps its memory until then.
+// reject makes an arrival a dead letter. It answers a Watch by Terminated, and discards any other system
+// message. It fetches a long message first, because the sender keeps the message's memory until then.
 func (p *inbound) reject(a *arrival, why error) {
 	switch r := a.details; {
 	case r != nil && r.large && (a.in == nil || a.in.lost == nil):
@@ -298,9 +300,9 @@ func (p *inbound) reject(a *arrival, why error) {
 		return
 	}
 	if r := a.details; r != nil {
-		_ = p.decode(a, r) // the message of a dead letter may be malformed
+		_ = p.decode(a, r) // an error is ignored: a dead letter may contain a malformed message
 		if r.memory != nil {
-			r.memory.Release() // of an unknown type
+			r.memory.Release() // the type is unknown, so decode has not used the memory
 		}
 	}
 	message := a.message

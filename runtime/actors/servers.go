@@ -8,26 +8,27 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// serversTotal is the number of goroutines that serve in turn.
+// serversTotal is the number of goroutines that take turns in serving.
 const serversTotal = 2
 
-// servers are two goroutines, of which one serves: it takes the arrivals and runs inline actors.
-// If the arrivals are for a single actor of a worker, it passes the role to the other goroutine
-// and runs the actor itself (leader/followers, Schmidt and others, 2000). The other goroutine
-// does not have to run before that. Waking a worker and yielding to it would be one more
-// goroutine switch before the actor runs, a third of the time of a request. While the other
-// goroutine still runs an actor, workers run all actors.
+// servers is a pair of goroutines. One of them is the serving goroutine: it delivers the arrivals and runs
+// inline actors. If the arrivals are for a single actor of a worker, the serving goroutine passes its role
+// to the other goroutine and runs the actor itself (leader/followers, Schmidt and others, 2000). It does
+// not wait until the other goroutine runs. The alternative, to wake a worker and to yield to it, would add
+// a goroutine switch before the actor runs, which is a third of the time of a request. While the other
+// goroutine is still running an actor, the role cannot be passed, and workers run all actors that are not
+// inline.
 type servers struct {
 	s *System
-	// turn has a value when the next goroutine may serve. turn and ended are closed when the
-	// engine has ended.
+	// turn contains a value while a goroutine may begin to serve. turn and ended are closed when
+	// the engine has ended.
 	turn  chan struct{}
 	ended chan struct{}
-	// resting is the number of goroutines that wait for their turn.
+	// resting is the number of goroutines that wait for a value of turn.
 	resting atomic.Int32
 }
 
-// start starts the goroutines.
+// start starts the two goroutines.
 func (v *servers) start(s *System) {
 	v.s, v.turn, v.ended = s, make(chan struct{}, 1), make(chan struct{})
 	v.turn <- struct{}{}
@@ -36,14 +37,14 @@ func (v *servers) start(s *System) {
 	}
 }
 
-// relieved reports whether the other goroutine waits, so that the serving one, which calls it,
-// may leave Serve.
+// relieved reports whether the other goroutine waits for its turn, so that the serving goroutine, which
+// calls relieved, may leave Serve.
 func (v *servers) relieved() bool { return v.resting.Load() > 0 }
 
-// run is one of the goroutines.
+// run is the function of each of the two goroutines.
 func (v *servers) run() {
 	p, me := &v.s.inbound, &worker{}
-	ready, work := p.ready, p.work // once: a method value is an allocation
+	ready, work := p.ready, p.work // outside the loop, because a method value is an allocation
 	v.s.workers.enter(me)
 	defer v.s.workers.leave()
 	for {
@@ -56,7 +57,7 @@ func (v *servers) run() {
 		p.goroutine.Store(engine.Goroutine())
 		err := v.s.engine.Serve(ready, work)
 		p.goroutine.Store(0)
-		if err != nil { // the engine has ended, or the job
+		if err != nil { // the engine or the job has ended
 			v.s.over(err)
 			close(v.turn)
 			close(v.ended)
@@ -69,9 +70,9 @@ func (v *servers) run() {
 	}
 }
 
-// over ends what waits for other ranks, because the engine has ended with err. If that is the loss of
-// a rank after which the job goes on in another World, watchers of actors of all other ranks, which end,
-// too, are told.
+// over ends all waits for other ranks, because the engine has ended with err. If err is a PeerError, a rank
+// was lost, and the job goes on in another World. The actors of all other ranks end with this World, so
+// their watchers get Terminated.
 func (s *System) over(err error) {
 	if _, renewed := errors.AsType[*runtime.PeerError](err); renewed {
 		for rank := range s.Size() {

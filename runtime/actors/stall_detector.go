@@ -8,30 +8,29 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// inlineTime is how long an inline actor may handle one message before that is reported.
+// inlineTime is the time for which an inline actor may handle one message before it is reported.
 const inlineTime = time.Second
 
-// stallDetector reports an inline actor that handles one message for long. Most likely the actor
-// waits for a Future of protoactor. This package cannot refuse that wait, and no answer of
-// another rank arrives meanwhile. The detector checks every inlineTime. It costs the actors one
-// store per turn.
+// stallDetector reports an inline actor that handles one message for a long time. Most likely such an actor
+// waits for a Future of protoactor. This package cannot refuse that wait, and no answer of another rank
+// can arrive meanwhile. The detector checks every inlineTime. It costs an inline actor one store per run.
 type stallDetector struct {
-	// running is the serial of the inline actor that ran last, published by the serving
-	// goroutine.
+	// running is the serial of the inline actor that runs or ran last. The serving goroutine
+	// stores it.
 	running uint32
 
 	// mu guards the fields below it.
 	mu      sync.Mutex
-	serials uint32      // of inline actors, from 1 on
-	timer   *time.Timer // started with the first inline actor
+	serials uint32      // the last serial of an inline actor; serials begin with 1
+	timer   *time.Timer // started for the first inline actor
 	closed  bool
-	told    map[uint32]bool // the actors that were reported
-	box     *mailbox        // the actor that ran at the last check
-	left    uint64          // number of messages that it had taken then
-	at      time.Time
+	told    map[uint32]bool // the serials of the actors that were reported
+	box     *mailbox        // the inline actor that had run last at the last check
+	left    uint64          // number of messages that box had taken at the last check
+	at      time.Time       // time of the last check
 }
 
-// enroll gives an inline actor its serial.
+// enroll returns the serial for a new inline actor. It starts the checks with the first such actor.
 func (s *System) enroll() uint32 {
 	o := &s.stallDetector
 	o.mu.Lock()
@@ -54,9 +53,9 @@ func (o *stallDetector) close() {
 // ran records the actor that runs. The serving goroutine calls it.
 func (o *stallDetector) ran(m *mailbox) { processor.Store32(&o.running, m.serial) }
 
-// look reports the actor that ran last if it still handles the message of the last check. It
-// writes the log without a lock, because the reader of the log may be slow, and starts the
-// timer again afterwards.
+// look is the periodic check. It reports the actor that ran last, if that actor still handles the same
+// message as at the last check. It logs without holding a lock, because the Logger may be slow, and starts
+// the timer again only afterwards.
 func (s *System) look() {
 	if m := s.stallDetector.held(s); m != nil {
 		s.cfg.Logger.Warn("an inline actor holds up all that arrives at its rank: if it waits for a Future it should use ReenterAfter, if it computes it should be a Worker",
@@ -65,7 +64,7 @@ func (s *System) look() {
 	s.stallDetector.again()
 }
 
-// again starts the timer again.
+// again starts the timer for the next check.
 func (o *stallDetector) again() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,8 +73,8 @@ func (o *stallDetector) again() {
 	}
 }
 
-// held returns the actor that ran last if it still handles the message of the last check and
-// was not reported for it.
+// held returns the actor that ran last, if it still handles the same message as at the last check and was
+// never reported. Otherwise it returns nil.
 func (o *stallDetector) held(s *System) *mailbox {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +86,8 @@ func (o *stallDetector) held(s *System) *mailbox {
 		return nil
 	}
 	o.left, o.at = atomic.LoadUint64(&o.box.left), time.Now()
-	// If much more time has passed, the process was suspended.
+	// If much more time than inlineTime has passed since the last check, the process was suspended, and
+	// nothing is reported.
 	if o.box != box || o.left != left || since > 2*inlineTime || !o.box.running() || o.told[box.serial] {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (o *stallDetector) held(s *System) *mailbox {
 	return box
 }
 
-// find finds the actor that ran last, if it is not box. mu is held.
+// find sets box to the actor that ran last, or to nil if there is none. mu is held.
 func (o *stallDetector) find(s *System) {
 	serial := atomic.LoadUint32(&o.running)
 	if o.box != nil && o.box.serial == serial {

@@ -12,30 +12,33 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ErrOldSnapshot refuses a snapshot because another rank has a newer one: another actor has the key.
+// ErrOldSnapshot is the error of Store.Save if a rank has a newer snapshot, which means that another actor
+// has the same key.
 var ErrOldSnapshot = errors.New("there is a newer snapshot")
 
-// storeID is the id of the actor of each rank that keeps snapshots of others.
+// storeID is the id of the actor of each rank that stores copies of the snapshots of other ranks.
 const storeID = "$store"
 
-// storeTime is how long a Store waits for an answer of a rank that is not lost.
+// storeTime is the timeout of a request of a Store to a rank. The loss of the rank ends the request earlier.
 const storeTime = 30 * time.Second
 
-// Store keeps the snapshots of persistent actors in the memory of two ranks: that of the actor, and
-// another one, on another machine if there is one. It lives as long as its process, beyond the Worlds
-// of World.Resume, and keeps the newest snapshot of each key until then. Any goroutine may call its methods.
+// Store keeps the snapshots of persistent actors in the memory of two ranks: the actor's rank and its
+// companion, which is on another machine if there is one. A Store outlives the Worlds of World.Resume. It
+// keeps the newest snapshot of each key until its process ends. Any goroutine may call its methods.
 type Store struct {
 	// mu guards the fields.
 	mu sync.Mutex
-	// system is that of the present World.
+	// system is the System of the present World, nil before Open.
 	system *System
-	// held are the newest snapshots that this rank has, by key: of its own actors and of others.
+	// held holds, by key, the newest snapshots that this rank has: snapshots of its own actors and
+	// copies for other ranks.
 	held map[string]snapshot
-	// own are the keys of this rank's actors, by their PIDs.
+	// own holds the keys of this rank's persistent actors, by the actors' PIDs as words.
 	own map[string]string
 }
 
-// snapshot is a state of an actor. Each has a higher version than the one before.
+// snapshot is an encoded state of an actor. Each snapshot of an actor has a higher version than the
+// previous one; version 0 means that there is no snapshot.
 type snapshot struct {
 	Version uint64
 	State   []byte
@@ -43,7 +46,8 @@ type snapshot struct {
 
 // Messages of the actors of Stores.
 type (
-	// putSnapshot gives a copy to the other rank. getSnapshot asks for that of a key.
+	// putSnapshot passes a copy of a snapshot to the companion; the answer is a bool, see Store.keep.
+	// getSnapshot asks for the snapshot of a key; the answer is a snapshot.
 	putSnapshot struct {
 		Key  string
 		Copy snapshot
@@ -60,9 +64,9 @@ func init() {
 // NewStore returns an empty Store.
 func NewStore() *Store { return &Store{held: make(map[string]snapshot), own: make(map[string]string)} }
 
-// Open makes the Store that of a rank in a World. Every rank opens its Store in every World before
-// it spawns persistent actors: they ask all ranks for their snapshots, and wait for the answers. The
-// error is actor.ErrNameExists if a Store is open.
+// Open makes st the Store of a rank in the World of s. Every rank must open its Store in every World, before
+// it spawns persistent actors: a persistent actor that starts asks all ranks for its snapshot, and waits
+// for the answers. The error is actor.ErrNameExists if the rank has opened a Store in this World before.
 func (st *Store) Open(s *System) error {
 	_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) { st.receive(s, c) }), storeID)
 	if err == nil {
@@ -74,7 +78,7 @@ func (st *Store) Open(s *System) error {
 	return err
 }
 
-// receive is the actor that keeps snapshots of others.
+// receive is the function of the actor that stores copies of the snapshots of other ranks.
 func (st *Store) receive(s *System, c actor.Context) {
 	switch m := c.Message().(type) {
 	case putSnapshot:
@@ -95,7 +99,7 @@ func (st *Store) receive(s *System, c actor.Context) {
 	}
 }
 
-// keep keeps a snapshot unless there is a newer one, and reports whether it did.
+// keep stores a snapshot at this rank unless there is a newer one, and reports whether it has done so.
 func (st *Store) keep(key string, one snapshot) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -106,7 +110,8 @@ func (st *Store) keep(key string, one snapshot) bool {
 	return true
 }
 
-// copyAgain sends the snapshots of this rank's actors to the ranks that are to have copies now.
+// copyAgain sends the snapshots of this rank's actors to the companion, because a rank was lost, which may
+// have been the former companion.
 func (st *Store) copyAgain(s *System) {
 	st.mu.Lock()
 	own := maps.Clone(st.own)
@@ -125,8 +130,8 @@ func (st *Store) copyAgain(s *System) {
 	}
 }
 
-// companion returns the rank that has copies for this one: the next one that is not lost on another
-// machine, or else on this. It returns false if there is none.
+// companion returns the rank that stores copies for this rank: the next rank that is not lost and is on
+// another machine or, if there is none, the next rank that is not lost. ok is false if all others are lost.
 func (s *System) companion() (rank int, ok bool) {
 	here := s.world.Host(s.Rank())
 	for i := 1; i < s.Size(); i++ {
@@ -142,7 +147,8 @@ func (s *System) companion() (rank int, ok bool) {
 	return rank, ok
 }
 
-// copyOut gives a copy of a snapshot to the companion.
+// copyOut sends a copy of a snapshot to the companion and waits until the companion has stored it. If the
+// companion is lost meanwhile, it goes on with the next one.
 func (st *Store) copyOut(s *System, key string, one snapshot) error {
 	for {
 		to, ok := s.companion()
@@ -161,8 +167,9 @@ func (st *Store) copyOut(s *System, key string, one snapshot) error {
 	}
 }
 
-// alone is the error of a rank without others, all of which are lost: where they are started again,
-// this World is over, and what is needed of them is in the next one.
+// alone returns an error if a rank is lost and lost ranks are started again: then this World has ended, and
+// snapshots are to be saved and looked up in the next World. Otherwise it returns nil: if all other ranks
+// are lost, this rank continues alone.
 func (s *System) alone() error {
 	for rank := range s.Size() {
 		if down := s.engine.Down(rank); down != nil && s.world.Respawns() {
@@ -172,7 +179,8 @@ func (s *System) alone() error {
 	return nil
 }
 
-// find returns the newest snapshot of a key that any rank has.
+// find returns the newest snapshot of a key that any rank has, and waits for the answers of all ranks that
+// are not lost.
 func (st *Store) find(s *System, key string) (snapshot, error) {
 	st.mu.Lock()
 	newest := st.held[key]
@@ -199,12 +207,13 @@ func (st *Store) find(s *System, key string) (snapshot, error) {
 	return newest, s.alone()
 }
 
-// ask sends a request to the Store of a rank.
+// ask sends a request to the Store of a rank and waits for the answer.
 func ask[T any](s *System, rank int, m any) (T, error) {
 	return answerOf[T](s, rank, s.Root.RequestFuture(s.PID(rank, storeID), m, storeTime))
 }
 
-// answerOf waits for the answer of a Store.
+// answerOf waits for the answer of a Store. In an inline actor, which must not wait, it fails with
+// runtime.ErrInline.
 func answerOf[T any](s *System, rank int, f *actor.Future) (answer T, err error) {
 	if _, serving := s.running(); serving {
 		return answer, fmt.Errorf("snapshots at rank %d: %w", rank, runtime.ErrInline)

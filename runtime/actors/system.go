@@ -19,17 +19,19 @@ import (
 
 // Config tunes the actors of a rank. The zero value is the default.
 type Config struct {
-	// Mailbox bounds the bytes that wait for one actor from its own rank. Default
-	// 8 MiB.
+	// Mailbox bounds the bytes of messages from an actor's own rank that wait for the actor.
+	// The default is 8 MiB.
 	Mailbox int
-	// Outbox bounds the bytes that wait for others in one actor. Default 8 MiB.
+	// Outbox bounds the bytes of messages of one actor that wait for credit or for space in
+	// mailboxes. The default is 8 MiB.
 	Outbox int
-	// Patience is how long messages wait for an actor that does not exist yet.
-	// Default 5 s.
+	// Patience is the time for which messages wait for an actor that does not exist yet.
+	// The default is 5 s.
 	Patience time.Duration
-	// Logger gets the log of protoactor, dead letters and failures of actors: of the latter two
-	// at most ten a second. The level is below a warning for dead letters to actors and ranks
-	// that have ended. The default logs warnings and errors to standard error.
+	// Logger gets the log of protoactor, dead letters, and failures of actors. Dead letters and
+	// failures together are at most ten a second. Dead letters to actors and ranks that have
+	// ended are not counted; they have the level Info. The default Logger writes warnings and
+	// errors to standard error.
 	Logger *slog.Logger
 }
 
@@ -57,49 +59,50 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// System is the actor system of one rank. It is a protoactor ActorSystem: Root sends, requests and
-// spawns, EventStream publishes dead letters. The actors of the rank's connections live in it,
-// too, below "$rdma". Any goroutine may call any method.
+// System is the actor system of one rank. It is a protoactor ActorSystem: Root sends messages and requests
+// and spawns actors; EventStream publishes dead letters. The actors of the rank's connections live in the
+// same System, below "$rdma". Any goroutine may call any method.
 type System struct {
 	*actor.ActorSystem
 
 	cfg    Config
-	shared bool // with the actors of connections, which end later
+	shared bool // the ActorSystem is shared with the actors of connections, which end later
 	world  port.World
 	engine *engine.Engine
 	epoch  uint32 // the generation of the job, the same at all ranks
 
-	// addresses are the addresses of all ranks.
+	// addresses holds the addresses of all ranks, by rank.
 	addresses []string
 	inbound   inbound
 	workers   *workers
 	servers   servers
 
-	// boxes are the mailboxes of live actors, by id.
+	// boxes holds the mailboxes of live actors, by id.
 	boxes sync.Map // string -> *mailbox
 
 	// mu guards the fields below it.
 	mu      sync.Mutex
 	remotes map[remoteKey]*remoteEntry
-	// down is the cause of each loss, by rank.
+	// down holds the cause of each loss, by lost rank.
 	down map[int]error
-	// roaming are the actors of SpawnAmong.
+	// roaming holds the actors of SpawnAmong.
 	roaming []*roaming
-	// watches are the watches of this rank's actors on actors of other ranks, by rank, watcher
-	// and watched actor.
+	// watches holds the watches of this rank's actors on actors of other ranks, by rank of the
+	// watched actor, id of the watcher and id of the watched actor.
 	watches map[int]map[string]map[string]watch
-	// watched are the watches of other ranks' actors on actors of this rank, by rank.
+	// watched holds the watches of other ranks' actors on actors of this rank, by rank of the
+	// watcher.
 	watched map[int]map[watchKey]watch
 
 	openRequests openRequests
 
-	// deadLetters counts dead letters, rubbish those with codec.ErrMalformed.
+	// deadLetters counts all dead letters, rubbish the dead letters with codec.ErrMalformed.
 	deadLetters, rubbish atomic.Uint64
 
-	// local are the tasks of this rank's goroutines for the serving one.
+	// local holds the tasks of this rank's goroutines for the serving goroutine.
 	local deferredTasks
 
-	// closed says that no message is accepted any more.
+	// closed is true when the System has ended, and messages that would wait become dead letters.
 	closed atomic.Bool
 
 	waits         waits
@@ -111,7 +114,8 @@ type System struct {
 // Of returns the System of a rank. The first call makes it.
 func Of(w *runtime.World) (*System, error) { return OfConfig(w, Config{}) }
 
-// OfConfig is Of with a configuration. Only the first call uses it.
+// OfConfig returns the System of a rank. The first call makes it with the configuration cfg; later calls
+// ignore cfg.
 func OfConfig(w *runtime.World, cfg Config) (*System, error) {
 	p := port.Of(w)
 	kept, err := p.Keep(func() (any, func(), error) {
@@ -156,7 +160,7 @@ func newSystem(w port.World, cfg Config) *System {
 	return s
 }
 
-// close ends the goroutines of the System and all waits. The engine has ended.
+// close ends the goroutines of the System and all waits. It is called after the end of the engine.
 func (s *System) close() {
 	<-s.servers.ended
 	s.stallDetector.close()
@@ -184,8 +188,8 @@ func (s *System) PID(rank int, name string) *actor.PID {
 	return actor.NewPID(s.addresses[rank], name)
 }
 
-// RankOf returns the rank of an actor. It returns false if the address of the PID is no rank of
-// this World.
+// RankOf returns the rank of an actor. It returns false if the address of the PID names no rank of this
+// World. It ignores the generation in the address.
 func (s *System) RankOf(pid *actor.PID) (int, bool) {
 	if pid == nil {
 		return 0, false
@@ -194,8 +198,8 @@ func (s *System) RankOf(pid *actor.PID) (int, bool) {
 	return rank, err == nil && rank < s.Size()
 }
 
-// Spawn starts an actor with a name; "" generates one. The error is actor.ErrNameExists if
-// an actor of this rank has the name; then the PID is that of this actor.
+// Spawn starts an actor with a name. If name is "", the actor gets a generated name. The error is
+// actor.ErrNameExists if an actor of this rank has the name; then the PID is the PID of that actor.
 func (s *System) Spawn(props *actor.Props, name string) (*actor.PID, error) {
 	if name == "" {
 		name = s.ProcessRegistry.NextId()
@@ -207,19 +211,19 @@ func (s *System) Spawn(props *actor.Props, name string) (*actor.PID, error) {
 	return pid, nil
 }
 
-// Inline makes an actor run on the polling goroutine, see the package comment.
+// Inline returns the option that makes an actor run on the serving goroutine, see the package comment.
 func (s *System) Inline() actor.PropsOption { return s.mailboxes(true) }
 
-// Worker makes an actor run on the workers, which is the default.
+// Worker returns the option that makes an actor run on the workers, which is the default.
 func (s *System) Worker() actor.PropsOption { return s.mailboxes(false) }
 
-// mailboxes gives an actor a mailbox of this package.
+// mailboxes returns the option that gives an actor a mailbox of this package.
 func (s *System) mailboxes(inline bool) actor.PropsOption {
 	return actor.WithMailbox(func() actor.Mailbox { return newMailbox(s, inline) })
 }
 
-// spawning gives every actor a mailbox of this package unless its props contain another one, and
-// does the same for its children.
+// spawning is the spawn middleware. It gives every actor, and by its props every child of the actor, a
+// mailbox of this package, unless the props contain a mailbox or a dispatcher.
 func (s *System) spawning(next actor.SpawnFunc) actor.SpawnFunc {
 	return func(system *actor.ActorSystem, id string, props *actor.Props, parent actor.SpawnerContext) (*actor.PID, error) {
 		mine := props.Clone(actor.WithSpawnMiddleware(s.spawning))
@@ -228,7 +232,7 @@ func (s *System) spawning(next actor.SpawnFunc) actor.SpawnFunc {
 		}
 		spawn := next
 		if !chosen(props, "spawner") {
-			// Root's next forgets the guardian of the props.
+			// Root's next ignores the guardian of the props.
 			spawn = actor.DefaultSpawner
 		}
 		pid, err := spawn(system, id, mine, parent)
@@ -239,31 +243,31 @@ func (s *System) spawning(next actor.SpawnFunc) actor.SpawnFunc {
 	}
 }
 
-// chosen reports whether a field of props was set. Props has no accessors.
+// chosen reports whether a field of props was set. It uses reflection, because Props has no accessors.
 func chosen(props *actor.Props, field string) bool {
 	v := reflect.ValueOf(props).Elem().FieldByName(field)
 	return v.IsValid() && !v.IsNil()
 }
 
-// String returns the address.
+// String describes the System by its address.
 func (s *System) String() string { return fmt.Sprintf("actors of %s", s.Address()) }
 
-// deferredTask is a task of a goroutine of this rank for the serving one: an inline mailbox to
-// run, or a function to call.
+// deferredTask is a task that a goroutine of this rank passes to the serving goroutine: an inline mailbox
+// to run, or, if run is nil, a function to call.
 type deferredTask struct {
 	run *mailbox
 	do  func()
 }
 
-// deferredTasks is a queue of tasks.
+// deferredTasks is the queue of tasks for the serving goroutine.
 type deferredTasks struct {
 	mu    sync.Mutex
 	queue []deferredTask
-	taken []deferredTask // it belongs to the serving goroutine
-	some  atomic.Bool
+	taken []deferredTask // owned by the serving goroutine
+	some  atomic.Bool    // queue is not empty
 }
 
-// deferTask queues a task for the serving goroutine.
+// deferTask queues a task for the serving goroutine, and wakes that goroutine if necessary.
 func (s *System) deferTask(e deferredTask) {
 	l := &s.local
 	l.mu.Lock()
@@ -274,7 +278,7 @@ func (s *System) deferTask(e deferredTask) {
 	}
 }
 
-// take returns the queued tasks. The slice is valid until the next call.
+// take removes and returns the queued tasks. The slice is valid until the next call.
 func (l *deferredTasks) take() []deferredTask {
 	l.mu.Lock()
 	l.some.Store(false)

@@ -18,20 +18,21 @@ import (
 //
 //	address   outgoing: the addressee, the sender and the headers
 //	encode    payload: bytes in place, in a buffer, or in the arena
-//	credit    the engine refuses what exceeds the credit of the stream; then the message
-//	          waits in the outbox of its actor, or its goroutine waits
-//	post      in a frame; if it is too long, its memory is handed over; where that is
-//	          impossible, it is announced and sent as a message of the engine
+//	credit    the engine refuses a message that exceeds the credit of the stream; then the
+//	          message waits in the outbox of its actor, or the sending goroutine waits
+//	post      the message is sent in a frame; if it is too long for a frame, its memory is
+//	          handed over; where a handover is impossible, the message is announced and sent
+//	          as a message of the engine
 
 // outgoing is a message to another rank with its address.
 type outgoing struct {
 	head    codec.Head
 	codec   *codec.Type
-	content any // without its envelope
+	content any // the message without its envelope
 }
 
-// addressed takes a message out of its envelope. If name is set, the message is an answer to a
-// future of the rank, else it is for the actor of the stream.
+// addressed takes a message out of its envelope. If name is set, the message is an answer to the future
+// with this name; otherwise it is for the actor of the stream.
 func addressed(message any, name string) (o outgoing, err error) {
 	o.content, o.head.Name = message, name
 	if env, ok := message.(*actor.MessageEnvelope); ok {
@@ -43,10 +44,10 @@ func addressed(message any, name string) (o outgoing, err error) {
 	return o, err
 }
 
-// send sends a message. If name is set, the message is an answer to a future of the rank and needs
-// no credit.
+// send sends a message, or makes it wait for credit. If name is set, the message is an answer to the future
+// with this name and needs no credit.
 func (r *remote) send(pid *actor.PID, message any, name string) {
-	defer goruntime.KeepAlive(r) // so that its stream is not closed meanwhile
+	defer goruntime.KeepAlive(r) // so that the stream of r is not closed meanwhile
 	o, err := addressed(message, name)
 	sent := false
 	if err == nil && (name != "" || !r.queued.Load()) {
@@ -62,8 +63,8 @@ func (r *remote) send(pid *actor.PID, message any, name string) {
 
 // tell encodes and posts a message. It returns false if there is no credit.
 func (r *remote) tell(o *outgoing) (sent bool, err error) {
-	// A request of a future is recorded before it is sent, so that no later loss of the rank is
-	// missed.
+	// A request of a future is recorded before it is sent, so that a loss of the rank from then on ends
+	// the future.
 	one := openRequest{r.key.rank, r.key.id, o.head.Sender}
 	asks := r.s.isFuture(o.head.Sender)
 	if asks {
@@ -83,14 +84,14 @@ func (r *remote) tell(o *outgoing) (sent bool, err error) {
 	return sent, err
 }
 
-// frame is everything that is sent with the payload of a message.
+// frame holds everything that is sent with the payload of a message.
 type frame struct {
 	stream *engine.Stream
 	words  engine.ActorMessage
 	head   []byte
 }
 
-// frame makes the frame of a message whose head is appended to space.
+// frame makes the frame of a message. It appends the encoded head to space.
 func (r *remote) frame(kind int, number uint32, h *codec.Head, space []byte) (f frame, err error) {
 	if f.stream, err = r.openStream(); err != nil {
 		return f, err
@@ -105,7 +106,7 @@ func (r *remote) frame(kind int, number uint32, h *codec.Head, space []byte) (f 
 	return f, nil
 }
 
-// cost is the credit of a payload of n bytes, or 0 without a stream.
+// cost returns the credit that a payload of n bytes consumes; 0 for a message that is addressed by name.
 func (f *frame) cost(n int) uint32 {
 	if f.words.Stream == 0 {
 		return 0
@@ -113,7 +114,7 @@ func (f *frame) cost(n int) uint32 {
 	return costOf(n)
 }
 
-// encodeAndPost is one attempt of tell, through the present stream.
+// encodeAndPost makes one attempt to encode and post a message, through the present stream.
 func (r *remote) encodeAndPost(o *outgoing) (bool, error) {
 	var space [192]byte
 	f, err := r.frame(codec.KindUser, o.codec.Number, &o.head, space[:0])
@@ -134,42 +135,42 @@ func (r *remote) encodeAndPost(o *outgoing) (bool, error) {
 	return sent, err
 }
 
-// define sends the definition of a type to the rank before the first use.
+// define sends the definition of a type to the rank, unless it was sent before.
 func (r *remote) define(l *engine.Stream, c *codec.Type) error {
 	known := &r.s.inbound.announced[r.key.rank]
 	if !known.Needs(c) {
 		return nil
 	}
-	// With the stream, so that a refusal is reported.
+	// The message carries the number of a stream, so that a refusal by the peer is reported.
 	_, err := r.s.engine.SendActorMessage(l, engine.ActorMessage{Stream: l.Number(), Tag: codec.Tag(codec.KindDefine, 0), Type: c.Number}, nil, c.Definition(), 0)
 	if err == nil {
-		// Not before the send, because another goroutine would rely on the definition too
-		// early. A second definition has no effect.
+		// Add must follow the send: otherwise another goroutine could send a message of the type
+		// before the definition. Two goroutines may both send the definition, which does no harm.
 		known.Add(c)
 	}
 	return err
 }
 
-// payload is the encoded contents of a message.
+// payload is the encoded content of a message.
 type payload struct {
 	bytes []byte
-	// memory is the *runtime.Message of bytes, or nil. It belongs to the receiver when the
-	// payload is sent.
+	// memory is the *runtime.Message that contains bytes, or nil. Its ownership passes to the
+	// receiver when the payload is sent.
 	memory any
-	// buffer contains bytes, unless they are in place.
+	// buffer contains bytes, or is nil if the bytes are sent in place.
 	buffer *buffer
 }
 
-// buffer is memory for encoded messages.
+// buffer is reusable memory for an encoded message.
 type buffer struct{ bytes []byte }
 
-// buffers are unused buffers.
+// buffers is the pool of unused buffers.
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
-// bufferMax is the longest buffer that is kept.
+// bufferMax is the capacity of the longest buffer that is kept for reuse.
 const bufferMax = 1 << 20
 
-// giveBack ends the use of a buffer.
+// giveBack returns a buffer to the pool.
 func (b *buffer) giveBack() {
 	if cap(b.bytes) > bufferMax {
 		b.bytes = nil
@@ -177,7 +178,7 @@ func (b *buffer) giveBack() {
 	buffers.Put(b)
 }
 
-// encode returns the payload of a message, in place where its type allows that.
+// encode stores the encoded content of a message in b, in place where the message's type allows this.
 func (r *remote) encode(b *payload, o *outgoing) (err error) {
 	if o.codec == codec.Message {
 		alive := false
@@ -201,12 +202,12 @@ func (r *remote) encode(b *payload, o *outgoing) (err error) {
 	return nil
 }
 
-// smallMessage is the longest *runtime.Message that is copied although a handover is possible:
-// the handover and the return of the memory cost more.
+// smallMessage is the length of the longest *runtime.Message that is copied although a handover is
+// possible, because the handover and the return of the memory would cost more.
 const smallMessage = 256
 
-// post sends a payload, which must not be changed afterwards. It returns false if there is no
-// credit. In that case, and after an error, the payload still belongs to the caller.
+// post sends a payload, whose bytes must not be changed afterwards. It returns false if there is no credit.
+// If it returns false or an error, the payload still belongs to the caller.
 func (r *remote) post(f *frame, b *payload) (sent bool, err error) {
 	n := len(b.bytes)
 	fits := len(f.head)+n <= int(r.frameMax.Load())
@@ -226,8 +227,8 @@ func (r *remote) post(f *frame, b *payload) (sent bool, err error) {
 	return sent, err
 }
 
-// handOver hands over the memory of a payload. A payload that is not in the arena is copied there
-// first. The error is transport.ErrNotSupported where a handover is impossible.
+// handOver hands over the memory of a payload. A payload that is not in the arena is first copied to the
+// arena. The error is transport.ErrNotSupported where a handover is impossible.
 func (r *remote) handOver(f *frame, b *payload) (sent bool, err error) {
 	memory, n := b.memory, len(b.bytes)
 	if memory == nil {

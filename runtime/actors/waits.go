@@ -8,24 +8,25 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// waiting is a message in the outbox of an actor. It waits in the queue of its addressee for
-// space. owner is nil if no actor sent it.
+// waiting is a message in the outbox of an actor. It is stored at its addressee, where it waits for space or
+// credit. owner is the mailbox of the sending actor, nil if no actor has sent the message.
 type waiting struct {
 	item
 	owner *mailbox
 }
 
-// reprieveLength is the number of messages that an actor in a cycle handles before it
-// waits, and sends probes, again.
+// reprieveLength is the number of messages that an actor in a cycle handles before it waits again and sends
+// further probes.
 const reprieveLength = 256
 
-// waits records which actors of this rank wait, and the *mailbox or *remote for which each
-// waits. Actors in a cycle run although their outboxes are not empty.
+// waits records which actors of this rank wait, and for which *mailbox or *remote each of them waits. It
+// serves to find cycles. Actors in a cycle run although their outboxes are not empty.
 type waits = deadlock.Detector[*mailbox, any]
 
-// hold records that bytes of an actor wait for a *mailbox or a *remote. begins says that none
-// waited there before, so that the caller has to call probe. If the outbox has no space, held
-// is false and nothing is recorded. owner may be nil: then there is always space.
+// hold records that bytes of an actor wait for a *mailbox or a *remote. begins is true if no bytes of the
+// actor waited for this target before; then the caller must call probe. If the outbox has no space, held
+// is false and nothing is recorded. owner is nil if no actor sends: then held is true and nothing is
+// recorded.
 func (s *System) hold(owner *mailbox, target any, bytes int64) (begins, held bool) {
 	if owner == nil {
 		return false, true
@@ -36,7 +37,7 @@ func (s *System) hold(owner *mailbox, target any, bytes int64) (begins, held boo
 	return begins, held
 }
 
-// release is the inverse of hold. The actor continues when none of its messages waits.
+// release is the inverse of hold. It wakes the actor when none of its messages waits any more.
 func (s *System) release(owner *mailbox, target any, bytes int64) {
 	if owner == nil {
 		return
@@ -48,14 +49,14 @@ func (s *System) release(owner *mailbox, target any, bytes int64) {
 	}
 }
 
-// probe sends a probe of an actor to targets that it waits for.
+// probe sends a new probe of an actor to targets for which the actor waits.
 func (s *System) probe(who *mailbox, targets ...any) {
 	if who.pid != nil && len(targets) > 0 {
 		s.passProbe(s.waits.Begin(deadlock.Origin{Rank: s.Rank(), ID: who.pid.Id}), targets)
 	}
 }
 
-// passProbe passes a probe on.
+// passProbe sends a probe to targets of this rank or of others.
 func (s *System) passProbe(p deadlock.Probe, targets []any) {
 	for _, target := range targets {
 		switch target := target.(type) {
@@ -67,8 +68,8 @@ func (s *System) passProbe(p deadlock.Probe, targets []any) {
 	}
 }
 
-// probed handles a probe that has reached an actor of this rank. An actor that gets its own
-// probe back is in a cycle.
+// probed handles a probe that has reached an actor of this rank. An actor that gets its own probe back is
+// in a cycle, and gets a reprieve. Any other probe is passed on to the targets for which the actor waits.
 func (s *System) probed(p deadlock.Probe, m *mailbox) {
 	if p.Origin.Rank == s.Rank() && m.pid != nil && p.Origin.ID == m.pid.Id {
 		m.reprieve.Store(reprieveLength)
@@ -78,7 +79,7 @@ func (s *System) probed(p deadlock.Probe, m *mailbox) {
 	s.passProbe(p, s.waits.Pass(p, m))
 }
 
-// parseProbe takes a probe of a peer.
+// parseProbe parses a probe of a peer.
 func parseProbe(b []byte) (deadlock.Probe, error) {
 	p, ok := deadlock.Parse(b)
 	if !ok {
@@ -87,8 +88,8 @@ func parseProbe(b []byte) (deadlock.Probe, error) {
 	return p, nil
 }
 
-// running returns the actor that the calling goroutine runs, or nil, and whether that is the
-// serving goroutine.
+// running returns the actor that the calling goroutine runs, or nil, and reports whether the calling
+// goroutine is the serving goroutine.
 func (s *System) running() (who *mailbox, serving bool) {
 	g := engine.Goroutine()
 	if g == s.inbound.goroutine.Load() {

@@ -6,14 +6,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// watchKey is a watcher and the actor that it watches.
+// watchKey holds the ids of a watcher and of the actor that it watches.
 type watchKey struct{ watcher, who string }
 
-// watch is a watch of an actor of this rank on one of another rank.
+// watch is a watch between actors of different ranks: the actor watcher watches the actor who.
 type watch struct{ watcher, who *actor.PID }
 
-// watch records that an actor of this rank watches one of another rank. It returns false if that
-// rank is down.
+// watch records that an actor of this rank watches an actor of another rank. It returns false if that rank
+// is down.
 func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,8 +32,8 @@ func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 	return true
 }
 
-// unwatch ends a watch. It returns false if there is none: the watcher has got its Terminated, or
-// has ended the watch.
+// unwatch removes a watch of an actor of this rank. It returns false if there is no such watch, because the
+// watcher has already got its Terminated or has ended the watch.
 func (s *System) unwatch(rank int, watcher, who string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +45,8 @@ func (s *System) unwatch(rank int, watcher, who string) bool {
 	return ok
 }
 
-// endWatches ends the watches on an actor of a rank that has no actors. Each watcher gets a
-// Terminated.
+// endWatches ends the watches on an actor of another rank, because that rank has no actors. Each watcher
+// gets a Terminated.
 func (s *System) endWatches(key remoteKey) {
 	var ended []watch
 	s.mu.Lock()
@@ -65,8 +65,8 @@ func (s *System) endWatches(key remoteKey) {
 	}
 }
 
-// unwatchAll ends the watches of an actor that has ended. It compares PIDs, because another actor
-// may have the name by now and watch others.
+// unwatchAll ends all watches of an actor that has ended. It compares *PIDs, not ids, because a new actor
+// may already have the same name and its own watches.
 func (s *System) unwatchAll(watcher *actor.PID) {
 	var ended []watch
 	s.mu.Lock()
@@ -88,7 +88,7 @@ func (s *System) unwatchAll(watcher *actor.PID) {
 	}
 }
 
-// watchedBy records that an actor of another rank watches one of this rank.
+// watchedBy records that an actor of another rank watches an actor of this rank.
 func (s *System) watchedBy(rank int, id string, watcher *actor.PID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,9 +105,9 @@ func (s *System) unwatchedBy(rank int, id string, watcher *actor.PID) {
 	delete(s.watched[rank], watchKey{watcher.Id, id})
 }
 
-// lost handles the loss of a rank. Every watcher of one of its actors gets one Terminated, and the
-// rank's own watches are removed. Messages that wait for credit become dead letters, and open
-// requests to the rank end.
+// lost handles the loss of a rank. Every watcher of one of the lost rank's actors gets one Terminated, and
+// the watches by actors of the lost rank are removed. Messages that wait for credit of the lost rank become
+// dead letters, and open requests to it end.
 func (s *System) lost(rank int, cause error) {
 	s.mu.Lock()
 	if s.down[rank] != nil {
@@ -125,7 +125,7 @@ func (s *System) lost(rank int, cause error) {
 		}
 	}
 	s.mu.Unlock()
-	s.moveActors() // before anybody is told
+	s.moveActors() // first, so that an actor that is notified of the loss finds the moved actors
 	for _, all := range watches {
 		for _, w := range all {
 			s.tellSystem(w.watcher, &actor.Terminated{Who: w.who, Why: actor.TerminatedReason_AddressTerminated})

@@ -12,18 +12,18 @@ import (
 const (
 	// workersMax bounds the number of workers, which grows with the number of blocked actors.
 	workersMax = 1 << 15
-	// workersIdleMax is the number of idle workers that are kept.
+	// workersIdleMax is the largest number of idle workers; further idle workers end.
 	workersIdleMax = 16
-	// stallTime is how long mailboxes wait while every worker runs an actor, before another
-	// worker is added.
+	// stallTime is the time for which mailboxes wait while every worker is running an actor, before
+	// another worker is added.
 	stallTime = 2 * time.Millisecond
-	// closeTime is how long close waits for actors that do not return.
+	// closeTime is the longest time for which close waits for actors that do not return.
 	closeTime = time.Second
 )
 
-// workers run mailboxes: as many at a time as there are processors, and more if those block. They
-// persist: new goroutines would have to grow their stacks for every burst of messages, which
-// costs more than the messages.
+// workers is a pool of goroutines that run mailboxes. It has as many workers as GOMAXPROCS, and more if
+// these block. The workers persist, because new goroutines would have to grow their stacks for every burst
+// of messages, which costs more than the messages.
 type workers struct {
 	s *System
 	// pushed counts the calls of push.
@@ -31,30 +31,30 @@ type workers struct {
 
 	// mu guards the fields below it.
 	mu       sync.Mutex
-	line     ring
-	idle     int
-	total    int
-	guests   int    // servers that have not ended
-	allowed  int    // workers that may exist
-	turns    uint64 // number of turns so far
-	watching bool   // the timer runs
-	closing  bool
-	wake     sync.Cond
-	empty    chan struct{} // closed when closing and no worker is left
+	line     ring          // mailboxes that wait to be run
+	idle     int           // workers that wait for a mailbox
+	total    int           // workers that exist
+	guests   int           // goroutines of servers that have not ended
+	allowed  int           // workers that may exist
+	turns    uint64        // number of turns so far
+	watching bool          // the timer of watch runs
+	closing  bool          // close was called
+	wake     sync.Cond     // idle workers wait here
+	empty    chan struct{} // closed when closing is true and no worker or guest is left
 	running  map[uintptr]*worker
 }
 
-// worker is one goroutine.
+// worker is the state of one goroutine that runs mailboxes. box is the mailbox that it runs, or nil.
 type worker struct{ box *mailbox }
 
-// newWorkers returns workers without goroutines.
+// newWorkers returns a pool without workers.
 func newWorkers(s *System) *workers {
 	w := &workers{s: s, guests: serversTotal, allowed: goruntime.GOMAXPROCS(0), running: make(map[uintptr]*worker), empty: make(chan struct{})}
 	w.wake.L = &w.mu
 	return w
 }
 
-// push puts a mailbox in the queue.
+// push puts a mailbox in the queue, and finds a worker for it.
 func (w *workers) push(m *mailbox) {
 	w.pushed.Add(1)
 	w.mu.Lock()
@@ -63,7 +63,8 @@ func (w *workers) push(m *mailbox) {
 	w.mu.Unlock()
 }
 
-// staff finds a worker for the queue, which is not empty. mu is held.
+// staff finds a worker for the queue, which is not empty: it wakes an idle worker, starts a new one, or
+// starts the timer that adds one later. mu is held.
 func (w *workers) staff() {
 	switch {
 	case w.idle > 0:
@@ -76,8 +77,8 @@ func (w *workers) staff() {
 	}
 }
 
-// watch starts a timer of stallTime. If no turn has begun by then, another worker is added. mu is
-// held.
+// watch starts a timer of stallTime. If the queue is not empty when the timer fires, and no turn has begun
+// since, another worker is added. The timer repeats until the queue is empty. mu is held.
 func (w *workers) watch() {
 	w.watching = true
 	before := w.turns
@@ -97,7 +98,7 @@ func (w *workers) watch() {
 	})
 }
 
-// work is the goroutine of a worker.
+// work is the function of a worker's goroutine.
 func (w *workers) work() {
 	me := &worker{}
 	g := engine.Goroutine()
@@ -118,18 +119,18 @@ func (w *workers) work() {
 			return
 		}
 		m := w.line.pop()
-		w.turns++ // before watch reads it
+		w.turns++ // before staff, because watch reads it
 		if w.line.n > 0 {
-			// Mailboxes that were pushed before this worker woke were assigned to it, too, and
-			// this turn may block.
+			// Pushes before this worker woke may have signalled only this worker, and this turn may
+			// block. So another worker is needed for the rest of the queue.
 			w.staff()
 		}
 		w.turn(me, m)
 	}
 }
 
-// turn runs a mailbox on the calling goroutine, which is me, and returns whether it is in the queue
-// again. mu is held, except while the actor runs.
+// turn runs a mailbox on the calling goroutine, whose worker is me. It returns true if it has put the
+// mailbox in the queue again. mu is held, except while the actor runs.
 func (w *workers) turn(me *worker, m *mailbox) (again bool) {
 	me.box = m
 	w.mu.Unlock()
@@ -142,7 +143,7 @@ func (w *workers) turn(me *worker, m *mailbox) (again bool) {
 	return again
 }
 
-// end ends a worker. mu is held, and released.
+// end removes a worker, which then ends. The caller holds mu; end releases it.
 func (w *workers) end(g uintptr) {
 	delete(w.running, g)
 	w.total--
@@ -151,14 +152,14 @@ func (w *workers) end(g uintptr) {
 	w.mu.Unlock()
 }
 
-// ended tells close when the last worker has ended. mu is held.
+// ended notifies close if the last worker and the last guest have ended. mu is held.
 func (w *workers) ended() {
 	if w.closing && w.total+w.guests == 0 {
 		close(w.empty)
 	}
 }
 
-// enter adds the calling goroutine, which is me, to those that run actors, until leave.
+// enter records the calling goroutine as one that runs actors, until it calls leave. me is its worker.
 func (w *workers) enter(me *worker) {
 	w.mu.Lock()
 	w.running[engine.Goroutine()] = me
@@ -174,7 +175,7 @@ func (w *workers) leave() {
 	w.mu.Unlock()
 }
 
-// host runs a mailbox on a goroutine that has entered.
+// host runs a mailbox on the calling goroutine, which has called enter.
 func (w *workers) host(me *worker, m *mailbox) {
 	w.mu.Lock()
 	w.turns++
@@ -184,7 +185,7 @@ func (w *workers) host(me *worker, m *mailbox) {
 	w.mu.Unlock()
 }
 
-// close ends the workers. It waits for those that run an actor, at most closeTime.
+// close ends the workers. It waits until all of them have ended, at most closeTime.
 func (w *workers) close() {
 	w.mu.Lock()
 	w.closing = true
@@ -197,7 +198,7 @@ func (w *workers) close() {
 	}
 }
 
-// box returns the mailbox that a goroutine runs, or nil if it is no worker.
+// box returns the mailbox that a goroutine runs, or nil if the goroutine runs none.
 func (w *workers) box(g uintptr) *mailbox {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -229,9 +230,9 @@ func (w *workers) boxes() []*mailbox {
 	return all
 }
 
-// ring is a queue of mailboxes.
+// ring is a queue of mailboxes in a circular buffer.
 type ring struct {
-	slots   []*mailbox // a power of two
+	slots   []*mailbox // its length is 0 or a power of two
 	head, n int
 }
 

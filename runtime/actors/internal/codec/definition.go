@@ -6,21 +6,22 @@ import (
 	"sync/atomic"
 )
 
-// Definition is the message that defines the number of a type for a peer: the length of the name,
-// 16 bits, little endian, the name and the layout.
+// Definition returns the body of the message that defines the number of a type for a peer. It consists of
+// the length of the type's name (16 bits, little endian), the name and the layout.
 func (t *Type) Definition() []byte {
 	b := binary.LittleEndian.AppendUint16(nil, uint16(len(t.Name)))
 	return append(append(b, t.Name...), t.Layout...)
 }
 
-// Definitions are the definitions of a peer. The caller excludes concurrent use.
+// Definitions holds the types that a peer has defined. The caller excludes concurrent use.
 type Definitions struct {
-	types []*Type // by number - NumberDefined; an unknown type has no Decode
-	// copied decodes the types that are decoded by copying, nil for others.
+	types []*Type // by number - NumberDefined; a type that is unknown here has no Decode
+	// copied holds, by the same index, the decoders of the types that are decoded by copying; it is
+	// nil for other types.
 	copied []func(b []byte) (any, error)
 }
 
-// Define takes a Definition.
+// Define handles a Definition of a peer.
 func (d *Definitions) Define(number uint32, body []byte) error {
 	if len(body) < 2 || len(body)-2 < int(binary.LittleEndian.Uint16(body)) || number < NumberDefined || number >= NumberDefined+TypesMax {
 		return fmt.Errorf("%w: definition of type %d", ErrMalformed, number)
@@ -41,7 +42,8 @@ func (d *Definitions) Define(number uint32, body []byte) error {
 	return nil
 }
 
-// Copied returns the function that decodes a type of the peer by copying, or nil.
+// Copied returns the function that decodes messages of a type of the peer by copying, or nil if the type is
+// not decoded by copying.
 func (d *Definitions) Copied(number uint32) func(b []byte) (any, error) {
 	switch at := number - NumberDefined; {
 	case at < uint32(len(d.copied)):
@@ -54,7 +56,8 @@ func (d *Definitions) Copied(number uint32) func(b []byte) (any, error) {
 	return nil
 }
 
-// Type returns the type for a number of the peer.
+// Type returns the type for which the peer uses a number. The error is ErrMalformed if the peer has not
+// defined the number, or ErrUnregistered if this process cannot decode the type.
 func (d *Definitions) Type(number uint32) (*Type, error) {
 	switch number {
 	case NumberBytes:

@@ -9,38 +9,40 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// ErrMalformed refuses bytes that no correct peer sends.
+// ErrMalformed is the error for bytes that no correct peer sends.
 var ErrMalformed = errors.New("malformed actor message")
 
-// Kinds of actor messages: bits 0-7 of the tag. Bits 8-30 are the length of the head in bytes. The
-// body is the head, which may be empty, and then the contents.
+// Kinds of actor messages. Bits 0-7 of the tag contain the kind, bits 8-30 the length of the head in bytes.
+// The body consists of the head, which may be empty, and the contents. The lines below name the contents.
 const (
-	KindName   = 1 + iota // no head; the name of the actor that the stream leads to
+	KindName   = 1 + iota // no head; the name of the actor to which the stream leads
 	KindUser              // a message of the program
-	KindSystem            // a message of protoactor itself: NumberWatch and the following
-	KindDefine            // no head; the Definition of the type
+	KindSystem            // a system message of protoactor, whose type is NumberWatch to NumberStop
+	KindDefine            // no head; the Definition of a type
 	KindProbe             // no head; a probe of package deadlock
-	KindLarge             // the Announcement of a message of the program
-	KindSettle            // no head; the spent credit of the stream: 32 bits, little endian
-	KindEnd
+	KindLarge             // the announcement of a long message of the program
+	KindSettle            // no head; the credit spent on the stream: 32 bits, little endian
+	KindEnd               // no kind: the first unused value
 )
 
-// headMax bounds the length of a head.
+// headMax bounds the length of a head in bytes.
 const headMax = 1<<23 - 1
 
-// Tag packs a tag.
+// Tag returns the tag of a kind and a length of the head.
 func Tag(kind, head int) uint32 { return uint32(kind) | uint32(head)<<8 }
 
 // SplitTag is the inverse of Tag.
 func SplitTag(t uint32) (kind, head int) { return int(t & 0xff), int(t >> 8) }
 
-// Head accompanies a message. All of it is optional.
+// Head is the head of a message. All of its parts are optional. A head without parts is encoded as
+// nothing; the encoding of any other head is
 //
-//	byte 0  the parts that follow: 1 name, 2 sender's id, 4 sender's address, 8 headers
-//	then    each part as a string, the headers as a count and that many pairs; lengths
-//	        and counts are 16 bits, little endian
+//	byte 0  a bit for each part that follows: 1 name, 2 sender's id, 4 sender's address, 8 headers
+//	then    the parts in this order: each is a string with its length before it; the headers
+//	        are a count and that many pairs of strings; lengths and counts are 16 bits,
+//	        little endian
 type Head struct {
-	Name    string // of the addressee, for a message without stream
+	Name    string // the addressee's name, in a message that does not go to the actor of a stream
 	Sender  *actor.PID
 	Headers map[string]string
 }
@@ -54,8 +56,9 @@ const (
 	headAll = HeadName | HeadSender | headAddress | headHeaders
 )
 
-// Append appends the head to dst, or nothing if it is empty. It omits a sender's address that equals
-// own, the address of this rank. Strings of more than 65535 bytes are an error.
+// Append appends the encoded head to dst, or nothing if the head is empty. It omits the sender's address if
+// that is own, the address of this rank. It returns an error if a string has more than 65535 bytes, there
+// are more than 65535 headers, or the head exceeds headMax.
 func (h *Head) Append(dst []byte, own string) ([]byte, error) {
 	if h.Name == "" && h.Sender == nil && len(h.Headers) == 0 {
 		return dst, nil
@@ -94,8 +97,8 @@ func (h *Head) Append(dst []byte, own string) ([]byte, error) {
 	return dst, nil
 }
 
-// sole returns the only part of a head and its bit, if that is one short string, as in most heads;
-// else 0.
+// sole returns the only part of a head and its bit, if the head consists of one string of at most 255
+// bytes, as most heads do. Otherwise form is 0.
 func (h *Head) sole(own string) (one string, form byte) {
 	switch {
 	case h.Sender == nil:
@@ -109,7 +112,7 @@ func (h *Head) sole(own string) (one string, form byte) {
 	return one, form
 }
 
-// Sole returns the string of a head that has only this part, else nil.
+// Sole returns the string of an encoded head whose only part is form. For any other head it returns nil.
 func Sole(head []byte, form byte) []byte {
 	if n := len(head); n < 4 || head[0] != form || int(binary.LittleEndian.Uint16(head[1:])) != n-3 {
 		return nil
@@ -117,7 +120,7 @@ func Sole(head []byte, form byte) []byte {
 	return head[3:]
 }
 
-// RawHead is a parsed head. Its slices refer to the body.
+// RawHead is a parsed head. Its slices refer to the body that was parsed.
 type RawHead struct {
 	Name, Sender, Address []byte
 	HasSender             bool
@@ -170,11 +173,11 @@ func ParseHead(b []byte) (RawHead, error) {
 	return h, nil
 }
 
-// announcementSize is the length of an announcement.
+// announcementSize is the length of an announcement in bytes.
 const announcementSize = 12
 
-// AppendAnnouncement appends the announcement of a long message: its length, 64 bits, and the tag
-// of the engine's message with the contents, 32 bits, little endian.
+// AppendAnnouncement appends the announcement of a long message. It consists of the length of the long
+// message (64 bits) and the tag of the engine's message that contains it (32 bits), both little endian.
 func AppendAnnouncement(b []byte, length int, tag uint32) []byte {
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(b, uint64(length)), tag)
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/layout"
 )
 
-// slabBytes bounds the memory that values of a short type share. A reference to one of them keeps at
-// most this much.
+// slabBytes bounds the allocation in bytes that arriving values of a short type share. A reference to one
+// of the values keeps the whole allocation in memory.
 const slabBytes = 512
 
-// registerPlain is Register for a type without pointers, whose values are sent as their
+// registerPlain does the work of Register for a type without pointers, whose values are sent as their
 // bytes.
 func registerPlain[T any](l *layout.Layout) {
 	text := l.Text()

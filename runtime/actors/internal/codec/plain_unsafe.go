@@ -10,19 +10,19 @@ func bytesOf[T any](v *T) []byte {
 // bytesOfString returns the memory of a string, which must not be written to.
 func bytesOfString(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// face is the memory of a value of type any.
+// face is the memory layout of a value of type any.
 type face struct {
 	typ  uintptr
 	data unsafe.Pointer
 }
 
-// typeWord identifies the dynamic type of a message: it is the address of the type's description,
-// which the runtime never moves. It is 0 for nil.
+// typeWord returns a word that identifies the dynamic type of a message; 0 for nil. The word is the address
+// of the type's descriptor, which Go's runtime never moves.
 func typeWord(m any) uintptr { return (*face)(unsafe.Pointer(&m)).typ }
 
-// bytesIn returns the memory of the value in m, or of the value that m points to, of size bytes and
-// without pointers. It must not be written to. It is nil for a nil pointer. An interface stores
-// values without pointers by address, so both cases are the same.
+// bytesIn returns the memory of the value in m or, if m is a pointer, of the value that m points to. The
+// value has size bytes and contains no pointers. Both cases are the same, because an interface stores values
+// without pointers by address. The memory must not be written to. The result is nil for a nil pointer.
 func bytesIn(m any, size int) []byte {
 	data := (*face)(unsafe.Pointer(&m)).data
 	if data == nil {

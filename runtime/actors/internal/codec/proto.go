@@ -9,10 +9,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// protoPrefix begins the names of protobuf messages.
+// protoPrefix is the prefix of Type.Name for types of protobuf messages.
 const protoPrefix = "proto:"
 
-// protoType returns the Type for protobuf messages of the type of m.
+// protoType returns a new Type for protobuf messages of the same type as m.
 func protoType(m proto.Message) *Type {
 	t := m.ProtoReflect().Type()
 	return &Type{
@@ -27,8 +27,9 @@ func protoType(m proto.Message) *Type {
 	}
 }
 
-// find returns the type that a peer defines. If the type is not registered in this process, or
-// differs, the result cannot decode. The first definition registers a type of protobuf.
+// find returns the type that a peer defines by a name and a layout. If the type is not registered in this
+// process, or its layout differs, the result has no Decode, and its Name is the reason. A protobuf type is
+// registered by the first definition that names it.
 func find(name, layout string) *Type {
 	types.mu.Lock()
 	c := types.byName[name]

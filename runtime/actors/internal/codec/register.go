@@ -11,7 +11,7 @@ import (
 // Codec is runtime.Codec.
 type Codec[T any] = value.Codec[T]
 
-// ErrDepth refuses a message that contains itself.
+// ErrDepth is the error for a message that contains itself or is nested too deeply.
 var ErrDepth = value.ErrDepth
 
 func init() {
@@ -28,9 +28,9 @@ func init() {
 	Register[float64]()
 }
 
-// Register registers T and *T. They are sent by the codec that package value has for T, or else as
-// their bytes if T has no pointers, else by gob. Later
-// registrations of the same type have no effect. It panics if there are too many types.
+// Register registers T and *T. Their values are encoded by the codec that package value has registered for
+// T, if there is one. Otherwise they are sent as their bytes if T has no pointers, and encoded by gob if it
+// has. Later registrations of the same type have no effect. Register panics if there are too many types.
 func Register[T any]() {
 	if c := value.Registered[T](); c != nil {
 		RegisterCodec(c)
@@ -43,7 +43,7 @@ func Register[T any]() {
 	RegisterCodec[T](value.Gob[T]{})
 }
 
-// RegisterCodec is Register with a codec of the program.
+// RegisterCodec registers T and *T like Register, but with a given codec.
 func RegisterCodec[T any](c Codec[T]) {
 	register[T](&Type{
 		Append: func(b []byte, m any) ([]byte, error) { v := m.(T); return c.Append(b, &v) },
@@ -68,7 +68,7 @@ func RegisterCodec[T any](c Codec[T]) {
 	})
 }
 
-// register registers T and *T.
+// register names and adds the Types of T (plain) and *T (pointer).
 func register[T any](plain, pointer *Type) {
 	t := reflect.TypeFor[T]()
 	plain.Name = t.PkgPath() + "." + t.String()
@@ -78,8 +78,8 @@ func register[T any](plain, pointer *Type) {
 	}
 }
 
-// Contained calls fn, which handles data of a peer, and returns a panic of it as an error. Outside of
-// an actor a panic would end the rank.
+// Contained calls fn, which handles data of a peer or runs code of the program, and returns a panic of fn as
+// an error. Otherwise a panic outside of an actor would end the rank.
 func Contained(fn func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
