@@ -11,21 +11,25 @@ import (
 
 // Renewal is the beginning of the next generation of a job, after a rank has ended.
 type Renewal struct {
-	// Lost are the ranks that have ended and are started again, ascending, at least one. Cause is
-	// the exit status of one in words, or why their node was lost.
+	// Lost has the ranks that have ended and are started again, ascending, at least one. Cause is
+	// the exit status of one of them in words, or the reason why their node was lost.
 	Lost  []int
 	Cause string
-	// Job is that of the rank that gets the renewal; it says the generation.
+	// Job is the identity, in the next generation, of the rank that gets the renewal.
 	Job Job
 }
 
-// ErrRenewed ends the operations of a session whose generation of the job is over, because a
-// rank has ended: see [Session.Renew].
+// ErrRenewed is the error of operations of a session after the end of its generation of the job. A
+// generation ends because a rank has ended, see [Session.Renew].
 var ErrRenewed = errors.New("bootstrap: a rank has ended, and the job has a new generation")
 
-// appendRenewal appends the body of a renew frame: 4 bytes length of the variables that describe
-// the job to the rank, these, separated by zero bytes, 4 bytes number of the ranks that have ended, 4
-// bytes each, cause.
+// appendRenewal appends the body of a renew frame:
+//
+//	4 bytes   length of the variables
+//	          variables that describe the job to the rank, separated by zero bytes
+//	4 bytes   number of ranks that have ended
+//	4 bytes   each of these ranks
+//	          cause
 func appendRenewal(b []byte, r Renewal) []byte {
 	job := strings.Join(r.Job.Environ(), "\x00")
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(job)))
@@ -65,7 +69,8 @@ func parseRenewal(b []byte) (r Renewal, err error) {
 	return r, nil
 }
 
-// cutBytes takes 4 bytes count and so many elements of each bytes from the start of b.
+// cutBytes splits b, which begins with a 4-byte count and that many elements of each bytes, into these
+// elements and the rest. ok is false if b is too short.
 func cutBytes(b []byte, each uint64) (elements, rest []byte, ok bool) {
 	if len(b) < 4 {
 		return nil, nil, false
@@ -77,40 +82,42 @@ func cutBytes(b []byte, each uint64) (elements, rest []byte, ok bool) {
 	return b[4 : 4+n], b[4+n:], true
 }
 
-// Next is the next generation of a job, as the server, or a relay, of a node begins it.
+// Next describes the next generation of a job to the server or the relay of a node.
 type Next struct {
-	// Lost are the ranks that are started again, ascending, Cause why one was lost.
+	// Lost has the ranks that are started again, ascending. Cause is the reason why one of them was lost.
 	Lost  []int
 	Cause string
-	// Generation is the number of the generation. Only a relay needs it: one may not have seen those before.
+	// Generation is the number of the next generation. Only a relay needs it, since a relay may have
+	// missed earlier generations.
 	Generation int
-	// Warm reports whether the process of a lost rank has waited for its place, see [Session.Spare];
-	// nil for never.
+	// Warm reports whether the new process of a lost rank is a spare, see [Session.Spare]. It may be nil
+	// if no process is.
 	Warm func(rank int) bool
-	// Memory is the node memory of the generation, of which each rank here gets a descriptor, and
-	// Shelf its part for the book.
+	// Memory is the node memory of the next generation. Each rank of this node gets a descriptor of it.
+	// Shelf is its part for the book.
 	Memory *os.File
 	Shelf  *Shelf
-	// Describe returns the job of a rank here.
+	// Describe returns the identity of a rank of this node.
 	Describe func(rank int) Job
-	// Links are the ways to the ranks of other nodes, by what Link has returned, with their ranks;
-	// Plan is what the relays there are told, see [Relay.OnRenewal]. Of a relay both are nothing.
+	// Links has the ranks of other nodes by the link that reaches them. Plan is sent to the relays of
+	// these links, see [Relay.OnRenewal]. A relay itself leaves both empty.
 	Links map[*Link][]int
 	Plan  []byte
 }
 
-// lost reports whether a rank is started again, fresh whether as a new process.
+// lost reports whether a rank is started again.
 func (n *Next) lost(rank int) bool {
 	_, found := slices.BinarySearch(n.Lost, rank)
 	return found
 }
 
+// fresh reports whether a rank is started again in a new process, not in a spare.
 func (n *Next) fresh(rank int) bool {
 	return n.lost(rank) && (n.Warm == nil || !n.Warm(rank))
 }
 
-// frames makes what the processes of some ranks here are told that do not begin with the generation.
-// Either all have it, or there is an error and none.
+// frames returns a renew frame for each of some ranks of this node. Fresh ranks get none, since their
+// processes begin in the next generation. On an error, frames returns no frames.
 func (n *Next) frames(ranks []int) (map[int]parcel, error) {
 	all := make(map[int]parcel, len(ranks))
 	for _, rank := range ranks {
@@ -131,10 +138,10 @@ func (n *Next) frames(ranks []int) (map[int]parcel, error) {
 }
 
 // Renew begins the next generation of the job, in which the lost ranks are started again and all
-// others rejoin. Their exchange, fences and reports begin anew; what they still send for an
-// older generation is ignored. Renew returns false, and does nothing, if there is an error, or a rank
-// has left the job or may be leaving it, because a fence is complete: then there is none to go on
-// with. The caller serves the new processes with Serve.
+// others rejoin. The exchange, fences and reports begin anew. Frames that ranks still send for an
+// older generation are ignored. Renew returns false and does nothing if there is an error, if n.Lost is
+// empty, if a rank has left the job, or if a fence is complete: after it, ranks may be leaving the job,
+// and the lost ranks would have no peers. The caller serves the new processes with Serve.
 func (s *Server) Renew(n Next) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +187,7 @@ func (s *Server) Renew(n Next) (bool, error) {
 	return true, nil
 }
 
-// Renewable reports whether the job could have another generation if these ranks ended.
+// Renewable reports whether Renew could begin another generation if these ranks ended.
 func (s *Server) Renewable(lost ...int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +207,7 @@ func (s *Server) renewable(lost []int) bool {
 	return len(lost) > 0
 }
 
-// Generation returns the number of the present generation.
+// Generation returns the number of the current generation.
 func (s *Server) Generation() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,9 +221,9 @@ func (s *Server) generationOf(rank int) int {
 	return s.members[rank].generation
 }
 
-// outdated reports whether a frame is of a generation that is over, and takes the frame by which
-// a rank enters the present one. That a rank ends the job, or ends with an error, counts in any
-// generation.
+// outdated reports whether the caller has to ignore a frame, because the rank sent it in an earlier
+// generation, or because it is a rejoin frame, which outdated acts on itself. Abort and failed frames
+// count in any generation.
 func (s *Server) outdated(rank int, k kind, body []byte) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,29 +239,29 @@ func (s *Server) outdated(rank int, k kind, body []byte) (bool, error) {
 	return m.stale && k != kindAbort && k != kindFailed, nil
 }
 
-// pending is a renewal that the rank has not entered, with the node memory that it brings.
+// pending is a renewal that the rank has not yet entered with Renew, and the node memory that came with it.
 type pending struct {
 	Renewal
 	memory *os.File
 }
 
-// Spare reports whether the process was started before it had a place, and waited for that of a rank
-// which is lost. Join returns when it has one.
+// Spare reports whether the process was started as a spare: in Join it waited until a rank was lost whose
+// place it got.
 func (s *Session) Spare() bool { return s.spare }
 
-// Renewed returns a channel that is closed when the generation of the session is over. Renew
-// makes another one.
+// Renewed returns a channel that is closed when the generation of the session is over. Renew replaces
+// the channel by a new one.
 func (s *Session) Renewed() <-chan struct{} {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	return s.renewed
 }
 
-// Renewals returns a channel that has a value after each renewal: of several in a row, each of
-// which is the end of another rank, there may be one.
+// Renewals returns a channel that receives a value after each renewal. Several renewals in quick
+// succession, each for the loss of other ranks, may leave only one value.
 func (s *Session) Renewals() <-chan struct{} { return s.renewals }
 
-// Renewal returns why the generation of the session is over: nil if it is not.
+// Renewal returns the renewal that ended the generation of the session, nil if the generation is not over.
 func (s *Session) Renewal() *Renewal {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -265,9 +272,10 @@ func (s *Session) Renewal() *Renewal {
 	return &r
 }
 
-// Renew enters the next generation of the job: Job, Memory and what they describe are those of
-// it, and Exchange is to be called again. What belongs to the last generation must not be in use
-// any more. Renew is called after Renewed was closed, and by one goroutine.
+// Renew enters the next generation of the job: from then on Job and Memory return the job and the node
+// memory of that generation, and Exchange has to be called again. The caller must have stopped using
+// everything that belongs to the last generation. One goroutine may call Renew, after the channel
+// Renewed is closed.
 func (s *Session) Renew() error {
 	s.fencing.Lock()
 	defer s.fencing.Unlock()
@@ -289,7 +297,7 @@ func (s *Session) Renew() error {
 	return s.rejoin()
 }
 
-// rejoin says that what the rank sends from now on is of its generation.
+// rejoin tells the agent that all later frames of this rank belong to the session's generation.
 func (s *Session) rejoin() error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -297,7 +305,7 @@ func (s *Session) rejoin() error {
 	return s.write(kindRejoin, binary.LittleEndian.AppendUint32(nil, uint32(s.job.Generation)))
 }
 
-// takeRenewal takes a renewal. A newer one replaces one that was not entered.
+// takeRenewal records a renewal. It replaces an earlier renewal that the rank has not entered.
 func (s *Session) takeRenewal(body []byte, files *passage) error {
 	r, err := parseRenewal(body)
 	memory := files.take()
@@ -310,7 +318,7 @@ func (s *Session) takeRenewal(body []byte, files *passage) error {
 		}
 		return err
 	}
-	// Answers to what this rank did in the generation that is over: it does not wait for them.
+	// Discard answers to calls of this rank in the generation that is over.
 	select {
 	case <-s.books:
 	default:
@@ -326,8 +334,8 @@ func (s *Session) takeRenewal(body []byte, files *passage) error {
 	}
 	for len(s.notices) > 0 {
 		select {
-		case <-s.notices: // of ranks in the generation that is over
-		default: // the World was faster
+		case <-s.notices: // it concerns the generation that is over
+		default: // the receiver of Notices has taken it meanwhile
 		}
 	}
 	s.sending.Lock()

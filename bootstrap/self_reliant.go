@@ -1,11 +1,12 @@
 package bootstrap
 
-// selfReliant is what a rank does itself where another launcher than gorun has started it.
+// selfReliant has the duties of an agent that a rank performs itself if a launcher other than gorun has
+// started it.
 type selfReliant interface {
-	// finalize leaves the launcher's job after the session has left its own.
+	// finalize leaves the launcher's job. It is called after the session has left gorun's job.
 	finalize() error
-	// abort prints why the rank ends the job, and asks the launcher to end it.
+	// abort prints the reason why the rank ends the job, and asks the launcher to end the job.
 	abort(rank, code int, reason string)
-	// end ends this process, or lets it clean up for a while.
+	// end ends this process, if it handles SIGTERM after a grace period.
 	end()
 }

@@ -16,30 +16,32 @@ type EventKind uint8
 const (
 	EventJoined    EventKind = iota + 1 // handed in its card
 	EventAborted                        // ends the job with Code; Text is the reason
-	EventFinalized                      // left on purpose
-	EventReport                         // Text answers the dump of the number Code
-	EventFailed                         // is about to end with the error Text; Origin is the rank whose failure it is, Lost the one whose loss it names
+	EventFinalized                      // left the job on purpose
+	EventReport                         // Text is the answer to the dump with the number Code
+	EventFailed                         // is about to end with the error Text; rank Origin has caused it
 	EventHandled                        // the program has recovered from the loss of the rank Code
-	EventStalled                        // has waited for some time; Text is its report
+	EventStalled                        // has been waiting for some time; Text is its report
 )
 
-// Event is what a rank told its agent.
+// Event is a message of a rank to its agent.
 type Event struct {
 	Kind   EventKind
 	Rank   int
 	Code   int
 	Origin int
-	// Lost is the rank whose loss ends a rank that has failed, -1 for none. It may not be known otherwise yet.
+	// Lost is the rank whose loss has ended the rank of EventFailed, or -1. The agent may not have learned of
+	// that loss otherwise yet.
 	Lost int
 	Text string
-	// Generation is that of the job in which a rank has failed: Origin may have been started again since.
+	// Generation is the generation in which the rank of EventFailed was. In a later one, Origin may have
+	// been started again.
 	Generation int
 }
 
 // RankState is the stage that a rank has reached.
 type RankState uint8
 
-// States of a rank, in their order.
+// States of a rank, in the order in which it reaches them.
 const (
 	RankStarted RankState = iota
 	RankJoined
@@ -47,13 +49,13 @@ const (
 	RankGone
 )
 
-// Server is the agent's half of the protocol for the ranks of a job. It owns
-// no process and no descriptor: Serve is driven by one connection per rank,
-// and answers leave through the same connection. Ranks of other nodes are served through
-// the link to their node's [Relay]: their frames are handed to Take, and a frame to all
-// ranks is written to each link once.
+// Server is the agent's half of the protocol for the ranks of a job. It starts
+// no processes. Serve reads the connection of one rank, and the server writes its
+// frames to the same connection. Ranks of other nodes are served through the link
+// to the [Relay] of their node: the caller hands their frames to Take, and a frame
+// to all ranks is written to each link once.
 //
-// Frames are 4 bytes length of the rest, 1 byte kind, body; little endian.
+// A frame is 4 bytes length of the rest, 1 byte kind, body; little endian.
 //
 //	kind           from    body
 //	1   card       rank    card
@@ -61,37 +63,38 @@ const (
 //	3   abort      rank    4 bytes exit code, reason
 //	4   finalize   rank    empty
 //	5   report     rank    4 bytes number of the dump, text
-//	6   failed     rank    4 bytes rank whose failure it is, 4 bytes rank that was lost or -1, error
-//	7   handled    rank    4 bytes rank
+//	6   failed     rank    4 bytes rank that has caused the failure, error
+//	7   handled    rank    4 bytes rank whose loss was handled
 //	8   cards      relay   packed cards of its ranks
 //	9   stalled    rank    4 bytes 0, report
-//	10  vote       rank    votes of itself
+//	10  vote       rank    poll with its own vote
 //	11  revoke     rank    revocation
-//	12  poll       relay   votes of its ranks
+//	12  poll       relay   poll with votes of its ranks
 //	13  rejoin     rank    4 bytes generation that the rank enters
 //	16  book       agent   book
 //	17  fence done agent   4 bytes number of complete fences
 //	18  peer down  agent   4 bytes rank, cause
 //	19  dump       agent   4 bytes number of the dump
-//	20  end        agent   4 bytes 0, cause: only where no agent can send signals
+//	20  end        agent   4 bytes 0, cause; only in jobs in which no agent can send signals
 //	21  packed     server  packed book, to relays
 //	22  shelved    agent   8 bytes length of the book on the node's shelf
 //	23  decided    agent   decision, to all ranks of nodes that have a member
 //	24  revoked    agent   revocation
-//	25  renew      agent   see appendRenewal; the node memory's descriptor goes with it
+//	25  renew      agent   see appendRenewal; the descriptor of the node memory is passed with it
+//	               server  Next.Plan, to relays
 type Server struct {
 	events func(Event)
 
-	mu      sync.Mutex // orders the frames to the ranks; guards the rest
-	members []member
-	near    []int // ranks without a link, but for those that have ended; nil before the first frame to all
+	mu      sync.Mutex // orders the frames to the ranks; guards the fields below
+	members []member   // by rank
+	near    []int      // ranks without a link, except those that tell has found ended or left; nil until tell sets it
 	links   []*Link
 	shelf   *Shelf // of the server's own node, nil for none
-	missing int    // ranks that have neither a card nor are gone
-	books   uint32 // of the generation, that were sent
-	fences  uint32 // complete for every rank
-	active  int    // ranks that take part in fences
-	behind  int    // of these, ranks that have called no other fence
+	missing int    // number of ranks that have neither handed in a card nor left nor ended
+	books   uint32 // number of books sent in this generation
+	fences  uint32 // number of complete fences
+	active  int    // number of ranks that take part in fences
+	behind  int    // number of active ranks that have called exactly fences fences
 	council *Council
 	// generation counts the calls of Renew.
 	generation int
@@ -102,18 +105,18 @@ type member struct {
 	state  RankState
 	card   []byte
 	fences uint32
-	// stale says that the rank has not rejoined since the last Renew, as new processes do, too: what
-	// comes from it is of an older generation.
+	// stale is true from Renew until the rank, or its new process, has rejoined. Until then its frames
+	// belong to an older generation.
 	stale bool
-	// generation is that of the job which the rank is in.
+	// generation is the generation of the job that the rank is in.
 	generation int
 	out        *outlet // unused when linked
 	linked     *Link   // nil for a rank that Serve is called for
 }
 
-// NewServer returns the server of a job of size ranks. events is called from
-// the goroutines in Serve, in the order of the rank's frames; it may call the
-// server's methods.
+// NewServer returns the server of a job of size ranks. events is called by the
+// goroutines that are in Serve or Take, in the order of the frames of each rank. It
+// may call the server's methods.
 func NewServer(size int, events func(Event)) *Server {
 	s := &Server{events: events, members: make([]member, size), missing: size, active: size, behind: size, council: NewCouncil(size)}
 	for i := range s.members {
@@ -123,7 +126,7 @@ func NewServer(size int, events func(Event)) *Server {
 }
 
 // Serve reads the frames of a rank until its connection ends. It returns nil
-// at the end of the stream between two frames; any other end is an error.
+// if the stream ends between two frames, and otherwise an error.
 func (s *Server) Serve(rank int, conn io.ReadWriter) error {
 	s.mu.Lock()
 	out := s.members[rank].out
@@ -149,7 +152,7 @@ func readFrames(rank int, conn io.Reader, take func(k kind, body []byte) error) 
 	}
 }
 
-// Take acts on one frame of a linked rank, as Relay's up function got it.
+// Take acts on one frame of a linked rank, without its length: the frame that the up function of a Relay got.
 func (s *Server) Take(rank int, frame []byte) error {
 	if len(frame) == 0 {
 		return fmt.Errorf("rank %d: bootstrap: frame without a kind: %w", rank, ErrMalformed)
@@ -174,8 +177,8 @@ func (s *Server) State(rank int) RankState {
 	return s.members[rank].state
 }
 
-// Gone says that a rank has ended and was reaped. Fences and the exchange no
-// longer wait for it. Unless it had finalized, the other ranks are notified of the cause.
+// Gone records that a rank has ended and was reaped, or that its host was lost. Fences and the
+// exchange no longer wait for it. Unless the rank had finalized, the other ranks are notified of the cause.
 func (s *Server) Gone(rank int, cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,16 +201,16 @@ func (s *Server) Gone(rank int, cause string) {
 	s.fence()
 }
 
-// Formed reports whether the book of the generation has been sent: every rank has handed in its card, or has
-// ended.
+// Formed reports whether the exchange of the generation is complete: every rank has handed in its card,
+// has left or has ended. The book has been sent then, unless no rank was left to read it.
 func (s *Server) Formed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.missing <= 0
 }
 
-// Dump asks every joined rank for a report and returns how many were asked. The answers have
-// the number, by which those to an earlier dump are told apart.
+// Dump asks every joined rank for a report and returns the number of ranks asked. The answers contain
+// number, so that the caller can distinguish them from answers to an earlier dump.
 func (s *Server) Dump(number int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +224,7 @@ func (s *Server) Dump(number int) int {
 	return asked
 }
 
-// End tells every connected rank to end, where nobody can send it a signal.
+// End tells every connected rank to end. It is for jobs in which no agent can send signals to the ranks.
 func (s *Server) End(cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,16 +291,16 @@ func (s *Server) takeCard(rank int, body []byte) error {
 	return s.accept(rank, body)
 }
 
-// accept takes a card that is well-formed.
+// accept records a well-formed card.
 func (s *Server) accept(rank int, card []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &s.members[rank]
 	switch {
 	case m.stale:
-		return nil // it was gathered with those of others
+		return nil // of an older generation; a relay has sent it together with cards of other ranks
 	case m.state == RankGone && m.linked != nil && m.card == nil:
-		return nil // it has ended while its card was gathered
+		return nil // the rank has ended while a relay gathered cards
 	case m.state != RankStarted:
 		return fmt.Errorf("bootstrap: second card: %w", ErrMalformed)
 	}
@@ -327,15 +330,15 @@ func (s *Server) takeFinalize(rank int, body []byte) error {
 	return nil
 }
 
-// arrived counts a rank that the book need not wait for any longer, and sends
-// the book after the last. Callers hold mu.
+// arrived counts a rank that the exchange need not wait for any longer. After the
+// last such rank, it sends the book. Callers hold mu.
 func (s *Server) arrived() {
 	s.missing--
 	if s.missing > 0 {
 		return
 	}
 	if s.active == 0 {
-		return // all have ended, and nobody reads a book
+		return // all ranks have ended or left, and none would read the book
 	}
 	cards := make([][]byte, len(s.members))
 	for i := range s.members {
@@ -344,9 +347,9 @@ func (s *Server) arrived() {
 	s.publish(cards)
 }
 
-// tell sends a frame to every connected rank that has reached the state from, and to the
-// other ranks of its node if it is linked. Callers hold mu. It costs no look at each rank of
-// the world: when many ranks are lost at once, there is a frame for each of them.
+// tell sends a frame to every rank that has reached the state from and has neither left nor ended. It sends
+// the frame to a link, and so to all its ranks, if one of these is such a rank. Callers hold mu. tell does
+// not visit linked ranks one by one: if many ranks are lost at once, it is called for each of them.
 func (s *Server) tell(k kind, body []byte, from RankState) {
 	frame := appendFrame(nil, k, body)
 	if s.near == nil {

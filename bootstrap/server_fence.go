@@ -6,13 +6,13 @@ import (
 	"math"
 )
 
-// takeFence takes the call of a fence.
+// takeFence counts a rank's call of Fence.
 func (s *Server) takeFence(rank int, body []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &s.members[rank]
 	if m.stale {
-		return nil // a generation has begun since it came
+		return nil // a generation has begun since the frame arrived
 	}
 	if len(body) != 0 || m.state > RankJoined {
 		return fmt.Errorf("bootstrap: fence of %d bytes after %d: %w", len(body), m.state, ErrMalformed)
@@ -25,7 +25,7 @@ func (s *Server) takeFence(rank int, body []byte) error {
 	return nil
 }
 
-// leave takes a rank out of the fences. Callers hold mu.
+// leave records that fences need not wait for a rank any longer. Callers hold mu.
 func (s *Server) leave(m *member) {
 	if m.state > RankJoined {
 		return
@@ -36,8 +36,8 @@ func (s *Server) leave(m *member) {
 	}
 }
 
-// fence tells the ranks when a fence is complete for all that take part.
-// Callers hold mu.
+// fence tells the ranks if another fence is complete: all ranks that take part have
+// called it. Callers hold mu.
 func (s *Server) fence() {
 	if s.active == 0 || s.behind > 0 {
 		return

@@ -18,15 +18,16 @@ type NoticeKind uint8
 
 // Kinds of notices.
 const (
-	// PeerDown: rank Notice.Rank has ended and was reaped; Cause is its exit
-	// status in words. It comes once per rank.
+	// PeerDown: rank Notice.Rank has ended and was reaped, or its host was lost. Cause
+	// is the exit status or the reason in words. There is at most one per rank and generation.
 	PeerDown NoticeKind = iota + 1
-	// Dump: report with Report, and the number of the notice, what this rank is blocked in.
+	// Dump: this rank has to call Report with Notice.Number and a description of its blocked operations.
 	Dump
-	// Decided: Decision ends an agreement. The notices of the ends that it counts come before it.
+	// Decided: Decision is the result of an agreement. The PeerDown notices of the ranks that
+	// Decision.Epoch counts come before it.
 	Decided
-	// Revoked: a rank has broken a communicator, see Revocation. It may come more than once, and
-	// to ranks that are no members.
+	// Revoked: a rank has broken a communicator, see Revocation. This notice may come more than once,
+	// and also to ranks that are not members.
 	Revoked
 	// AgentLost: the connection to the agent broke; Cause says how. The
 	// agent's ranks are about to be killed.
@@ -64,27 +65,28 @@ type Session struct {
 	notices chan Notice   // closed at the end of the connection to the agent
 	lost    chan struct{} // closed after lostErr is set
 	lostErr error
-	down    []bool   // ranks of which PeerDown arrived; only listen uses it, and behind
-	behind  *backlog // of notices, nil for none
+	down    []bool   // by rank: PeerDown has arrived in this generation; only listen and its callees use it
+	behind  *backlog // of notices, nil for none; only listen and its callees use it
 
-	sending sync.Mutex // keeps frames whole; guards the fields below
+	sending sync.Mutex // serializes writes of frames; guards the fields below
 	job     Job
 	shelf   []byte // mapped memory that has the book of the node, nil for none
-	carded  bool
-	// rejoined says that the agent knows of the session's generation, which is not the first.
+	carded  bool   // Exchange was called in this generation
+	// rejoined is true after the first rejoin frame. A process that has been started in a later
+	// generation than the first sends it in Exchange, another process in Renew.
 	rejoined bool
-	leaving  bool
+	leaving  bool          // Finalize was called
 	left     chan struct{} // closed when leaving is set
 	next     *pending      // the newest renewal, nil if the generation is not over
 	renewed  chan struct{} // closed when next is set
-	// renewals has a value when next was set or replaced.
+	// renewals gets a value when next is set or replaced. It holds one value.
 	renewals chan struct{}
 
 	away    selfReliant // nil under an agent of gorun
-	spare   bool        // the process was started without a place
-	fencing sync.Mutex  // one fence of a rank at a time; guards fences
-	fences  uint32      // fences called so far
-	fenced  chan uint32 // newest fence that is complete; holds one value
+	spare   bool        // the process was started as a spare
+	fencing sync.Mutex  // held during a fence, so that there is one at a time; guards fences
+	fences  uint32      // fences called so far in this generation
+	fenced  chan uint32 // number of complete fences, the newest that arrived; holds one value
 }
 
 // NewSecret returns the secret of a new job: random bytes.
@@ -94,8 +96,8 @@ func NewSecret() (s [32]byte) {
 }
 
 // Attach makes a session from its parts, as Join does from the environment.
-// conn nil makes a world of one, for which job must say so. The session owns
-// conn; memory may be nil.
+// If conn is nil, the session is a world of one rank, and job must describe one.
+// The session owns conn. memory may be nil.
 func Attach(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) *Session {
 	s := newSession(job, conn, memory, secret)
 	if conn != nil {
@@ -104,7 +106,7 @@ func Attach(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) 
 	return s
 }
 
-// newSession makes a session that does not listen yet.
+// newSession makes a session. The caller starts listen.
 func newSession(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) *Session {
 	s := &Session{
 		job: job, conn: conn, memory: memory, secret: secret,
@@ -118,44 +120,44 @@ func newSession(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]by
 		s.notices = make(chan Notice)
 		return s
 	}
-	// One PeerDown per rank and the loss of the agent fit, if nothing else comes; dumps are
-	// dropped if the channel is full.
+	// The channel has room for dumpsMax dumps, one PeerDown per rank, and AgentLost. A dump is dropped
+	// if dumpsMax notices are waiting. Other notices go to a backlog if the channel is full.
 	s.notices = make(chan Notice, job.Size+dumpsMax+1)
 	s.down = make([]bool, job.Size)
 	return s
 }
 
-// Job returns the identity of this rank in the present generation of the job.
+// Job returns the identity of this rank in the session's generation of the job.
 func (s *Session) Job() Job {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	return s.job
 }
 
-// Memory returns the node memory, nil in a world of one. The session keeps
-// the descriptor; it may be closed once it is mapped.
+// Memory returns the node memory, nil in a world of one. The session does not
+// close it; the caller may do so after mapping it.
 func (s *Session) Memory() *os.File { return s.memory }
 
 // Secret returns the job secret, which all ranks of the job know.
 func (s *Session) Secret() [32]byte { return s.secret }
 
 // Notices returns the channel of notices. It is closed after Finalize or
-// AgentLost, and does nothing in a world of one.
+// AgentLost. In a world of one, it has no values and is never closed.
 func (s *Session) Notices() <-chan Notice { return s.notices }
 
-// Lost returns a channel that is closed when the connection to the agent has ended. It never is in a
-// world of one.
+// Lost returns a channel that is closed when the connection to the agent has ended. In a world of one, it
+// is never closed.
 func (s *Session) Lost() <-chan struct{} { return s.lost }
 
-// Card returns this rank's card without an RDMA provider.
+// Card returns this rank's card without the address of an RDMA provider.
 func (s *Session) Card() Card {
 	job := s.Job()
 	return Card{Rank: job.Rank, PID: os.Getpid(), Slot: job.LocalRank, Node: job.Node, Host: job.Host}
 }
 
-// Exchange hands in this rank's card and returns the book of all cards when
-// every rank has handed in its own or is down. It is called once in each generation of the
-// job, the end of which is ErrRenewed.
+// Exchange hands in this rank's card. It returns the book of all cards when every
+// rank has handed in its card, has left or is down. It may be called once in each
+// generation of the job. If the generation ends meanwhile, the error is ErrRenewed.
 func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 	c.Rank = s.Job().Rank
 	body, err := c.Append(make([]byte, 0, c.Len()))
@@ -192,8 +194,8 @@ func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 }
 
 // Fence returns when every rank that is neither down nor finalized has called
-// it as often. A fence that ended with the context's error counts as called. The end of the
-// generation of the job is ErrRenewed.
+// Fence as many times in this generation as this rank. A call that ended with the context's error
+// counts. If the generation of the job ends meanwhile, the error is ErrRenewed.
 func (s *Session) Fence(ctx context.Context) error {
 	if s.conn == nil {
 		return ctx.Err()
@@ -221,18 +223,19 @@ func (s *Session) Fence(ctx context.Context) error {
 	}
 }
 
-// Abort tells the agent, or rank 0 and the launcher where there is no agent, that this rank
-// ends the job with an exit code and a reason for its report. The caller exits with the same code afterwards; the
-// agent ends the other ranks. Errors are not reported: the process is about to exit.
+// Abort tells the agent that this rank ends the job with an exit code, and the reason, which the
+// launcher reports. If there is no agent, Abort tells rank 0 and the launcher. The caller has to exit
+// with the same code afterwards; the agent ends the other ranks. Abort ignores errors, because the
+// process is about to exit.
 func (s *Session) Abort(code int, reason string) {
-	if s.away != nil { // first: rank 0 may tell this process to end as soon as it knows
+	if s.away != nil { // before send: when rank 0 knows, it may tell this process to end at once
 		s.away.abort(s.Job().Rank, code, reason)
 	}
 	_ = s.send(kindAbort, numbered(code, reason))
 }
 
-// Finalize says that this rank leaves the job on purpose and closes the
-// session. A rank that ends without it has failed, whatever its exit code.
+// Finalize tells the agent that this rank leaves the job on purpose, and closes
+// the session. A rank that ends without Finalize has failed, whatever its exit code.
 func (s *Session) Finalize() error {
 	if s.conn == nil {
 		return nil
@@ -251,7 +254,7 @@ func (s *Session) Finalize() error {
 	return err
 }
 
-// send sends a frame, if there is an agent.
+// send sends a frame. In a world of one it does nothing.
 func (s *Session) send(k kind, body []byte) error {
 	if s.conn == nil {
 		return nil
@@ -261,7 +264,7 @@ func (s *Session) send(k kind, body []byte) error {
 	return s.write(k, body)
 }
 
-// write is send with sending held.
+// write sends a frame unless the session is finalized. Callers hold sending, and conn is not nil.
 func (s *Session) write(k kind, body []byte) error {
 	if s.leaving {
 		return errors.New("bootstrap: session is finalized")
@@ -272,7 +275,7 @@ func (s *Session) write(k kind, body []byte) error {
 	return nil
 }
 
-// listen delivers the frames of the agent until the connection ends.
+// listen acts on the frames of the agent until the connection ends.
 func (s *Session) listen() {
 	defer close(s.notices)
 	from, files := newPassage(s.conn)
@@ -309,8 +312,8 @@ func (s *Session) listen() {
 	}
 }
 
-// pass passes a notice on, of which there may be any number. It does not wait until the rank takes
-// it.
+// pass puts a notice into the channel or, if the channel is full, into a backlog. It never waits for
+// the receiver.
 func (s *Session) pass(n Notice) {
 	if s.behind != nil && s.behind.add(n) {
 		return

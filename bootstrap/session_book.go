@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// bookOf returns the book that a frame has or tells of.
+// bookOf returns the book that a book frame contains, or the book on the shelf that a shelved frame
+// announces.
 func (s *Session) bookOf(k kind, body []byte) (*Book, error) {
 	if k == kindBook {
 		return parseBook(body)

@@ -2,22 +2,23 @@ package bootstrap
 
 import "fmt"
 
-// Vote gives this rank's vote in an agreement; a notice Decided has the result. A rank votes once
-// in a round. In a world of one there is nobody to ask. The vote of a generation of the job that the
-// session has left is ErrRenewed, and counts nowhere: communicators of different generations may
-// have the same identity.
+// Vote sends this rank's vote in an agreement. A notice Decided brings the result. A rank votes once
+// in a round. In a world of one, Vote returns an error. If v.Generation is not the session's generation of the
+// job, Vote returns ErrRenewed and sends nothing, because communicators of different generations may have
+// the same identity.
 func (s *Session) Vote(v Vote) error {
 	return s.ballot(v.Generation, kindVote, pollOf(s.Job().Rank, &v).append(nil))
 }
 
-// Revoke tells every rank of the job that a communicator is broken. When it has returned nil the
-// launcher does so even if this rank ends. Of generations as in Vote.
+// Revoke tells every rank of the job that a communicator is broken. After it has returned nil, the
+// launcher tells them even if this rank ends. It returns ErrRenewed as Vote does.
 func (s *Session) Revoke(r Revocation) error {
 	return s.ballot(r.Generation, kindRevoke, r.append(nil))
 }
 
-// ballot sends a frame of at most rankFrameMax bytes, if there is an agent, in one generation of
-// the job alone. What it sends before the session has entered a later one, the launcher ignores there.
+// ballot sends a frame of at most rankFrameMax bytes. It returns an error if there is no agent or if the
+// session is not in the given generation of the job. If the launcher is in a later generation than the
+// session, it ignores the frame.
 func (s *Session) ballot(generation int, k kind, body []byte) error {
 	if s.conn == nil {
 		return errNoAgent

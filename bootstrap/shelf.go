@@ -2,16 +2,16 @@ package bootstrap
 
 import "os"
 
-// Shelf is where a node keeps the book for its ranks: a part of the node memory that no rank
-// has for itself. The ranks map it, so that the node has one copy.
+// Shelf is the part of the node memory in which the agent stores the book for the ranks of the node. It
+// is outside the ranges of the ranks. All ranks map it, so that there is one copy of the book per node.
 type Shelf struct {
-	file  *os.File // of its own
-	at    int64
-	bytes int64
+	file  *os.File // the node memory, by a descriptor that belongs to the shelf
+	at    int64    // offset of the shelf in file
+	bytes int64    // size of the shelf
 }
 
-// put writes the book. It reports false if there is no room, or no memory, and the ranks are
-// then sent the book.
+// put writes the book to the shelf. It returns false if the shelf is nil or too small, or if the write
+// fails, for example for lack of memory. The caller then has to send the book to the ranks.
 func (s *Shelf) put(book []byte) bool {
 	if s == nil || int64(len(book)) > s.bytes {
 		return false
@@ -20,9 +20,9 @@ func (s *Shelf) put(book []byte) bool {
 	return err == nil
 }
 
-// close ends the use of a shelf whose generation of the job is over.
+// close closes the shelf's descriptor, after the end of its generation of the job.
 func (s *Shelf) close() {
 	if s != nil {
-		_ = s.file.Close() // a descriptor of a memfd
+		_ = s.file.Close() // of a memfd: an error would not matter
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// joinLater is Join of a spare process: it waits until a rank is lost whose place it gets, with the
-// memory of the next generation of the job.
+// joinLater is Join for a spare process. It waits until a rank is lost whose place this process gets. The
+// renewal brings the node memory of the next generation of the job.
 func joinLater(job Job, fds descriptors, secret [32]byte) (*Session, error) {
 	s := newSession(job, os.NewFile(uintptr(fds.socket), "gorun-agent"), nil, secret)
 	s.spare = true
 	go s.listen()
-	if err := unix.Close(fds.memory); err != nil { // of none
+	if err := unix.Close(fds.memory); err != nil { // a placeholder: there is no node memory yet
 		return nil, fmt.Errorf("bootstrap: node memory: %w", err)
 	}
 	select {

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// culpritsMax bounds the parts of a Summary.
+// culpritsMax is the largest number of groups of waiting ranks, and of awaited ranks, that a Summary
+// describes.
 const culpritsMax = 4
 
-// Summary is one sentence about the reports of the ranks: at which line each group of ranks
-// waits and for which ranks, and the line at which an awaited rank runs if it waits for
-// nothing itself. It is "" without reports.
+// Summary returns one sentence about the reports of the ranks: the line at which each group of ranks
+// waits and the ranks that it waits for, and the line at which an awaited rank runs if it does not
+// wait itself. It returns "" if there are no reports.
 func Summary(list []Doing) string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
@@ -35,7 +36,7 @@ func Summary(list []Doing) string {
 			among[w.Line] = make([]bool, size)
 		}
 		for i, also := range d.Waits {
-			if i == 0 || also.Line == "" { // a goroutine that the program's operation has started
+			if i == 0 || also.Line == "" { // without a line: a goroutine that an operation of the program has started
 				addAmong(among[w.Line], also.Among)
 			}
 		}
@@ -58,7 +59,7 @@ func Summary(list []Doing) string {
 	return strings.Join(append(parts, culprits(list, awaited)...), "; ")
 }
 
-// addAmong sets the ranks of a text of Wait.Among; a wait for unknown ranks names none.
+// addAmong sets the elements of among whose ranks text, a Wait.Among, names. It is "" if the ranks are not known.
 func addAmong(among []bool, text string) {
 	list, _ := rankRanges(text, len(among))
 	for _, r := range list {
@@ -68,7 +69,7 @@ func addAmong(among []bool, text string) {
 	}
 }
 
-// waitOf says that ranks wait at a line for some of those that are set in among.
+// waitOf returns the text that ranks wait at a line for the ranks that are set in among.
 func waitOf(ranks []int, line string, among []bool) string {
 	said := verb(ranks, "waits", "wait")
 	if line != "" {
@@ -93,7 +94,7 @@ func waitOf(ranks []int, line string, among []bool) string {
 	}
 }
 
-// culprits say what the ranks do that are awaited and do not wait.
+// culprits returns a text for each awaited rank that does not wait: what the rank does.
 func culprits(list []Doing, awaited []bool) []string {
 	var parts []string
 	for _, d := range list {
@@ -113,16 +114,16 @@ func culprits(list []Doing, awaited []bool) []string {
 	return parts
 }
 
-// suspicious is for how long a rank has not called gorun before the line at which it is may be what is wrong: most
-// programs compute for less between two calls.
+// suspicious is the time without a call of gorun after which the line that a rank executes may be the
+// cause of the hang. Most programs compute for a shorter time between two calls.
 const suspicious = 2 * time.Second
 
-// quiet is for how long the rank has not called gorun, as it is printed.
+// quiet returns the time since the rank last called gorun or ended a wait, rounded for printing.
 func (d Doing) quiet() time.Duration {
 	return time.Duration(d.Quiet * float64(time.Second)).Round(100 * time.Millisecond)
 }
 
-// runs says where a rank is that waits for nothing.
+// runs returns the text for a rank that waits for nothing: the line that it executes.
 func runs(d Doing) string {
 	quiet := d.quiet()
 	if quiet < suspicious {
@@ -131,7 +132,7 @@ func runs(d Doing) string {
 	return fmt.Sprintf("rank %d has not called gorun for %v and is at %s (%s): look there", d.Rank, quiet, d.Line, d.Function)
 }
 
-// nobodyWaits is the sentence about ranks none of which waits.
+// nobodyWaits returns the Summary for ranks of which none waits.
 func nobodyWaits(list []Doing) string {
 	var running, finished []int
 	longest := list[0]

@@ -12,22 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Package net is not for this package: programs that stay on a node are built without it.
+// This package does not import net, so that programs whose jobs stay on one node are built without it.
 
 const (
-	// A connection of the bootstrap counts as lost when the other machine has not answered
-	// for keepIdle and keepCount probes, one in keepInterval seconds (tcp(7)).
+	// A connection of the bootstrap is lost if it has been idle for keepIdle seconds and the other
+	// machine then answers none of keepCount probes, one every keepInterval seconds (tcp(7)).
 	keepIdle, keepInterval, keepCount = 2, 1, 3
-	// unsentTimeout is how long sent bytes may stay unacknowledged, in ms.
+	// unsentTimeout is how long sent bytes may stay unacknowledged, in milliseconds.
 	unsentTimeout = 5000
 )
 
-// String returns the address for messages.
+// String returns the address as it appears in messages.
 func (a Address) String() string {
 	return netip.AddrPortFrom(netip.AddrFrom16(a.IP).Unmap(), a.Port).String()
 }
 
-// socket makes a non-blocking TCP socket for an address, and that in the kernel's form.
+// socket makes a non-blocking TCP socket for an address, and returns the socket and the address as a
+// unix.Sockaddr.
 func (a Address) socket() (int, unix.Sockaddr, error) {
 	ip := netip.AddrFrom16(a.IP).Unmap()
 	family, sa := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: int(a.Port), Addr: a.IP})
@@ -41,23 +42,23 @@ func (a Address) socket() (int, unix.Sockaddr, error) {
 	return fd, sa, nil
 }
 
-// listener accepts connections.
+// listener is a listening TCP socket.
 type listener struct {
 	file *os.File
 	port uint16
 }
 
-// listen listens at an address, on its port or on one that the system chooses.
+// listen listens at an address. If its port is 0, the kernel chooses a port.
 func listen(a Address) (*listener, error) {
 	fd, sa, err := a.socket()
 	if err != nil {
 		return nil, err
 	}
 	l := &listener{file: os.NewFile(uintptr(fd), "gorun-meeting")}
-	if a.Port != 0 { // the connections of one that has just ended are no obstacle
+	if a.Port != 0 { // connections of an earlier process in TIME_WAIT must not prevent the bind
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	}
-	if _, six := sa.(*unix.SockaddrInet6); six && err == nil { // whatever net.ipv6.bindv6only says
+	if _, six := sa.(*unix.SockaddrInet6); six && err == nil { // IPv4, too, whatever net.ipv6.bindv6only is
 		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0)
 	}
 	if err == nil {
@@ -81,7 +82,7 @@ func listen(a Address) (*listener, error) {
 	return l, nil
 }
 
-// accept returns the next connection. It ends with an error when the listener is closed.
+// accept waits for the next connection and returns it. It returns an error when the listener is closed.
 func (l *listener) accept() (*os.File, error) {
 	raw, err := l.file.SyscallConn()
 	if err != nil {
@@ -100,12 +101,12 @@ func (l *listener) accept() (*os.File, error) {
 		case errors.Is(e, unix.EINTR), errors.Is(e, unix.ECONNABORTED):
 			continue
 		case errors.Is(e, unix.EMFILE), errors.Is(e, unix.ENFILE), errors.Is(e, unix.ENOBUFS), errors.Is(e, unix.ENOMEM), ofNewConnection(e):
-			time.Sleep(retryDelay) // nothing announces that the kernel has room again
+			time.Sleep(retryDelay) // no event reports that the kernel has resources again
 			continue
 		case e != nil:
 			return nil, fmt.Errorf("bootstrap: accept: %w", e)
 		}
-		if err := prepare(fd); err != nil { // it is of no use, and the next may be
+		if err := prepare(fd); err != nil { // this connection is of no use, but the next one may be
 			_ = unix.Close(fd)
 			continue
 		}
@@ -113,8 +114,8 @@ func (l *listener) accept() (*os.File, error) {
 	}
 }
 
-// ofNewConnection reports whether an error of accept is one of the connection that it would
-// have returned, and none of the listener (accept(2), "Error handling").
+// ofNewConnection reports whether an error of accept concerns the connection that accept would have
+// returned, not the listener (accept(2), "Error handling").
 func ofNewConnection(err error) bool {
 	for _, e := range [...]error{
 		unix.ENETDOWN, unix.EPROTO, unix.ENOPROTOOPT, unix.EHOSTDOWN, unix.ENONET, unix.EHOSTUNREACH, unix.EOPNOTSUPP, unix.ENETUNREACH, unix.EPERM,
@@ -126,7 +127,7 @@ func ofNewConnection(err error) bool {
 	return false
 }
 
-// dial connects to an address before a point in time.
+// dial connects to an address. It returns an error if that takes until the given time.
 func dial(a Address, until time.Time) (*os.File, error) {
 	fd, sa, err := a.socket()
 	if err != nil {
@@ -135,7 +136,7 @@ func dial(a Address, until time.Time) (*os.File, error) {
 	if err = unix.Connect(fd, sa); errors.Is(err, unix.EINPROGRESS) {
 		err = nil
 	}
-	f := os.NewFile(uintptr(fd), "gorun-meeting") // after the connect: an idle socket polls as hung up
+	f := os.NewFile(uintptr(fd), "gorun-meeting") // after Connect: before it, the socket polls as hung up
 	if err == nil {
 		err = errors.Join(f.SetDeadline(until), connected(f), prepare(fd), f.SetDeadline(time.Time{}))
 	}
@@ -145,7 +146,7 @@ func dial(a Address, until time.Time) (*os.File, error) {
 	return f, nil
 }
 
-// connected waits for the end of a connect.
+// connected waits until a nonblocking connect has succeeded or failed.
 func connected(f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

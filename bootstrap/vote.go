@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Purpose says what the members of a communicator agree on.
+// Purpose is what the members of a communicator agree on in an agreement.
 type Purpose uint8
 
 // Purposes of a vote.
@@ -17,22 +17,22 @@ const (
 	PurposeShrink
 )
 
-// Vote is what one rank says in an agreement of the members of a communicator. The launcher
-// decides it when every member has voted or has ended, see [Council].
+// Vote is the vote of one rank in an agreement of the members of a communicator. The launcher
+// decides the agreement when every member has voted, has left or has ended, see [Council].
 type Vote struct {
-	// Generation is that of the job in which the communicator was made. It is not sent: a session
-	// that has entered a later one refuses the vote.
+	// Generation is the generation of the job in which the communicator was made. It is not sent: a
+	// session that is in another generation refuses the vote.
 	Generation int
-	// Comm is the identity of the communicator, the same at all members and of no other one
-	// of the job.
+	// Comm is the identity of the communicator. It is the same at all members, and no other
+	// communicator of the job has it.
 	Comm uint64
 	// Round counts the agreements of the communicator.
 	Round   uint32
 	Purpose Purpose
 	Flags   uint64
-	// Members are the world ranks of the members, ascending.
+	// Members has the world ranks of the members, ascending.
 	Members []int
-	// Acknowledged are the members whose end the rank has acknowledged, ascending.
+	// Acknowledged has the members whose end the rank has acknowledged, ascending.
 	Acknowledged []int
 }
 
@@ -40,17 +40,18 @@ type Vote struct {
 type Decision struct {
 	Comm    uint64
 	Round   uint32
-	Purpose Purpose // 0 if the votes differ in it
-	Flags   uint64  // of all votes, also of ranks that have ended since
-	// Epoch is how many ranks of the job had ended, without leaving it, before the decision. A
-	// rank has the notices of their ends before that of the decision.
+	Purpose Purpose // 0 if the votes have different purposes
+	Flags   uint64  // bitwise and of the Flags of all votes, also of voters that have ended since
+	// Epoch is the number of ranks of the job that had ended, without leaving it, before the
+	// decision. A rank gets the notices of these ends before the notice of the decision.
 	Epoch uint32
-	// Number is that of the new communicator of PurposeShrink: no other one of the job has it.
+	// Number is the number of the new communicator of PurposeShrink. No other communicator of the job
+	// has it.
 	Number uint32
-	// Dead are the members that had ended, ascending.
+	// Dead has the members that had ended before the decision, without leaving the job, ascending.
 	Dead []int
-	// Lost is the member that ended first of those that not every voter has acknowledged, -1
-	// if there is none.
+	// Lost is the member that ended first among the dead members whose end not every voter has
+	// acknowledged, -1 if there is none.
 	Lost int
 
 	members []int // not sent
@@ -60,16 +61,16 @@ type Decision struct {
 type Revocation struct {
 	Generation int // as in Vote; not sent
 	Comm       uint64
-	Number     uint32 // of the communicator at its members
-	Rank       int    // world rank that broke it; the launcher fills it in
-	Text       []byte // why, at most RevocationMax bytes
+	Number     uint32 // number of the communicator at its members
+	Rank       int    // world rank that broke the communicator; the launcher sets it
+	Text       []byte // reason, at most RevocationMax bytes
 }
 
 // RevocationMax bounds the text of a revocation in bytes.
 const RevocationMax = 512
 
-// ballot is the part of a vote that may be the same at several ranks of a node, with those
-// that gave it.
+// ballot is the part of a vote that several ranks of a node may have in common, with the ranks that
+// voted so.
 type ballot struct {
 	voters       []int // ascending
 	purpose      Purpose
@@ -77,7 +78,7 @@ type ballot struct {
 	acknowledged []int
 }
 
-// poll is what votes of one agreement have in common, with the ballots.
+// poll has the votes of several ranks in one agreement. Encoded, little endian, it is:
 //
 //	8 bytes   communicator
 //	4 bytes   round
@@ -94,7 +95,7 @@ type poll struct {
 	ballots []ballot
 }
 
-// pollOf is the poll with one vote.
+// pollOf returns a poll with one vote.
 func pollOf(rank int, v *Vote) *poll {
 	return &poll{v.Comm, v.Round, v.Members, []ballot{{[]int{rank}, v.Purpose, v.Flags, v.Acknowledged}}}
 }
@@ -114,8 +115,8 @@ func (p *poll) append(b []byte) []byte {
 	return b
 }
 
-// parsePoll is the inverse of append in a world of size ranks. Voters and acknowledged ranks are
-// members, and no rank votes twice.
+// parsePoll is the inverse of append, in a world of size ranks. It returns an error unless all voters and
+// acknowledged ranks are members, and the ballots have at most as many voters as there are members.
 func parsePoll(b []byte, size int) (*poll, error) {
 	r := reader{b: b, size: size}
 	p := &poll{comm: r.word(8), round: uint32(r.word(4)), members: r.ranks()}
@@ -133,7 +134,7 @@ func parsePoll(b []byte, size int) (*poll, error) {
 	return p, nil
 }
 
-// isPart reports whether every one of some ranks is among others; both ascend.
+// isPart reports whether among contains all of ranks. Both are ascending.
 func isPart(ranks, among []int) bool {
 	for _, rank := range ranks {
 		if _, found := slices.BinarySearch(among, rank); !found {

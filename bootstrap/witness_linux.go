@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewWitness makes a witness of this process, for as long as the file is open.
+// NewWitness makes a witness of this process, which is valid while the returned file is open.
 func NewWitness() (*os.File, Witness, error) {
 	w := Witness{}
 	_, _ = rand.Read(w.Nonce[:]) // never fails
-	// The ID of this process in the PID namespace in which /proc was mounted.
+	// /proc/self has the ID of this process in the PID namespace of the /proc mount.
 	self, err := os.Readlink("/proc/self")
 	if err == nil {
 		_, err = fmt.Sscan(self, &w.PID)
@@ -33,15 +33,15 @@ func NewWitness() (*os.File, Witness, error) {
 	return f, w, err
 }
 
-// Find says why the process of the witness is not on this node, "" if it is.
+// Find returns the reason why the process of the witness is not on this node, "" if it is on this node.
 func (w Witness) Find() string {
-	// If it is a pipe of another process, opening it must not wait.
+	// PID and FD may name a pipe of an unrelated process here; O_NONBLOCK keeps the open from blocking.
 	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", w.PID, w.FD), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err.Error()
 	}
 	defer func() { _ = f.Close() }()
-	// Root can read the processes of all users, but the ranks of two users are two nodes.
+	// root can open the files of processes of all users, but ranks of different users are on different nodes.
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return err.Error()
@@ -59,8 +59,8 @@ func (w Witness) Find() string {
 	return ""
 }
 
-// apart says why this process and that of the witness have different numbers of processes, ""
-// if they do not: ranks of a node read each other's memory by these.
+// apart returns the reason why process IDs of this process are not valid in the process of the witness,
+// "" if they are: ranks of a node read each other's memory by process ID.
 func (w Witness) apart() string {
 	var theirs, ours unix.Stat_t
 	err := errors.Join(unix.Stat(fmt.Sprintf("/proc/%d/ns/pid", w.PID), &theirs), unix.Stat("/proc/self/ns/pid", &ours))
@@ -70,8 +70,8 @@ func (w Witness) apart() string {
 	return ""
 }
 
-// open opens the file of the other process.
+// open opens the file of the witness.
 func (w Witness) open(flags int) (int, error) {
-	// If the process is another one and it is a pipe, opening it must not wait.
+	// O_NONBLOCK as in Find.
 	return unix.Open(fmt.Sprintf("/proc/%d/fd/%d", w.PID, w.FD), flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 }

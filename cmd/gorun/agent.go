@@ -19,39 +19,39 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// agentCommand makes gorun the node agent of another gorun, which speaks to it
-// through standard input and output.
+// agentCommand is the argument that makes gorun the node agent of another gorun.
+// The two communicate through the agent's standard input and output.
 const agentCommand = "-gorun-agent"
 
-// agent runs ranks of another gorun's job on this machine. It decides nothing: it starts,
-// signals and kills ranks as ordered, and reports what happens. When its connection ends,
-// it kills its ranks and exits.
+// agent runs ranks of another gorun's job on this machine. It makes no decisions: it starts,
+// signals and kills ranks when gorun tells it to, and reports what happens. When its connection
+// to gorun ends, it kills its ranks and exits.
 type agent struct {
 	node    *node
 	conn    *link.Conn
-	probe   *os.File // what Hello.Probe names
+	probe   *os.File // the file that Hello.Probe identifies
 	hello   link.Hello
 	greeted bool
 	relay   *bootstrap.Relay // nil before the plan
 	out     *forwarder
-	feed    *stdinFeed // nil if no rank here gets the input
-	up      *window    // for what the ranks say to gorun
+	feed    *stdinFeed // nil if no rank of this host gets standard input
+	up      *window    // for the frames of the ranks to gorun
 	inbox   *inbox
 	below   *branches
 	started chan struct{}
-	over    sync.Once     // cleaning up, after which the process ends
+	over    sync.Once     // for the cleanup, after which the process ends
 	alone   atomic.Bool   // gorun is lost: ends of ranks are not reported any more
 	left    chan struct{} // closed when gorun is lost
 
-	// spawner starts ranks again, nil if none is; programs and place are those of the plan. What the
-	// agent is told goes to one goroutine, whose they are.
+	// spawner starts ranks in later generations. It is nil if the job does not start ranks again.
+	// programs and place are from the plan. Only the goroutine in run writes these fields.
 	spawner  *spawner
 	programs []*app
-	paths    []string
+	paths    []string // of the executables of programs on this host
 	place    int
-	ending   atomic.Bool // processes of the job are killed
+	ending   atomic.Bool // the processes of the job are being killed
 
-	mu sync.Mutex // guards the ends of the ranks, and the list of them
+	mu sync.Mutex // guards node.ranks, and the fields of ranks that change when they end
 }
 
 // runAgent is the agent's main function. scratch and inside are as in newJob.
@@ -81,8 +81,8 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	if !here || err != nil {
 		return max(code, 0), errors.Join(err, a.node.cleanUp())
 	}
-	// Caught and dropped, not ignored: ranks would inherit ignored signals. Signals for the
-	// job arrive through the connection.
+	// These signals are caught and discarded, not ignored, because ranks would inherit ignored
+	// signals. Signals for the job arrive through the connection.
 	a.heedTerm()
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
 	if err := errors.Join(adopt(), a.connect()); err != nil {
@@ -95,7 +95,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	for {
 		k, body, err := a.conn.Receive()
 		if err == nil && k == link.KindEnd {
-			go a.end() // which needs credit for the rest of the output
+			go a.end() // a goroutine, since end waits for credit, which this loop receives
 			continue
 		}
 		if err == nil {
@@ -107,8 +107,8 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	}
 }
 
-// connect uses standard input and output for the connection, so that nothing else is read
-// from or written to them, and sends Hello.
+// connect makes the connection from standard input and output, and sends the preamble. It replaces
+// descriptors 0 and 1 by /dev/null and standard error, so that nothing else uses the connection.
 func (a *agent) connect() error {
 	var streams [2]*os.File
 	for i := range streams {
@@ -142,9 +142,10 @@ func (a *agent) connect() error {
 	return nil
 }
 
-// heedTerm passes SIGTERM on to the ranks: a scheduler or a container platform asks the job to
-// end here, and kills it later. Without ranks the agent ends, and where ranks are started again, so that this
-// is done elsewhere and at once.
+// heedTerm passes SIGTERM on to the ranks. With SIGTERM a scheduler or a container platform asks the
+// job to end on this host; it kills the processes later. If the ranks have not been started yet, the
+// agent ends instead. It also ends if the job starts lost ranks again, so that this happens at once
+// and on another host.
 func (a *agent) heedTerm() {
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, unix.SIGTERM)
@@ -168,16 +169,17 @@ func (a *agent) heedTerm() {
 	}()
 }
 
-// errTerminated is the end of an agent that has no ranks to pass SIGTERM on to.
+// errTerminated is the reason for the end of an agent that gets SIGTERM and has no ranks to pass it on to.
 var errTerminated = errors.New("SIGTERM before the ranks were started")
 
-// lost ends the process, because there is no launcher any more. It prints nothing if gorun
-// closed the connection: the job may have failed because of another host.
+// lost ends the process, because the connection to the launcher is lost. It prints nothing if the launcher
+// has closed the connection: the job may have failed because of another host.
 func (a *agent) lost(why error) {
 	a.leave(fmt.Errorf("gorun is lost: %w", why), exitLauncher)
 }
 
-// leave is lost with another exit code.
+// leave kills the processes of the job on this host, cleans up and exits with an exit code. It prints the
+// reason unless that is io.EOF.
 func (a *agent) leave(why error, code int) {
 	a.out.abandon()
 	a.up.close()
@@ -196,7 +198,7 @@ func (a *agent) leave(why error, code int) {
 	})
 }
 
-// obey carries out a frame. An error ends the agent.
+// obey acts on a frame of gorun. An error ends the agent.
 func (a *agent) obey(k link.Kind, body []byte) error {
 	if done, err := a.below.take(k, body); done {
 		return err
@@ -250,7 +252,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 	return nil
 }
 
-// inputOf is the input of the wiring.
+// inputOf is the function wiring.input of the first processes of the ranks.
 func (a *agent) inputOf(r *rank) (*os.File, bool, error) {
 	if a.feed == nil || !a.feed.feeds(r.number) {
 		return nil, false, nil
@@ -259,7 +261,7 @@ func (a *agent) inputOf(r *rank) (*os.File, bool, error) {
 	return f, true, err
 }
 
-// input takes a piece of the standard input, or its end.
+// input passes a piece of gorun's standard input, or its end, to the feed.
 func (a *agent) input(data []byte, end bool) {
 	switch {
 	case a.feed == nil:
@@ -268,21 +270,21 @@ func (a *agent) input(data []byte, end bool) {
 	default:
 		a.feed.append(data)
 		if a.feed.all {
-			a.wantInput(len(data)) // no rank waits for another one
+			a.wantInput(len(data)) // at once: no rank waits for a slower one
 		}
 	}
 }
 
-// wantInput makes room for more input.
+// wantInput returns n bytes of credit for standard input to gorun.
 func (a *agent) wantInput(n int) {
 	a.conn.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(n))
 }
 
-// serve forwards the frames of a rank until its socket ends.
+// serve forwards the frames of a rank to gorun until the rank's socket ends.
 func (a *agent) serve(r *rank) {
 	defer close(r.served)
 	if err := a.relay.Serve(r.number, r.conn); errors.Is(err, bootstrap.ErrMalformed) {
-		// The server reports a frame without a kind as malformed.
+		// Send a frame without a kind, which the server reports as malformed.
 		<-a.started
 		a.conn.Send(link.KindUp, link.Target{Rank: r.number}.Append(nil))
 	}
@@ -299,7 +301,7 @@ func (a *agent) signal(number int, sig syscall.Signal) {
 	}
 }
 
-// look sends what the flight recorders of the ranks here have.
+// look sends gorun the contents of the flight recorders of the ranks on this host.
 func (a *agent) look(l link.Look) {
 	answer, now := link.Seen{Number: l.Number}, time.Now()
 	a.mu.Lock()
@@ -312,7 +314,7 @@ func (a *agent) look(l link.Look) {
 	a.conn.Send(link.KindSeen, link.Encode(answer))
 }
 
-// report sends the ends of the ranks, each after all frames of the rank.
+// report tells gorun when a rank has ended, after all frames of that rank.
 func (a *agent) report() {
 	for x := range a.node.exits {
 		r := x.rank
@@ -347,11 +349,11 @@ func (a *agent) report() {
 	}
 }
 
-// end cleans up after the last rank and ends the process.
+// end cleans up after the last rank has ended, and exits.
 func (a *agent) end() {
 	a.over.Do(func() {
 		a.ending.Store(true)
-		a.unlessLost(a.below.running.Wait) // they may be among what is killed
+		a.unlessLost(a.below.running.Wait) // the kill below might end these commands, too
 		err := a.node.contain.kill()
 		a.out.finish()
 		err = errors.Join(err, a.node.cleanUp())

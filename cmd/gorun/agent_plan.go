@@ -21,7 +21,7 @@ func (a *agent) follow(p link.Plan) {
 		started.Ranks = append(started.Ranks, link.Process{PID: r.pid, Processors: r.cpus})
 	}
 	a.conn.Send(link.KindStarted, link.Encode(started))
-	close(a.started) // before any frame about the ranks
+	close(a.started) // from here on frames about the ranks may be sent
 	a.out.run()
 	if a.feed != nil {
 		a.feed.deliver()
@@ -35,13 +35,14 @@ func (a *agent) follow(p link.Plan) {
 	}
 }
 
-// start starts the ranks of a plan, or some of them and returns an error.
+// start starts the ranks of a plan. If it returns an error, some of them may have been started.
 func (a *agent) start(p link.Plan) error {
 	ranks, numbers, err := a.planned(p)
 	a.node.assign(ranks, p.Bind)
 	a.relay = bootstrap.NewRelay(p.Size, numbers, func(rank int, frame []byte) error {
 		<-a.started
-		// A rank may send any amount. Only one goroutine is here, so that the room remains.
+		// A rank may send any number of frames. The relay calls this function from one goroutine at a
+		// time, so that the room that wait returns is still there for spend.
 		if a.up.wait() > 0 && a.up.spend(len(frame)) {
 			a.conn.Send(link.KindUp, link.Target{Rank: rank}.Append(nil), frame)
 		}
@@ -80,8 +81,9 @@ func (a *agent) start(p link.Plan) error {
 	return err
 }
 
-// planned makes the ranks of a plan. The error is about directories that do not exist on
-// this machine; exec would report the program as missing.
+// planned makes the ranks of a plan, which are not started yet, and returns them and their numbers. It
+// returns an error if a working directory does not exist on this machine; exec would report the program
+// as missing.
 func (a *agent) planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
 	for _, g := range p.Programs {
 		args := link.Strings(g.Args)
@@ -102,7 +104,7 @@ func (a *agent) planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
 	return ranks, numbers, err
 }
 
-// newRank makes a rank of a plan, which is not started.
+// newRank makes a rank of a plan, which is not started yet.
 func (a *agent) newRank(r link.Rank, host string) *rank {
 	return &rank{number: r.Number, app: a.programs[r.Program], host: host, path: a.paths[r.Program]}
 }

@@ -15,31 +15,31 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// branches are the commands that an agent runs in order to start the agents below it. Their
-// bytes are those of links between gorun and these agents, which this one only passes on,
-// but for what goes to all.
+// branches has the commands by which an agent starts the agents below it in the tree of hosts. The
+// streams of a command carry the link between gorun and the agent that it starts. This agent only
+// passes their bytes on, except that it itself sends the agents below the frames for all ranks.
 type branches struct {
 	conn    *link.Conn
 	starts  chan func()
 	running sync.WaitGroup
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the field below
 	list map[int]*branch
 }
 
-// branch is one command.
+// branch is one command that runs.
 type branch struct {
 	number  int
 	command *exec.Cmd
 	process *session
-	in      *link.Conn // its queue does not let a slow host delay the others
+	in      *link.Conn // queues the input, so that a slow host does not delay the others
 }
 
 func newBranches(conn *link.Conn) *branches {
 	return &branches{conn: conn, list: map[int]*branch{}, starts: make(chan func())}
 }
 
-// take carries out a frame about a command, and reports false for other frames.
+// take acts on a frame about a command. It returns false for other frames.
 func (b *branches) take(k link.Kind, body []byte) (bool, error) {
 	switch k {
 	case link.KindExec:
@@ -57,7 +57,7 @@ func (b *branches) take(k link.Kind, body []byte) (bool, error) {
 			return true, err
 		}
 		switch r := b.find(number); {
-		case r == nil: // it has ended
+		case r == nil: // the command has ended
 		case k == link.KindExecKill:
 			r.process.kill()
 		default:
@@ -82,7 +82,7 @@ func (b *branches) idle() bool {
 	return len(b.list) == 0
 }
 
-// tell sends to all agents below what goes to all ranks.
+// tell sends a frame of the server for all ranks to all agents below.
 func (b *branches) tell(body []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +91,7 @@ func (b *branches) tell(body []byte) {
 	}
 }
 
-// start starts a command, or reports why that is not possible.
+// start starts a command. If that fails, it tells gorun why.
 func (b *branches) start(e link.Exec) {
 	line := link.Strings(e.Line)
 	r := &branch{number: e.Number, command: exec.Command(line[0], line[1:]...)}
@@ -131,15 +131,16 @@ func (b *branches) start(e link.Exec) {
 		how := "it has ended"
 		if s := r.command.ProcessState; s != nil {
 			how = s.String()
-		} else if err != nil && !errors.Is(err, unix.ECHILD) { // the agent collects all its children
+		} else if err != nil && !errors.Is(err, unix.ECHILD) { // ECHILD: the agent's reaper has waited for it
 			how = err.Error()
 		}
 		b.end(e.Number, r.command.ProcessState.ExitCode(), how)
 	})
 }
 
-// install sends gorun to the shell that a command reaches. What the shell says in place of its
-// line is passed on, as gorun reads the answers; gorun writes nothing to it before it has one.
+// install copies the executable of gorun to the shell that a command reaches. If the shell prints
+// something else than the line of installScript, install passes it on to the launcher, which reads the
+// command's output. Until the launcher has an answer, it writes nothing to the command.
 func (b *branches) install(e link.Exec, from *bufio.Reader, to io.Writer) {
 	err := install(from, to, e.Gorun)
 	var noise *link.NoiseError
@@ -158,8 +159,8 @@ func (b *branches) end(number, code int, how string) {
 	b.conn.Send(link.KindExecEnd, link.Encode(link.ExecEnd{Number: number, Code: code, Text: how}))
 }
 
-// launch starts a command on a thread that lives as long as the agent: the command gets its
-// death signal when the thread ends.
+// launch starts a command on a thread that lives as long as the agent, because the kernel sends the
+// command its death signal when that thread ends.
 func (b *branches) launch(c *exec.Cmd) error {
 	result := make(chan error)
 	start := func() { result <- c.Start() }
@@ -177,7 +178,7 @@ func (b *branches) launch(c *exec.Cmd) error {
 	return <-result
 }
 
-// copy passes on a stream of a command, no faster than gorun reads it.
+// copy sends a stream of a command to gorun, no faster than the connection takes it.
 func (b *branches) copy(k link.Kind, number int, from io.Reader) {
 	buf := make([]byte, link.ChunkBytesMax)
 	for {
@@ -192,7 +193,7 @@ func (b *branches) copy(k link.Kind, number int, from io.Reader) {
 	}
 }
 
-// input is the standard input of a command. It ends with an empty write.
+// input is the standard input of a command. An empty write closes it.
 type input struct{ to io.WriteCloser }
 
 // Write implements io.Writer.
@@ -203,8 +204,9 @@ func (i *input) Write(p []byte) (int, error) {
 	return i.to.Write(p)
 }
 
-// kill kills every process of the job on this host. The commands that reach hosts below may
-// be among them: while these run, only the ranks are killed, and the end does the rest.
+// kill kills every process of the job on this host. The commands that reach the hosts below may
+// be among these processes. While such commands run, kill therefore kills only the ranks, and end
+// kills the rest.
 func (a *agent) kill() error {
 	if a.below.idle() {
 		return a.node.contain.kill()
@@ -217,7 +219,8 @@ func (a *agent) kill() error {
 	return nil
 }
 
-// unlessLost calls wait, and returns early when gorun is lost: nobody would end the wait.
+// unlessLost calls wait. It returns when wait has returned, or when gorun is lost, since wait might then
+// never return.
 func (a *agent) unlessLost(wait func()) {
 	done := make(chan struct{})
 	go func() {

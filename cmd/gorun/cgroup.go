@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/cgroup"
 )
 
-// ownCgroup is the containment by a directory of the cgroup v2 file system.
+// ownCgroup is a containment: a cgroup v2 of the job's own.
 type ownCgroup struct {
 	dir string
 	fd  *os.File
@@ -24,8 +24,8 @@ func newCgroup(id string) (*ownCgroup, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Moving a process into a child requires write permission for this file of the common
-	// ancestor (cgroups(7), "Delegation").
+	// To move a process into a child cgroup, write permission for this file of the common ancestor is
+	// necessary (cgroups(7), "Delegation").
 	if err := unix.Access(filepath.Join(parent, "cgroup.procs"), unix.W_OK); err != nil {
 		return nil, fmt.Errorf("cgroup %s is not ours: %w", parent, err)
 	}
@@ -36,7 +36,7 @@ func (c *ownCgroup) make() error {
 	if err := os.Mkdir(c.dir, 0o755); err != nil {
 		return err
 	}
-	// cgroup.kill came with Linux 5.14.
+	// cgroup.kill exists since Linux 5.14.
 	_, err := os.Stat(filepath.Join(c.dir, "cgroup.kill"))
 	if err == nil {
 		c.fd, err = os.Open(c.dir)
@@ -58,7 +58,7 @@ func (c *ownCgroup) kill() error { return cgroup.Kill(c.dir) }
 
 func (c *ownCgroup) remove() error {
 	if c.fd == nil {
-		return nil // never made
+		return nil // make was not called or has failed
 	}
 	return errors.Join(c.fd.Close(), cgroup.Remove(c.dir))
 }

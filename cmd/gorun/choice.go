@@ -7,16 +7,17 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// choicesMost bounds the jobs that are asked for their commands.
+// choicesMost is the largest number of jobs that described asks for their commands.
 const choicesMost = 20
 
-// choiceError says that several jobs fit.
+// choiceError is the error that several jobs fit what the user has asked for.
 type choiceError struct{ jobs []string }
 
 // Error implements error.
 func (e *choiceError) Error() string { return "say which one: " + strings.Join(e.jobs, ", ") }
 
-// described is the error with the command of each job: a name alone says to nobody which one it is.
+// described returns an error that lists the jobs with their commands, since a user does not recognize a job
+// by its name alone.
 func (e *choiceError) described() error {
 	var b strings.Builder
 	b.WriteString("say which one, by the start of its name:")
@@ -30,7 +31,8 @@ func (e *choiceError) described() error {
 	return fmt.Errorf("%s", b.String())
 }
 
-// describeJob is a job in a line, its name alone if it does not answer.
+// describeJob returns a line about a job. If the job does not answer, the line has only its name, or its
+// name and the error.
 func describeJob(job string) string {
 	c, err := inspection.Dial(job)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// completion returns a script for bash that completes command lines of gorun: flags, their
-// values (if there are few), hosts, files and directories, and then file names for the
-// program's arguments.
+// completion returns a script for bash that completes command lines of gorun. It completes flags, and
+// their values if these are a few words, hosts, commands, files or directories. It completes the
+// arguments of the program as file names.
 func completion() string {
 	names, valued := make([]string, 0, 2*len(flags)), make([]string, 0, 2*len(flags))
 	var values strings.Builder
@@ -53,9 +53,9 @@ func valueCompletion(f flag) string {
 	return "-W '" + strings.Join(words, " ") + "'"
 }
 
-// completionScript is the script; its three blanks are the flags that have a value, what to
-// offer for these, and all flags. Words are those of the line between blanks: bash itself splits at
-// : and =, too.
+// completionScript is a format with three operands: the flags that have a value, the completions of
+// these values, and all flags. The script splits the line at blanks only, because bash itself also
+// splits it at : and =.
 const completionScript = `# Completion of gorun in bash: source <(gorun -completion bash)
 _gorun() {
   local line=${COMP_LINE:0:COMP_POINT} cur= flag= at=flags words i

@@ -6,22 +6,22 @@ import (
 	"syscall"
 )
 
-// containEnv chooses a containment by name; otherwise the first that works
-// is taken.
+// containEnv names the environment variable with the name of the containment to
+// use. Without it, gorun uses the first containment that works.
 const containEnv = "GORUN_CONTAIN"
 
 // Names of the containments, best first.
 //
 //	cgroup     a cgroup v2 directory of the job's own; cgroup.kill ends all
-//	           processes in it at once, however they hide.
+//	           processes in it at once, whatever they have done to hide.
 //	namespace  gorun runs as process 1 of a PID namespace; when it ends, the
-//	           kernel kills the rest.
-//	scan       gorun is the reaper of orphans, and processes are found by
-//	           GORUN_AGENT in their environment or by being its children. A
-//	           process that clears its environment outlives kill -9 of gorun.
+//	           kernel kills the other processes of the namespace.
+//	scan       gorun is the reaper of orphans. It searches for its children
+//	           and for processes with GORUN_AGENT in their environment. A
+//	           process that clears its environment survives a kill -9 of gorun.
 //
-// With each of them ranks get SIGKILL when gorun ends (Pdeathsig), and a
-// watchdog (watchdog.go) does the rest if gorun cannot.
+// With each containment, ranks get SIGKILL when gorun ends (Pdeathsig), and a
+// watchdog (watchdog.go) kills the other processes if gorun cannot.
 const (
 	containCgroup    = "cgroup"
 	containNamespace = "namespace"
@@ -30,23 +30,23 @@ const (
 
 // containment can kill every process that a job starts.
 type containment interface {
-	// make creates the resources of the containment. The watchdog has its orders before, so
-	// that nothing is left whenever gorun is killed.
+	// make creates the resources of the containment. The watchdog is started with its orders before
+	// make is called, so that nothing remains whenever gorun is killed.
 	make() error
-	// name is one of the names above.
+	// name returns one of the names above.
 	name() string
-	// prepare makes a process start inside.
+	// prepare sets the attributes of a new process so that it starts in the containment.
 	prepare(attr *syscall.SysProcAttr)
-	// kill kills everything inside and returns when nothing is left.
+	// kill kills all processes in the containment and returns when none remains.
 	kill() error
-	// remove frees the resources of the containment; no process is inside.
+	// remove releases the resources of the containment. No process may be in it.
 	remove() error
-	// orders are the watchdog's arguments for doing both when gorun cannot.
+	// orders returns the watchdog's arguments for kill and remove, if gorun itself cannot do them.
 	orders() []string
 }
 
-// newContainment makes the containment asked for by the environment. inside
-// says that this gorun is process 1 of its own PID namespace.
+// newContainment returns the containment that containEnv names, or the best one. inside
+// reports whether this gorun is process 1 of its own PID namespace.
 func newContainment(id string, inside bool) (containment, error) {
 	if inside {
 		return namespace{}, nil
@@ -60,7 +60,7 @@ func newContainment(id string, inside bool) (containment, error) {
 		if want == containCgroup {
 			return nil, err
 		}
-		return outside{}, nil // launch falls back to scan
+		return outside{}, nil // node.contained falls back to scan
 	case containNamespace:
 		return outside{}, nil
 	case containScan:
@@ -70,7 +70,7 @@ func newContainment(id string, inside bool) (containment, error) {
 	}
 }
 
-// scan finds processes by their environment and their parent.
+// scan is the containment that finds processes by their environment and their parent.
 type scan struct {
 	outside
 	id string
@@ -79,7 +79,7 @@ type scan struct {
 func (scan) name() string       { return containScan }
 func (s scan) orders() []string { return []string{"-job", s.id} }
 
-// kill repeats until a search finds no process: a process may fork during the search.
+// kill searches repeatedly, until it finds no process, because a process may fork during a search.
 func (s scan) kill() error {
 	for range scanRounds {
 		pids := jobProcesses(s.id)
@@ -93,15 +93,15 @@ func (s scan) kill() error {
 	return fmt.Errorf("processes of job %s survive SIGKILL", s.id)
 }
 
-// scanRounds bounds the searches for survivors. A killed process disappears a moment later,
-// so searches are many and cheap.
+// scanRounds is the largest number of searches by kill. A killed process disappears only a moment
+// later, so there may be many searches; each is cheap.
 const scanRounds = 10000
 
 var _, _, _, _ containment = (*ownCgroup)(nil), outside{}, namespace{}, scan{}
 
-// envAgent names the process that has started a rank. It is not the job's name:
-// two agents of a job may be on one machine.
+// envAgent names the environment variable that identifies the agent which has started a process. The name
+// of the job would not do: two agents of a job may be on one machine.
 const envAgent = "GORUN_AGENT"
 
-// agentVariable is what the environment of a node's processes holds.
+// agentVariable returns the variable in the environment of all processes of a node with this ID.
 func agentVariable(id string) string { return envAgent + "=" + id }

@@ -18,25 +18,26 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// installWord starts the line by which the script below says where it will put gorun.
+// installWord begins the line in which installScript prints the path of the directory for gorun.
 const installWord = "gorun-copy "
 
-// installScript is for the shell of a host. It is sent as the shell's input, since no
-// quoting suits both commands that have a shell at their end and those that have none.
-// It takes %d bytes of its input, and no more are sent before it has said its line. The
-// shell removes the directory, which is its user's alone (mktemp(1)), unless gorun takes its
-// place, which removes it itself. The umask remains that of the login: ranks inherit it.
+// installScript installs and executes gorun in the shell of a host. It is sent as input of the
+// shell, since no quoting is right both for commands of -rsh that pass their arguments to a shell and
+// for commands that do not. After the script has printed its line, it reads %d bytes, the compressed
+// executable, from its input; they are sent only then. The directory is accessible to its user only
+// (mktemp(1)). gorun, which replaces the shell, removes it in the end; if that fails, the shell removes
+// it. The script does not change the umask of the login, because ranks inherit it.
 const installScript = `d=$(mktemp -d "${TMPDIR:-/tmp}/` + scratchPrefix + `XXXXXXXX") && trap 'rm -rf "$d"' EXIT && ` +
 	`echo "` + installWord + `$d" && head -c %d | gzip -dc >"$d/gorun" && chmod 700 "$d/gorun" && exec "$d/gorun" ` + agentCommand + ` "$d"; exit` + "\n"
 
-// packed is a file that was read once.
+// packed is a compressed file in memory.
 type packed struct {
-	bytes []byte // compressed
-	hash  []byte // SHA-256 of what is not
+	bytes []byte // the compressed contents
+	hash  []byte // SHA-256 of the uncompressed contents
 	err   error
 }
 
-// ownPacked is this executable in a form that every host can unpack.
+// ownPacked returns this executable, compressed by gzip, which every host can decompress.
 var ownPacked = sync.OnceValue(func() (p packed) {
 	f, err := os.Open(ownFile)
 	if err != nil {
@@ -55,14 +56,14 @@ var ownPacked = sync.OnceValue(func() (p packed) {
 	return packed{to.Bytes(), sum.Sum(nil), err}
 })
 
-// packedGorun returns ownPacked and the hash of the executable.
+// packedGorun returns the compressed executable of gorun, and the hash of the uncompressed one.
 func packedGorun() (text, hash []byte, err error) {
 	p := ownPacked()
 	return p.bytes, p.hash, p.err
 }
 
-// install sends gorun to the host's shell, which starts it. hash is the one that gorun has to
-// have, nil for any.
+// install sends installScript and gorun to a host's shell, which starts gorun. If hash is not nil, the
+// executable must have this hash.
 func install(in *bufio.Reader, out io.Writer, hash []byte) error {
 	packed, own, err := packedGorun()
 	if err == nil && hash != nil && !bytes.Equal(own, hash) {
@@ -85,7 +86,8 @@ func install(in *bufio.Reader, out io.Writer, hash []byte) error {
 	return err
 }
 
-// loaderRemedy says what an executable needs on another host to be run there, "" if nothing.
+// loaderRemedy returns a text about the dynamic loader that an executable needs on another host, "" if it
+// needs none.
 func loaderRemedy(path string) string {
 	executable, err := elf.Open(path)
 	if err != nil {
@@ -105,10 +107,10 @@ func loaderRemedy(path string) string {
 	return ""
 }
 
-// loaderBytesMax bounds the path of a loader.
+// loaderBytesMax is the largest length of the path of a loader.
 const loaderBytesMax = 4096
 
-// installLineMax bounds the line of the script.
+// installLineMax is the largest length of the line that installScript prints.
 const installLineMax = 4096
 
 func readLine(in *bufio.Reader) (string, error) {
@@ -128,7 +130,7 @@ func readLine(in *bufio.Reader) (string, error) {
 	return "", &link.NoiseError{Said: line}
 }
 
-// pack returns a file compressed; it is read once for all hosts.
+// pack returns a file, compressed. It reads and compresses the file only once for all hosts.
 func (f *files) pack(i int) ([]byte, error) {
 	f.packing.Lock()
 	defer f.packing.Unlock()
@@ -149,7 +151,7 @@ func (f *files) pack(i int) ([]byte, error) {
 		err = w.Close()
 	}
 	if err != nil {
-		return nil, err // and not what there is of it, to the next host either
+		return nil, err // f.packed[i] stays nil: the next host must not get an incomplete file either
 	}
 	f.packed[i] = to.Bytes()
 	return f.packed[i], nil

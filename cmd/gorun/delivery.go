@@ -11,11 +11,11 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// unlimited is a patience that does not end.
+// unlimited is a timeout that never expires.
 const unlimited = time.Duration(math.MaxInt64)
 
-// copyFiles sends the programs to the hosts that lack them, and returns when all have them. A
-// file goes to each agent next to gorun once, which passes it on.
+// copyFiles sends the programs to the hosts that lack them, and returns when all these hosts have them.
+// It sends a file once to each agent that gorun has started itself; these agents pass it on.
 func (j *job) copyFiles(kept []*host) error {
 	ways, err := j.spreads(kept)
 	if err != nil {
@@ -52,13 +52,14 @@ func (j *job) copyFiles(kept []*host) error {
 	sending.Wait()
 	for _, failure := range failures {
 		if failure != nil {
-			return failure // the first is that of all
+			return failure // the same for all agents: the file could not be read
 		}
 	}
 	return err
 }
 
-// sendFile sends a file to an agent, no faster than the slowest of those that take it.
+// sendFile sends file i to the host's agent, no faster than the slowest of the hosts in to. These are the
+// hosts that get the file through this agent, possibly with this host itself.
 func (h *host) sendFile(i int, to []*host) error {
 	f := h.job.files
 	packed, err := f.pack(i)
@@ -96,8 +97,8 @@ func (h *host) sendFile(i int, to []*host) error {
 	return nil
 }
 
-// awaitFiles waits until the host has a number of files. A host that has bytes to take, and takes
-// none within the patience, is lost; one that others hold up is not.
+// awaitFiles waits until the host has received a number of files. The host is lost if bytes are on
+// their way to it and it takes none within patience, unless a host above holds these bytes up.
 func (h *host) awaitFiles(number int, patience time.Duration) error {
 	if number == 0 {
 		return nil
@@ -141,7 +142,8 @@ func (h *host) awaitFiles(number int, patience time.Duration) error {
 	return nil
 }
 
-// expectProgress gives up the host if nothing happens for the patience while it has bytes to take.
+// expectProgress gives up the host if progress gets no value within patience while bytes are on their way
+// to it that no host above holds up. It returns when ended is closed.
 func (h *host) expectProgress(progress, ended <-chan struct{}, patience time.Duration) {
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -160,8 +162,8 @@ func (h *host) expectProgress(progress, ended <-chan struct{}, patience time.Dur
 	}
 }
 
-// heldUp reports whether a host above has bytes on their way that this one waits for: the fault may be
-// that one's.
+// heldUp reports whether bytes are on their way to a host above this one in the tree. Then that host
+// may be the cause of a delay.
 func (h *host) heldUp() bool {
 	for up := h.via; up != nil; up = up.via {
 		if !up.files.whole() {
@@ -171,11 +173,11 @@ func (h *host) heldUp() bool {
 	return false
 }
 
-// spread is the way of a file: the hosts that take it.
+// spread is the set of hosts that receive a file.
 type spread map[*host]bool
 
-// spreads returns the way of each file to the hosts that do not have it at the same path with the
-// same contents: those above them take it, too.
+// spreads returns, for each file, the hosts that receive it: those that do not have it at the same
+// path with the same contents, and the hosts above them in the tree.
 func (j *job) spreads(kept []*host) ([]spread, error) {
 	all := make([]spread, len(j.files.paths))
 	for i := range all {
@@ -195,7 +197,7 @@ func (j *job) spreads(kept []*host) ([]spread, error) {
 	return all, nil
 }
 
-// under returns the hosts of a way that are reached through a host, and itself.
+// under returns the hosts in s among h and all hosts below h in the tree.
 func (s spread) under(h *host) []*host {
 	var list []*host
 	if s[h] {
@@ -207,7 +209,7 @@ func (s spread) under(h *host) []*host {
 	return list
 }
 
-// commands returns the numbers of a host's commands that a file is passed on to.
+// commands returns the numbers of the commands of h whose agents h's agent passes the file on to.
 func (s spread) commands(h *host) []int {
 	var numbers []int
 	for _, b := range h.below {

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// ownDescriptors is about how many descriptors gorun has open besides those of the
+	// ownDescriptors is roughly the number of descriptors that gorun has open besides those for the
 	// ranks.
 	ownDescriptors = 40
-	// rankDescriptors is how many it has open for a rank, at most: the pipes of standard
-	// input, output and error, the bootstrap socket, and two files of -output-dir.
+	// rankDescriptors is the largest number of descriptors that gorun has open for a rank: the pipes
+	// of standard input, output and error, the bootstrap socket, and two files of -output-dir.
 	rankDescriptors = 6
 )
 
-// scarce adds the limit, and how many descriptors the ranks need, to an error about the
-// limit of descriptors.
+// scarce adds to an error about the limit of open descriptors that limit and the number of descriptors
+// that the ranks need. It returns other errors as they are.
 func scarce(err error, ranks int) error {
 	switch {
 	case errors.Is(err, unix.EMFILE):

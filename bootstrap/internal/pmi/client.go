@@ -13,19 +13,19 @@ import (
 type Client struct {
 	conn io.ReadWriteCloser
 	in   *bufio.Reader
-	kvs  string // the name of the job's store
+	kvs  string // name of the job's key-value store
 }
 
-// ValueBytesMax bounds a value: MPICH's mpiexec cuts longer ones without an error.
+// ValueBytesMax is the largest length of a value: MPICH's mpiexec truncates longer values without an error.
 const ValueBytesMax = 1000
 
-// New returns the client of a stream, which it owns.
+// New returns the client of a stream. The client owns the stream.
 func New(conn io.ReadWriteCloser) *Client {
 	return &Client{conn: conn, in: bufio.NewReaderSize(conn, lineBytesMax)}
 }
 
-// Identify tells the launcher which process this is, on a stream that is no inherited one,
-// and returns its rank and the size of the job.
+// Identify tells the launcher the ID of this process, and returns the rank and the size of the job from the
+// launcher's answer. It is necessary if the process has opened the stream itself and not inherited it.
 func (c *Client) Identify(id string) (rank, size int, err error) {
 	m, err := c.ask("initack", "initack", "pmiid", id)
 	for err == nil && m.fields["debug"] == "" {
@@ -44,7 +44,7 @@ func (c *Client) Identify(id string) (rank, size int, err error) {
 	return rank, size, err
 }
 
-// Init begins the exchange.
+// Init agrees with the launcher on version 1.1 of the protocol and gets the name of the key-value store.
 func (c *Client) Init() error {
 	m, err := c.ask("init", "response_to_init", "pmi_version", "1", "pmi_subversion", "1")
 	if err == nil && m.fields["rc"] != "0" {
@@ -60,7 +60,7 @@ func (c *Client) Init() error {
 	return err
 }
 
-// Put stores a value, which others get after the next Barrier.
+// Put stores a value, which other processes can get after the next Barrier.
 func (c *Client) Put(key, value string) error {
 	if len(value) > ValueBytesMax {
 		return fmt.Errorf("PMI: value of %d bytes: at most %d", len(value), ValueBytesMax)
@@ -75,27 +75,27 @@ func (c *Client) Barrier() error {
 	return outcome(m, err)
 }
 
-// Get returns a value.
+// Get returns the value that a process has stored under a key.
 func (c *Client) Get(key string) (string, error) {
 	m, err := c.ask("get", "get_result", "kvsname", c.kvs, "key", key)
 	return m.fields["value"], outcome(m, err)
 }
 
-// Finalize leaves the job. Without it the launcher takes the end of this process for a
-// failure.
+// Finalize leaves the job and closes the stream. Without it the launcher takes the end of this process
+// for a failure.
 func (c *Client) Finalize() error {
 	_, err := c.ask("finalize", "finalize_ack")
 	return errors.Join(err, c.conn.Close())
 }
 
-// Wait returns when the launcher ends the connection, or with nil when it says what nobody has
-// asked for. No other method but Abort is called before that.
+// Wait waits until the launcher ends the connection, and returns the error, or until the launcher sends
+// something without a request, and returns nil. Until Wait returns, only Abort may be called.
 func (c *Client) Wait() error {
 	_, err := c.in.Peek(1)
 	return err
 }
 
-// Abort asks the launcher to end all processes. There is no answer.
+// Abort asks the launcher to end all processes. The launcher does not answer.
 func (c *Client) Abort(code int) error {
 	line, err := format("abort", "exitcode", strconv.Itoa(code))
 	if err == nil {
@@ -104,7 +104,7 @@ func (c *Client) Abort(code int) error {
 	return err
 }
 
-// outcome turns the result of a request into an error.
+// outcome returns err or, if the answer has a result code other than 0, an error with that code.
 func outcome(m message, err error) error {
 	if rc := m.fields["rc"]; err == nil && rc != "" && rc != "0" {
 		return fmt.Errorf("PMI: %s: code %s: %s", m.command, rc, m.fields["msg"])
@@ -112,7 +112,8 @@ func outcome(m message, err error) error {
 	return err
 }
 
-// ask sends a request and receives its answer.
+// ask sends a request and receives its answer, whose command must be answer. fields are names and values
+// in turn.
 func (c *Client) ask(command, answer string, fields ...string) (message, error) {
 	line, err := format(command, fields...)
 	if err != nil {
@@ -131,7 +132,7 @@ func (c *Client) ask(command, answer string, fields ...string) (message, error) 
 	return m, nil
 }
 
-// receive reads a line.
+// receive reads and parses a line.
 func (c *Client) receive() (message, error) {
 	line, err := c.in.ReadSlice('\n')
 	if errors.Is(err, io.EOF) && len(line) > 0 {

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// lineBytesMax bounds a line of a launcher: MPICH's PMIU_MAXLINE.
+// lineBytesMax is the largest length of a line, MPICH's PMIU_MAXLINE.
 const lineBytesMax = 1024
 
 // ErrMalformed is wrapped by every error about bytes that violate the protocol.
 var ErrMalformed = errors.New("malformed")
 
-// message is a line: a command and its fields.
+// message is a parsed line: a command and its fields.
 type message struct {
 	command string
 	fields  map[string]string
 }
 
-// parse reads a line without its end: "cmd=X key=value ...". Words without "=" belong to the
-// value before them, as launchers write text without quotes.
+// parse parses a line without its newline: "cmd=X key=value ...". A word without "=" belongs to the
+// value before it, because launchers do not quote text with spaces.
 func parse(line string) (message, error) {
 	m := message{fields: map[string]string{}}
 	last := ""
@@ -45,7 +45,8 @@ func parse(line string) (message, error) {
 	return m, nil
 }
 
-// format writes a request. Fields are names and values in turn.
+// format returns the line of a request. fields are names and values in turn. It returns an error for a
+// value with a byte that some launcher would change, and for a line that is too long.
 func format(command string, fields ...string) (string, error) {
 	line := "cmd=" + command
 	for i := 0; i+1 < len(fields); i += 2 {
