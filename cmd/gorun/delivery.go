@@ -84,10 +84,10 @@ func (h *host) sendFile(i int, to []*host) error {
 			}
 		}
 		if !wanted {
-			return nil // all are lost
+			return nil // all hosts in to are lost
 		}
 		for _, t := range to {
-			t.files.take(n) // fails for those that are lost
+			t.files.take(n) // without effect for lost hosts
 		}
 		h.conn.Room()
 		h.conn.Send(link.KindFileData, packed[:n])

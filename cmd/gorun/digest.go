@@ -19,13 +19,13 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// ownFile is the executable of this process, even if the file was replaced since.
+// ownFile is the executable of this process, even if the file has been replaced since its start.
 const ownFile = "/proc/self/exe"
 
-// digest tells the contents of a file from others, or says why it cannot. Of an executable
-// that the go command has built it is the build ID with the length of the file: the last part
-// of that ID is a hash of the whole file, and reading tens of MB on each host costs more than
-// the start of the agent. whole asks for a hash of the bytes in any case.
+// digest returns a value that identifies the contents of a file, or the reason why there is none. For
+// an executable that the go command has built, the value is the build ID with the length of the file:
+// the last part of the ID is a hash of the whole file, and to read tens of MB on each host takes longer
+// than the start of the agent. For other files, and always if whole is true, it is the SHA-256 of the file.
 func digest(path string, whole bool) link.Digest {
 	// Nonblocking: opening a FIFO would wait for a writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
@@ -50,9 +50,10 @@ func digest(path string, whole bool) link.Digest {
 	return link.Digest{Hash: sum.Sum(nil)}
 }
 
-// isContentID reports whether a build ID ends with a hash of the executable: action and
-// content of the executable around those of its main package (cmd/go/internal/work,
-// buildid.go), 20 characters each. Other linkers, and -ldflags=-buildid=, make other ones or none.
+// isContentID reports whether a build ID ends with a hash of the executable. Such an ID has four parts
+// of 20 characters (cmd/go/internal/work, buildid.go): the action ID of the executable, the action ID
+// and the content ID of its main package, and the content ID of the executable. Other linkers, and
+// -ldflags=-buildid=, make other IDs or none.
 func isContentID(id string) bool {
 	parts := strings.Split(id, "/")
 	return len(parts) == 4 && !slices.ContainsFunc(parts, func(p string) bool {
@@ -64,8 +65,8 @@ func digit(c rune) bool { return c >= '0' && c <= '9' }
 
 func alphanumeric(c rune) bool { return digit(c) || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
 
-// buildID returns the go command's ID of an executable, "" if it has none that names its
-// contents. It reads the file at offsets of its own.
+// buildID returns the build ID that the go command has given an executable, "" if there is none that
+// identifies the contents. It does not change the file offset.
 func buildID(f io.ReaderAt) string {
 	executable, err := elf.NewFile(f)
 	if err != nil {
@@ -76,7 +77,7 @@ func buildID(f io.ReaderAt) string {
 		return ""
 	}
 	b, err := note.Data()
-	// Lengths of name and description, type 4, name, description (cmd/internal/buildid).
+	// The note has the lengths of name and description, type 4, name, description (cmd/internal/buildid).
 	const header = 16
 	if err != nil || len(b) < header || string(b[12:header]) != "Go\x00\x00" {
 		return ""
@@ -91,11 +92,11 @@ func buildID(f io.ReaderAt) string {
 	return id
 }
 
-// buildIDBytesMax bounds the note with a build ID.
+// buildIDBytesMax is the largest size of the note with a build ID.
 const buildIDBytesMax = 4096
 
-// released reports whether a version is that of a gorun that everybody builds from the same code.
-// Others name no code: those of the go command's "(devel)", or of a commit that was changed.
+// released reports whether a version identifies the source code of gorun. "(devel)" of the go command
+// does not, nor does the version of a commit with uncommitted changes.
 func released(version string) bool {
 	rest, named := strings.CutPrefix(version, "v")
 	core, label, labelled := strings.Cut(rest, "-")
@@ -107,22 +108,22 @@ func released(version string) bool {
 		})
 }
 
-// platform is what executables are made for.
+// platform returns the operating system and the processor architecture of this executable.
 func platform() string { return goruntime.GOOS + "/" + goruntime.GOARCH }
 
-// files are what the hosts are asked to compare: gorun itself, unless its version says what
-// it is, and the programs.
+// files has the files that are compared with the files of the hosts: the programs and, unless its version
+// identifies its code, gorun itself.
 type files struct {
 	paths   []string
 	digests []link.Digest
-	own     link.Digest   // zero if the version says it all
-	ready   chan struct{} // closed when the digests are there
+	own     link.Digest   // of gorun; zero if the version identifies its code
+	ready   chan struct{} // closed when digests and own are set
 
 	packing sync.Mutex     // guards packed
-	packed  map[int][]byte // compressed
+	packed  map[int][]byte // the compressed files that pack has read, by index in paths
 }
 
-// newFiles starts to read the files of a job.
+// newFiles returns the files of a job, and starts a goroutine that computes their digests.
 func (j *job) newFiles() *files {
 	f := &files{ready: make(chan struct{}), packed: map[int][]byte{}}
 	for i, r := range j.ranks {
@@ -140,8 +141,8 @@ func (j *job) newFiles() *files {
 	return f
 }
 
-// ownDigest tells one gorun from another of the same version, or, if whole, one that was copied
-// from another that was not.
+// ownDigest returns the digest of gorun. It is zero if whole is false and the version identifies gorun's
+// code. With -copy whole is true, since a host could have another gorun than the one that was sent.
 func ownDigest(whole bool) link.Digest {
 	if !whole && released(moduleVersion()) {
 		return link.Digest{}
@@ -149,7 +150,7 @@ func ownDigest(whole bool) link.Digest {
 	return digest(ownFile, whole)
 }
 
-// add adds a file, unless it is one of them.
+// add adds a file, unless f has it already.
 func (f *files) add(path string) {
 	for _, p := range f.paths {
 		if p == path {
@@ -161,13 +162,13 @@ func (f *files) add(path string) {
 	}
 }
 
-// differ reports whether two files are known to have different contents.
+// differ reports whether the files of two digests are known to have different contents.
 func differ(a, b link.Digest) bool {
 	return len(a.Hash) > 0 && len(b.Hash) > 0 && !bytes.Equal(a.Hash, b.Hash)
 }
 
-// compare refuses hosts whose gorun or whose program is not the one here. A program that is
-// no Go program, such as a shell of another distribution, is only mentioned.
+// compare returns an error if the gorun or a program of a host differs from the one on this machine. For a
+// program that is not a Go program, such as a shell of another distribution, it only prints a message.
 func (j *job) compare(hosts []*host) error {
 	<-j.files.ready
 	var errs []error

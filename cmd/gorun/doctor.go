@@ -14,8 +14,8 @@ import (
 const (
 	// doctorWord as the first argument makes gorun examine machines.
 	doctorWord = "doctor"
-	// examinedCommand makes gorun what examines the machine that it runs on, for the gorun
-	// at the other end of its standard input and output.
+	// examinedCommand as the first argument makes gorun examine the machine that it runs on, and send
+	// the results to the gorun at the other end of its standard input and output.
 	examinedCommand = "-gorun-examined"
 )
 
@@ -31,7 +31,7 @@ each check, with the remedy. The exit code is 1 if something prevents jobs.
 flags:
 `
 
-// runDoctor carries out gorun doctor and returns the exit code.
+// runDoctor executes gorun doctor and returns the exit code.
 func runDoctor(args []string, out io.Writer) int {
 	o, help, err := parseDoctor(args)
 	switch {
@@ -66,7 +66,7 @@ func runDoctor(args []string, out io.Writer) int {
 	return code
 }
 
-// doctorHelp is the help of gorun doctor.
+// doctorHelp returns the text of gorun doctor -h.
 func doctorHelp() string {
 	text := doctorUsage
 	for _, f := range flags {
@@ -77,7 +77,7 @@ func doctorHelp() string {
 	return text
 }
 
-// parseDoctor reads the command line after the word.
+// parseDoctor parses the command line after doctorWord. help is true for -h.
 func parseDoctor(args []string) (o *options, help bool, err error) {
 	o = &options{answer: answerDefault}
 	for len(args) > 0 {
@@ -111,7 +111,7 @@ func patients(o *options) ([]*doctor.Host, error) {
 	if path == "" {
 		path = self
 	}
-	if len(o.hosts) == 0 || o.pods != nil { // no pod reaches another one
+	if len(o.hosts) == 0 || o.pods != nil { // a pod cannot start a command in another pod
 		return []*doctor.Host{{Name: "localhost", Line: []string{self, examinedCommand, o.net}, Gorun: self, By: self + " -version"}}, nil
 	}
 	hosts := make([]*doctor.Host, 0, len(o.hosts))
@@ -129,7 +129,7 @@ func patients(o *options) ([]*doctor.Host, error) {
 	return hosts, nil
 }
 
-// runExamined is what runs on a host.
+// runExamined examines this machine for the gorun doctor that has started it, and returns the exit code.
 func runExamined(args []string) int {
 	cpus, err := allowedCPUs()
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// dryRun prints where the ranks would run. Agents of hosts start and answer, and nothing
-// else does.
+// dryRun prints where the ranks would run. It starts the agents of the hosts in order to ask them, but no
+// ranks.
 func (j *job) dryRun() error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d ranks\n", len(j.ranks))
@@ -35,8 +35,8 @@ func (j *job) dryRun() error {
 	return errors.Join(err, j.dismiss(false))
 }
 
-// layOut describes a host: one line for ranks that follow each other and have the same
-// program and processors.
+// layOut appends a description of a host to text. Consecutive ranks with the same program and processors
+// share a line.
 func (j *job) layOut(text *strings.Builder, name string, machine []placement.Domain, ranks []*rank) error {
 	bindings, err := placement.Bind(j.opts.bindTo, machine, len(ranks))
 	if err != nil {
@@ -65,7 +65,7 @@ func (j *job) layOut(text *strings.Builder, name string, machine []placement.Dom
 	return nil
 }
 
-// counted is a number of things in words.
+// counted returns a number with its noun, in the plural unless n is 1.
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

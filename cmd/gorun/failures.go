@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// failureDelay is how long other hosts are waited for when one has failed: a fault that several
-// have is reported with the names of all that answer in this time.
+// failureDelay is how long gorun waits for the other hosts after one host has failed. If several hosts
+// have the same fault, the report names all hosts that answer in this time.
 const failureDelay = 5 * time.Second
 
-// errNoJob is why the connection to a host is given up when another host has failed.
+// errNoJob is the reason for which the connection to a host is given up when another host has failed.
 var errNoJob = errors.New("another host has failed, and there will be no job")
 
-// failures end the wait for hosts some time after the first of them has failed. The zero value
-// has no failure.
+// failures ends all waits for hosts failureDelay after the first host has failed. The zero value has no
+// failure.
 type failures struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	failed  bool
-	expired bool // failureDelay has passed since
-	next    int
+	expired bool // failureDelay has passed since the first failure
+	next    int  // the last key of waiting
 	waiting map[int]func()
 }
 
-// await calls give in a goroutine of its own failureDelay after the first failure, unless leave
-// is called before.
+// await arranges that give is called, in a goroutine of its own, failureDelay after the first failure,
+// unless leave is called before.
 func (f *failures) await(give func()) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,7 @@ func (f *failures) await(give func()) (leave func()) {
 	}
 }
 
-// first is called when a host has failed.
+// first starts the failureDelay if no host has failed before. It is called when a host has failed.
 func (f *failures) first() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +56,7 @@ func (f *failures) first() {
 	time.AfterFunc(failureDelay, f.expire)
 }
 
-// expire ends the waits.
+// expire calls the functions of all callers of await that have not left.
 func (f *failures) expire() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,34 +12,36 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// forwarder sends what the ranks of an agent write to the gorun that has started
-// the agent: from each pipe as much as its window allows, so that a slow reader
-// there slows the ranks down here.
+// forwarder sends the output of the ranks of an agent to the gorun that has started
+// the agent. It reads from each pipe only as much as the window of the stream allows,
+// so that a slow reader of gorun's output slows down the ranks.
 type forwarder struct {
 	conn *link.Conn
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below, except copying
 	streams map[link.Target]*forwarded
-	copying sync.WaitGroup
-	running bool
-	// lasting says that a stream goes on with the pipe of its rank's next process.
+	copying sync.WaitGroup // the goroutines that copy streams
+	running bool           // run was called
+	// lasting is true if a rank may be started again: its streams then continue with the pipes of the
+	// new process.
 	lasting bool
 }
 
 func newForwarder() *forwarder { return &forwarder{streams: map[link.Target]*forwarded{}} }
 
-// forwarded is a stream of a rank: one pipe, or those of its processes one after the other.
+// forwarded is a stream of a rank: one pipe or, if the rank is started again, the pipes of its processes
+// one after the other.
 type forwarded struct {
 	target link.Target
 	room   *window
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	more  *sync.Cond
-	pipes []*os.File // the first is the one that is read
-	last  bool       // none follows
+	pipes []*os.File // not yet at their ends; the first is being read
+	last  bool       // no pipes will be added
 }
 
-// linkStream is the number of a stream of output in the protocol.
+// linkStream returns the number of a stream of output in the protocol.
 func linkStream(which stream) link.Stream {
 	if which == streamErr {
 		return link.Stderr
@@ -47,7 +49,7 @@ func linkStream(which stream) link.Stream {
 	return link.Stdout
 }
 
-// add takes over the reading end of a pipe of a rank, which does not block.
+// add takes ownership of fd, the nonblocking reading end of a pipe of a rank.
 func (f *forwarder) add(r *rank, which stream, fd int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +70,7 @@ func (f *forwarder) add(r *rank, which stream, fd int) error {
 	return nil
 }
 
-// run starts the copying, after all pipes of the first processes were added.
+// run starts the copying. It is called after the pipes of all first processes have been added.
 func (f *forwarder) run() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +92,7 @@ func (f *forwarder) begin(s *forwarded) {
 	})
 }
 
-// pipe waits for a pipe to read: nil if none follows.
+// pipe waits for the next pipe to read and returns it. It returns nil if there will be none.
 func (s *forwarded) pipe() *os.File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,14 +105,14 @@ func (s *forwarded) pipe() *os.File {
 	return s.pipes[0]
 }
 
-// next is called at the end of a pipe.
+// next removes the first pipe, after its end.
 func (s *forwarded) next() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pipes = s.pipes[1:]
 }
 
-// credit enlarges the room of a stream.
+// credit adds n bytes of credit to the window of a stream.
 func (f *forwarder) credit(t link.Target, n int) error {
 	f.mu.Lock()
 	s := f.streams[t]
@@ -121,15 +123,15 @@ func (f *forwarder) credit(t link.Target, n int) error {
 	return nil
 }
 
-// finish is called when no rank is left, and returns when all their output has been sent. A
-// process that escaped the job may hold a pipe open for ever.
+// finish is called when no rank is left. It returns when all output of the ranks has been sent. A process
+// that has escaped the containment may hold a pipe open for ever; finish waits for it only escapeDelay.
 func (f *forwarder) finish() {
 	f.mu.Lock()
 	for _, s := range f.streams {
 		s.mu.Lock()
 		s.last = true
 		for _, pipe := range s.pipes {
-			// A pipe that has ended is closed already.
+			// This fails if the copying goroutine has closed the pipe already, which does not matter.
 			_ = pipe.SetReadDeadline(time.Now().Add(escapeDelay))
 		}
 		s.more.Signal()
@@ -148,7 +150,7 @@ func (f *forwarder) abandon() {
 	}
 }
 
-// copy returns at the end of a pipe.
+// copy sends the contents of a pipe. It returns at the end of the pipe, or when the window is closed.
 func (f *forwarder) copy(s *forwarded, pipe *os.File) {
 	buf := make([]byte, link.ChunkBytesMax)
 	read := pipe.Read
@@ -160,19 +162,19 @@ func (f *forwarder) copy(s *forwarded, pipe *os.File) {
 		n, err := read(buf[:room])
 		if n > 0 {
 			s.room.take(n) // cannot fail: only this goroutine takes
-			f.conn.Room()  // the windows of many ranks are much together
+			f.conn.Room()  // the sum of the windows of many ranks is large
 			f.conn.Send(link.KindOutput, s.target.Append(nil), buf[:n])
 		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			read = func(buf []byte) (int, error) { return readNow(pipe, buf) } // all that was written in time is in the pipe
+			read = func(buf []byte) (int, error) { return readNow(pipe, buf) } // what was written in time is in the pipe
 		case err != nil || n == 0:
 			return
 		}
 	}
 }
 
-// readNow reads what is in the pipe.
+// readNow reads from the pipe without waiting, and ignores the deadline.
 func readNow(pipe *os.File, buf []byte) (n int, err error) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {

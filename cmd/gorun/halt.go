@@ -6,12 +6,12 @@ import (
 	"os"
 )
 
-// haltOf returns the state of a process that does not run, as proc(5) has it in stat: T for one that a signal has
-// stopped, t for one that a debugger has, D for one that waits in the kernel; else "".
+// haltOf returns the state of a process that is stopped, as in /proc/PID/stat (proc(5)): "T" if a signal has
+// stopped it, "t" if a debugger has, "D" if it waits uninterruptibly in the kernel. Otherwise it returns "".
 func haltOf(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return "" // it has ended
+		return "" // the process has ended
 	}
 	// The state follows the name, which may have any characters, in parentheses.
 	_, state, found := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))

@@ -18,48 +18,49 @@ const (
 	deadlockIgnore = "ignore"
 )
 
-// stallDefault is -stall.
+// stallDefault is the default of -stall.
 const stallDefault = time.Minute
 
-// gather is the time for which reports are gathered before the next search: a rank that computes
-// makes all others report at about the same time.
+// gather is how long reports are collected before suspect examines them. If one rank computes for long,
+// all others report at about the same time.
 const gather = 100 * time.Millisecond
 
-// retryMax bounds the time between two attempts to prove a deadlock.
+// retryMax is the longest time between two attempts to prove a deadlock.
 const retryMax = 16 * time.Second
 
-// attemptsMax is how many attempts in a row rely on what ranks have reported by themselves. A rank that waits as before
-// may answer once that it is not stuck, because it has just handled something of the network's, and it reports the
-// same wait no second time.
+// attemptsMax is the number of failed attempts in a row during which an answer that says that a rank is not
+// stuck does not replace the report that the rank has sent by itself. A rank that still waits may give such
+// an answer once, because it has just handled a message of the network, and it does not report the same wait
+// again by itself.
 const attemptsMax = 5
 
-// hang is the search for ranks that wait for each other. Ranks report by themselves that they
-// have waited for long. If their reports together say that some can never go on, all are asked
-// twice in a row. The second answers are a proof if the waits are those of the first, because a
-// rank that is stuck cannot have sent anything in between, and what it sent before its first
-// answer has been looked for before the second one of the others.
+// hang is the search for ranks that wait for each other. A rank reports by itself that it has been
+// waiting for long. If the reports together suggest that some ranks can never continue, gorun asks all
+// ranks twice in a row. The second answers prove a deadlock if the numbers of the waits (Doing.Stuck) are
+// those of the first answers: a stuck rank cannot have sent anything between its two answers, and the other
+// ranks have polled for what it sent before its first answer before they gave their second answers.
 type hang struct {
 	stalled map[int]bootstrap.Doing // the last report of each rank
-	// suspecting says that all ranks are asked, twice in a row, because some look deadlocked;
-	// suspects are the numbers of their waits in the first answers, nil before these.
+	// suspecting is true while all ranks are being asked, twice in a row, because some look
+	// deadlocked. suspects has the Doing.Stuck of the first answers by rank, nil before these.
 	suspecting bool
 	suspects   map[int]int64
-	// retry is when the reports are searched: soon after one has come, as gathering says, or when
-	// those that looked deadlocked, without a proof, are asked again, pause after the last time.
+	// retry fires when suspect has to examine the reports: gather after the arrival of a report, if
+	// gathering is true, otherwise pause after the last attempt, which did not prove a deadlock.
 	retry     <-chan time.Time
 	gathering bool
 	pause     time.Duration
-	// attempts are those without a proof since the last report of a rank.
+	// attempts is the number of attempts without a proof since a rank has last reported by itself.
 	attempts int
-	// shown says that a deadlock was reported.
+	// shown is true after a deadlock was reported.
 	shown bool
-	// stall ends when nothing may have moved for -stall; nil while no rank is known to wait.
-	// stalling says that the ranks are asked about it.
+	// stall fires when nothing may have moved for the time of -stall. It is nil while no rank is known
+	// to wait. stalling is true while the ranks are being asked whether anything has moved.
 	stall    <-chan time.Time
 	stalling bool
 }
 
-// stalled takes the report of a rank that has waited for long.
+// stalled records the report of a rank that has been waiting for long.
 func (j *job) stalled(r *rank, text string) {
 	d, ok := j.parseDoing(r, text)
 	if !ok {
@@ -78,7 +79,8 @@ func (j *job) stalled(r *rank, text string) {
 	}
 }
 
-// parseDoing is the report of a rank, which does not decide itself who it is.
+// parseDoing parses the report of a rank. It replaces the rank and the size of the job in the report, which
+// the rank could have falsified, by the true ones.
 func (j *job) parseDoing(r *rank, text string) (bootstrap.Doing, bool) {
 	d, ok := bootstrap.ParseDoing(text)
 	d.Rank, d.Size = r.number, len(j.ranks)
@@ -94,7 +96,7 @@ func (j *job) suspect() {
 	}
 	list := make([]bootstrap.Doing, 0, len(h.stalled))
 	for _, d := range h.stalled {
-		d.Lanes = nil // of different times
+		d.Lanes = nil // the reports are from different times, so that their lanes cannot be compared
 		list = append(list, d)
 	}
 	if len(bootstrap.Deadlocked(list, len(j.ranks), j.left)) == 0 {
@@ -103,10 +105,10 @@ func (j *job) suspect() {
 	h.suspecting = j.ask() > 0
 }
 
-// left reports whether a rank has left the job in order.
+// left reports whether a rank has left the job with Finalize.
 func (j *job) left(rank int) bool { return j.server.State(rank) == bootstrap.RankFinalized }
 
-// stallEnded asks the ranks whether anything has moved for -stall.
+// stallEnded asks the ranks whether anything has moved in the time of -stall.
 func (j *job) stallEnded() {
 	h := &j.watch.hang
 	h.stall = nil
@@ -119,7 +121,7 @@ func (j *job) stallEnded() {
 	}
 }
 
-// judge uses the reports for which suspect and stallEnded have asked.
+// judge evaluates the answers to the questions of suspect and stallEnded.
 func (j *job) judge(list []bootstrap.Doing) {
 	h := &j.watch.hang
 	for _, d := range list {
@@ -156,7 +158,8 @@ func (j *job) judge(list []bootstrap.Doing) {
 	}
 }
 
-// prove reports a deadlock, and ends the job for it, if the suspects wait as before.
+// prove reports a deadlock if deadlocked ranks have the same numbers of waits in list, the second answers,
+// as in suspects. It then ends the job, unless -on-deadlock forbids that.
 func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 	proof := make([]bootstrap.Doing, len(list))
 	for i, d := range list {
@@ -169,7 +172,7 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 		return
 	}
 	j.watch.hang.shown = true
-	dead := bootstrap.Deadlocked(list, len(j.ranks), j.left) // with those that wait for the proven ones
+	dead := bootstrap.Deadlocked(list, len(j.ranks), j.left) // includes ranks that wait for the proven ones
 	var stuck []bootstrap.Doing
 	for _, d := range list {
 		if d.Finished || slices.Contains(dead, d.Rank) {
@@ -184,7 +187,8 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 	}
 }
 
-// stagnant reports once that nothing has moved for -stall, and that this is no proof.
+// stagnant reports that nothing has moved for the time of -stall. The job goes on, because this does not
+// prove a deadlock. If something has moved in this time, stagnant waits for the rest of it.
 func (j *job) stagnant(list []bootstrap.Doing) {
 	waiting, quiet := false, j.opts.stall.Seconds()
 	for _, d := range list {

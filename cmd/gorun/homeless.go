@@ -8,22 +8,22 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// homeless are lost ranks for which no host has room, while a pod may come. The job counts them as running. The
-// zero value has none.
+// homeless has the lost ranks that wait for a pod, because no host has room for them. The job counts them as
+// running. The zero value has none.
 type homeless struct {
 	ranks []*rank
-	late  <-chan time.Time // they have waited long enough
+	late  <-chan time.Time // fires when the ranks have waited for -answer-within; nil if there are none
 }
 
-// with returns them and others, by number.
+// with returns the waiting ranks and other lost ranks, sorted by number.
 func (h *homeless) with(lost []*rank) []*rank {
 	all := slices.Concat(h.ranks, lost)
 	slices.SortFunc(all, func(a, b *rank) int { return a.number - b.number })
 	return all
 }
 
-// awaitRoom keeps ranks that were lost until a pod comes. The others enter a generation meanwhile in which they wait for
-// the cards of these: in the old one they would try to reach them, and give that up.
+// awaitRoom lets lost ranks wait until a pod comes. Meanwhile it begins a generation in which the other ranks
+// wait for the cards of the lost ranks: in the old one, they would try to reach the lost ranks and fail.
 func (j *job) awaitRoom(lost []*rank, who string) error {
 	if j.homeless.late == nil {
 		next := bootstrap.Next{Cause: lost[0].how()}
@@ -40,7 +40,7 @@ func (j *job) awaitRoom(lost []*rank, who string) error {
 	return nil
 }
 
-// roomCame starts the ranks again that have waited for room, if there is enough for all of them.
+// roomCame starts the waiting ranks again if there is room for all of them.
 func (j *job) roomCame(who string) {
 	lost := j.homeless.ranks
 	if len(lost) == 0 || j.house(lost) != nil {
@@ -52,7 +52,7 @@ func (j *job) roomCame(who string) {
 	}
 }
 
-// roomMissing ends a job whose ranks have waited long enough.
+// roomMissing ends the job, because its waiting ranks have waited long enough.
 func (j *job) roomMissing() {
 	lost := j.homeless.ranks
 	j.verdict.blame(failure{rank: -1, code: exitLauncher, how: fmt.Sprintf("%s; %s not started again: no pod has come within %v (kubectl get pods; -answer-within)",
@@ -60,7 +60,7 @@ func (j *job) roomMissing() {
 	j.end()
 }
 
-// forgetHomeless gives up the ranks that wait, because the job ends.
+// forgetHomeless gives up the waiting ranks, because the job ends.
 func (j *job) forgetHomeless() {
 	for _, r := range j.homeless.ranks {
 		j.watch.running--
@@ -69,7 +69,7 @@ func (j *job) forgetHomeless() {
 	j.homeless = homeless{}
 }
 
-// lostWith says which rank was lost, and why.
+// lostWith returns a text: which rank was lost, and how.
 func (r *rank) lostWith() string {
 	return fmt.Sprintf("rank %d (%spid %d) %s", r.number, r.where(), r.pid, r.how())
 }

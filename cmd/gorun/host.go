@@ -17,55 +17,57 @@ import (
 )
 
 // host is another machine, or another part of this one, on which an agent runs
-// ranks of this job. It starts as a name; a command makes the connection.
+// ranks of this job. At first it is only a name. A command makes the connection to
+// the agent, or the agent of a pod connects by itself.
 type host struct {
 	job      *job
 	name     string
-	line     []string     // the command that starts the agent; nil for a pod, whose agent connects by itself
-	ranks    []*rank      // by number; none if a neighbour runs them. While they run, mu guards it
-	slots    int          // for ranks
-	spares   map[*app]int // processes that wait there, by program
-	here     bool         // it is this machine
-	installs bool         // the command is a shell, which gorun is sent to
+	line     []string     // command that starts the agent; nil for a pod whose agent connects by itself
+	ranks    []*rank      // sorted by number; none if the agent of a neighbour runs them. mu guards it while ranks run
+	slots    int          // number of processes that the host has room for
+	spares   map[*app]int // number of spares on the host, by program
+	here     bool         // the host is this machine
+	installs bool         // the command is a shell, to which gorun is copied
 
-	via    *host   // whose agent runs the command, nil if this process does
-	number int     // of the command among those of that agent
-	below  []*host // whose commands the agent of this host runs
-	frames *frames // what the agent has sent, if its link has others within or is in another; else conn has it
+	via    *host   // the host whose agent runs the command, nil if this process runs it
+	number int     // number of the command among the commands of that agent
+	below  []*host // the hosts whose commands the agent of this host runs
+	frames *frames // received frames, if the link contains links of other hosts or is contained in one; else nil
 
-	command  *exec.Cmd // nil if another host runs it, and for a pod
+	command  *exec.Cmd // nil for a pod, and if another host runs the command
 	process  *session  // of command
-	begun    bool      // the command was started, or the pod has come
+	begun    bool      // the command was started, or the agent of the pod has connected
 	out      *os.File  // the agent's standard output
-	deliver  *os.File  // where that is written to if another host runs the command
+	deliver  *os.File  // the writing end of out, if another host runs the command
 	in       io.WriteCloser
 	conn     *link.Conn
-	errs     *remarks      // what the command says on standard error
-	quit     func()        // ends the watch over silence
+	errs     *remarks      // standard error of the command
+	quit     func()        // stops conn.Watch
 	exited   chan struct{} // closed when the command has ended, after code and how were set
-	code     int           // exit code of the command, -1 without one
-	how      string        // how it ended, in words
+	code     int           // exit code of the command, -1 if there is none
+	how      string        // how the command ended, in words
 	readDone chan struct{} // closed when nothing more is received; nil before listen
 
 	hello link.Hello
 	node  bootstrap.NodeID
 	input *window // for standard input
 	files *window // for the files of -copy
-	due   int     // bytes of frames of its ranks that are to be returned to the agent's window
+	due   int     // received bytes of frames of ranks that are not yet returned as credit to the agent
 	way   *bootstrap.Link
 
-	mu   sync.Mutex    // guards what follows
-	why  error         // why the connection was given up, nil if it was not
-	gone chan struct{} // closed with the reason; nil if nobody has asked
+	mu   sync.Mutex    // guards the fields below, and ranks
+	why  error         // reason for which the connection was given up, nil if it was not
+	gone chan struct{} // closed when why is set; nil before the first call of lost
 }
 
-// open makes what every connection has, before it is begun.
+// open initializes the fields that every connection needs, before the connection is begun.
 func (h *host) open() {
 	h.exited, h.errs = make(chan struct{}), &remarks{job: h.job, host: h.name}
 	h.input, h.files = newWindow(), newWindowOf(link.FileWindowBytes)
 }
 
-// start starts the command. The calling thread must live as long as gorun.
+// start starts the command. The calling thread must live as long as gorun, because the command gets its
+// death signal when that thread ends.
 func (h *host) start() error {
 	h.open()
 	var theirs [2]*os.File
@@ -81,8 +83,8 @@ func (h *host) start() error {
 	c := exec.Command(h.line[0], h.line[1:]...)
 	c.Env = h.job.opts.commandEnviron()
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], h.errs
-	// A session of its own: gorun forwards Ctrl-C itself, and the command cannot ask for a
-	// password on gorun's terminal.
+	// The command gets a session of its own, so that Ctrl-C does not reach it (gorun forwards it) and
+	// the command cannot ask for a password on gorun's terminal.
 	h.process = newSession(c)
 	c.WaitDelay = time.Second
 	h.command = c
@@ -94,7 +96,7 @@ func (h *host) start() error {
 	}
 	h.begun = true
 	go func() {
-		_ = c.Wait() // the process state has the result
+		_ = c.Wait() // c.ProcessState has the result
 		h.process.close()
 		h.code, h.how = c.ProcessState.ExitCode(), c.ProcessState.String()
 		close(h.exited)
@@ -102,8 +104,8 @@ func (h *host) start() error {
 	return nil
 }
 
-// lose sets the reason for which the connection is given up, and reports whether it is the
-// first one.
+// lose sets the reason for which the connection is given up. It returns false, and changes nothing, if
+// there is a reason already.
 func (h *host) lose(why error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,7 +132,7 @@ func (h *host) lost() <-chan struct{} {
 	return h.gone
 }
 
-// giveUp ends the connection for a reason. Only the first counts.
+// giveUp ends the connection for a reason. Only the first call has an effect.
 func (h *host) giveUp(why error) {
 	first := h.lose(why)
 	switch {
@@ -146,17 +148,18 @@ func (h *host) giveUp(why error) {
 	}
 }
 
-// reason returns why the connection was given up, nil if it was not.
+// reason returns the reason for which the connection was given up, nil if it was not.
 func (h *host) reason() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.why
 }
 
-// greet waits for the agent's Hello. The error names the fault of the host and the remedy.
+// greet sends the greeting and waits for the agent's Hello. The error names the fault of the host and the
+// remedy.
 func (h *host) greet() error {
 	if h.conn != nil {
-		return nil // a pod that has come
+		return nil // a pod, whose agent has connected and said Hello
 	}
 	in := bufio.NewReader(h.out)
 	if h.installs && h.via == nil {
@@ -166,7 +169,7 @@ func (h *host) greet() error {
 	}
 	conn := link.NewConn(in, h.in)
 	greeting := link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths), Whole: h.job.opts.copies})
-	early := h.via == nil // then nothing but the agent reads it, and need not be waited for
+	early := h.via == nil // then only the agent can read the greeting, and its preamble need not come first
 	if early {
 		conn.Send(link.KindGreet, greeting)
 	}
@@ -195,7 +198,7 @@ func (h *host) greet() error {
 	return nil
 }
 
-// expect receives a frame of one kind.
+// expect receives a frame. It returns an error for a frame of another kind than want.
 func (h *host) expect(want link.Kind) ([]byte, error) {
 	k, body, err := h.receive()
 	if err == nil && k != want {
@@ -204,10 +207,10 @@ func (h *host) expect(want link.Kind) ([]byte, error) {
 	return body, err
 }
 
-// exitDelay is how long a command may take to exit after the end of its output.
+// exitDelay is how long ending waits for the exit of a command after the end of its output.
 const exitDelay = 2 * time.Second
 
-// ending describes how the connection ended.
+// ending returns a text that describes how the connection has ended. err is the error of receiving.
 func (h *host) ending(err error) string {
 	if why := h.reason(); why != nil {
 		return why.Error()
@@ -226,7 +229,7 @@ func (h *host) ending(err error) string {
 	}
 }
 
-// noAnswer explains why the agent did not start.
+// noAnswer returns an error that explains why the agent did not start, with a remedy.
 func (h *host) noAnswer(err error) error {
 	if h.line == nil {
 		return &noAnswerError{fmt.Sprintf("host %s: its agent went: %s: the log of the pod says more", h.name, h.ending(err))}
@@ -260,7 +263,7 @@ func (h *host) noAnswer(err error) error {
 	}
 	switch {
 	case h.via != nil && code < 0 && h.reason() == nil && !errors.As(err, &noise):
-		// The end of a command that could not be started has its error in words.
+		// The agent of h.via could not start the command: h.how has the error.
 		what = fmt.Sprintf("host %s, from which it is reached, cannot run %s: %s", h.via.name, h.line[0], h.how)
 		remedy = "the command of -rsh has to be there as well; " + radixEnv + "=1000 reaches all hosts from here"
 	case h.via != nil:
@@ -278,18 +281,18 @@ func (h *host) signal(rank int, sig syscall.Signal) {
 	h.conn.Send(link.KindSignal, link.Target{Rank: rank}.Append(nil), link.Amount(int(sig)))
 }
 
-// kill kills everything of the job on the host.
+// kill kills all processes of the job on the host.
 func (h *host) kill() {
 	if h.conn != nil {
 		h.conn.Send(link.KindKill)
 	}
 }
 
-// resume ends a pause.
+// resume ends the pause of the connection, see job.pause.
 func (h *host) resume() { h.conn.Resume() }
 
-// probe asks the agent whether the agent of another host is on the same node, and returns
-// why it is not, "" if it is.
+// probe asks the agent whether the agent of another host is on the same node. It returns the reason why
+// it is not, "" if it is.
 func (h *host) probe(other *host) (string, error) {
 	h.conn.Send(link.KindProbe, link.Encode(other.hello.Probe))
 	body, err := h.expect(link.KindProbed)
@@ -300,16 +303,16 @@ func (h *host) probe(other *host) (string, error) {
 	return p.Why, err
 }
 
-// remarks collects the standard error of the command that reaches a host: without a failure
-// these are greetings and warnings.
+// remarks collects the standard error of the command that reaches a host. Until the agent has started, it
+// prints it only with -v, since the lines may be greetings and warnings of the host; noAnswer shows the last.
 type remarks struct {
 	job  *job
 	host string
 
-	mu   sync.Mutex // guards what follows
-	tail []byte
-	line []byte // the start of one
-	up   bool   // the agent has started
+	mu   sync.Mutex // guards the fields below
+	tail []byte     // the last bytes, at most tailBytesMax
+	line []byte     // an incomplete line
+	up   bool       // the agent has started
 }
 
 // Write implements io.Writer.
@@ -335,14 +338,14 @@ func (r *remarks) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// open is called when the agent has started: its standard error is shown from then on.
+// open is called when the agent has started. From then on, its standard error is printed.
 func (r *remarks) open() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.up = true
 }
 
-// last returns the last lines.
+// last returns the last lines of standard error, at most tailLinesMax.
 func (r *remarks) last() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 // hostSlots is an entry of a list of hosts.
 type hostSlots struct {
 	name  string
-	slots int // ranks it takes before the next host's turn
+	slots int // number of ranks that are placed on the host before the next host is used
 }
 
 // hostList is a list of hosts in the order in which they are filled.
 type hostList []hostSlots
 
-// slots returns the ranks that the list has room for.
+// slots returns the number of slots of all hosts.
 func (l hostList) slots() int {
 	n := 0
 	for _, h := range l {
@@ -30,7 +30,7 @@ func (l hostList) slots() int {
 	return n
 }
 
-// add adds slots to a host, which goes to the end if it is new.
+// add adds the slots of h to the host of that name. A new host is appended to the list.
 func (l hostList) add(h hostSlots) hostList {
 	if i := slices.IndexFunc(l, func(o hostSlots) bool { return o.name == h.name }); i >= 0 {
 		l[i].slots += h.slots
@@ -39,8 +39,8 @@ func (l hostList) add(h hostSlots) hostList {
 	return append(l, h)
 }
 
-// parseHosts reads the value of -host: "h1:2,h2,user@h3:4,[fe80::1%eth0]:2". A
-// host without a number has one slot; one that is named again gets more.
+// parseHosts parses the value of -host: "h1:2,h2,user@h3:4,[fe80::1%eth0]:2". A host
+// without a number has one slot. If a host is named repeatedly, its slots add up.
 func parseHosts(text string) (hostList, error) {
 	var l hostList
 	for entry := range strings.SplitSeq(text, ",") {
@@ -60,7 +60,7 @@ func (l hostList) check() error {
 	return nil
 }
 
-// parseHost reads one host with or without a number of slots.
+// parseHost parses one host with or without a number of slots.
 func parseHost(entry string) (hostSlots, error) {
 	name, number := entry, ""
 	switch at := strings.LastIndexByte(entry, ':'); {
@@ -89,8 +89,8 @@ func parseHost(entry string) (hostSlots, error) {
 	return h, checkHostName(name)
 }
 
-// checkHostName refuses names that the command that reaches the host would take for
-// something else, such as an option of ssh.
+// checkHostName returns an error for a name that the command of -rsh could take for something
+// else, such as an option of ssh.
 func checkHostName(name string) error {
 	switch {
 	case name == "":
@@ -109,7 +109,7 @@ func checkHostName(name string) error {
 	return nil
 }
 
-// readHostFile reads a list of hosts in the dialects of Open MPI ("h1 slots=4")
+// readHostFile reads a list of hosts in the formats of Open MPI ("h1 slots=4")
 // and MPICH ("h1:4"), with comments after #.
 func readHostFile(path string) (hostList, error) {
 	f, err := os.Open(path)

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// place gives every rank its host. Hosts without a rank are not used, unless ranks may be started again.
+// place assigns a host to every rank. It drops hosts without ranks, unless ranks may be started again.
 func (j *job) place() {
 	byIndex := map[int]*host{}
 	for number, i := range j.opts.dealt {
@@ -29,7 +29,7 @@ func (j *job) place() {
 		h.ranks = append(h.ranks, r)
 	}
 	for i, named := range j.opts.hosts {
-		if j.opts.respawns() && byIndex[i] == nil { // it has room for ranks of others that are lost
+		if j.opts.respawns() && byIndex[i] == nil { // it has room for ranks of lost hosts
 			j.hosts = append(j.hosts, &host{job: j, name: named.name, slots: named.slots})
 		}
 	}
@@ -43,7 +43,7 @@ func (j *job) patience() time.Duration {
 	return j.opts.answer
 }
 
-// findHosts starts the agents and returns the hosts that run ranks.
+// findHosts starts the agents and returns one host for each node.
 func (j *job) findHosts() ([]*host, error) {
 	j.files = j.newFiles()
 	if err := j.startAgents(); err != nil {
@@ -59,7 +59,7 @@ func (j *job) findHosts() ([]*host, error) {
 	return kept, err
 }
 
-// startHosts starts the agents and through them the ranks.
+// startHosts starts the agents, and the ranks through these agents.
 func (j *job) startHosts(secret [32]byte) error {
 	kept, err := j.findHosts()
 	if err != nil {
@@ -103,8 +103,8 @@ func (j *job) startAgents() error {
 	}
 	result := make(chan error)
 	go func() {
-		// As in spawner.start: the commands get their death signal when
-		// this thread ends.
+		// The thread must live as long as gorun, as in spawner.start: the
+		// commands get their death signal when it ends.
 		goruntime.LockOSThread()
 		var err error
 		for _, h := range nextTo(j.hosts) {
@@ -149,7 +149,7 @@ func (j *job) writeLines() error {
 	return nil
 }
 
-// each runs f for all hosts at once. A host that takes too long is lost.
+// each runs f for all hosts concurrently. It gives up a host that takes longer than patience.
 func (j *job) each(patience time.Duration, f func(h *host) error) error {
 	errs := make([]error, len(j.hosts))
 	var wait sync.WaitGroup
@@ -160,8 +160,8 @@ func (j *job) each(patience time.Duration, f func(h *host) error) error {
 	return errors.Join(errs...)
 }
 
-// within runs f for a host, which is lost if it takes too long. When f has failed for another
-// host there will be no job, and this one has only failureDelay left, without an error.
+// within runs f for a host, and gives the host up if f takes longer than patience. If f fails for another
+// host, there will be no job: failureDelay later, this host is given up, too, and within returns nil.
 func (h *host) within(patience time.Duration, f func(h *host) error) error {
 	timer := time.AfterFunc(patience, func() { h.giveUp(fmt.Errorf("no answer within %v", patience)) })
 	defer timer.Stop()
@@ -171,16 +171,16 @@ func (h *host) within(patience time.Duration, f func(h *host) error) error {
 	switch {
 	case err == nil:
 	case errors.Is(h.reason(), errNoJob):
-		return nil // the host that has failed is named
+		return nil // the error of the host that has failed is reported
 	default:
 		h.job.failures.first()
 	}
 	return err
 }
 
-// neighbours finds hosts that are one node under several names: the first agent of a node
-// runs all its ranks. It returns the hosts that run ranks. Agents on one machine whose
-// processes cannot see each other are nodes of their own.
+// neighbours finds hosts that are the same node under several names. The first agent of a node runs
+// all ranks of the node; neighbours returns the hosts with these agents. Agents on one machine whose
+// processes cannot see each other are on different nodes.
 func (j *job) neighbours() ([]*host, error) {
 	first := map[bootstrap.NodeID]*host{}
 	var kept []*host
@@ -228,7 +228,7 @@ func (j *job) plan(secret [32]byte) (link.Plan, error) {
 	}
 	environ := portable(rankEnviron(os.Environ()))
 	if j.opts.pods != nil {
-		environ, secret = nil, j.salt // each container has its own
+		environ, secret = nil, j.salt // each container has an environment and the secret of its own
 	}
 	p := link.Plan{
 		Job: j.id, Size: len(j.ranks), OnFailure: j.opts.onFailure, Secret: secret[:], Dir: link.Text(dir),
@@ -248,7 +248,7 @@ func (j *job) plan(secret [32]byte) (link.Plan, error) {
 	return p, nil
 }
 
-// generations is how many the job may have. Where ranks may have to wait for a pod, a restart has two.
+// generations returns how many generations the job may have. A restart that waits for a pod takes two.
 func (j *job) generations() int {
 	if j.opts.pods != nil {
 		return 1 + 2*j.opts.restarts
@@ -256,7 +256,7 @@ func (j *job) generations() int {
 	return 1 + j.opts.restarts
 }
 
-// absolute returns a path that may be relative to a directory.
+// absolute returns an absolute path. A relative path is relative to dir.
 func absolute(dir, path string) string {
 	if strings.HasPrefix(path, "/") {
 		return path
@@ -264,7 +264,7 @@ func absolute(dir, path string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + path
 }
 
-// wireHosts prepares the handling of frames from the agents before any rank runs.
+// wireHosts prepares the handling of frames of the agents. It is called before any rank runs.
 func (j *job) wireHosts(kept []*host) {
 	for _, h := range kept {
 		for i, r := range h.ranks {
@@ -280,14 +280,14 @@ func (j *job) wireHosts(kept []*host) {
 	j.inputThere(kept)
 }
 
-// wireOutput prepares the output of a rank of a host.
+// wireOutput prepares the output of a rank on a host.
 func (j *job) wireOutput(h *host, r *rank) {
 	j.out.addRemote(r, j.opts.mergeStderr, func(which stream, n int) {
 		h.conn.Send(link.KindCredit, link.Target{Rank: r.number, Stream: linkStream(which)}.Append(nil), link.Amount(n))
 	})
 }
 
-// programs are the numbers of the programs in the plans.
+// programs returns the numbers that the programs have in the plans.
 func (j *job) programs() map[*app]int {
 	program := map[*app]int{}
 	for i, r := range j.ranks {
@@ -298,7 +298,7 @@ func (j *job) programs() map[*app]int {
 	return program
 }
 
-// down sends frames of the server to the ranks of a host.
+// down sends frames of the server through a host's agent to the ranks.
 type down struct{ conn *link.Conn }
 
 // Write implements io.Writer.
@@ -307,7 +307,7 @@ func (d down) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// order sends the host its plan and waits until the ranks run.
+// order sends the host its plan, and waits until its ranks run.
 func (h *host) order(p link.Plan, at, nodes int) error {
 	p.Host, p.Node, p.Place, p.NodeRank, p.Nodes, p.Spares = h.name, h.node, at, at, nodes, h.job.stock(h)
 	if len(h.ranks) == 0 {
@@ -354,12 +354,12 @@ func (h *host) failed(body []byte) error {
 	return exitErrorf(f.Code, "host %s: %s%s", h.name, f.Text, hint)
 }
 
-// dismissDelay is how long an agent may take to exit when its work is done. An agent needs
+// dismissDelay is how long an agent may take to exit when its work is done. An agent takes
 // longer only if it is blocked in the kernel or its network is down.
 const dismissDelay = 5 * time.Second
 
-// dismiss ends the connections and returns when the commands have ended. patient
-// says that the agents have been told to end and are doing so.
+// dismiss ends the connections and returns when the commands have ended. If patient
+// is true, the agents have been told to end, and dismiss first waits until they do.
 func (j *job) dismiss(patient bool) error {
 	errs := make([]error, len(j.hosts))
 	var wait sync.WaitGroup
@@ -385,7 +385,7 @@ func (h *host) dismiss(patient bool) error {
 	if h.quit != nil {
 		h.quit()
 	}
-	_ = h.in.Close() // whatever the agent does, it ends now
+	_ = h.in.Close() // an agent that is still running ends now
 	late.Reset(dismissDelay)
 	select {
 	case <-h.exited:

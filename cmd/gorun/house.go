@@ -11,7 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// alive reports whether the host, and those through which it is reached, can be used.
+// alive reports whether neither the connection to the host nor to a host through which it is reached
+// was given up.
 func (h *host) alive() bool {
 	for ; h != nil; h = h.via {
 		if h.reason() != nil {
@@ -21,11 +22,12 @@ func (h *host) alive() bool {
 	return true
 }
 
-// room is for how many more ranks the host has slots.
+// room returns the number of slots of the host that have neither a rank nor a spare.
 func (h *host) room() int { return h.slots - len(h.ranks) - h.waiting() }
 
-// house decides where ranks that were lost are started again: where they were if that host lives, else
-// where a spare waits for each, else where there is room. It changes nothing if there is an error.
+// house assigns hosts to lost ranks, which will be started again there: the host that a rank was on if that
+// host is alive, else a host with a spare of its program, else a host with room. If there is no host for a
+// rank, house returns a noRoomError and changes nothing.
 func (j *job) house(lost []*rank) error {
 	if len(j.hosts) == 0 {
 		return nil
@@ -55,7 +57,7 @@ func (j *job) house(lost []*rank) error {
 	return nil
 }
 
-// noRoomError is why ranks cannot be started again for want of a host.
+// noRoomError is the error that a rank cannot be started again because no host has room for it.
 type noRoomError struct{ rank int }
 
 // Error implements error.
@@ -63,16 +65,17 @@ func (e *noRoomError) Error() string {
 	return fmt.Sprintf("no other host has room for rank %d: give hosts more slots (-host H:N), or name more", e.rank)
 }
 
-// letting is what ranks that were lost take of a host.
+// letting is what lost ranks take of a host: spares, by program, and free slots.
 type letting struct {
 	spares map[*app]int
 	room   int
 }
 
-// lettings are those of the ranks that have been housed.
+// lettings has what the ranks for which house has chosen a host take of each host.
 type lettings map[*host]*letting
 
-// best returns where a rank is started, nil if there is no place for it.
+// best returns the best host for a lost rank, nil if no host has room for it. It prefers hosts with a
+// spare, unless the rank is cold, and then hosts with many free slots.
 func (l lettings) best(hosts []*host, r *rank) *host {
 	best, most := (*host)(nil), 0
 	for _, h := range hosts {
@@ -81,7 +84,7 @@ func (l lettings) best(hosts []*host, r *rank) *host {
 			spares, free = spares-t.spares[r.app], free-t.room
 		}
 		if spares > 0 && !r.cold {
-			free += ranksMax // they are for this
+			free += ranksMax // more than the free slots of any host
 		}
 		if h.alive() && free > most {
 			best, most = h, free
@@ -90,7 +93,7 @@ func (l lettings) best(hosts []*host, r *rank) *host {
 	return best
 }
 
-// let notes that a host gets a rank.
+// let records that a host gets a rank.
 func (l lettings) let(h *host, r *rank) {
 	t := l[h]
 	if t == nil {
@@ -105,7 +108,7 @@ func (l lettings) let(h *host, r *rank) {
 	}
 }
 
-// admit adds a rank to the host, unless that is lost.
+// admit adds a rank to the host. It returns false if the host is lost.
 func (h *host) admit(r *rank) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,7 +120,7 @@ func (h *host) admit(r *rank) bool {
 	return true
 }
 
-// rehome makes a host that of a rank which was lost with its own.
+// rehome moves a rank, whose host was lost, to host h, which has admitted it.
 func (j *job) rehome(r *rank, h *host) {
 	old := r.remote
 	old.mu.Lock()
@@ -127,8 +130,8 @@ func (j *job) rehome(r *rank, h *host) {
 	j.wireOutput(h, r)
 }
 
-// renewHosts begins the next generation of a job on hosts, in which those that were lost are started which
-// have a host.
+// renewHosts begins the next generation of a job on hosts. The ranks in lost are started in it, on the hosts
+// that house has assigned to them. Ranks that are only in next.Lost are not started yet.
 func (j *job) renewHosts(next bootstrap.Next, lost []*rank) error {
 	plan := link.Next{Lost: next.Lost, Cause: link.Text(next.Cause), Parts: make([]link.Part, len(j.kept))}
 	j.restarts.generation++
@@ -162,13 +165,13 @@ func (j *job) renewHosts(next bootstrap.Next, lost []*rank) error {
 	return err
 }
 
-// renewal is what an agent says of the ranks that it was told to start.
+// renewal is the answer of a host's agent about the ranks that it was told to start.
 type renewal struct {
 	host *host
 	link.Renewed
 }
 
-// begun takes the answer of an agent.
+// begun acts on the answer of an agent about the ranks of a new generation.
 func (j *job) begun(n renewal) {
 	if n.Failed != nil {
 		how := fmt.Sprintf("host %s cannot go on: %s", n.host.name, n.Failed.Text)
@@ -178,7 +181,7 @@ func (j *job) begun(n renewal) {
 	}
 	for _, p := range n.Ranks {
 		if p.Number < 0 || p.Number >= len(j.ranks) || j.ranks[p.Number].remote != n.host {
-			continue // it has been lost since
+			continue // the rank has been lost with its host since
 		}
 		r := j.ranks[p.Number]
 		r.pid, r.cpus = p.PID, p.Processors
@@ -192,12 +195,12 @@ func (j *job) begun(n renewal) {
 		switch {
 		case p.Warm && !r.promised:
 			n.host.count(r.app, -1)
-		case !p.Warm && r.promised: // the spare has ended, which is reported, too
+		case !p.Warm && r.promised: // the spare has ended; its agent reports that separately
 			n.host.count(r.app, 1)
 		}
 		r.promised = false
 	}
 	if j.watch.ending {
-		j.pass(unix.SIGTERM) // they were not there when the others were told
+		j.pass(unix.SIGTERM) // these ranks did not exist when the others got the signal
 	}
 }

@@ -2,21 +2,21 @@ package main
 
 import "time"
 
-// incarnation is what is known of a process that was a rank.
+// incarnation describes a process that is or was a rank.
 type incarnation struct {
-	generation     int // the last one of the job that it was in
+	generation     int // the last generation of the job that the process was in
 	pid            int
 	host           string
-	started, ended time.Time // ended is zero while it runs
-	last           []string  // its last operations, if a signal has ended it
+	started, ended time.Time // ended is zero while the process runs
+	last           []string  // the last operations of the process, if a signal has ended it
 }
 
-// incarnation is the present process of a rank.
+// incarnation describes the current process of the rank; generation is not set.
 func (r *rank) incarnation() incarnation {
 	return incarnation{pid: r.pid, host: r.host, started: r.started, ended: r.ended, last: r.last}
 }
 
-// in returns the process that was the rank in a generation, nil if it is the present one.
+// in returns the process that was the rank in a generation, nil if it is the current process.
 func (r *rank) in(generation int) *incarnation {
 	for i := range r.before {
 		if generation <= r.before[i].generation {

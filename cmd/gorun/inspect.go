@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/viewer"
 )
 
-// inspectWord as the first argument makes gorun show what another one's job is doing.
+// inspectWord as the first argument makes gorun show what the job of another gorun is doing.
 const inspectWord = "inspect"
 
 const inspectUsage = `usage: gorun inspect [-json] [-watch | -last RANK] [JOB]
@@ -53,13 +53,13 @@ flags:
 // watchPeriod is the time between two reports of -watch.
 const watchPeriod = time.Second
 
-// inspectFlags are the flags.
+// inspectFlags has the flags of gorun inspect.
 type inspectFlags struct {
 	json, watching bool
-	last           int // -1 for none
+	last           int // rank of -last, -1 for none
 }
 
-// runInspect carries out gorun inspect and returns the exit code.
+// runInspect executes gorun inspect and returns the exit code.
 func runInspect(args []string, out *os.File) int {
 	f := inspectFlags{last: -1}
 	var wanted []string
@@ -137,12 +137,12 @@ func inspect(start string, f inspectFlags, out *os.File) error {
 	}
 }
 
-// isScreen reports whether a table can be changed in place there.
+// isScreen reports whether out is a terminal on which a table can be updated in place.
 func isScreen(out *os.File) bool {
 	return isTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// watchOnScreen shows the job until it ends.
+// watchOnScreen shows the job in a table that it updates in place, until the job ends or the user quits.
 func watchOnScreen(c *inspection.Client, out *os.File) error {
 	first, err := c.Report(-1)
 	if err != nil {
@@ -155,7 +155,7 @@ func watchOnScreen(c *inspection.Client, out *os.File) error {
 	return viewer.Run(first, c.Report, in, out)
 }
 
-// showLast prints the operations of one rank.
+// showLast prints the last operations of one rank.
 func showLast(c *inspection.Client, f inspectFlags, out *os.File) error {
 	r, err := c.Report(f.last)
 	switch {
@@ -173,19 +173,19 @@ func showLast(c *inspection.Client, f inspectFlags, out *os.File) error {
 	return err
 }
 
-// view is how reports are shown.
+// view prints reports.
 type view struct {
 	out            *os.File
 	json, watching bool
-	before         *inspection.Report // the last one
+	before         *inspection.Report // the previous report, nil for none
 }
 
-// show shows a report.
+// show prints a report.
 func (v *view) show(r *inspection.Report) error {
 	before := v.before
 	v.before = r
 	if v.watching && !v.json && r.Ended == r.Ranks && before != nil {
-		return nil // the table of before says more
+		return nil // the previous table, of ranks that had not ended, says more
 	}
 	var text string
 	switch {
@@ -206,8 +206,8 @@ func (v *view) show(r *inspection.Report) error {
 	return err
 }
 
-// dialJob connects to the one job of this user whose name begins with start, or to the job of
-// that very name: root may inspect those of others.
+// dialJob connects to the one job of this user whose name begins with start. If there is none, it connects
+// to the job whose name is start, since root may inspect jobs of other users.
 func dialJob(start string) (*inspection.Client, error) {
 	jobs, failed := inspection.Jobs()
 	job, err := chooseJob(jobs, start)
@@ -224,7 +224,7 @@ func dialJob(start string) (*inspection.Client, error) {
 	return c, failure
 }
 
-// chooseJob returns the one job whose name begins with start.
+// chooseJob returns the job whose name is start, or the only job whose name begins with start.
 func chooseJob(jobs []string, start string) (string, error) {
 	if slices.Contains(jobs, start) {
 		return start, nil

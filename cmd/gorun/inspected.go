@@ -11,33 +11,35 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// inspector is a request of gorun inspect, which is answered once.
+// inspector is a request of gorun inspect. It gets one answer.
 type inspector struct {
-	rank   int // all of whose operations are wanted, -1 for none
+	rank   int // rank whose recorded operations are all wanted, -1 for none
 	answer chan<- *inspection.Report
 }
 
-// inspectors are the requests of gorun inspect.
+// inspectors has the requests of gorun inspect. Only the goroutine that supervises the job uses the
+// fields that are not channels.
 type inspectors struct {
-	asked   chan inspector
-	ended   chan struct{}
-	waiting []inspector        // for the reports of the ranks
+	asked   chan inspector     // new requests
+	ended   chan struct{}      // closed by closeInspection
+	waiting []inspector        // requests that wait for the reports of the ranks
 	server  *inspection.Server // nil if the job cannot be inspected
-	// draft is the report that lacks the records of ranks on hosts, nil for none. looking have asked for
-	// it, look is the question to the hosts, missing how many of them have not answered, logs are by rank.
+	// draft is the report to which hosts still have to add the records of their ranks, nil for none.
+	// looking has the requests that wait for it. look is the question to the hosts, missing the number of
+	// hosts that have not answered it. logs has the operations of ranks in look.Whole, by rank.
 	draft   *inspection.Report
 	looking []inspector
 	look    link.Look
 	missing int
 	logs    map[int]*inspection.Log
-	lookEnd <-chan time.Time // no longer wait for the hosts
-	seen    chan link.Seen   // their answers
+	lookEnd <-chan time.Time // fires when the hosts have had lookMost to answer
+	seen    chan link.Seen   // answers of the hosts
 }
 
 const (
-	// recordedMost bounds the silent ranks whose last operations a report has.
+	// recordedMost is the largest number of silent ranks whose last operations are in a report.
 	recordedMost = 64
-	// lookMost bounds the wait for the records of hosts.
+	// lookMost is the longest wait for the records of ranks on hosts.
 	lookMost = 2 * time.Second
 )
 
@@ -45,7 +47,7 @@ func newInspectors() inspectors {
 	return inspectors{asked: make(chan inspector), ended: make(chan struct{}), seen: make(chan link.Seen)}
 }
 
-// openInspection makes the job known to gorun inspect. Without it the job runs all the same.
+// openInspection makes the job accessible to gorun inspect. If that fails, the job runs without it.
 func (j *job) openInspection() {
 	i := &j.watch.inspectors
 	var err error
@@ -64,14 +66,14 @@ func (j *job) openInspection() {
 		}
 	})
 	switch {
-	case errors.Is(err, inspection.ErrDirectory): // somebody else may have made it
+	case errors.Is(err, inspection.ErrDirectory): // a warning, since another user may have made the directory
 		complain("gorun inspect cannot show this job: %v", err)
 	case err != nil:
 		j.say("gorun inspect cannot show this job: %v", err)
 	}
 }
 
-// closeInspection ends it.
+// closeInspection ends the access of gorun inspect to the job. Requests without an answer get none.
 func (j *job) closeInspection() {
 	i := &j.watch.inspectors
 	close(i.ended)
@@ -83,17 +85,18 @@ func (j *job) closeInspection() {
 	}
 }
 
-// inspected takes a request.
+// inspected records a request and asks the ranks for reports.
 func (j *job) inspected(q inspector) {
 	i := &j.watch.inspectors
 	i.waiting = append(i.waiting, q)
-	if j.watch.reports == 0 && j.ask() == 0 { // else the reports that are under way do
+	if j.watch.reports == 0 && j.ask() == 0 { // reports that are under way serve this request, too
 		j.answerInspectors(nil)
 	}
 }
 
-// answerInspectors answers the requests with the reports of the ranks, and with what the flight recorders
-// have: those of hosts are asked for.
+// answerInspectors prepares the answer to the waiting requests from list, the reports of the ranks, and from
+// the flight recorders. It asks the hosts for the contents of the recorders of their ranks. The answer is
+// sent by lookEnded.
 func (j *job) answerInspectors(list []bootstrap.Doing) {
 	i := &j.watch.inspectors
 	if len(i.waiting) == 0 {
@@ -114,7 +117,7 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 		switch j.server.State(rank) {
 		case bootstrap.RankJoined:
 			r.Joined++
-			asked := j.ranks[rank].asked == j.watch.question // else it has joined since
+			asked := j.ranks[rank].asked == j.watch.question // false if it joined after the question
 			if asked && !slices.ContainsFunc(list, func(d bootstrap.Doing) bool { return d.Rank == rank }) {
 				r.Silent = append(r.Silent, rank)
 			}
@@ -133,7 +136,7 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 	j.askRecords()
 }
 
-// askRecords asks for the records of all ranks.
+// askRecords adds the records of ranks on this machine to the draft, and asks the hosts for the others.
 func (j *job) askRecords() {
 	i := &j.watch.inspectors
 	for _, r := range j.ranks {
@@ -155,11 +158,11 @@ func (j *job) askRecords() {
 	i.lookEnd = time.After(lookMost)
 }
 
-// recorded takes the answer of a host.
+// recorded adds the answer of a host to the draft.
 func (j *job) recorded(s link.Seen) {
 	i := &j.watch.inspectors
 	if i.draft == nil || s.Number != i.look.Number {
-		return // of an earlier question
+		return // the answer to an earlier question
 	}
 	for _, r := range s.Records {
 		j.record(r)
@@ -169,7 +172,7 @@ func (j *job) recorded(s link.Seen) {
 	}
 }
 
-// record puts the record of a rank into the draft.
+// record adds the record of a rank to the draft.
 func (j *job) record(seen link.Record) {
 	i := &j.watch.inspectors
 	if seen.Log != nil {
@@ -187,7 +190,7 @@ func (j *job) record(seen link.Record) {
 	}
 }
 
-// lookEnded answers with the draft. Hosts that have not answered are left out.
+// lookEnded answers the requests with the draft, without the records of hosts that have not answered.
 func (j *job) lookEnded() {
 	i := &j.watch.inspectors
 	r := i.draft

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// timeFormat is that of -timestamp and %t.
+// timeFormat is the format of the times of -timestamp and %t.
 const timeFormat = "15:04:05.000"
 
-// layout is the form of lines of output.
+// layout is the format of lines of output.
 type layout struct {
-	pattern string // "" for no tags; as in -prefix
-	width   int    // digits of the largest rank
+	pattern string // of the tag, as in -prefix; "" for no tags
+	width   int    // number of digits of the largest rank
 }
 
-// newLayout returns the layout asked for by the flags.
+// newLayout returns the layout that the flags ask for.
 func newLayout(o *options, size int) layout {
 	l := layout{pattern: o.prefix, width: len(strconv.Itoa(size - 1))}
 	if l.pattern == "" && o.label {
@@ -30,13 +30,13 @@ func newLayout(o *options, size int) layout {
 
 func (l layout) tagged() bool { return l.pattern != "" }
 
-// tag returns the function that appends the tag of a rank's stream; nil
-// without tags. Everything but the time is put in once.
+// tag returns a function that appends the tag of a rank's stream, nil if lines have
+// no tags. tag formats everything but the time in advance.
 func (l layout) tag(r *rank, which stream) func([]byte, time.Time) []byte {
 	if !l.tagged() {
 		return nil
 	}
-	var parts []string // between times
+	var parts []string // the parts before each time
 	part := []byte{}
 	for i := 0; i < len(l.pattern); i++ {
 		if l.pattern[i] != '%' {
@@ -72,8 +72,7 @@ func (l layout) tag(r *rank, which stream) func([]byte, time.Time) []byte {
 	}
 }
 
-// hostname returns the kernel's name of this machine. It is for messages and is never
-// resolved.
+// hostname returns the kernel's name of this machine. It is used in messages only and never resolved.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {

@@ -18,7 +18,7 @@ func main() {
 	os.Exit(run(args))
 }
 
-// run carries out the command line and returns the exit code.
+// run executes the command line and returns the exit code.
 func run(args []string) int {
 	scratch, inside := "", len(args) > 1 && args[0] == insideCommand
 	if inside {
@@ -74,7 +74,7 @@ func run(args []string) int {
 	return code
 }
 
-// information is what a flag asks for in place of a job.
+// information returns the text that a flag such as -h asks for in place of a job.
 func information(o *options) string {
 	switch {
 	case o.help:
@@ -88,7 +88,7 @@ func information(o *options) string {
 	}
 }
 
-// complaint starts every line of gorun itself.
+// complaint begins every line that gorun itself prints to standard error.
 const complaint = "gorun: "
 
 // complain prints a message of gorun itself.
@@ -98,8 +98,8 @@ func complain(format string, args ...any) {
 	_, _ = os.Stderr.WriteString(complaint + strings.ReplaceAll(text, "\n", "\n"+complaint) + "\n")
 }
 
-// signed returns the report of a rank with its name in front, unless the report contains
-// it.
+// signed returns the report of a rank after the name of the rank. If the report already begins with
+// the name, signed returns the report.
 func signed(rank int, text string) string {
 	text = strings.TrimRight(text, "\n")
 	name := fmt.Sprintf("rank %d", rank)

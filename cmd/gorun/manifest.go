@@ -16,34 +16,36 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
 )
 
-// manifestText is a Service, a Secret and an Indexed Job. JSON is YAML, so values are JSON.
+// manifestText is the template of the manifest: a Service, a Secret and an Indexed Job. Values are
+// inserted as JSON, which is valid YAML.
 //
 //go:embed manifest.yaml.tmpl
 var manifestText string
 
-// Flags that are not for the pods.
+// Flags that are not passed on to gorun in the pods.
 const (
 	flagManifest = "k8s-manifest"
 	flagImage    = "image"
 )
 
-// podPort is where gorun in the first pod listens for the others.
+// podPort is the port on which gorun in the first pod listens for the other pods.
 const podPort = 29400
 
-// podGorun is gorun in an image, found by its PATH.
+// podGorun is the command of gorun in an image, which is found in PATH.
 const podGorun = "gorun"
 
-// podNameBytesMax leaves room for the number of a pod in the 63 bytes of a name (RFC 1035).
+// podNameBytesMax is the largest length of the part of a name that comes from the program. A name has at most
+// 63 bytes (RFC 1035); the rest is for the random suffix and the number of a pod.
 const podNameBytesMax = 40
 
-// variable is one of a container's environment.
+// variable is an environment variable of a container.
 type variable struct{ Name, Value string }
 
-// manifest is what manifestText shows.
+// manifest has the values that manifestText uses.
 type manifest struct {
 	Name, Image, Secret string
 	Pods, Slots, Port   int
-	Restarts            int // of a job that goes on without a pod
+	Restarts            int // with -on-failure respawn, the number of restarts of the job; else 0
 	Command             []string
 	Env                 []variable
 }
@@ -60,7 +62,7 @@ func printManifest(o *options, args []string) (string, error) {
 	}
 	words, passed := podCommand(args)
 	for _, w := range append([]string{podGorun}, words...) {
-		m.Command = append(m.Command, strings.ReplaceAll(w, "$", "$$")) // Kubernetes expands $(NAME)
+		m.Command = append(m.Command, strings.ReplaceAll(w, "$", "$$")) // else Kubernetes expands $(NAME)
 	}
 	m.Env = append([]variable{
 		{allocation.EnvPods, strconv.Itoa(m.Pods)},
@@ -83,8 +85,8 @@ func printManifest(o *options, args []string) (string, error) {
 	return b.String(), err
 }
 
-// manifestName makes a name for the objects of a job: the program's, and something that no
-// other job has.
+// manifestName returns a name for the Kubernetes objects of a job: the name of the program, and a random
+// suffix that distinguishes the job from others.
 func manifestName(program string, salt [32]byte) string {
 	var b strings.Builder
 	b.WriteString("gorun-")
@@ -99,10 +101,11 @@ func manifestName(program string, salt [32]byte) string {
 	return strings.TrimRight(b.String(), "-") + "-" + hex.EncodeToString(salt[:3])
 }
 
-// podCommand returns the words of a command line that was parsed without an error, but what is
-// for the manifest alone, and the variables that it passes on by their names.
+// podCommand returns the words of a command line without the flags that are for the manifest only. passed
+// has the variables that -x names without a value, with their values here. The command line must have been
+// parsed without an error.
 func podCommand(args []string) (words []string, passed []variable) {
-	start := true // where flags are
+	start := true // flags may follow; false after the name of a program
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(w, "-"), "-"), "=")
@@ -129,8 +132,8 @@ func podCommand(args []string) (words []string, passed []variable) {
 	return words, passed
 }
 
-// forPods decides how many ranks the programs have, for a manifest, and checks what the pods
-// cannot do.
+// forPods sets the number of ranks of each program for a manifest. It returns an error for flags and
+// programs that are not possible in pods.
 func (o *options) forPods() error {
 	if len(o.apps) == 1 && o.apps[0].ranks == 0 {
 		o.apps[0].ranks = o.perPod()
@@ -152,5 +155,5 @@ func (o *options) forPods() error {
 	return nil
 }
 
-// perPod returns the ranks of a pod.
+// perPod returns the number of ranks of a pod.
 func (o *options) perPod() int { return max(1, o.policy.PerHost) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// manual returns the manual page, in man(7)'s macros. It has the text of -h.
+// manual returns the manual page, in the macros of man(7), with the text of -h.
 func manual() string {
 	var b strings.Builder
 	b.WriteString(".TH GORUN 1 \"\" gorun \"User Commands\"\n.SH NAME\ngorun \\- start the ranks of a job, on this machine or on several\n")
@@ -35,7 +35,8 @@ func manual() string {
 	return b.String()
 }
 
-// paragraphs fills lines.
+// paragraphs returns text, whose paragraphs are separated by empty lines, as paragraphs of man(7), whose lines
+// are filled.
 func paragraphs(text string) string {
 	var b strings.Builder
 	for i, p := range strings.Split(strings.Trim(text, "\n "), "\n\n") {
@@ -49,7 +50,7 @@ func paragraphs(text string) string {
 	return b.String()
 }
 
-// roff quotes characters that have a meaning in roff(7).
+// roff escapes characters that have a meaning in roff(7).
 func roff(text string) string {
 	text = strings.NewReplacer("\\", "\\e", "-", "\\-").Replace(text)
 	lines := strings.Split(text, "\n")

@@ -12,15 +12,15 @@ import (
 )
 
 // insideCommand is the first argument of a gorun that is process 1 of a PID
-// namespace. The second is the scratch directory of the one outside.
+// namespace. The second argument is the scratch directory of the gorun outside.
 const insideCommand = "-gorun-inside"
 
-// outsideFD is the descriptor, in the gorun inside, of a pipe that ends with the gorun
-// outside.
+// outsideFD is a descriptor in the gorun inside: the reading end of a pipe whose writing end closes when
+// the gorun outside ends.
 const outsideFD = 3
 
-// endWithOutside ends this process, and with it everything in its namespace, when the gorun
-// outside ends. The death signal does that, too, unless the gorun outside was killed while
+// endWithOutside arranges that this process, and so all processes in its namespace, end when the gorun
+// outside ends. The death signal (Pdeathsig) does the same, but not if the gorun outside was killed while
 // it started this process.
 func endWithOutside() {
 	syscall.CloseOnExec(outsideFD)
@@ -31,8 +31,8 @@ func endWithOutside() {
 	}()
 }
 
-// outside is the containment of a gorun that leaves the job to another one,
-// in a PID namespace. Those that need nothing beforehand embed it.
+// outside is the containment of a gorun that lets another gorun, in a PID namespace,
+// run the job. It does nothing. Containments that need no resources embed it.
 type outside struct{}
 
 func (outside) name() string                 { return containNamespace }
@@ -42,10 +42,11 @@ func (outside) kill() error                  { return nil }
 func (outside) remove() error                { return nil }
 func (outside) orders() []string             { return nil }
 
-// namespace is the containment of process 1 of a PID namespace.
+// namespace is the containment of a gorun that is process 1 of a PID namespace.
 type namespace struct{ outside }
 
-// kill reaches every process but the caller: -1 stays within the namespace.
+// kill kills every process of the namespace but the caller: process ID -1 means all processes in the
+// namespace of the caller.
 func (namespace) kill() error {
 	if err := unix.Kill(-1, unix.SIGKILL); err != nil && err != unix.ESRCH {
 		return fmt.Errorf("kill the namespace: %w", err)
@@ -53,16 +54,17 @@ func (namespace) kill() error {
 	return nil
 }
 
-// relaunch runs the job in a gorun of its own PID namespace and returns its
-// exit code. An error means that nothing was started.
+// relaunch runs the job in another gorun, in a new PID namespace, and returns the exit
+// code of that gorun. If the exit code is 0 and there is an error, nothing was started.
 func relaunch(args []string, scratch string) (int, error) {
-	// The death signal of the other gorun is tied to this thread.
+	// The other gorun gets its death signal when this thread ends.
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
 	sigs := catchSignals()
 	defer signal.Stop(sigs)
-	// A group of its own, so that a signal from the terminal does not
-	// arrive twice; in the foreground if this one is, so that it may read.
+	// The other gorun gets a process group of its own, so that a signal from the terminal
+	// does not reach it twice. The group is in the foreground if this one is, so that it
+	// may read from the terminal.
 	sys := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if isTerminal(0) && inForeground(0) {
 		sys.Foreground, sys.Ctty = true, 0

@@ -7,14 +7,14 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// newProbe makes a witness of this agent, by which one on the same node finds it.
+// newProbe makes a witness of this agent, by which an agent on the same node can find this process.
 func newProbe() (*os.File, link.Probe, error) {
 	f, w, err := bootstrap.NewWitness()
 	return f, link.Probe{PID: w.PID, FD: w.FD, Nonce: w.Nonce[:]}, err
 }
 
-// find looks for the process of a probe and returns why it is not on this node,
-// "" if it is.
+// find looks for the process of a probe. It returns the reason why the process is not
+// on this node, "" if it is on this node.
 func find(p link.Probe) string {
 	return bootstrap.Witness{PID: p.PID, FD: p.FD, Nonce: [link.NonceBytes]byte(p.Nonce)}.Find()
 }

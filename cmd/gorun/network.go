@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// answerDefault is how long a host may take to answer.
+// answerDefault is how long a host may take to answer, without -answer-within.
 const answerDefault = 30 * time.Second
 
 // Values of -transport.
@@ -41,7 +41,7 @@ func setRsh(o *options, _ *app, v string) (err error) {
 	return err
 }
 
-// interfaceBytesMax is the length of an interface's name (IFNAMSIZ-1 of
+// interfaceBytesMax is the largest length of an interface's name (IFNAMSIZ-1 of
 // netdevice(7)).
 const interfaceBytesMax = 15
 
@@ -55,8 +55,8 @@ func setNet(o *options, _ *app, v string) error {
 	return nil
 }
 
-// namesNetwork reports whether a text can be a network, an address or an interface. Each
-// host checks whether it has it.
+// namesNetwork reports whether a text can be a network, an address or the name of an interface. Each
+// host checks whether it has such a network or interface.
 func namesNetwork(v string) bool {
 	if _, err := netip.ParsePrefix(v); err == nil {
 		return true
@@ -67,8 +67,8 @@ func namesNetwork(v string) bool {
 	return !strings.ContainsAny(v, "/: \t\n") && v != "" && v != "." && v != ".." && len(v) <= interfaceBytesMax
 }
 
-// setRDMADevice takes the name of an adapter, of its network interface, or an address, none or
-// auto. Each host checks whether it has it.
+// setRDMADevice sets the RDMA adapter: its name, the name or an address of its network interface, none or
+// auto. Each host checks whether it has such an adapter.
 func setRDMADevice(o *options, _ *app, v string) error {
 	if v == "" || strings.ContainsAny(v, "/, \t\n") {
 		return errors.New("want the name of an RDMA adapter such as mlx5_0, of its network interface, or an address of that, or none or auto")
@@ -88,7 +88,7 @@ func setEncrypt(o *options, _ *app, v string) error {
 	return setOneOf(&o.encrypt, v, bootstrap.EncryptYes, bootstrap.EncryptNo, bootstrap.EncryptAuto)
 }
 
-// environ returns the variables by which flags reach the ranks.
+// environ returns the environment variables that pass flags on to the ranks.
 func (o *options) environ() []string {
 	var env []string
 	if o.explain {

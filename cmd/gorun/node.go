@@ -14,21 +14,21 @@ import (
 // node is this machine's part of a job: the processes of its ranks, and their containment.
 type node struct {
 	id      string             // unique on this machine
-	cpus    []int              // allowed to gorun
-	machine []placement.Domain // the same by NUMA nodes
+	cpus    []int              // processors that gorun may use
+	machine []placement.Domain // cpus grouped by NUMA node
 	bind    placement.Kind
-	bound   *reservation
-	ranks   []*rank // by local number
+	bound   *reservation // of the processors to which ranks are bound, nil unless bind is placement.Core
+	ranks   []*rank      // by local number
 	contain containment
-	scratch string // directory of what was built, "" if nothing was
+	scratch string // directory for programs that gorun builds, "" if it builds none
 	dog     *guardian
 	exits   chan exit
-	// children are the ranks' processes.
+	// children has the processes of the ranks.
 	children children
 	say      func(format string, args ...any) // prints with -v
 }
 
-// newNode makes the part of this machine, without ranks yet.
+// newNode returns this machine's part of a job. It has no ranks yet.
 func newNode(id string, contain containment) (*node, error) {
 	cpus, err := allowedCPUs()
 	if err != nil {
@@ -38,7 +38,7 @@ func newNode(id string, contain containment) (*node, error) {
 	return &node{id: id, cpus: cpus, machine: machine, contain: contain, say: func(string, ...any) {}}, err
 }
 
-// assign gives the node its ranks, and these their local numbers.
+// assign sets the ranks of the node, and their local numbers.
 func (n *node) assign(ranks []*rank, bind placement.Kind) {
 	n.ranks, n.bind, n.exits = ranks, bind, make(chan exit, len(ranks))
 	for i, r := range ranks {
@@ -46,8 +46,8 @@ func (n *node) assign(ranks []*rank, bind placement.Kind) {
 	}
 }
 
-// bindRanks gives each rank its processors. With a core for each, these are processors that
-// no other job has bound a rank to, and they are the job's for as long as this process lives.
+// bindRanks assigns processors to each rank. If each rank gets a core, it chooses processors to which no
+// other job has bound a rank, and reserves them until this process ends.
 func (n *node) bindRanks() error {
 	machine := n.machine
 	if n.bind == placement.Core {
@@ -67,9 +67,9 @@ func (n *node) bindRanks() error {
 	return err
 }
 
-// contained reports, after guard, whether this process runs the ranks. If not, another
-// gorun in a PID namespace has run them, and contained returns its exit code. args is the
-// command line of that gorun.
+// contained reports whether this process has to run the ranks. If not, it has run another gorun in a
+// PID namespace, which has run them, and returns the exit code of that gorun. args is the command line
+// of the other gorun. contained is called after guard.
 func (n *node) contained(args []string) (here bool, code int, err error) {
 	if _, ok := n.contain.(outside); !ok {
 		return true, 0, nil
@@ -81,8 +81,8 @@ func (n *node) contained(args []string) (here bool, code int, err error) {
 	return true, 0, n.fallBack(scan{id: n.id}, err)
 }
 
-// guard makes the containment and, if something will be built, the scratch directory. The
-// watchdog gets its orders first, so that it removes both in any case.
+// guard makes the containment and, if builds is true, the scratch directory. It starts the watchdog first,
+// so that the watchdog removes both in any case.
 func (n *node) guard(builds bool) error {
 	if _, inside := n.contain.(namespace); inside {
 		return nil // the gorun outside has made it
@@ -105,7 +105,7 @@ func (n *node) guard(builds bool) error {
 	return n.fallBack(outside{}, err)
 }
 
-// fallBack takes the next containment after one that does not work.
+// fallBack replaces a containment that does not work by the next one.
 func (n *node) fallBack(next containment, cause error) error {
 	n.say("not contained by %s: %v", n.contain.name(), cause)
 	n.contain = next
@@ -115,8 +115,8 @@ func (n *node) fallBack(next containment, cause error) error {
 	return n.contain.make()
 }
 
-// startWatchdog starts the watchdog with the orders of the containment, if there are any. A
-// watchdog with other orders is dismissed.
+// startWatchdog starts a watchdog with the orders of the containment, if there are any, and dismisses the
+// watchdog before it.
 func (n *node) startWatchdog() error {
 	orders := n.contain.orders()
 	if n.scratch != "" {
@@ -136,7 +136,7 @@ func (n *node) startWatchdog() error {
 	return nil
 }
 
-// cleanUp removes what the job made outside of its processes.
+// cleanUp removes the containment and the scratch directory, and dismisses the watchdog.
 func (n *node) cleanUp() error {
 	err := n.contain.remove()
 	if _, inside := n.contain.(namespace); inside {
@@ -145,13 +145,13 @@ func (n *node) cleanUp() error {
 	if n.scratch != "" {
 		err = errors.Join(err, os.RemoveAll(n.scratch))
 	}
-	if n.dog != nil && err == nil { // else the watchdog tries again
+	if n.dog != nil && err == nil { // after an error, the watchdog tries again
 		err = n.dog.dismiss()
 	}
 	return err
 }
 
-// adopt makes this process the reaper of what its ranks leave behind.
+// adopt makes this process the parent of the orphans that its ranks leave behind.
 func adopt() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of orphans: %w", err)

@@ -20,7 +20,7 @@ func setOneOf[T ~string](to *T, v T, allowed ...T) error {
 	return nil
 }
 
-// setDuration reads a Go duration or a number of seconds.
+// setDuration parses a Go duration or a number of seconds.
 func setDuration(to *time.Duration, v string) error {
 	d, err := time.ParseDuration(v)
 	if err != nil {

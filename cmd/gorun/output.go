@@ -21,56 +21,56 @@ const (
 func (s stream) String() string { return [...]string{"out", "err"}[s] }
 
 const (
-	// outputBufferBytes is read from one pipe at a time; pipes hold 64 KiB.
+	// outputBufferBytes is the size of a read from a pipe. It is the capacity of a pipe.
 	outputBufferBytes = 64 << 10
-	// escapeDelay bounds the wait for the end of a pipe that a process holds open which
-	// escaped the containment.
+	// escapeDelay is the longest wait for the end of a pipe after the end of all ranks. A process that
+	// has escaped the containment may hold the pipe open.
 	escapeDelay = 500 * time.Millisecond
-	// tailBytesMax is how much of a rank's standard error is kept for the
-	// report of its failure.
+	// tailBytesMax is how many bytes of the end of a rank's standard error are kept
+	// for the report of its failure.
 	tailBytesMax = 4 << 10
 )
 
-// output carries what ranks write from their pipes, or from the agents that read
-// these, to its destination. One goroutine does so for all ranks, so that lines cannot mix;
-// a slow reader of gorun's output slows the ranks down, and no output is lost.
+// output copies the output of the ranks, from their pipes or from the agents that read
+// these pipes, to its destination. One goroutine copies for all ranks, so that lines cannot mix.
+// A slow reader of gorun's output slows down the ranks; no output is lost.
 type output struct {
-	passThrough bool // standard output of the only rank is gorun's own
+	passThrough bool // the only rank inherits gorun's standard output
 	layout      layout
 	files       *rankLogs  // nil without -output-dir
 	broken      chan error // the first error of writing
 
 	epoll int
-	wake  [2]int // a pipe; a byte in it says that chunks or finished have changed
+	wake  [2]int // a pipe; a byte is written to it when chunks or finished have changed
 	done  chan struct{}
 
-	mu       sync.Mutex // guards what follows; sources until run alone
-	sources  []*source  // by index in the epoll data
-	errors   []*source  // by rank: where its error goes, standard error unless that is merged
-	chunks   []chunk    // from agents, in order
+	mu       sync.Mutex // guards the fields down to closed
+	sources  []*source  // by index in the epoll data; after run, only the copying goroutine uses it
+	errors   []*source  // by rank: the source for its error, standard error or, if that is merged, output
+	chunks   []chunk    // output from agents, errors of ranks and new sources, in order
 	running  bool       // run was called
 	finished bool       // no rank is left
 	closed   bool       // the copying has ended
 
-	tails []*[]byte // by rank: the end of its standard error; the copying goroutine's
+	tails []*[]byte // by rank: the end of its standard error; only the copying goroutine uses it before done
 
-	// The rest belongs to the copying goroutine, too.
+	// Only the copying goroutine uses the fields below, after run.
 	buf     []byte
-	partial []*source // those with the start of a line
-	writers writers   // who has written lately
-	open    int       // sources not yet at their end
-	fed     int       // of these, those of agents
+	partial []*source // sources with an incomplete line
+	writers writers   // the source that has written last, and when
+	open    int       // number of sources that are not yet at their end
+	fed     int       // number of these that are of agents
 }
 
 // source is one stream of a rank.
 type source struct {
 	rank  int
 	which stream
-	fd    int // the reading end of its pipe, -1 after its end and for one of an agent
+	fd    int // the reading end of the pipe, -1 if an agent reads the pipe
 	lines *splitter
 	ended bool
-	// Of one of an agent: room is what the agent may still send, and written is told
-	// of how many bytes more.
+	// For a source of an agent: room is the number of bytes that the agent may still send. written is
+	// called with the number of bytes that were written, which the agent may send in addition.
 	room    *window
 	written func(n int)
 }
@@ -106,8 +106,8 @@ func (o *output) watch(fd, index int) error {
 	return nil
 }
 
-// add takes over the reading end of a pipe of a rank, which does not block.
-// After run, the copying goroutine takes it.
+// add takes ownership of fd, the nonblocking reading end of a pipe of a rank. After
+// run, it passes the source on to the copying goroutine.
 func (o *output) add(r *rank, which stream, fd int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -143,14 +143,15 @@ func (o *output) append(s *source) {
 	o.direct(s)
 }
 
-// direct makes a source that of its rank's errors, if it is. Callers hold mu.
+// direct makes s the source for the error of its rank if s is standard error, or the first source of the
+// rank. Callers hold mu.
 func (o *output) direct(s *source) {
 	if o.errors[s.rank] == nil || s.which == streamErr {
 		o.errors[s.rank] = s
 	}
 }
 
-// run starts the copying, after all sources were added.
+// run starts the copying. It is called after the sources of all first processes have been added.
 func (o *output) run(ranks []*rank) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -167,13 +168,13 @@ func (o *output) run(ranks []*rank) error {
 	return nil
 }
 
-// holdsLines reports whether the start of a line waits for its end: not when
-// there is nothing to mix with.
+// holdsLines reports whether an incomplete line is held back until its end comes. That
+// is not necessary if lines have no tags and there is no other rank to mix with.
 func (o *output) holdsLines() bool {
 	return o.layout.tagged() || (len(o.tails) > 1 && o.files == nil)
 }
 
-// finish is called when no rank is left, and returns when all their output is written.
+// finish is called when no rank is left. It returns when all output of the ranks is written.
 func (o *output) finish() {
 	o.mu.Lock()
 	o.finished = true
@@ -182,7 +183,7 @@ func (o *output) finish() {
 	<-o.done
 }
 
-// tail returns the end of a rank's standard error. Only after finish.
+// tail returns the end of a rank's standard error. It may only be called after finish.
 func (o *output) tail(rank int) []byte {
 	if t := o.tails[rank]; t != nil {
 		return *t
@@ -215,7 +216,7 @@ func (o *output) copy() {
 		o.stalled(now.Sub(woke))
 		o.flushPartial(now)
 		if n == 0 && o.fed == 0 && !deadline.IsZero() && time.Now().After(deadline) {
-			break // held open by an escaped process; all of its output is written
+			break // an escaped process holds a pipe open; all output in the pipe is written
 		}
 	}
 	for _, s := range o.sources {
@@ -234,7 +235,8 @@ func (o *output) copy() {
 	}
 }
 
-// patience returns how long to wait for output, in milliseconds.
+// patience returns how long to wait for output, in milliseconds, -1 for without limit. The wait ends when
+// an incomplete line is due or, after finish, at the deadline.
 func (o *output) patience(deadline time.Time) int {
 	wait := time.Duration(-1)
 	if !deadline.IsZero() && o.fed == 0 {
@@ -252,7 +254,8 @@ func (o *output) patience(deadline time.Time) int {
 	return int((wait + time.Millisecond - 1) / time.Millisecond)
 }
 
-// read moves some of what is in a pipe on, and reports whether there was any.
+// read reads from a pipe once and passes the bytes to move. It returns false if the pipe is empty or at
+// its end.
 func (o *output) read(s *source) bool {
 	n, err := unix.Read(s.fd, o.buf)
 	switch {
@@ -268,7 +271,7 @@ func (o *output) read(s *source) bool {
 	return true
 }
 
-// move moves bytes of a source on.
+// move passes bytes of a source to its splitter, and writes what the splitter returns.
 func (o *output) move(s *source, data []byte) {
 	if s.which == streamErr {
 		o.keepTail(s.rank, data)
@@ -281,7 +284,7 @@ func (o *output) move(s *source, data []byte) {
 	}
 }
 
-// end finishes a source. Ending it again does nothing.
+// end writes the rest of a source and closes the source. A second call does nothing.
 func (o *output) end(s *source) {
 	if s.ended {
 		return
@@ -291,12 +294,12 @@ func (o *output) end(s *source) {
 	if s.written != nil {
 		o.fed--
 	} else {
-		_ = unix.Close(s.fd) // leaves the epoll set, too
+		_ = unix.Close(s.fd) // this also removes the pipe from the epoll set
 	}
 	o.open--
 }
 
-// flushPartial writes starts of lines that have waited long enough.
+// flushPartial writes the incomplete lines that have waited long enough.
 func (o *output) flushPartial(now time.Time) {
 	keep := o.partial[:0]
 	for _, s := range o.partial {
@@ -339,8 +342,8 @@ func (o *output) write(s *source, data []byte) {
 	}
 }
 
-// fail reports the first error of writing; reading goes on, so that no rank
-// hangs on a full pipe while the job is being ended.
+// fail reports the first error of writing. Reading continues, so that no rank
+// blocks on a full pipe while the job is being ended.
 func (o *output) fail(err error) {
 	select {
 	case o.broken <- err:
@@ -348,7 +351,7 @@ func (o *output) fail(err error) {
 	}
 }
 
-// failure returns an error of writing that was not taken from broken.
+// failure returns an error of writing that nobody has received from broken, nil if there is none.
 func (o *output) failure() error {
 	select {
 	case err := <-o.broken:
