@@ -9,6 +9,6 @@
 // Every algorithm is in the catalog, in which package collectives, its simulation and the tests
 // find it.
 //
-// Buffers are bytes. The caller has checked the lengths that a rank can check, and that the buffers of
-// a reduction have whole elements.
+// Buffers are bytes. The caller has checked their lengths, which are the same on every rank except in
+// operations with counts. The buffers of a reduction have whole elements.
 package message

@@ -1,11 +1,11 @@
 package message
 
-// ReduceScatterInOrder combines send of all ranks and leaves part i at rank i, which gets
-// that part of all others and then combines them in a loop over the ranks. recv may be this
-// rank's part of send.
+// ReduceScatterInOrder combines send of all ranks and stores part i of the result in recv of rank i.
+// Rank i receives part i of send from all other ranks, and then combines these parts in a loop over
+// the ranks. recv may be this rank's part of send.
 //
-// Restrictions: none; the operands are combined from left to right, so that the bits of the
-// result are those of a loop. Parts may be empty.
+// Restrictions: none. The operands are combined from left to right, so that the result has the same
+// bits as that of a loop over the ranks. Parts may be empty.
 // Cost: (p-1) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all, and memory
 // for n bytes.
 func ReduceScatterInOrder(p Peer, c *Call) error {
@@ -16,9 +16,10 @@ func ReduceScatterInOrder(p Peer, c *Call) error {
 	return err
 }
 
-// combineShare sends to every rank its share of what this rank has, and combines this rank's
-// share of all ranks from left to right. The result is in dst or, if that is nil, in scratch
-// memory; that of one rank is its share. dst may be this rank's share.
+// combineShare sends share(q) to rank q, for all q, receives all ranks' contributions to this rank's
+// share, and combines them from left to right. It returns the result, which is in dst or, if dst is
+// nil, in scratch memory. If there is only one rank, the result is share(0) itself. dst may be this
+// rank's own share.
 func combineShare(p Peer, share func(q int) []byte, dst []byte, r Reduction) ([]byte, error) {
 	rank, size := p.Rank(), p.Size()
 	own := share(rank)
@@ -41,7 +42,8 @@ func combineShare(p Peer, share func(q int) []byte, dst []byte, r Reduction) ([]
 	}
 	acc := operand(0)
 	for q := 1; q < size; q++ {
-		// The room of rank 0 is free from now on; dst is not, for it may be own.
+		// room[:n], for rank 0's contribution, may be overwritten now. dst may not, except by the last
+		// combination, because dst may be own, which is still an operand.
 		into := room[:n]
 		if q == size-1 {
 			into = dst

@@ -1,10 +1,11 @@
 package message
 
-// ScanChain leaves at rank i the combination of send of the ranks 0 to i: each rank gets the
-// combination of those before it, adds its own and passes it on. recv may be send.
+// ScanChain combines send of the ranks 0 to i in recv of rank i, for all i. Each rank receives the
+// result of the previous rank, combines it with its own send, and sends its result to the next rank.
+// recv may be send.
 //
-// Restrictions: none; the operands are combined from left to right, so that the bits of the
-// result are those of a loop over the ranks.
+// Restrictions: none. The operands are combined from left to right, so that the result has the same
+// bits as that of a loop over the ranks.
 // Cost: (p-1) (alpha + n beta + n gamma) for the last rank.
 func ScanChain(p Peer, c *Call) error {
 	rank := p.Rank()

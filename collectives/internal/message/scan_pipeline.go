@@ -1,12 +1,11 @@
 package message
 
-// ScanPipeline combines in recv of every rank send of all ranks up to and with it, along the chain of
-// the ranks in segments: a rank combines a segment and passes it on while the one before it works
-// on the next. P. Sanders and J. Traeff, "Parallel prefix (scan) algorithms for MPI", EuroPVM/MPI
-// (2006), compare it with trees.
+// ScanPipeline combines send of the ranks 0 to i in recv of rank i, for all i, along the chain of the
+// ranks in segments: a rank combines a segment and sends it to the next rank while the previous rank
+// works on the next segment. P. Sanders and J. Traeff, "Parallel prefix (scan) algorithms for MPI",
+// EuroPVM/MPI (2006), compare this algorithm with trees. recv may be send.
 //
-// Restrictions: none; the operands stay in the order of the ranks and are combined from the left.
-// recv may be send.
+// Restrictions: none. The operands are combined from left to right, in the order of the ranks.
 // Cost: (p - 1 + n/s) (alpha + s beta + s gamma) for segments of s bytes; best for large n.
 func ScanPipeline(p Peer, c *Call) error {
 	recv, r := c.Recv, c.Reduction

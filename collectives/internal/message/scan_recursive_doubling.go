@@ -1,10 +1,10 @@
 package message
 
-// ScanRecursiveDoubling leaves at rank i the combination of send of the ranks 0 to i: in
-// round k, ranks whose numbers differ in bit k exchange the combination of their blocks of
-// 2^k ranks. W. D. Hillis and G. L. Steele, "Data parallel algorithms", Communications of
-// the ACM 29 (1986), in the form in which the operands stay in the order of the ranks. recv
-// may be send.
+// ScanRecursiveDoubling combines send of the ranks 0 to i in recv of rank i, for all i. In round k the
+// ranks are in blocks of 2^k consecutive ranks. Ranks whose numbers differ in bit k exchange the
+// combinations of the contributions of their two blocks. W. D. Hillis and G. L. Steele, "Data parallel
+// algorithms", Communications of the ACM 29 (1986), in a form in which the operands stay in the order
+// of the ranks. recv may be send.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n beta + 2 n gamma).
 func ScanRecursiveDoubling(p Peer, c *Call) error {
@@ -14,8 +14,9 @@ func ScanRecursiveDoubling(p Peer, c *Call) error {
 	})
 }
 
-// doubleScan calls prefix with the combinations of the blocks of ranks before this one, the
-// nearest block first. own is what this rank contributes; prefix may change it.
+// doubleScan executes the exchanges of ScanRecursiveDoubling. It calls prefix with the combination of
+// each block of ranks that it receives from a lower rank: together these blocks are all ranks before
+// this one, the nearest block first. own is this rank's contribution; prefix may change it.
 func doubleScan(p Peer, own []byte, r Reduction, prefix func(before []byte)) error {
 	rank, n := p.Rank(), len(own)
 	scratch := p.Scratch(2 * n)

@@ -1,27 +1,30 @@
 package message
 
-// ScanTree combines in recv of every rank send of all ranks up to and with it, in two passes over a
-// tree. G. Blelloch, "Scans as primitive parallel operations", IEEE Transactions on Computers 38
-// (1989); the shape is that of R. Brent and H. Kung, "A regular layout for parallel adders", IEEE
-// Transactions on Computers 31 (1982), for any p and without the identity of the operator.
+// ScanTree combines send of the ranks 0 to i in recv of rank i, for all i, in two passes over a tree.
+// G. Blelloch, "Scans as primitive parallel operations", IEEE Transactions on Computers 38 (1989). The
+// tree has the shape of R. Brent and H. Kung, "A regular layout for parallel adders", IEEE
+// Transactions on Computers 31 (1982), but works for any p and does not need the identity of the
+// operator. recv may be send.
 //
-// Upwards, rank r with r+1 a multiple of 2^k combines what the last 2^k ranks have. Downwards, a
-// rank whose result is complete gives it to the rank 2^k after it, for falling k.
+// In level k of the upward pass each rank r for which r+1 is a multiple of 2^k combines the
+// contributions of the ranks r-2^k+1 to r. In the downward pass, for falling k, ranks whose result is
+// complete send it to the rank 2^k after them, which combines it with its own partial result.
 //
-// Restrictions: none; the operands stay in the order of the ranks. recv may be send.
-// Cost: 2 log p (alpha + n beta + n gamma), with 2p messages in all, where recursive doubling has
-// p log p; best for many ranks on a loaded network.
+// Restrictions: none. The operands stay in the order of the ranks.
+// Cost: 2 log p (alpha + n beta + n gamma), with 2p messages in all, compared with p log p messages of
+// recursive doubling; best for many ranks on a loaded network.
 func ScanTree(p Peer, c *Call) error {
 	p.Copy(c.Recv, c.Send)
 	return scanTree(p, c.Recv, p.Scratch(len(c.Recv)), c.Reduction)
 }
 
-// scanTree is ScanTree in acc; in is scratch as long as acc.
+// scanTree executes ScanTree: acc has this rank's contribution at first and its result at the end. in
+// is scratch memory as long as acc.
 func scanTree(p Peer, acc, in []byte, r Reduction) error {
 	if err := scanUp(p, acc, in, r); err != nil {
 		return err
 	}
-	size, after := p.Size(), p.Rank()+1 // after is the number of ranks up to and with this one
+	size, after := p.Size(), p.Rank()+1 // after is the number of ranks up to and including this one
 	for step := powerBelow(size); step > 0; step >>= 1 {
 		switch after % (2 * step) {
 		case 0:
@@ -32,7 +35,7 @@ func scanTree(p Peer, acc, in []byte, r Reduction) error {
 			}
 		case step:
 			if after == step {
-				continue // the first ranks are complete
+				continue // the upward pass has combined all ranks up to this one
 			}
 			if err := p.Recv(p.Rank()-step, in); err != nil {
 				return err
@@ -43,7 +46,7 @@ func scanTree(p Peer, acc, in []byte, r Reduction) error {
 	return nil
 }
 
-// scanUp is the pass upwards.
+// scanUp executes the upward pass.
 func scanUp(p Peer, acc, in []byte, r Reduction) error {
 	size, after := p.Size(), p.Rank()+1
 	for top := 1; top < size; top <<= 1 {

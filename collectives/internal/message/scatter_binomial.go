@@ -1,8 +1,8 @@
 package message
 
-// ScatterBinomial hands block i of send at root to recv of rank i, along a
-// binomial tree counted from root. send is used at root only; recv may be its
-// own block there.
+// ScatterBinomial copies block i of root's send to recv of rank i, for all i, along a binomial tree
+// whose ranks are counted from root. send is used at root only. There recv may be root's own block of
+// send.
 //
 // Restrictions: none. Cost: ceil(log p) alpha + n (p-1) beta for blocks of n
 // bytes.

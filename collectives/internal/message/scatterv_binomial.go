@@ -6,16 +6,17 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// ScatterVBinomial hands the parts of send of root, of any lengths, to recv of the ranks, along the
-// tree of ScatterBinomial: the lengths of a subtree precede its parts of up to 8 KiB. Root sends
-// longer ones straight. recv may be root's part of send.
+// ScatterVBinomial copies part i of root's send to recv of rank i, for all i. The parts may differ in
+// length. Along the tree of ScatterBinomial a rank sends to each child first the lengths of the parts
+// of that child's subtree, and then its parts of up to 8 KiB. Root sends longer parts directly. At
+// root, recv may be root's part of send.
 //
-// Restrictions: none. Cost: 2 ceil(log p) alpha + (n + 8) (p-1) beta for parts of n bytes;
-// alpha + n beta more for each long one, at root.
+// Restrictions: none. Cost: 2 ceil(log p) alpha + (n + 8) (p-1) beta for parts of n bytes,
+// and alpha + n beta more at root for each long part.
 func ScatterVBinomial(p Peer, c *Call) error {
 	size := p.Size()
 	me := (p.Rank() - c.Root + size) % size
-	lengths := make([]uint64, subtree(me, size)) // of the ranks from this one on, counted from root
+	lengths := make([]uint64, subtree(me, size)) // of the parts of this rank and the next ones, in this rank's subtree
 	mask := 1
 	for ; mask < size && me&mask == 0; mask <<= 1 {
 	}
@@ -61,8 +62,8 @@ func ScatterVBinomial(p Peer, c *Call) error {
 	return scatterVRest(p, c, room)
 }
 
-// scatterVRest ends this rank's part, whose short part begins room: it takes that, or waits for a
-// long one, and root sends those.
+// scatterVRest is the last step of ScatterVBinomial. Root sends the long parts. Another rank receives
+// its part from root if that is long; otherwise it copies the part from the beginning of room.
 func scatterVRest(p Peer, c *Call, room []byte) error {
 	rank, size := p.Rank(), p.Size()
 	if rank != c.Root {

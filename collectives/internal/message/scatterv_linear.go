@@ -1,7 +1,7 @@
 package message
 
-// ScatterVLinear hands the parts of send of root, of any lengths, to recv of the ranks, one
-// after the other. recv may be root's part of send.
+// ScatterVLinear copies part i of root's send to recv of rank i, for all i. Root sends the parts, which
+// may differ in length, one after the other. At root, recv may be root's part of send.
 //
 // Restrictions: none. Cost: (p-1) alpha + n beta for n bytes in all, at root.
 func ScatterVLinear(p Peer, c *Call) error {

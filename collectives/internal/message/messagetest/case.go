@@ -10,16 +10,17 @@ import (
 type Case struct {
 	Operation message.Operation
 	Ranks     int
-	// Elements is how many elements, of Elem bytes, a rank contributes or a block has. The
-	// blocks of operations with counts have up to so many.
+	// Elements is the number of elements, of Elem bytes each, in a rank's contribution or in a
+	// block. In operations with counts it is the largest number of elements in a block.
 	Elements int
 	Root     int
 	Operator Operator
-	// InPlace: the buffers of a rank share what they may share.
+	// InPlace is true if the send and the receive buffer of a rank share memory as far as the
+	// operation permits.
 	InPlace bool
 }
 
-// String names the case.
+// String returns the name of the case.
 func (k Case) String() string {
 	s := fmt.Sprintf("%v/%d ranks/%d elements", k.Operation, k.Ranks, k.Elements)
 	if k.Operation.Rooted() {
@@ -34,8 +35,9 @@ func (k Case) String() string {
 	return s
 }
 
-// Cases returns the cases of an algorithm for a number of ranks, with some roots: none if it
-// is not for so many ranks.
+// Cases returns the cases of an algorithm for a number of ranks: with several operators and roots, and
+// in place if the algorithm permits that. It returns none if the algorithm does not work for that
+// number of ranks.
 func Cases(a *message.Algorithm, ranks, elements int) []Case {
 	if a.Limits&message.PowerOfTwo != 0 && ranks&(ranks-1) != 0 {
 		return nil
@@ -66,7 +68,8 @@ func Cases(a *message.Algorithm, ranks, elements int) []Case {
 	return all
 }
 
-// someRoots returns all ranks of a small group, else the first, the last and two between.
+// someRoots returns all ranks of a group of up to 9 ranks; of a larger group it returns the ranks 0, 1,
+// one in the middle, and the last one.
 func someRoots(ranks int) []int {
 	if ranks > 9 {
 		return []int{0, 1, ranks / 2, ranks - 1}
@@ -78,7 +81,7 @@ func someRoots(ranks int) []int {
 	return roots
 }
 
-// shares reports whether the operation has a form in place.
+// shares reports whether there are cases in place of the operation.
 func (k Case) shares() bool {
 	switch {
 	case k.Operation == message.Barrier, k.Operation == message.Bcast, k.Operation == message.AllToAllV, k.Operation.Neighborhood():
@@ -88,14 +91,14 @@ func (k Case) shares() bool {
 	}
 }
 
-// count is the number of elements of block i of an operation with counts: from none to
-// Elements.
+// count returns the number of elements of block i of an operation with counts: between 0 and Elements.
 func (k Case) count(i int) int { return (5*i + k.Elements) % (k.Elements + 1) }
 
-// pairCount is the number of elements that rank from sends to rank to in an alltoallv.
+// pairCount returns the number of elements that rank from sends to rank to in an alltoallv.
 func (k Case) pairCount(from, to int) int { return (3*from + 5*to + k.Elements) % (k.Elements + 1) }
 
-// layout is where the blocks of a rank's buffers are; the lengths are in bytes.
+// layout describes the blocks of a rank's send and receive buffers, and the lengths of these buffers in
+// bytes.
 type layout struct {
 	send, recv       message.Parts
 	sendLen, recvLen int
@@ -144,7 +147,8 @@ func (k Case) layout(rank int) (l layout) {
 	return l
 }
 
-// apart returns blocks in the opposite order of the ranks, with an element between them.
+// apart returns blocks in the reverse order of the ranks, with one unused element before, between and
+// after them. It also returns the length of the buffer in bytes.
 func apart(ranks int, count func(i int) int) (message.Parts, int) {
 	counts, displs, end := make([]int, ranks), make([]int, ranks), 1
 	for i := ranks - 1; i >= 0; i-- {

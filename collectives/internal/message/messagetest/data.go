@@ -14,19 +14,20 @@ const Elem = 8
 type Operator uint8
 
 const (
-	// Sum adds integers: any order gives the same.
+	// Sum adds integers. The result depends on neither the order nor the grouping of the operands.
 	Sum Operator = iota
-	// Compose composes affine maps modulo 2^32: any grouping gives the same, another order
-	// does not.
+	// Compose composes affine maps modulo 2^32. The result depends on the order of the operands, but
+	// not on their grouping.
 	Compose
-	// FloatSum adds floats of different sizes: only the order of a loop gives the same bits.
+	// FloatSum adds floats of different magnitudes. Only the order and grouping of a loop over the
+	// ranks gives the expected bits.
 	FloatSum
 )
 
-// String names the operator.
+// String returns the name of the operator.
 func (o Operator) String() string { return [...]string{"sum", "compose", "sum of floats"}[o] }
 
-// Reduction returns the operator as algorithms get it.
+// Reduction returns the operator as a message.Reduction.
 func (o Operator) Reduction() message.Reduction {
 	switch o {
 	case Compose:
@@ -38,7 +39,7 @@ func (o Operator) Reduction() message.Reduction {
 	}
 }
 
-// affine is x -> A*x + B modulo 2^32.
+// affine is the map x -> A*x + B modulo 2^32.
 type affine struct{ A, B uint32 }
 
 func compose(dst, a, b []byte) {
@@ -48,7 +49,8 @@ func compose(dst, a, b []byte) {
 	}
 }
 
-// data returns n bytes of elements that no other source and no other place has.
+// data returns n bytes of elements for a source, which is the number of a rank or block. Integers are
+// different for all sources and positions.
 func (k Case) data(source, n int) []byte {
 	if k.Operation.Reduces() && k.Operator == FloatSum {
 		v := make([]float64, n/Elem)
@@ -67,7 +69,7 @@ func (k Case) data(source, n int) []byte {
 	return kernel.Bytes(v)
 }
 
-// poison is what a buffer holds before an operation writes to it.
+// poison is the value of all bytes of a buffer before an operation writes to it.
 const poison = 0xee
 
 func poisoned(n int) []byte {
@@ -78,11 +80,11 @@ func poisoned(n int) []byte {
 	return b
 }
 
-// folds are the reductions that were computed before: every rank needs the same one.
+// folds has the results of combined that were computed before, because many ranks need the same ones.
 var folds sync.Map
 
-// combined is the reduction of n bytes of the first ranks in order, one after the other. The
-// caller does not change it.
+// combined returns the reduction of the n bytes of data of each of the first ranks, combined from left
+// to right. The caller must not change the result.
 func (k Case) combined(ranks, n int) []byte {
 	key := [3]int{int(k.Operator), ranks, n}
 	if known, ok := folds.Load(key); ok {

@@ -1,6 +1,6 @@
-// Package messagetest holds the oracle of the algorithms of package message: the arguments
-// of an operation at every rank, and the result that a loop over the ranks gives. The tests
-// of the algorithms and those of their simulation walk the catalog with it:
+// Package messagetest is the oracle for the algorithms of package message. It returns the arguments of
+// an operation at every rank, and compares the result with that of a loop over the ranks. The tests of
+// the algorithms, and the tests of their simulation, use it for all algorithms of the catalog:
 //
 //	for _, a := range message.Algorithms() {
 //		for _, k := range messagetest.Cases(&a, ranks, elements) {

@@ -2,14 +2,15 @@ package messagetest
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// offsets are how far the neighbors of a rank are behind it: on both sides, itself, one of them
-// again, and one far away. Between them there is none, where it is noNeighbor.
+// offsets has the distances from a rank to its neighbors: the rank after it, the rank before it, itself,
+// no rank, the rank after it again, and a rank further away.
 var offsets = [...]int{1, -1, 0, noNeighbor, 1, 5}
 
-// noNeighbor stands for a neighbor beyond a border.
+// noNeighbor is the offset for a neighbor that does not exist, as beyond a border.
 const noNeighbor = 1 << 20
 
-// neighbors returns the ranks that a rank sends to, with sign 1, or receives from, with -1.
+// neighbors returns the ranks to which a rank sends if sign is 1, or from which it receives if sign is
+// -1. A neighbor that does not exist is -2.
 func (k Case) neighbors(rank, sign int) []int {
 	list := make([]int, len(offsets))
 	for i, offset := range offsets {
@@ -20,12 +21,12 @@ func (k Case) neighbors(rank, sign int) []int {
 	return list
 }
 
-// gathers reports whether a rank sends the same to all neighbors.
+// gathers reports whether a rank sends the same block to all neighbors.
 func (k Case) gathers() bool {
 	return k.Operation == message.NeighborAllGather || k.Operation == message.NeighborAllGatherV
 }
 
-// edgeCount is the number of elements of edge i from a rank.
+// edgeCount returns the number of elements that rank from sends along its edge i.
 func (k Case) edgeCount(from, i int) int {
 	switch k.Operation {
 	case message.NeighborAllGatherV:
@@ -37,7 +38,7 @@ func (k Case) edgeCount(from, i int) int {
 	}
 }
 
-// neighborLayout is layout for an operation between neighbors.
+// neighborLayout returns the layout of a rank in an operation between neighbors.
 func (k Case) neighborLayout(rank int) (l layout) {
 	sources := k.neighbors(rank, -1)
 	n := k.Elements * Elem
@@ -46,7 +47,7 @@ func (k Case) neighborLayout(rank int) (l layout) {
 		l.send, l.sendLen = message.Equal(n), n*len(offsets)
 	case message.NeighborAllToAllV:
 		l.send, l.sendLen = apart(len(offsets), func(i int) int { return k.edgeCount(rank, i) })
-	default: // one block for all
+	default: // one block for all neighbors
 		counts := make([]int, len(offsets))
 		for i := range counts {
 			counts[i] = k.edgeCount(rank, i)
@@ -61,7 +62,7 @@ func (k Case) neighborLayout(rank int) (l layout) {
 	return l
 }
 
-// edgeSource numbers the block of edge i from a rank.
+// edgeSource returns the source for data of the block that rank from sends along its edge i.
 func (k Case) edgeSource(from, i int) int {
 	if k.gathers() {
 		return from
@@ -69,7 +70,7 @@ func (k Case) edgeSource(from, i int) int {
 	return from*len(offsets) + i
 }
 
-// neighborSent is sent for an operation between neighbors.
+// neighborSent returns the send buffer of a rank in an operation between neighbors.
 func (k Case) neighborSent(rank int, l layout) []byte {
 	if k.gathers() {
 		return k.data(rank, l.sendLen)
@@ -81,7 +82,7 @@ func (k Case) neighborSent(rank int, l layout) []byte {
 	return b
 }
 
-// neighborReceived is received for one.
+// neighborReceived returns the expected receive buffer of a rank in an operation between neighbors.
 func (k Case) neighborReceived(rank int, l layout) []byte {
 	b := poisoned(l.recvLen)
 	for i, from := range k.neighbors(rank, -1) {

@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// Call returns the arguments of a rank, with buffers of its own.
+// Call returns the arguments of a rank, in newly allocated buffers.
 func (k Case) Call(rank int) *message.Call {
 	l := k.layout(rank)
 	c := &message.Call{Send: k.sent(rank), Root: k.Root}
@@ -30,7 +30,7 @@ func (k Case) Call(rank int) *message.Call {
 	if rank == k.Root || !k.Operation.Rooted() {
 		return c
 	}
-	switch k.Operation { // what only root has
+	switch k.Operation { // remove the arguments that only root has
 	case message.Reduce, message.Gather, message.GatherV:
 		c.Recv = nil
 		if k.Operation == message.GatherV {
@@ -46,7 +46,7 @@ func (k Case) Call(rank int) *message.Call {
 	return c
 }
 
-// share makes the buffers of a call share what they may.
+// share makes the buffers of a call share memory as far as the operation permits.
 func (k Case) share(rank int, c *message.Call) {
 	atRoot := rank == k.Root || !k.Operation.Rooted()
 	switch k.Operation {
@@ -66,7 +66,7 @@ func (k Case) share(rank int, c *message.Call) {
 	}
 }
 
-// sent returns what a rank sends.
+// sent returns the contents of a rank's send buffer.
 func (k Case) sent(rank int) []byte {
 	l := k.layout(rank)
 	used := rank == k.Root || k.Operation != message.Scatter && k.Operation != message.ScatterV
@@ -88,7 +88,7 @@ func (k Case) sent(rank int) []byte {
 	}
 }
 
-// source numbers the block that goes from one rank to another.
+// source returns the source for data of the block that rank from sends to rank to.
 func (k Case) source(from, to int) int {
 	if k.Operation.Rooted() {
 		return to
@@ -96,8 +96,8 @@ func (k Case) source(from, to int) int {
 	return from*k.Ranks + to
 }
 
-// Check returns an error unless the operation has left in the buffers of a rank what it
-// should.
+// Check returns an error unless, after the operation, the receive buffer of a rank has the expected
+// contents and the send buffer is unchanged.
 func (k Case) Check(rank int, c *message.Call) error {
 	want := k.received(rank, len(c.Recv))
 	if !bytes.Equal(c.Recv, want) {
@@ -112,7 +112,7 @@ func (k Case) Check(rank int, c *message.Call) error {
 		case message.Scatter, message.ScatterV, message.ReduceScatter, message.ReduceScatterBlock:
 			copy(c.SendParts.Of(sent, rank), want)
 		default:
-			return nil // it lies in Recv
+			return nil // Send is in Recv, which was checked
 		}
 	}
 	if !bytes.Equal(c.Send, sent) {
@@ -121,7 +121,7 @@ func (k Case) Check(rank int, c *message.Call) error {
 	return nil
 }
 
-// received returns what n bytes of Recv should hold at the end.
+// received returns the expected contents of a rank's Recv of n bytes after the operation.
 func (k Case) received(rank, n int) []byte {
 	if n == 0 {
 		return nil
@@ -162,7 +162,7 @@ func (k Case) received(rank, n int) []byte {
 	return b
 }
 
-// differs says where two buffers differ.
+// differs returns a text that describes the first difference of two buffers.
 func differs(got, want []byte) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf("%d bytes, not %d", len(got), len(want))
