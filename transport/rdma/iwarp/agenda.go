@@ -6,30 +6,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// task is something that has a socket: a queue pair, a service point, a connection
-// on its way in or out.
+// task is the owner of a socket: a queue pair, a service point, a connection without an MPA
+// request, or a goodbye.
 type task interface {
-	// notice says what epoll says of the socket.
+	// notice passes the events that epoll has reported for the socket.
 	notice(events uint32)
-	// run does what can be done now and returns how much it did.
+	// run does the work that is possible now and returns how much it did.
 	run() int
-	// listed returns where the agenda marks that the task is on it.
+	// listed returns the variable in which the agenda records that it contains the task.
 	listed() *bool
 }
 
-// entry is embedded by every task.
+// entry implements listed. Every task embeds it.
 type entry struct{ onAgenda bool }
 
 func (e *entry) listed() *bool { return &e.onAgenda }
 
-// agenda holds the tasks that have something to do, and those that epoll watches.
+// agenda contains the tasks that have work to do, and the tasks whose sockets epoll watches.
 type agenda struct {
+	// now contains the tasks that have work to do. spare is the memory for the next list.
 	now, spare []task
-	// watched are the tasks by descriptor.
+	// watched contains the watched tasks, by the descriptor of the socket.
 	watched []task
 }
 
-// later puts a task on the agenda: it has something to do that no event announces.
+// later puts a task on the agenda, because it has work to do that no event will announce.
 func (d *device) later(t task) {
 	if on := t.listed(); !*on {
 		*on = true
@@ -38,7 +39,7 @@ func (d *device) later(t task) {
 	d.stir()
 }
 
-// stir ends a sleep that began before what there is to do now.
+// stir ends a sleep of the device, which began before the present work came up.
 func (d *device) stir() {
 	if d.napping.Load() {
 		d.napping.Store(false)
@@ -46,8 +47,8 @@ func (d *device) stir() {
 	}
 }
 
-// runAgenda runs what is on the agenda. What comes onto it meanwhile stays for the
-// next time.
+// runAgenda runs the tasks on the agenda. Tasks that are put on the agenda meanwhile wait for the
+// next call.
 func (d *device) runAgenda() int {
 	a := &d.agenda
 	if len(a.now) == 0 {
@@ -63,14 +64,14 @@ func (d *device) runAgenda() int {
 	return n
 }
 
-// The events that tasks ask for.
+// The events for which tasks watch their sockets.
 const (
 	eventsIn    = unix.EPOLLIN | unix.EPOLLRDHUP
 	eventsInOut = eventsIn | unix.EPOLLOUT
 )
 
-// watch has epoll report each change of a socket to a task, beginning with how it is
-// now. It may be called again, with other events.
+// watch makes epoll report the changes of a socket to a task (edge-triggered), and at first its
+// present state. A later call may change the events.
 func (d *device) watch(fd int, t task, events uint32) error {
 	for len(d.agenda.watched) <= fd {
 		d.agenda.watched = append(d.agenda.watched, nil)
@@ -87,15 +88,15 @@ func (d *device) watch(fd int, t task, events uint32) error {
 	return nil
 }
 
-// unwatch ends watch, if it has begun.
+// unwatch ends watch. It does nothing for a descriptor that is not watched.
 func (d *device) unwatch(fd int) {
 	if fd >= 0 && fd < len(d.agenda.watched) && d.agenda.watched[fd] != nil {
 		d.agenda.watched[fd] = nil
-		_ = unix.EpollCtl(d.epoll, unix.EPOLL_CTL_DEL, fd, nil) // closing it would do as well
+		_ = unix.EpollCtl(d.epoll, unix.EPOLL_CTL_DEL, fd, nil) // closing the socket would remove it, too
 	}
 }
 
-// harvest puts the tasks of which epoll has something to say onto the agenda.
+// harvest puts the tasks for whose sockets epoll reports events on the agenda.
 func (d *device) harvest() {
 	for {
 		n, errno := harvestEvents(d.epoll, d.events[:])

@@ -10,52 +10,52 @@ import (
 )
 
 const (
-	// bufferLength is the memory of a connection for headers, trailers and short
-	// payloads of one system call.
+	// bufferLength is the length of the buffer of a batch, which contains the headers, trailers and
+	// short payloads of one system call.
 	bufferLength = 8<<10 + aloneMax
-	// copyMax is the longest payload that is copied behind its header rather than
-	// written from where it lies: below, one more entry of a vector costs more than
-	// the copy.
+	// copyMax is the length of the longest payload that is copied behind its header. Longer payloads
+	// are written from the application's memory. For shorter ones, another entry in the I/O vector
+	// costs more than the copy.
 	copyMax = 2048
-	// aloneMax is the same for the first payload of a batch if it is a Send's, which is
-	// often the only one: a call with a single piece of memory saves more time than the
-	// copy costs.
+	// aloneMax takes the place of copyMax for the first payload of a batch if it belongs to a Send.
+	// It is often the only payload of the batch. Then the system call has a single piece of memory,
+	// which saves more time than the copy costs.
 	aloneMax = 16 << 10
-	// vectorMax bounds the entries of one system call.
+	// vectorMax bounds the entries of the I/O vector of one system call.
 	vectorMax = 64
-	// batchMax is the number of bytes from which a batch is written: with half of it TCP is
-	// slower, and with more, the payload whose checksum was just computed is no longer in
-	// the cache.
+	// batchMax is the number of bytes from which on a batch gets no more segments and is written.
+	// With half of it TCP is slower. With more, the payload whose checksum was just computed is no
+	// longer in the cache.
 	batchMax = 256 << 10
 )
 
-// batch is what one system call writes: FPDUs whose headers, trailers and short
-// payloads lie in a buffer, and whose long payloads lie where the application has
-// them. Memory is lent by the device, or allocated with the first use.
+// batch contains the FPDUs that one system call writes. Their headers, trailers and short payloads
+// are in a buffer. Their long payloads stay in the application's memory. The device lends the
+// memory of the buffer and of the vector, or the first use allocates it.
 type batch struct {
 	buffer []byte
 	vector []unix.Iovec
-	// sent is the index of the first entry that is not written yet, bytes the length
-	// of all.
+	// sent is the index of the first entry of vector that is not completely written. bytes is the
+	// length of all entries as they were added.
 	sent, bytes int
-	// started says that a byte of it was written: what is left has to follow.
+	// started reports whether a byte of the batch was written. Then the rest has to follow.
 	started bool
-	// done are the requests that are done when it is written.
+	// done contains the requests that are complete when the batch is written.
 	done   []*provider.Request
 	header unix.Msghdr
 }
 
-// keepMax is the number of connections up to which each keeps the memory of its batch.
-// Of more, those with something to write share it.
+// keepMax is the number of connections of a device up to which each keeps the memory of its batch.
+// With more connections, a batch returns its memory to the device when it is written.
 const keepMax = 8
 
-// batchMemory is the memory of a batch.
+// batchMemory is the memory of the buffer and the vector of a batch.
 type batchMemory struct {
 	buffer []byte
 	vector []unix.Iovec
 }
 
-// lend gives a batch the memory that another batch has returned.
+// lend gives a batch without memory the memory that another batch has returned, if there is any.
 func (d *device) lend(b *batch) {
 	last := len(d.spare) - 1
 	if b.buffer == nil && last >= 0 {
@@ -65,7 +65,8 @@ func (d *device) lend(b *batch) {
 	}
 }
 
-// takeBack takes the memory of a batch that is written.
+// takeBack takes back the memory of a batch that is written, if there are more than keepMax
+// connections.
 func (d *device) takeBack(b *batch) {
 	if len(d.pairs) <= keepMax || b.buffer == nil || !b.empty() {
 		return
@@ -75,10 +76,10 @@ func (d *device) takeBack(b *batch) {
 	b.buffer, b.vector = nil, nil
 }
 
-// empty reports whether there is nothing to write.
+// empty reports whether nothing is left to be written.
 func (b *batch) empty() bool { return b.sent == len(b.vector) }
 
-// reset empties it and lets go of what it referred to.
+// reset empties the batch and drops its references to memory and requests.
 func (b *batch) reset() {
 	clear(b.vector)
 	clear(b.done)
@@ -86,7 +87,7 @@ func (b *batch) reset() {
 	b.sent, b.bytes, b.started = 0, 0, false
 }
 
-// open gives a batch memory if it has none.
+// open allocates memory for a batch that has none.
 func (b *batch) open() {
 	if b.buffer == nil {
 		b.buffer = make([]byte, 0, bufferLength)
@@ -94,8 +95,8 @@ func (b *batch) open() {
 	}
 }
 
-// room reports whether one more FPDU with n bytes of payload in at most pieces
-// pieces fits.
+// room reports whether the batch has room for one more FPDU, whose payload has n bytes in at most
+// pieces pieces.
 func (b *batch) room(n, pieces int, tagged bool) bool {
 	b.open()
 	need := line + mpa.HeaderLength + headMax + mpa.TrailerMax
@@ -110,22 +111,22 @@ func (b *batch) copies(n int, tagged bool) bool {
 	return n <= copyMax || n <= aloneMax && !tagged && len(b.vector) == 0
 }
 
-// align begins an empty buffer at an offset such that a long payload behind a header of n
-// bytes has the same offset within a cache line as in its source.
+// align begins an empty buffer at such an offset that a long payload behind a header of n bytes has
+// the same offset within a cache line in the buffer as in its source.
 func (b *batch) align(n int, place *placement) {
 	if len(b.buffer) == 0 && len(place.piece) > copyMax {
 		b.buffer = b.buffer[:linePhase(place.piece, mpa.HeaderLength+n)]
 	}
 }
 
-// add appends n bytes at the end of the buffer to the vector.
+// add appends the last n bytes of the buffer to the vector.
 func (b *batch) add(n int) {
 	at := len(b.buffer) - n
 	b.bytes += n
 	if last := len(b.vector) - 1; last >= 0 && at > 0 {
 		v := &b.vector[last]
 		if end := bytesOf(v); &b.buffer[at-1] == &end[len(end)-1] {
-			v.SetLen(len(end) + n) // it goes on where the last entry ends
+			v.SetLen(len(end) + n) // the bytes follow those of the last entry, which grows
 			return
 		}
 	}
@@ -133,7 +134,7 @@ func (b *batch) add(n int) {
 	b.bytes -= n
 }
 
-// refer appends memory of someone else to the vector.
+// refer appends memory p to the vector without a copy. p must not change until it is written.
 func (b *batch) refer(p []byte) {
 	var v unix.Iovec
 	v.Base = &p[0]
@@ -142,8 +143,9 @@ func (b *batch) refer(p []byte) {
 	b.bytes += len(p)
 }
 
-// fpdu appends an FPDU of a header of n bytes, already in the buffer behind room for
-// its length field, and a payload of the given length from place.
+// fpdu appends an FPDU to the batch. At offset start, the buffer already contains room for the
+// length field and, behind it, the DDP header, with which the buffer ends. The payload is the next
+// payload bytes of place.
 func (b *batch) fpdu(start, payload int, place *placement, tagged, crc bool) {
 	ulpdu := len(b.buffer) - start - mpa.HeaderLength + payload
 	binary.BigEndian.PutUint16(b.buffer[start:], uint16(ulpdu))
@@ -181,7 +183,7 @@ func (b *batch) trailer(sum uint32, ulpdu int, on bool) {
 	b.buffer = mpa.AppendTrailer(b.buffer, ulpdu, sum, on)
 }
 
-// write writes what it can and reports whether that is all.
+// write writes as much of the batch as the socket takes, and returns the number of written bytes.
 func (b *batch) write(fd int) (n int, errno unix.Errno) {
 	left := b.vector[b.sent:]
 	if len(left) == 1 {
@@ -196,7 +198,7 @@ func (b *batch) write(fd int) (n int, errno unix.Errno) {
 	return n, 0
 }
 
-// drop drops the first n bytes, which were written.
+// drop removes the first n bytes of what is left, which were written.
 func (b *batch) drop(n int) {
 	b.started = true
 	for n > 0 {
@@ -210,8 +212,8 @@ func (b *batch) drop(n int) {
 	}
 }
 
-// remainder returns a copy of what is left of a batch that was begun, nothing of one
-// that was not.
+// remainder returns a copy of the bytes that are left to be written if some bytes of the batch were
+// written, and nil otherwise.
 func (b *batch) remainder() []byte {
 	if !b.started {
 		return nil
@@ -219,7 +221,7 @@ func (b *batch) remainder() []byte {
 	return b.rest()
 }
 
-// rest returns a copy of what is not written yet.
+// rest returns a copy of the bytes that are left to be written.
 func (b *batch) rest() []byte {
 	var rest []byte
 	for i := b.sent; i < len(b.vector); i++ {
@@ -228,7 +230,8 @@ func (b *batch) rest() []byte {
 	return rest
 }
 
-// detach copies what is left to memory of its own, if any of it lies in the given memory.
+// detach makes the batch independent of memory: if any byte that is left lies in it, all bytes that
+// are left are copied.
 func (b *batch) detach(memory []byte) {
 	for i := b.sent; i < len(b.vector); i++ {
 		if !overlap(bytesOf(&b.vector[i]), memory) {

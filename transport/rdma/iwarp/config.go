@@ -5,52 +5,50 @@ import (
 	"time"
 )
 
-// Config changes what a Provider does. The zero value is right for most.
+// Config is the configuration of a Provider. Its zero value suits most users.
 type Config struct {
-	// NoCRC does without CRC32C when the peer does, too.
+	// NoCRC omits CRC32C on connections whose peer omits it, too.
 	NoCRC bool
-	// Revision is the MPA revision of connects: 2 (also if 0) with negotiated depths
-	// and an RTR, or 1.
+	// Revision is the MPA revision of this side's connection requests: 1, or 2 with negotiated
+	// depths and an RTR. 0 means 2.
 	Revision uint8
-	// ReadRTR has a connect of revision 2 announce itself by a zero-length RDMA Read,
-	// whose response shows that the peer is there, in place of a Write, which is faster.
-	// The peer has to serve a Read then.
+	// ReadRTR makes connection requests of revision 2 use a zero-length RDMA Read as the RTR: its
+	// response shows that the peer is there. Without ReadRTR the RTR is a zero-length Write, which
+	// is faster. With ReadRTR the peer must be able to serve a Read.
 	ReadRTR bool
-	// RequestTimeout is how long a peer may take from TCP's accept to the end of its
-	// MPA request. 0 means 5 s.
+	// RequestTimeout bounds the time from TCP's accept to the end of the peer's MPA request. 0 means
+	// 5 s.
 	RequestTimeout time.Duration
-	// StartTimeout is how long a peer may take from our MPA reply to its first FPDU. 0
-	// means 10 s. How long it may take to its own reply is for the consumer to say.
+	// StartTimeout bounds the time from this side's MPA reply to the peer's first FPDU. 0 means
+	// 10 s. The time that the peer may take for its own reply is the consumer's decision.
 	StartTimeout time.Duration
-	// CloseTimeout is how long a peer may take to end its side of a connection that
-	// this side has ended. 0 means 5 s.
+	// CloseTimeout bounds the time that a peer may take to end its side of a connection after this
+	// side has ended. 0 means 5 s.
 	CloseTimeout time.Duration
-	// UserTimeout is how long data may stay unacknowledged (TCP_USER_TIMEOUT), 0 means
+	// UserTimeout bounds the time for which data may stay unacknowledged (TCP_USER_TIMEOUT). 0 means
 	// 20 s.
 	UserTimeout time.Duration
-	// Pause is how long a peer of another kind may be silent after a connect before it
-	// is sent a zero-length RDMA Write, up to three times: the kernel's siw does not look
-	// for what came while it was ending its reply until more comes. As long may a peer be
-	// silent that has connected without an RTR before this side sends first, see doc.go.
-	// 0 means 300 ms.
+	// Pause is the time for which a peer of another implementation may be silent after this side has
+	// connected. Then this side sends a zero-length RDMA Write, up to three times, because the
+	// kernel's siw notices data that arrived while it was ending its reply only when more data
+	// arrive. Pause is also the time for which a peer that has connected without an RTR may be
+	// silent before this side sends first, see doc.go. 0 means 300 ms.
 	Pause time.Duration
-	// HalfOpenMax is how many connections may be without an MPA request per listener.
-	// 0 means 256. It is never more than an eighth of the descriptors that the process
-	// may have.
+	// HalfOpenMax bounds the connections without an MPA request of a listener. 0 means 256. An
+	// eighth of the descriptors that the process may have is a bound in any case.
 	HalfOpenMax int
-	// Packing says whether payload to peers of this module is compressed.
+	// Packing determines whether payload to peers of this module is compressed.
 	Packing Packing
-	// SealedMax is how many bytes of ciphertext an encrypted connection may carry in one direction
-	// until it is worn (verbs.Endpoint.Worn). 0 means 256 GiB: RFC 8446 section 5.5 ends the use of
-	// a key of AES-GCM after 2^24.5 records of 16 KiB, 362 GiB.
+	// SealedMax is the number of bytes of ciphertext that an encrypted connection may carry in one
+	// direction until it is worn (verbs.Endpoint.Worn). 0 means 256 GiB: RFC 8446 section 5.5 ends
+	// the use of a key of AES-GCM after 2^24.5 records of 16 KiB, 362 GiB.
 	SealedMax int64
-	// SegmentMax bounds the ULPDUs sent, in bytes: a test reaches messages of many
-	// segments with few bytes. 0 means the most that the peer takes.
+	// SegmentMax bounds the length of the ULPDUs sent, in bytes, so that tests have messages of many
+	// segments with few bytes. 0 means the longest that the peer accepts.
 	SegmentMax int
-	// Log takes one line for people, without a newline, about the first connection that
-	// was dropped because it was none of a peer. It is called on a goroutine of its own,
-	// without a lock, and may take its time: nothing waits for it but the end of an
-	// adapter, and that for a second. May be nil.
+	// Log gets one line of text, without a newline, about the first connection that was dropped
+	// because it did not come from a peer. It is called in a goroutine of its own, without a lock,
+	// and may block: only the end of an adapter waits for it, for a second at most. It may be nil.
 	Log func(line string)
 }
 
@@ -78,29 +76,29 @@ func (c Config) populate() Config {
 	return c
 }
 
-// Counters count what does not reach a consumer. They only grow, and may be read
-// from any goroutine.
+// Counters count events that do not reach a consumer. They only grow, and may be read from any
+// goroutine.
 type Counters struct {
-	// Strangers counts connections dropped because of what they sent in place of an
-	// MPA request, Late those dropped because they sent none in time, Crowded those
-	// dropped because too many others sent none either, Scarce those dropped because
-	// the process had few descriptors left. HungUp counts those that the peer closed
-	// before its request was whole.
+	// Strangers, Late, Crowded, Scarce and HungUp count dropped connections without an MPA request.
+	// Strangers: the peer sent something else. Late: it sent no request in time. Crowded: too many
+	// other connections had not sent a request either. Scarce: the process had few descriptors left.
+	// HungUp: the peer closed the connection before its request was complete.
 	Strangers, Late, Crowded, Scarce, HungUp atomic.Uint64
-	// Rejected counts requests that the consumer rejected, Refused those that it was
-	// not told of: its backlog was full, it no longer listened, or it does not have the
-	// quality of service that was asked for.
+	// Rejected counts the requests that the consumer rejected. Refused counts the requests that were
+	// refused without the consumer: its backlog was full, it no longer listened, or it does not have
+	// the requested quality of service.
 	Rejected, Refused atomic.Uint64
-	// Terminated counts connections ended by a Terminate of ours, TerminatedByPeer
-	// those ended by the peer's.
+	// Terminated counts the connections that ended by a Terminate of this side, TerminatedByPeer
+	// those that ended by a Terminate of the peer.
 	Terminated, TerminatedByPeer atomic.Uint64
-	// Unsealed counts encrypted connections lost because bytes of them were not as TLS has
-	// them, or because TLS's own end was missing.
+	// Unsealed counts the encrypted connections that were lost because their bytes violated TLS, or
+	// because they ended without a close_notify of TLS.
 	Unsealed atomic.Uint64
-	// Reads and Writes count system calls on connections that moved bytes, BytesPlaced
-	// payload read straight into its target and BytesCopied payload copied there out
-	// of a receive buffer.
+	// Reads and Writes count the system calls that moved bytes of connections. BytesPlaced counts
+	// payload that was read directly into its target, BytesCopied payload that was copied there from
+	// a receive buffer.
 	Reads, Writes, BytesPlaced, BytesCopied atomic.Uint64
-	// PackedFrom and PackedTo count payload sent compressed, before and after.
+	// PackedFrom and PackedTo count the bytes of payload that was sent compressed, before and after
+	// compression.
 	PackedFrom, PackedTo atomic.Uint64
 }

@@ -44,12 +44,13 @@ func (p *queuePair) Connect(remote netip.AddrPort, proposal *provider.Proposal) 
 		return netip.AddrPort{}, err
 	}
 	p.state, p.active, p.remote, p.local = pairConnecting, true, remote, localOf(fd)
-	d.later(p) // also when it has failed already
+	d.later(p) // no event follows if the attempt has failed already
 	return p.local, nil
 }
 
-// dial begins to connect a socket bound to the source. A refusal by the system is
-// the attempt's outcome, told in due course.
+// dial makes a socket that is bound to the source, and begins to connect it. If connect(2) fails,
+// dial stores the error in p.failure and returns none: runConnecting reports it as the result of
+// the attempt.
 func (p *queuePair) dial(source netip.AddrPort, to unix.Sockaddr) (int, error) {
 	from, err := sockaddr(source)
 	if err != nil {
@@ -69,7 +70,7 @@ func (p *queuePair) dial(source netip.AddrPort, to unix.Sockaddr) (int, error) {
 	return fd, nil
 }
 
-// runConnecting looks how TCP's connect has ended, and sends the MPA request.
+// runConnecting checks whether TCP has connected. If so, it begins TLS or sends the MPA request.
 func (p *queuePair) runConnecting() int {
 	err := p.failure
 	if err == nil {
@@ -99,7 +100,7 @@ func (p *queuePair) runConnecting() int {
 	return 1 + p.ask()
 }
 
-// runSealing goes on with the handshake of TLS.
+// runSealing advances the handshake of TLS. After it, runSealing sends the MPA request.
 func (p *queuePair) runSealing() int {
 	done, err := p.sealed.step()
 	switch {
@@ -121,7 +122,7 @@ func (p *queuePair) ask() int {
 	return 1 + p.runReplying()
 }
 
-// errnoOf returns the errno in an error, EIO if there is none.
+// errnoOf returns the errno in an error, or EIO if the error contains none.
 func errnoOf(err error) unix.Errno {
 	var errno unix.Errno
 	if errors.As(err, &errno) {
@@ -130,7 +131,8 @@ func errnoOf(err error) unix.Errno {
 	return unix.EIO
 }
 
-// connectFailure tells whether a host was reached that refused.
+// connectFailure returns FailureUnreachable for an errno that means that connect(2) reached no
+// host, and FailureRefused for any other error.
 func connectFailure(err error) provider.Failure {
 	switch errnoOf(err) {
 	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENETDOWN, unix.ETIMEDOUT, unix.EACCES, unix.EPERM, unix.EINVAL:
@@ -140,7 +142,8 @@ func connectFailure(err error) provider.Failure {
 	}
 }
 
-// runReplying reads the MPA reply.
+// runReplying reads the MPA reply. When it is complete, the connection is established or the
+// attempt has failed.
 func (p *queuePair) runReplying() int {
 	f, err := p.reply.read(p.fd, p.sealed)
 	switch {
@@ -181,16 +184,16 @@ func (p *queuePair) runReplying() int {
 	return 1 + p.runOpen()
 }
 
-// refuse ends an attempt because of a reply that breaks the rules: with a Terminate,
-// which is what the initiator has for it.
+// refuse ends an attempt because the reply violates the protocol. It sends a Terminate, the only
+// message with which the initiator can report this.
 func (p *queuePair) refuse(err error) {
-	p.agreed.CRC = p.agreed.CRC || p.offer.CRC // a reply that was not understood agrees on nothing
+	p.agreed.CRC = p.agreed.CRC || p.offer.CRC // the reply may be unintelligible; then the offer counts
 	p.begin()
 	p.leave(mpa.CodeOf(err), segmentShown{})
 	p.config.Upcalls.Failed(provider.FailureRefused, nil, err)
 }
 
-// depthOf is a depth in the terms of verbs.
+// depthOf converts a depth of MPA to one of package verbs/provider.
 func depthOf(d uint16) int {
 	if d == mpa.DepthUnstated {
 		return provider.DepthDefault

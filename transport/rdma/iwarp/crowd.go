@@ -5,11 +5,12 @@ import (
 	"net/netip"
 )
 
-// mostCrowded returns the place of the connection to be dropped among those without a request,
-// the oldest of which comes first: of the older half the oldest one of the address that has most
-// in that half. So one address, however fast it connects, drops its own connections; and many
-// ranks behind one address (NAT) have, as all, as long for their requests as half of the places
-// take to be filled.
+// mostCrowded returns the index of the connection to be dropped. list contains the connections
+// without a request, the oldest first. In the older half of the list, mostCrowded finds the host
+// that has most connections there, and selects the oldest connection of this host. Therefore a
+// host that connects fast replaces its own connections. Many ranks behind one address (NAT) still
+// have some time for their requests, like all others: the time in which new connections fill half
+// of the list.
 func mostCrowded(list []*halfOpen) int {
 	older := list[:(len(list)+1)/2]
 	counts := make(map[host]int, len(older))
@@ -27,7 +28,8 @@ func mostCrowded(list []*halfOpen) int {
 	return 0
 }
 
-// host is what one host can have as its addresses: one of IPv4, 2^64 of IPv6.
+// host identifies a host by its address: an IPv4 address, or the 64-bit prefix of an IPv6 address,
+// because a host can use all 2^64 addresses of its prefix.
 type host uint64
 
 func hostOf(a netip.Addr) host {

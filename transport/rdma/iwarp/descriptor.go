@@ -4,42 +4,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptors is how many descriptors the process may have. Most of them are for the
-// program, which may need them at any time; any process that knows the address of a
-// listener makes it accept.
+// descriptors is the number of descriptors that the process may have. The shares below keep most of
+// them for the program, which may need them at any time. Without the shares, any process that knows
+// the address of a listener could use up the descriptors by connecting.
 type descriptors uint64
 
 // Shares of the descriptors.
 const (
-	// shareOfStrangers is the part that connections without a request may have at a
-	// listener.
+	// shareOfStrangers: connections without a request may use 1/shareOfStrangers of the descriptors
+	// at each listener.
 	shareOfStrangers = 8
-	// shareSpared is the part that no accepted connection takes, sparedMin and sparedMax
-	// are the bounds of it.
+	// shareSpared: no accepted connection uses the last 1/shareSpared of the descriptors. sparedMin
+	// and sparedMax bound this number.
 	shareSpared = 16
 	sparedMin   = 4
 	sparedMax   = 64
 )
 
-// descriptorLimit returns what holds now: a program may change it.
+// descriptorLimit returns the present limit, which the program may change at any time.
 func descriptorLimit() descriptors {
 	var limit unix.Rlimit
-	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) // it fails for no resource that there is
+	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) // it fails only for an unknown resource
 	return descriptors(limit.Cur)
 }
 
-// share returns how many connections may be without a request at a listener, at least
-// one.
+// share returns the number of connections without a request that a listener may have, at least one.
 func (n descriptors) share() int { return int(max(min(n, 1<<20)/shareOfStrangers, 1)) }
 
-// spared reports whether a descriptor is one of the last, which are the program's. The
-// system gives out the lowest number that is free, so that one near the limit says that
-// nearly all are taken.
+// spared reports whether a descriptor is one of the last, which are kept for the program. The
+// system allocates the lowest free number. A number near the limit therefore means that nearly all
+// descriptors are in use.
 func (n descriptors) spared(fd int) bool {
 	return descriptors(fd)+min(max(n/shareSpared, sparedMin), sparedMax) >= n
 }
 
-// lowest gives a socket the lowest descriptor that is free, if that is a lower one.
+// lowest moves a socket to the lowest free descriptor if that is lower than fd. It returns the
+// descriptor of the socket.
 func lowest(fd int) int {
 	n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	switch {
@@ -48,6 +48,6 @@ func lowest(fd int) int {
 	case n > fd:
 		fd, n = n, fd
 	}
-	_ = unix.Close(fd) // the socket has the other one
+	_ = unix.Close(fd) // the socket stays open under the other number
 	return n
 }

@@ -14,7 +14,7 @@ import (
 
 // Limits of a device. There is no hardware behind them; they bound memory.
 const (
-	messageMax     = 1 << 30 // a message of DDP is shorter than 2^32; kernels count in int
+	messageMax     = 1 << 30 // DDP allows messages of less than 2^32 bytes; kernels count in int
 	requestsMax    = 16384
 	receivesMax    = 65536
 	segmentsMax    = 16
@@ -22,24 +22,25 @@ const (
 	depthMax       = 128 // the maximum of siw; more has no advantage
 	depthDefault   = 16
 	completionsMax = 1 << 20
-	// privateDataMax is the maximum of private data sent: as much as Linux accepts beside
-	// the depths, MPA_MAX_PRIVDATA of linux/drivers/infiniband/sw/siw/iwarp.h. Its rdma_cm
-	// has 8 bits for the length; with 253 bytes the connection ends there without a reason,
-	// and 300 bytes in a reject stop a kernel with siw. Private data of a peer may have 508
-	// bytes, the maximum of MPA.
+	// privateDataMax is the maximum length of private data that this side sends. It is what Linux
+	// accepts beside the depths (MPA_MAX_PRIVDATA of linux/drivers/infiniband/sw/siw/iwarp.h). rdma_cm
+	// has 8 bits for the length: with 253 bytes the connection ends there without a reason, and 300
+	// bytes in a reject stop a kernel with siw. Private data of a peer may have up to 508 bytes, the
+	// maximum of MPA.
 	privateDataMax = 256 - mpa.EnhancedLength
 
-	// headroom is the length of what precedes the payload of an untagged segment.
+	// headroom is the length of the headers before the payload of an untagged segment.
 	headroom = mpa.HeaderLength + ddp.UntaggedLength
 
 	stagingLength = 32 << 10
 	eventsMax     = 64
-	// flushMost is how long the end of a device waits for the log.
+	// flushMost bounds the time for which Close of a device waits for the log.
 	flushMost = time.Second
 )
 
-// device is an open interface. Like all in this package but Sleep, Wake and the two methods
-// of domain that take the lock of its adapter, it is used under that lock only.
+// device is an open network interface. It is used only under the lock of its adapter, like
+// everything in this package except Sleep, Wake, and Register and Deregister of domain, which take
+// the lock themselves.
 type device struct {
 	provider  *Provider
 	adapter   provider.Adapter
@@ -53,29 +54,30 @@ type device struct {
 
 	regions regions
 	timers  timers
-	// pairs are those with a socket.
+	// pairs contains the queue pairs that have a socket.
 	pairs map[*queuePair]struct{}
-	// goodbyes are sockets whose queue pair is done with them, the oldest first.
+	// goodbyes contains the sockets whose queue pairs have given them up, the oldest first.
 	goodbyes []*goodbye
 	agenda   agenda
-	// hot are the pairs that received last, see hot.go.
-	hot    [hotMax]*queuePair
+	// hot contains the queue pairs that received last, see hot.go.
+	hot [hotMax]*queuePair
+	// rounds counts the calls of Progress.
 	rounds uint
 
-	// staging takes the bytes of a read after those for its target; it is empty between reads.
+	// staging receives the bytes of a read that have no target yet. It is empty between reads.
 	staging []byte
 	vector  [segmentsMax + 1]unix.Iovec
-	// plaintext collects what is encrypted together; it is empty between writes.
+	// plaintext collects the bytes that are encrypted together. It is empty between writes.
 	plaintext []byte
-	// spare is memory of batches that have nothing to write.
+	// spare is the memory of batches that have nothing to write.
 	spare  []batchMemory
 	events [eventsMax]unix.EpollEvent
 
-	// napping says that Idle has returned true and Sleep has not ended since; due is
-	// when it has to end, in Unix nanoseconds, or 0.
+	// napping is true from an Idle that returns true until the Sleep after it ends. due is the time
+	// at which this Sleep has to end, in Unix nanoseconds, or 0 for no limit.
 	napping atomic.Bool
 	due     atomic.Int64
-	// slept are the descriptors that Sleep waits for.
+	// slept contains the descriptors on which Sleep waits.
 	slept [2]unix.PollFd
 }
 
@@ -119,7 +121,7 @@ func (d *device) Attributes() provider.Attributes {
 	}
 }
 
-// NewQueuePair implements provider.Device. All that was asked is granted.
+// NewQueuePair implements provider.Device. It grants all requested attributes.
 func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, provider.EndpointAttributes, error) {
 	p := &queuePair{device: d, config: c, domain: c.Domain.(*domain), fd: -1}
 	p.shared, _ = c.Shared.(*sharedReceives)
@@ -139,7 +141,7 @@ func (d *device) Close() error {
 	if e := unix.Close(d.wakeup); err == nil {
 		err = e
 	}
-	d.provider.log.Flush(flushMost) // nothing waits for this adapter any more
+	d.provider.log.Flush(flushMost) // it may block, because nothing waits for this adapter any more
 	if err != nil {
 		return fmt.Errorf("iwarp: close: %w", err)
 	}

@@ -12,7 +12,7 @@ func (d *device) NewProtectionDomain() (provider.ProtectionDomain, error) {
 	return &domain{device: d}, nil
 }
 
-// Register implements provider.ProtectionDomain. Nothing is pinned.
+// Register implements provider.ProtectionDomain. It does not pin the memory.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
 	d.device.adapter.Lock()
 	defer d.device.adapter.Unlock()
@@ -23,9 +23,9 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 	return provider.Registered{LKey: m.stag, RKey: m.stag, Address: m.address}, nil
 }
 
-// Deregister implements provider.ProtectionDomain. What is about to be written from the
-// memory, such as a Read Response that is half written, is written from a copy, so that it
-// may go at once.
+// Deregister implements provider.ProtectionDomain. Batches that contain bytes of the memory, such
+// as a Read Response that is half written, continue with a copy. So the caller may free the memory
+// at once.
 func (d *domain) Deregister(r provider.Registered) error {
 	d.device.adapter.Lock()
 	defer d.device.adapter.Unlock()

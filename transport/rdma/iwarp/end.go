@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// release gives up the socket and returns it, or -1. Nothing of the consumer is
-// touched any more.
+// release gives up the socket of a queue pair and returns it, or -1 if there is none. Afterwards
+// the queue pair does not access memory or requests of the consumer any more.
 func (p *queuePair) release() int {
 	d, fd := p.device, p.fd
 	p.state = pairDone
@@ -31,7 +31,7 @@ func (p *queuePair) release() int {
 	return fd
 }
 
-// fail ends an attempt.
+// fail ends an attempt to connect, and reports its failure to the consumer.
 func (p *queuePair) fail(why provider.Failure, private []byte, err error) {
 	if fd := p.release(); fd >= 0 {
 		reset(fd)
@@ -39,7 +39,8 @@ func (p *queuePair) fail(why provider.Failure, private []byte, err error) {
 	p.config.Upcalls.Failed(why, private, err)
 }
 
-// breakOff ends a connection that has failed without a breach of the rules.
+// breakOff resets a connection that has failed, for another reason than a violation of the
+// protocol.
 func (p *queuePair) breakOff(err error) {
 	established := p.established()
 	if fd := p.release(); fd >= 0 {
@@ -57,9 +58,9 @@ func (p *queuePair) report(established bool, err error) {
 	}
 }
 
-// streamEnded acts on the end of the peer's stream. Between two FPDUs it is the end
-// of the connection in order, and this side ends too: half a connection is of no use
-// to verbs, and none to siw either.
+// streamEnded handles the end of the peer's stream. Between two FPDUs it is the orderly end of the
+// connection, and this side ends its stream, too: neither verbs nor siw can use a half-closed
+// connection.
 func (p *queuePair) streamEnded() {
 	switch {
 	case p.state == pairStarting:
@@ -71,13 +72,13 @@ func (p *queuePair) streamEnded() {
 	}
 }
 
-// disconnected ends a connection in order.
+// disconnected completes the orderly end of a connection.
 func (p *queuePair) disconnected() {
 	_ = unix.Close(p.release()) // what is in the send buffer goes out
 	p.config.Upcalls.Disconnected()
 }
 
-// streamLost acts on an error of a read or write.
+// streamLost handles an error of a read or write of the socket.
 func (p *queuePair) streamLost(call string, errno unix.Errno) {
 	if p.sealed != nil && p.sealed.fault != nil && p.state != pairClosing {
 		p.device.counters.Unsealed.Add(1)
@@ -85,22 +86,22 @@ func (p *queuePair) streamLost(call string, errno unix.Errno) {
 		return
 	}
 	if p.state == pairClosing {
-		// A peer that closes with bytes unread sends a reset in place of an end.
+		// If a peer closes its socket with unread bytes, TCP sends a reset in place of a FIN.
 		p.disconnected()
 		return
 	}
 	p.breakOff(systemError(call, errno))
 }
 
-// segmentShown is the segment that a Terminate shows to the peer: DDP header, Read
-// Request if it was one, length of the whole.
+// segmentShown contains the parts of a segment that a Terminate shows to the peer: its DDP header,
+// its RDMAP header if it is a Read Request, and its length.
 type segmentShown struct {
 	header, read []byte
 	length       int
 }
 
-// breach ends a connection whose peer has broken a rule: the Terminate says which,
-// and is the last this side sends (RFC 5040 section 5.4).
+// breach ends a connection whose peer has violated the protocol. This side sends a Terminate with
+// the violation, and nothing after it (RFC 5040 section 5.4).
 func (p *queuePair) breach(err error, shown segmentShown) {
 	if r := p.rx.message; r != nil && errors.Is(err, ddp.ErrTooLong) {
 		p.rx.message = nil
@@ -111,8 +112,8 @@ func (p *queuePair) breach(err error, shown segmentShown) {
 	p.report(established, err)
 }
 
-// leave hands the socket to a goodbye that ends what is half written, then sends
-// the Terminate message of an error.
+// leave passes the socket to a goodbye. The goodbye sends the rest of a batch that is half written,
+// and then the Terminate message for err.
 func (p *queuePair) leave(err error, shown segmentShown) {
 	m := rdmap.Terminate{Code: rdmap.CodeOf(err)}
 	if m.Code.Layer != rdmap.LayerLLP && len(shown.header) > 0 {
@@ -130,8 +131,8 @@ func (p *queuePair) leave(err error, shown segmentShown) {
 	}
 }
 
-// terminated ends a connection that the peer has terminated. A Read that the peer
-// names fails with what the peer says of it.
+// terminated ends a connection for which the peer has sent a Terminate. If the Terminate shows a
+// Read Request, the oldest outstanding Read fails with the status that follows from its error code.
 func (p *queuePair) terminated(body []byte) {
 	p.device.counters.TerminatedByPeer.Add(1)
 	m, err := rdmap.ParseTerminate(body)

@@ -8,33 +8,34 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Causes that events and errors carry beside those of mpa, ddp and rdmap and the
-// errno of the system.
+// The causes in events and errors. Other causes are errors of mpa, ddp and rdmap, and errno values
+// of the system.
 var (
-	// ErrNoFirstMessage says that an accepted peer sent no first FPDU in time.
+	// ErrNoFirstMessage means that an accepted peer did not send its first FPDU in time.
 	ErrNoFirstMessage = errors.New("iwarp: no first FPDU in time")
-	// ErrHungUp says that the peer closed the connection in place of an MPA reply or
-	// of its first FPDU.
+	// ErrHungUp means that the peer closed the connection before its MPA request or reply was
+	// complete, or before its first FPDU.
 	ErrHungUp = errors.New("iwarp: peer closed the connection during set-up")
-	// ErrCut says that the connection ended within an FPDU.
+	// ErrCut means that the connection ended within an FPDU.
 	ErrCut = errors.New("iwarp: connection ended within an FPDU")
-	// ErrNotClosed says that the peer did not end its side in time.
+	// ErrNotClosed means that the peer did not end its side in time.
 	ErrNotClosed = errors.New("iwarp: peer did not close in time")
-	// ErrNotSealed says that the peer does not speak TLS, does not know the secret, or that
-	// somebody on the way has changed a byte; ErrTruncated that the connection ended without
-	// TLS's own end, which anybody on the way can bring about.
+	// ErrNotSealed means that the peer does not use TLS or does not know the secret, or that a byte
+	// was changed in transit.
 	ErrNotSealed = errors.New("iwarp: encrypted connection")
+	// ErrTruncated means that the connection ended without a close_notify of TLS. Anybody on the
+	// path can cause this.
 	ErrTruncated = errors.New("iwarp: encrypted connection was cut")
-	// ErrNoInterface says that a name names no interface with an address.
+	// ErrNoInterface means that no interface has the given name and an address.
 	ErrNoInterface = errors.New("iwarp: no such interface")
 )
 
-// systemError makes the error of a system call. It is made only where one failed.
+// systemError returns the error of a failed system call.
 func systemError(call string, errno syscall.Errno) error {
 	return fmt.Errorf("iwarp: %s: %w", call, errno)
 }
 
-// invalidAddress makes the error of an address that cannot be used.
+// invalidAddress returns the error for an address that a call cannot use.
 func invalidAddress(call string, err error) error {
 	return fmt.Errorf("%w: %s: %w", provider.ErrInvalidAddress, call, err)
 }

@@ -7,31 +7,29 @@ import (
 )
 
 const (
-	// goodbyesMax bounds the sockets of a device that are kept only to send their last
-	// bytes.
+	// goodbyesMax bounds the sockets of a device that stay open only to send their last bytes.
 	goodbyesMax = 64
-	// drainMax bounds what is read of a peer that was asked to stop: more than the
-	// buffers of both ends hold by default, which is what it may have sent before it is
-	// notified.
+	// drainMax bounds the bytes that a goodbye reads and discards. It exceeds the default sizes of
+	// the buffers of both ends, which limit what the peer may send before it receives the Terminate.
 	drainMax = 16 << 20
 )
 
-// goodbye is a socket whose queue pair has ended: its last bytes are sent, then the end of
-// the stream, and bytes that the peer still sends are discarded, because closing a socket
-// with unread bytes would make TCP discard ours (RFC 5041 section 7.1: the Terminate has to
-// arrive). It ends after Config.CloseTimeout at the latest, earlier when the peer does not
-// stop, or when many others begin.
+// goodbye is a socket whose queue pair has ended. It sends the last bytes of the connection and
+// then the end of the stream. It discards the bytes that the peer still sends: if the socket were
+// closed with unread bytes, TCP would discard the last bytes of this side, but the Terminate has to
+// arrive (RFC 5041 section 7.1). A goodbye ends after Config.CloseTimeout at the latest. It ends
+// earlier if the peer sends more than drainMax, or if goodbyesMax younger ones have begun.
 type goodbye struct {
 	entry
 	device  *device
 	fd      int
-	rest    []byte
-	shut    bool
-	drained int
+	rest    []byte // the bytes that are left to be sent
+	shut    bool   // the end of the stream was sent
+	drained int    // the number of discarded bytes
 	timer   timer
 }
 
-// bid sends the last bytes of a connection and ends it in order.
+// bid begins a goodbye, which sends the last bytes of a connection and ends it in order.
 func (d *device) bid(fd int, last []byte) {
 	if len(d.goodbyes) == goodbyesMax {
 		d.goodbyes[0].end() // the oldest one
@@ -53,14 +51,14 @@ func (f *goodbye) notice(uint32) {}
 // expire implements the owner of a timer.
 func (f *goodbye) expire() { f.end() }
 
-// end closes the socket at once.
+// end resets the connection at once.
 func (f *goodbye) end() {
 	if fd := f.detach(); fd >= 0 {
 		reset(fd)
 	}
 }
 
-// detach gives up the socket and returns it, or -1.
+// detach ends the goodbye and returns the socket, or -1 if it has ended before.
 func (f *goodbye) detach() int {
 	fd := f.fd
 	if fd < 0 {
@@ -93,7 +91,7 @@ func (f *goodbye) run() int {
 	}
 	if !f.shut {
 		f.shut = true
-		_ = unix.Shutdown(f.fd, unix.SHUT_WR) // the read below shows what is wrong
+		_ = unix.Shutdown(f.fd, unix.SHUT_WR) // if it fails, so does the read below
 	}
 	for range 16 {
 		n, errno := receive(f.fd, f.device.staging)
@@ -101,7 +99,7 @@ func (f *goodbye) run() int {
 		case errno == unix.EAGAIN:
 			return 0
 		case n == 0:
-			_ = unix.Close(f.detach()) // the system goes on sending what is left
+			_ = unix.Close(f.detach()) // TCP still sends the bytes in the send buffer
 			return 1
 		case errno != 0 || f.drained+n > drainMax:
 			f.end()

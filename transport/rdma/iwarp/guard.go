@@ -5,24 +5,25 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// guard is what a queue pair takes of a peer that has not proved what it is.
+// guard determines which messages a queue pair accepts from a peer that has not proved its identity.
 //
-// A guarded socket is read FPDU by FPDU, and not a byte further, so that nothing of what
-// follows the proof is looked at before the consumer says so: it waits in the kernel, whose
-// buffer is what a stranger can fill.
+// A guarded socket is read FPDU by FPDU, and never beyond the end of an FPDU. The bytes behind the
+// proof stay in the kernel until the consumer calls Trust, so a stranger can fill only the receive
+// buffer of the socket.
 type guard uint8
 
 const (
+	// guardNone accepts everything.
 	guardNone guard = iota
-	// guardSend: one Send, and before it the RTR, which moves nothing.
+	// guardSend accepts one Send, and before it the RTR, which moves no data.
 	guardSend
-	// guardShut: nothing.
+	// guardShut accepts nothing.
 	guardShut
 )
 
 var _ provider.Guard = (*queuePair)(nil)
 
-// guarded is how a connection begins.
+// guarded returns the guard with which a connection begins.
 func (p *queuePair) guarded() guard {
 	switch {
 	case !p.config.Guarded:
@@ -34,8 +35,8 @@ func (p *queuePair) guarded() guard {
 	}
 }
 
-// guarded reports whether the segment under way may come before the proof. A compressed one may
-// not: no rank sends one so early, and the decoder is more than a stranger need reach.
+// guarded reports whether the present segment may come before the proof. A compressed segment may
+// not: no rank sends one so early, and a stranger should not reach the decoder.
 func (r *receiver) guarded() bool {
 	if r.head[0]&flagPacked != 0 {
 		return false
@@ -43,7 +44,7 @@ func (r *receiver) guarded() bool {
 	switch r.opcode {
 	case rdmap.Write:
 		return r.payload == 0
-	case rdmap.ReadRequestOpcode, rdmap.TerminateOpcode: // the length of a Read is looked at later
+	case rdmap.ReadRequestOpcode, rdmap.TerminateOpcode: // the length of a Read is checked later
 		return true
 	default:
 		return !r.opcode.Tagged() && !r.opcode.Invalidates()

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// handshake is a connection whose MPA request has come and is not answered yet.
-// Its socket is not read meanwhile.
+// handshake is a connection whose MPA request has arrived and is not answered yet. Its socket is
+// not read meanwhile.
 type handshake struct {
 	device        *device
 	fd            int
@@ -55,7 +55,7 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 	d.later(p)
 }
 
-// open tells the consumer of the passive side that the connection is established.
+// open reports to the consumer of the passive side that the connection is established.
 func (p *queuePair) open() {
 	p.state = pairOpen
 	p.device.timers.stop(&p.timer)
@@ -63,7 +63,7 @@ func (p *queuePair) open() {
 		p.nudges = 1
 		p.await()
 	}
-	// Only the active side refuses depths.
+	// The error would mean that the depths are insufficient, which only the active side reports.
 	_ = p.config.Upcalls.Established(nil, p.local, p.remote)
 }
 
@@ -79,13 +79,13 @@ func (h *handshake) Reject(privateData []byte) {
 	dismiss(h.fd, h.sealed.last(reply.Append(nil)), d.config.CloseTimeout)
 }
 
-// Refuse implements provider.Handshake: TCP's reset in place of a reply.
+// Refuse implements provider.Handshake: it resets the connection and sends no reply.
 func (h *handshake) Refuse() { reset(h.fd) }
 
-// dismiss ends a connection without an owner in order, with a last frame. The kernel
-// handles the rest, until patience is over, so that a peer that keeps its end open and
-// continues to send occupies no descriptor. The frame arrives at an initiator that follows
-// the protocol, because that has sent nothing after its request.
+// dismiss sends a last frame on a socket and closes the socket in order. The kernel completes the
+// end of the connection, for at most patience after the FIN was acknowledged. Therefore a peer that
+// keeps its end open and continues to send occupies no descriptor. An initiator that follows the
+// protocol receives the frame, because it has sent nothing after its request.
 func dismiss(fd int, last []byte, patience time.Duration) {
 	n, errno := send(fd, &last[0], len(last))
 	if errno != 0 || n < len(last) { // an empty send buffer takes a frame at once
@@ -93,6 +93,6 @@ func dismiss(fd int, last []byte, patience time.Duration) {
 		return
 	}
 	seconds := max(int(patience/time.Second), 1)
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_LINGER2, seconds) // else the kernel's default applies
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_LINGER2, seconds) // if it fails, the kernel's default applies
 	_ = unix.Close(fd)
 }

@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// recordHead is the length of the head of a record of TLS (RFC 8446 section 5.1), and
-	// recordHandshake the type of one with a part of a handshake.
+	// recordHead is the length of the header of a TLS record (RFC 8446 section 5.1).
+	// recordHandshake is the type of a record that contains a part of a handshake.
 	recordHead      = 5
 	recordHandshake = 22
-	// helloMax is the longest first record that is taken. That of a rank has about 1600 bytes.
+	// helloMax is the length of the longest first record that is accepted. The first record of a
+	// rank has about 1600 bytes.
 	helloMax = 4096
 )
 
-// collect reads the first record of the active side, and not a byte more. Without all of it yet
-// the error is mpa.ErrShort.
+// collect reads the first record of the active side, and not a byte behind it. As long as the
+// record is incomplete, it returns mpa.ErrShort.
 func (s *sealed) collect() error {
 	for !s.heard {
 		want := recordHead

@@ -1,21 +1,21 @@
 package uverbs
 
-// driver is what differs between the devices: the driver's part of the answers, and the
-// layout of its queues. A library that has its own queues would be another one.
+// driver contains what differs between drivers of the kernel: the driver's part of the answers, and
+// the layout of its queues. A library with queues of its own would be another implementation.
 type driver interface {
-	// abi is the version of the queues that it knows.
+	// abi returns the version of the queue layout that the implementation supports.
 	abi() int
-	// rooms are the bytes of the driver's part of the answers.
+	// rooms returns the sizes of the driver's parts of the answers.
 	rooms() rooms
-	// region is what the driver is told with a registration, which is the n-th one.
+	// region returns the driver's part of the command for the n-th registration.
 	region(n uint8) []byte
-	// completions, pair and shared map the queues that an answer names.
+	// completions, pair and shared map the queues that the driver's part of an answer describes.
 	completions(m *mapping, c *CompletionQueue, part []byte) (completions, error)
 	pair(m *mapping, q *QueuePair, part []byte) (sends, receives, error)
 	shared(m *mapping, s *SharedReceiveQueue, part []byte) (receives, error)
 }
 
-// rooms are sizes of the driver's part of answers, in bytes.
+// rooms contains the sizes of the driver's parts of the answers, in bytes.
 type rooms struct{ context, region, completions, pair, shared int }
 
 // sends is the send queue in mapped memory.
@@ -23,7 +23,7 @@ type sends interface {
 	// post stores requests until one does not fit (ErrFull) or cannot be carried out
 	// (ErrRequest), and returns how many it has stored.
 	post(list []SendRequest) (int, error)
-	// capacity is how many requests fit.
+	// capacity returns the number of requests for which the queue has room.
 	capacity() int
 }
 
@@ -35,15 +35,15 @@ type receives interface {
 
 // completions is a completion queue in mapped memory.
 type completions interface {
-	// poll takes completions and returns how many.
+	// poll moves completions to out and returns their number.
 	poll(out []Completion) int
-	// arm asks for an event of the channel at the next completion. It reports whether that
-	// was all; otherwise the kernel has to be asked.
+	// arm requests an event in the channel at the next completion. It returns false if this needs a
+	// command to the kernel, which the caller then has to send.
 	arm(solicitedOnly bool) bool
 	capacity() int
 }
 
-// driverOf returns what knows the queues of a device, or nil.
+// driverOf returns the implementation for a driver of the kernel, or nil if there is none.
 func driverOf(d Driver) driver {
 	switch d {
 	case DriverSIW:
@@ -55,7 +55,8 @@ func driverOf(d Driver) driver {
 	}
 }
 
-// Drives reports whether Open drives a device: the layout of its queues is known.
+// Drives reports whether Open can open a device, because this package knows the layout of its
+// queues.
 func Drives(d *Device) bool {
 	known := driverOf(d.Driver)
 	return known != nil && known.abi() == d.ABI
@@ -67,7 +68,7 @@ type mapping struct {
 	pieces [][]byte
 }
 
-// add maps a piece.
+// add maps length bytes at an offset of the device file.
 func (m *mapping) add(offset uint64, length int) ([]byte, error) {
 	if length <= 0 || int64(offset) < 0 {
 		return nil, nonsense("a queue of %d bytes at %#x", length, offset)
@@ -80,7 +81,7 @@ func (m *mapping) add(offset uint64, length int) ([]byte, error) {
 	return b, nil
 }
 
-// close unmaps all.
+// close unmaps all pieces.
 func (m *mapping) close() error {
 	var first error
 	for _, b := range m.pieces {
@@ -92,8 +93,9 @@ func (m *mapping) close() error {
 	return first
 }
 
-// isPowerOfTwo reports whether a size of a queue is one that can be masked.
+// isPowerOfTwo reports whether n is a power of two, so that indices of a queue of n entries can be
+// masked.
 func isPowerOfTwo(n uint32) bool { return n != 0 && n&(n-1) == 0 }
 
-// maxEntries bounds what an answer may say of a queue's size.
+// maxEntries bounds the number of entries of a queue in requests and answers.
 const maxEntries = 1 << 24

@@ -5,30 +5,30 @@ import (
 	"fmt"
 )
 
-// The causes that are not the kernel's.
+// The causes of errors that are not errno values of the kernel.
 var (
-	// ErrNoDevice says that the kernel has no such device.
+	// ErrNoDevice means that the kernel has no such device.
 	ErrNoDevice = errors.New("no such RDMA device")
-	// ErrUnknownDriver says that the layout of a device's queues is known to its driver's
-	// library alone.
+	// ErrUnknownDriver means that only the library of the device's driver knows the layout of the
+	// device's queues.
 	ErrUnknownDriver = errors.New("the queues of the device's driver are known to libibverbs alone")
-	// ErrAnswer says that the driver's answer to a command makes no sense.
+	// ErrAnswer means that the driver's answer to a command is invalid.
 	ErrAnswer = errors.New("the driver's answer cannot be right")
-	// ErrFull says that a queue has no room.
+	// ErrFull means that a queue has no room now.
 	ErrFull = errors.New("queue is full")
-	// ErrRequest says that the device cannot carry out such a request, ever.
+	// ErrRequest means that the device can never carry out such a request.
 	ErrRequest = errors.New("the device has no such request")
-	// ErrClosed says that the object was closed.
+	// ErrClosed means that the object was closed.
 	ErrClosed = errors.New("closed")
 )
 
-// Error is the error of one call.
+// Error is the error of an operation.
 type Error struct {
-	// Op is what was tried: "open", "register memory", ...
+	// Op is the name of the operation: "open", "register memory", ...
 	Op string
 	// Device is the kernel's name of the device.
 	Device string
-	// Err is the cause: an errno of the kernel, or one of this package.
+	// Err is the cause: an errno of the kernel, or an error of this package.
 	Err error
 }
 
@@ -40,7 +40,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// PermissionError says that this user may not open the device's file.
+// PermissionError means that this user may not open the device file.
 type PermissionError struct {
 	File string
 	Err  error
@@ -54,10 +54,10 @@ func (e *PermissionError) Error() string {
 // Unwrap returns the errno.
 func (e *PermissionError) Unwrap() error { return e.Err }
 
-// MemlockError says that the limit of locked memory forbids a registration.
+// MemlockError means that a registration failed because of the limit of locked memory.
 type MemlockError struct {
-	// Limit, Used and Need are in bytes: RLIMIT_MEMLOCK, what is locked already, and what
-	// the registration locks.
+	// Limit is RLIMIT_MEMLOCK, Used is the memory that is locked already, and Need is the memory
+	// that the registration would lock, all in bytes.
 	Limit, Used, Need uint64
 	Err               error
 }

@@ -12,13 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProtectionDomain ties memory, queue pairs and shared receive queues together.
+// ProtectionDomain is a set of memory regions, queue pairs and shared receive queues. A queue pair
+// can use only memory of its own domain.
 type ProtectionDomain struct {
 	context *Context
 	handle  uint32
 }
 
-// NewProtectionDomain makes a domain.
+// NewProtectionDomain allocates a protection domain.
 func (c *Context) NewProtectionDomain() (*ProtectionDomain, error) {
 	var a handleAnswer
 	if err := call(c, "allocate protection domain", cmdAllocPD, &plainRequest{}, &a, nil, nil); err != nil {
@@ -27,13 +28,13 @@ func (c *Context) NewProtectionDomain() (*ProtectionDomain, error) {
 	return &ProtectionDomain{context: c, handle: a.handle}, nil
 }
 
-// Close ends the domain. It is EBUSY while something is in it.
+// Close deallocates the domain. It fails with EBUSY while the domain contains an object.
 func (d *ProtectionDomain) Close() error {
 	return tellKernel(d.context, "free protection domain", cmdDeallocPD, &handleRequest{handle: d.handle})
 }
 
-// Access is what may be done with a region beside reading it locally (enum
-// ibv_access_flags).
+// Access contains the rights to a region (enum ibv_access_flags). The device may read the region
+// for local requests in any case.
 type Access uint32
 
 // The rights.
@@ -42,28 +43,29 @@ const (
 	AccessRemoteWrite  Access = 2
 	AccessRemoteRead   Access = 4
 	AccessRemoteAtomic Access = 8
-	// AccessRelaxedOrdering lets a device write to the memory in any order; it is left out
-	// for kernels that do not know it.
+	// AccessRelaxedOrdering allows the device to write to the memory in any order. With kernels
+	// that do not support it, Register leaves it out.
 	AccessRelaxedOrdering Access = 1 << 20
 )
 
-// held are the objects that have memory of Go's heap pinned for the device. They stay
-// reachable until they are closed, also when closing fails and the user forgets them.
+// held contains the objects that have memory of Go's heap pinned for the device. It keeps them
+// reachable until Close succeeds, also if Close fails and the user drops the object.
 var held sync.Map
 
 // Region is registered memory.
 type Region struct {
 	context *Context
 	handle  uint32
-	// pin keeps memory of Go's heap alive and in its place as long as the device may use it.
+	// pin keeps memory of Go's heap allocated and at its address as long as the device may use it.
 	pin goruntime.Pinner
-	// LKey is for local segments, RKey for peers. Peers name the first byte by Address.
+	// LKey is the key for local segments, and RKey is the key for peers. Address is the address of
+	// the first byte for peers.
 	LKey, RKey uint32
 	Address    uint64
 }
 
-// Register makes memory usable. The kernel pins it, which takes a while. The error may be a
-// MemlockError.
+// Register registers memory with the device. The kernel pins the pages of b, which takes time. The
+// error may wrap a MemlockError.
 func (d *ProtectionDomain) Register(b []byte, access Access) (*Region, error) {
 	const op = "register memory"
 	c := d.context
@@ -73,7 +75,7 @@ func (d *ProtectionDomain) Register(b []byte, access Access) (*Region, error) {
 	r := &Region{context: c, Address: addressOf(b)}
 	r.pin.Pin(&b[0])
 	q := regionRequest{start: r.Address, length: uint64(len(b)), iova: r.Address, domain: d.handle, access: uint32(access)}
-	// The driver is told a byte, of which the next registration gets another.
+	// The driver gets a byte that differs from the byte of the next registration.
 	tell := c.driver.region(uint8(c.registrations.Add(1)))
 	var a regionAnswer
 	err := call(c, op, cmdRegMR, &q, &a, tell, make([]byte, c.driver.rooms().region))
@@ -93,7 +95,8 @@ func (d *ProtectionDomain) Register(b []byte, access Access) (*Region, error) {
 	return r, nil
 }
 
-// Close deregisters the memory. When it returns, no device touches it.
+// Close deregisters the memory. When it has succeeded, the device does not access the memory any
+// more.
 func (r *Region) Close() error {
 	if err := tellKernel(r.context, "deregister memory", cmdDeregMR, &handleRequest{handle: r.handle}); err != nil {
 		return err
@@ -103,14 +106,14 @@ func (r *Region) Close() error {
 	return nil
 }
 
-// MemlockCause is a MemlockError if the limit is the likely cause of an error of registering
-// length bytes, and that error otherwise.
+// MemlockCause returns a MemlockError if the limit of locked memory is the likely cause of err, the
+// error of registering length bytes at address. Otherwise it returns err.
 func MemlockCause(address, length uint64, err error) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil {
 		return err
 	}
-	// Without the file nothing is known to be locked.
+	// If the file cannot be read, lockedMemory finds no locked memory.
 	status, _ := os.ReadFile("/proc/self/status")
 	return memlockCause(address, length, limit.Cur, lockedMemory(string(status)), uint64(os.Getpagesize()), err)
 }
@@ -123,8 +126,9 @@ func memlockCause(address, length, limit, used, page uint64, err error) error {
 	return &MemlockError{Limit: limit, Used: used, Need: need, Err: err}
 }
 
-// lockedMemory finds how many bytes of the process are locked or pinned (proc(5)). Drivers
-// count in one or the other.
+// lockedMemory returns the number of bytes of the process that are locked or pinned, from the text
+// of /proc/self/status (proc(5)). A driver counts its memory as one or the other, so the larger
+// number is the result.
 func lockedMemory(status string) uint64 {
 	var most uint64
 	for _, line := range strings.Split(status, "\n") {

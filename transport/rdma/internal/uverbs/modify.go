@@ -14,7 +14,7 @@ const (
 	StateError
 )
 
-// Mask says which attributes are set (enum ibv_qp_attr_mask).
+// Mask reports which attributes are set (enum ibv_qp_attr_mask).
 type Mask uint32
 
 // The attributes.
@@ -39,7 +39,7 @@ const (
 	MaskRemote       Mask = 1 << 20
 )
 
-// Path is the way to the peer (struct ibv_ah_attr).
+// Path is the address vector of the path to the peer (struct ibv_ah_attr).
 type Path struct {
 	GID          [16]byte
 	FlowLabel    uint32
@@ -51,13 +51,13 @@ type Path struct {
 	PathBits     uint8
 	StaticRate   uint8
 	Port         uint8
-	// Global says that the path has a GID.
+	// Global reports whether the path has a GID (a global routing header).
 	Global bool
 }
 
-// PairAttributes are attributes of a queue pair, of which Mask says those that are set. The
-// connection manager says what to set (struct ib_uverbs_qp_attr); without one, on InfiniBand
-// and RoCE, the two sides tell each other.
+// PairAttributes are attributes of a queue pair. Only the attributes in Mask are set. The values
+// come from the connection manager (struct ib_uverbs_qp_attr). Without a connection manager, on
+// InfiniBand and RoCE, the two sides have to exchange them by other means.
 type PairAttributes struct {
 	Mask         Mask
 	State        State
@@ -81,7 +81,7 @@ type PairAttributes struct {
 	RNRRetries uint8
 }
 
-// Modify changes attributes of a queue pair, its state among them.
+// Modify changes attributes of a queue pair, for instance its state.
 func (q *QueuePair) Modify(a *PairAttributes) error {
 	p := &a.Path
 	d := destination{
@@ -99,13 +99,14 @@ func (q *QueuePair) Modify(a *PairAttributes) error {
 	})
 }
 
-// SetState changes the state alone: to StateError, which flushes what is posted, or to
+// SetState changes only the state: to StateError, which flushes the posted requests, or to
 // StateReset.
 func (q *QueuePair) SetState(s State) error {
 	return q.Modify(&PairAttributes{Mask: MaskState, State: s})
 }
 
-// QueryState asks for the state. siw does not keep it (siw_query_qp).
+// QueryState queries the state. With siw the result is meaningless, because siw_query_qp does not
+// set the state.
 func (q *QueuePair) QueryState() (State, error) {
 	var a stateAnswer
 	if err := call(q.context, "query queue pair", cmdQueryQP, &stateRequest{handle: q.handle, mask: uint32(MaskState)}, &a, nil, nil); err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Which driver and which network interface a device has is said by the kernel's RDMA netlink
-// (rdma/rdma_netlink.h).
+// Constants of the kernel's RDMA netlink (rdma/rdma_netlink.h), which reports the driver and the
+// network interface of a device.
 const (
 	nldevClient         = 5  // RDMA_NL_NLDEV
 	nldevGet            = 1  // RDMA_NLDEV_CMD_GET
@@ -24,21 +24,21 @@ const (
 	nldevDriver         = 73 // RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID
 )
 
-// errMessage says that a message of netlink is not one.
+// errMessage means that a netlink message or an attribute is malformed.
 var errMessage = errors.New("truncated netlink message")
 
-// particulars are what netlink alone says of a device.
+// particulars are the properties of a device that only netlink reports.
 type particulars struct {
 	driver Driver
 	// on is the network interface of the first port, or "".
 	on string
 }
 
-// exchange sends a request of netlink and hands over the datagrams that come, until take has
-// the last one.
+// exchange sends a netlink request and passes each datagram of the answer to take, until take
+// reports that it was the last one, or fails.
 type exchange func(request []byte, take func([]byte) (bool, error)) error
 
-// askKernel asks for the particulars of all devices, by name.
+// askKernel queries the particulars of all devices, by name.
 func askKernel() (map[string]particulars, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_RDMA)
 	if err != nil {
@@ -65,7 +65,7 @@ func askKernel() (map[string]particulars, error) {
 	})
 }
 
-// ask asks for the particulars.
+// ask queries the particulars of all devices through an exchange.
 func ask(e exchange) (map[string]particulars, error) {
 	names := map[string]uint32{}
 	err := e(nldevRequest(nldevGet, unix.NLM_F_DUMP), func(b []byte) (bool, error) {
@@ -101,7 +101,8 @@ func ask(e exchange) (map[string]particulars, error) {
 	return all, nil
 }
 
-// one asks something of one device, which may refuse.
+// one sends a query about one device, with one attribute more, and passes the attributes of the
+// answer to take. If the kernel answers with an error, one does not call take, and returns nil.
 func (e exchange) one(command uint16, index uint32, kind uint16, value []byte, take func(map[uint16][]byte)) error {
 	request := nldevRequest(command, 0)
 	request = appendAttribute(request, nldevIndex, binary.NativeEndian.AppendUint32(nil, index))
@@ -112,19 +113,19 @@ func (e exchange) one(command uint16, index uint32, kind uint16, value []byte, t
 			take(attributes)
 			return nil
 		})
-		return true, err // one message is the answer
+		return true, err // the answer is a single message
 	})
 	var refused unix.Errno
 	if errors.As(err, &refused) {
-		return nil // removed meanwhile, or without verbs
+		return nil // the device was removed meanwhile, or has no verbs
 	}
 	return err
 }
 
-// text is a string of netlink.
+// text returns the string in an attribute, without the zeros at its end.
 func text(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 
-// nldevRequest is a request without attributes.
+// nldevRequest returns a request without attributes.
 func nldevRequest(command, flags uint16) []byte {
 	b := make([]byte, unix.NLMSG_HDRLEN)
 	binary.NativeEndian.PutUint32(b, uint32(len(b)))
@@ -133,7 +134,7 @@ func nldevRequest(command, flags uint16) []byte {
 	return b
 }
 
-// appendAttribute appends an attribute and pads it.
+// appendAttribute appends an attribute and its padding.
 func appendAttribute(b []byte, kind uint16, value []byte) []byte {
 	b = binary.NativeEndian.AppendUint16(b, uint16(unix.NLA_HDRLEN+len(value)))
 	b = binary.NativeEndian.AppendUint16(b, kind)
@@ -141,11 +142,11 @@ func appendAttribute(b []byte, kind uint16, value []byte) []byte {
 	return append(b, make([]byte, padding(len(value)))...)
 }
 
-// padding is how many bytes follow n to be a multiple of four.
+// padding returns the number of bytes that pad n bytes to a multiple of four.
 func padding(n int) int { return -n & 3 }
 
-// messages hands the attributes of all messages of a datagram over. It reports whether the
-// last one was there.
+// messages passes the attributes of each message of a datagram to take. It reports whether the
+// datagram contains the last message of the answer. An error message of the kernel is an Errno.
 func messages(b []byte, take func(map[uint16][]byte) error) (bool, error) {
 	for len(b) > 0 {
 		if len(b) < unix.NLMSG_HDRLEN {
@@ -181,7 +182,7 @@ func messages(b []byte, take func(map[uint16][]byte) error) (bool, error) {
 	return false, nil
 }
 
-// parseAttributes splits the attributes of a message.
+// parseAttributes returns the values of the attributes of a message, by attribute type.
 func parseAttributes(b []byte) (map[uint16][]byte, error) {
 	all := map[uint16][]byte{}
 	for len(b) > 0 {

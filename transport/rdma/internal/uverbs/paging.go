@@ -2,13 +2,14 @@ package uverbs
 
 import "encoding/binary"
 
-// AccessOnDemand asks for pages that are brought in while they are used, in place of pages that
-// are pinned. Devices without OnDemand refuse it.
+// AccessOnDemand requests on-demand paging: the pages are faulted in when the device uses them, and
+// are not pinned. A device for which OnDemand is false refuses it.
 const AccessOnDemand Access = 1 << 6
 
-// The extended command that asks for the limits of a device (struct ib_uverbs_cmd_hdr, struct
-// ib_uverbs_ex_cmd_hdr, struct ib_uverbs_ex_query_device), and what is read of its answer (struct
-// ib_uverbs_ex_query_device_resp). Lengths count words of eight bytes.
+// The extended command that queries the limits of a device (struct ib_uverbs_cmd_hdr, struct
+// ib_uverbs_ex_cmd_hdr, struct ib_uverbs_ex_query_device), and the fields of its answer that
+// onDemand reads (struct ib_uverbs_ex_query_device_resp). Lengths in the header count words of
+// eight bytes.
 const (
 	cmdExtended    = 1 << 31 // IB_USER_VERBS_CMD_FLAG_EXTENDED
 	extendedHeader = 8 + 16
@@ -18,19 +19,21 @@ const (
 	reliableOffset = 192 // odp_caps.per_transport_caps.rc_odp_caps
 	pagingEnd      = 208
 	pagingOffered  = 1 // IB_ODP_SUPPORT
-	// pagingWhole are the bits of what a reliable connection has to be able to do with memory
-	// of which it is not known what it is used for: send, receive, write, read, and receive by
-	// a shared queue (IB_ODP_SUPPORT_SEND and those that follow it).
+	// pagingWhole contains the capabilities of a reliable connection that on-demand memory needs if
+	// its use is not known in advance: send, receive, write, read, and receive through a shared
+	// receive queue (IB_ODP_SUPPORT_SEND and the bits after it, without the atomics).
 	pagingWhole = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5
 )
 
-// OnDemand reports whether memory can be registered with AccessOnDemand and used as any other.
+// OnDemand reports whether memory that is registered with AccessOnDemand can be used like any other
+// memory.
 func (c *Context) OnDemand() bool { return onDemand(c.kernel) }
 
-// OnDemand reports it of the open device file of a library.
+// OnDemand is Context.OnDemand for a device file that a library has opened.
 func OnDemand(fd int) bool { return onDemand(file{fd}) }
 
-// onDemand asks the kernel. One that does not know the command has no such devices.
+// onDemand queries the kernel. If the kernel does not support the command, no device supports
+// on-demand paging, and the result is false.
 func onDemand(k kernel) bool {
 	in, out := make([]byte, extendedHeader+extendedBody), make([]byte, pagingEnd)
 	*at[header](in, 0) = header{command: cmdExtended | cmdQueryDevice, inWords: extendedBody / 8, outWords: pagingEnd / 8}

@@ -6,32 +6,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Capacity is what the queues of a queue pair have room for.
+// Capacity is the number of requests, and of segments per request, for which the queues of a queue
+// pair have room.
 type Capacity struct {
 	Sends, Receives               int
 	SendSegments, ReceiveSegments int
-	// Inline is in bytes.
+	// Inline is the number of bytes that a request may have with FlagInline.
 	Inline int
 }
 
-// QueuePairConfig says what a queue pair is.
+// QueuePairConfig describes a queue pair to be made.
 type QueuePairConfig struct {
 	Domain *ProtectionDomain
-	// Sends and Receives take the completions.
+	// Sends and Receives are the queues of the completions of sends and of receives.
 	Sends, Receives *CompletionQueue
-	// Shared is where receives come from, or nil for a queue of its own.
+	// Shared is the shared receive queue of the queue pair. If it is nil, the queue pair has a
+	// receive queue of its own.
 	Shared *SharedReceiveQueue
-	// Capacity is what is wanted, at least.
+	// Capacity is the least capacity that the queue pair needs.
 	Capacity Capacity
-	// User comes back in events.
+	// User is Event.Element in the events of the queue pair.
 	User uint64
 }
 
 // QueuePair is one end of a reliable connection.
 type QueuePair struct {
-	// Number is what peers and completions call it.
+	// Number is the number of the queue pair for peers and in completions.
 	Number uint32
-	// Granted is what there is room for.
+	// Granted is the actual capacity.
 	Granted Capacity
 
 	context  *Context
@@ -40,13 +42,13 @@ type QueuePair struct {
 	memory   mapping
 	sends    sends
 	receives receives
-	// bell is the command of the doorbell, with the place of its answer.
+	// bell is the command that rings the doorbell. It contains the address of answer.
 	bell   []byte
 	answer []byte
 	pin    goruntime.Pinner
 }
 
-// NewQueuePair makes a queue pair in its first state.
+// NewQueuePair makes a queue pair in StateReset.
 func (c *Context) NewQueuePair(config *QueuePairConfig) (*QueuePair, error) {
 	const op = "create queue pair"
 	want := &config.Capacity
@@ -76,7 +78,7 @@ func (c *Context) NewQueuePair(config *QueuePairConfig) (*QueuePair, error) {
 	return q, nil
 }
 
-// open maps the queues.
+// open maps the queues and prepares the doorbell.
 func (q *QueuePair) open(want *Capacity, a *pairAnswer, part []byte) error {
 	if a.maxSendSegs > maxSegments || a.maxReceiveSegs > maxSegments || a.maxInline > maxInline {
 		return nonsense("%d and %d segments, %d bytes inline", a.maxSendSegs, a.maxReceiveSegs, a.maxInline)
@@ -103,14 +105,14 @@ func (q *QueuePair) open(want *Capacity, a *pairAnswer, part []byte) error {
 }
 
 const (
-	// maxSegments and maxInline bound what an answer may say.
+	// maxSegments and maxInline bound the numbers of segments and of inline bytes in answers.
 	maxSegments = 1 << 10
 	maxInline   = 1 << 14
 )
 
-// PostSends posts requests, in order, and starts them. It returns how many were posted;
-// fewer than all with ErrFull, ErrRequest, or an error of the kernel, after which they are
-// posted but not started: the next post starts them.
+// PostSends posts requests in order and starts them. It returns the number of posted requests. If
+// not all are posted, the error is ErrFull or ErrRequest. After an error of the kernel the counted
+// requests are posted but not started: the next PostSends starts them.
 func (q *QueuePair) PostSends(list []SendRequest) (int, error) {
 	n, err := q.sends.post(list)
 	if n > 0 {
@@ -121,18 +123,18 @@ func (q *QueuePair) PostSends(list []SendRequest) (int, error) {
 	return n, err
 }
 
-// PostReceives posts receives, in order, and returns how many: fewer than all with ErrFull
-// or ErrRequest.
+// PostReceives posts receives in order and returns the number of posted receives. If not all are
+// posted, the error is ErrFull or ErrRequest.
 func (q *QueuePair) PostReceives(list []ReceiveRequest) (int, error) {
 	if q.receives == nil {
-		return 0, ErrRequest // there is a shared one, or none
+		return 0, ErrRequest // the queue pair has a shared receive queue, or no receive queue
 	}
 	return q.receives.post(list)
 }
 
-// Close destroys the queue pair. When it returns, the device uses neither its queues nor
-// the memory of its requests any more; their completions that were not polled may be there
-// or not.
+// Close destroys the queue pair. When it has succeeded, the device uses neither its queues nor the
+// memory of its requests any more. Completions of the queue pair that were not polled before may or
+// may not be in the completion queue afterwards.
 func (q *QueuePair) Close() error {
 	if err := closeObject(q.context, "destroy queue pair", cmdDestroyQP, q.handle, &q.memory); err != nil {
 		return err
@@ -142,9 +144,9 @@ func (q *QueuePair) Close() error {
 	return nil
 }
 
-// SharedReceiveQueue holds the receives of several queue pairs.
+// SharedReceiveQueue is a receive queue that several queue pairs consume.
 type SharedReceiveQueue struct {
-	// Segments is how many a receive may have.
+	// Segments is the largest number of segments of a receive.
 	Segments int
 
 	context *Context
@@ -153,8 +155,9 @@ type SharedReceiveQueue struct {
 	queue   receives
 }
 
-// NewSharedReceiveQueue makes a queue for at least so many receives. When fewer than limit
-// are left, an event says so, once; 0 is none.
+// NewSharedReceiveQueue makes a queue with room for at least entries receives. When fewer than
+// limit receives are left, the device reports one EventSharedQueueLimit. With a limit of 0 it
+// reports none. The events of the queue contain user as Event.Element.
 func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context
@@ -179,21 +182,21 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, u
 	return s, nil
 }
 
-// Capacity is how many receives fit.
+// Capacity returns the number of receives for which the queue has room.
 func (s *SharedReceiveQueue) Capacity() int { return s.queue.capacity() }
 
-// PostReceives posts receives, in order, and returns how many: fewer than all with ErrFull
-// or ErrRequest.
+// PostReceives posts receives in order and returns the number of posted receives. If not all are
+// posted, the error is ErrFull or ErrRequest.
 func (s *SharedReceiveQueue) PostReceives(list []ReceiveRequest) (int, error) {
 	return s.queue.post(list)
 }
 
-// SetLimit asks for one more event when fewer than limit receives are left.
+// SetLimit requests one more EventSharedQueueLimit when fewer than limit receives are left.
 func (s *SharedReceiveQueue) SetLimit(limit int) error {
 	return tellKernel(s.context, "set limit", cmdModifySRQ, &limitRequest{handle: s.handle, mask: sharedQueueLimitBit, limit: uint32(limit)})
 }
 
-// Close destroys the queue. It is EBUSY while a queue pair uses it.
+// Close destroys the queue. It fails with EBUSY while a queue pair uses the queue.
 func (s *SharedReceiveQueue) Close() error {
 	return closeObject(s.context, "destroy shared receive queue", cmdDestroySRQ, s.handle, &s.memory)
 }

@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// The layout of rxe's queues (rdma/rdma_user_rxe.h): a header with two indices, each
-// written by one side and published by a release store, then elements of a power of two of
-// bytes. One element is never used, so that a full queue is not an empty one.
+// The layout of rxe's queues (rdma/rdma_user_rxe.h). A queue begins with a header that contains two
+// indices. Each index is written by one side, and published by a release store. The elements
+// follow, whose size in bytes is a power of two. One element is never used, so that the indices
+// distinguish a full queue from an empty one.
 const (
 	rxeABI           = 2   // RXE_UVERBS_ABI_VERSION
 	rxeHeader        = 384 // sizeof(struct rxe_queue_buf)
@@ -15,7 +16,7 @@ const (
 	rxeHasInvalidate = 8   // IB_WC_WITH_INVALIDATE
 )
 
-// rxeIndices is the header, struct rxe_queue_buf.
+// rxeIndices is the header of a queue, struct rxe_queue_buf.
 type rxeIndices struct {
 	log2Size uint32
 	mask     uint32
@@ -33,7 +34,7 @@ type rxeSegment struct {
 	lkey    uint32
 }
 
-// rxeData is struct rxe_dma_info, which the segments or the inline bytes follow.
+// rxeData is struct rxe_dma_info. The segments or the inline bytes follow it.
 type rxeData struct {
 	length   uint32
 	resid    uint32
@@ -43,20 +44,20 @@ type rxeData struct {
 	_        uint32
 }
 
-// rxeSend is struct rxe_send_wqe. remote and those behind it are a union, of which the
-// atomics have all and Read and Write the first two words.
+// rxeSend is struct rxe_send_wqe. The fields from remote on are a union. An atomic uses remote,
+// compare, swap and rkey. A Read or Write uses only remote and compare: compare contains its key.
 type rxeSend struct {
 	id      uint64
 	_       uint32
 	opcode  uint32
 	flags   uint32
-	extra   uint32 // immediate (big-endian), or key to invalidate
+	extra   uint32 // the immediate data (big-endian), or the key to invalidate
 	remote  uint64
-	compare uint64 // with the key of Read and Write
+	compare uint64 // in a Read or Write, the key
 	swap    uint64
 	rkey    uint32
 	_       uint32
-	_       [88]byte // what UD needs
+	_       [88]byte // only for UD
 	status  uint32
 	state   uint32
 	iova    uint64
@@ -147,7 +148,8 @@ type rxeQueue struct {
 	mask   uint32
 }
 
-// rxeMap maps what a struct mminfo names, and checks that elements of a size fit.
+// rxeMap maps the queue that a struct mminfo describes, and checks that its elements have at least
+// the given size and lie within the mapping.
 func rxeMap(m *mapping, info []byte, element int) (rxeQueue, error) {
 	offset, length := binary.NativeEndian.Uint64(info), binary.NativeEndian.Uint32(info[8:])
 	if length < rxeHeader || length > 1<<30 {
@@ -168,10 +170,10 @@ func rxeMap(m *mapping, info []byte, element int) (rxeQueue, error) {
 	return q, nil
 }
 
-// capacity is one less than the number of elements.
+// capacity returns the number of elements that can be in use: all but one.
 func (q *rxeQueue) capacity() int { return int(q.mask) }
 
-// element is the memory of an element.
+// element returns the memory of an element.
 func (q *rxeQueue) element(index uint32) []byte {
 	return q.data[(index&q.mask)<<q.shift:][:1<<q.shift]
 }
@@ -245,15 +247,16 @@ func (q *rxeSends) fill(b []byte, r *SendRequest) bool {
 	return true
 }
 
-// bigEndian is a number whose memory is in the order of the network.
+// bigEndian returns a number whose bytes in memory are v in network byte order. It is its own
+// inverse.
 func bigEndian(v uint32) uint32 {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], v)
 	return binary.NativeEndian.Uint32(b[:])
 }
 
-// rxeStore writes segments that are not empty, and returns how many, or -1 if they are too
-// many.
+// rxeStore writes the segments that are not empty to an element and returns their number, or -1 if
+// there are more than limit.
 func rxeStore(to []byte, from []Segment, limit int) int {
 	n := 0
 	for i := range from {
@@ -326,10 +329,11 @@ func (q *rxeCompletions) poll(out []Completion) int {
 	return n
 }
 
-// arm is the kernel's: the state of a queue's notification is not shared.
+// arm returns false, because the kernel has to arm the queue: the state of a queue's notification
+// is not in shared memory.
 func (q *rxeCompletions) arm(bool) bool { return false }
 
-// rxeStatus is the status of a completion (enum ib_wc_status).
+// rxeStatus converts the status of a completion (enum ib_wc_status).
 func rxeStatus(s uint32) Status {
 	if s > uint32(StatusGeneral) {
 		return StatusGeneral

@@ -11,19 +11,21 @@ import (
 	"strings"
 )
 
-// GID is an address of a port.
+// GID is an entry of the GID table of a port.
 type GID struct {
-	// Index is the place in the port's table.
+	// Index is the index in the port's table.
 	Index int
-	// Address is all 16 bytes; of RoCE v2 an IPv6 address, or an IPv4 address mapped to one.
+	// Address contains the 16 bytes of the GID. With RoCE v2 it is an IPv6 address, or an IPv4
+	// address mapped to IPv6.
 	Address netip.Addr
-	// Kind is the kernel's text: "RoCE v2", "IB/RoCE v1".
+	// Kind is the kernel's name of the GID type, for instance "RoCE v2" or "IB/RoCE v1". It is ""
+	// with iWARP.
 	Kind string
-	// Interface is the network interface, or "".
+	// Interface is the network interface of the GID, or "" if it has none.
 	Interface string
 }
 
-// GIDs lists the addresses of a port; those that are all zero are places that are free.
+// GIDs lists the GIDs of a port. It leaves out the free entries of the table, which are all zero.
 func (d *Device) GIDs(port int) ([]GID, error) {
 	all, err := gids(os.DirFS("/"), d.Name, port)
 	if err != nil {
@@ -46,7 +48,7 @@ func gids(root fs.FS, name string, port int) ([]GID, error) {
 		}
 		text, err := fs.ReadFile(root, path.Join(at, "gids", e.Name()))
 		if err != nil {
-			continue // a place that is free, on some drivers
+			continue // with some drivers this is a free entry
 		}
 		address, err := netip.ParseAddr(strings.TrimSpace(string(text)))
 		if err != nil {
@@ -55,32 +57,33 @@ func gids(root fs.FS, name string, port int) ([]GID, error) {
 		if address.IsUnspecified() {
 			continue
 		}
-		// iWARP has no types, InfiniBand no interfaces.
+		// GIDs of iWARP have no type, and those of InfiniBand have no interface.
 		kind, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/types", e.Name()))
 		on, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/ndevs", e.Name()))
 		all = append(all, GID{Index: index, Address: address, Kind: strings.TrimSpace(string(kind)), Interface: strings.TrimSpace(string(on))})
 	}
-	slices.SortFunc(all, func(a, b GID) int { return a.Index - b.Index }) // the names are in the order of text
+	slices.SortFunc(all, func(a, b GID) int { return a.Index - b.Index }) // ReadDir sorts the numbers as text
 	return all, nil
 }
 
-// kindRoCEv2 is the Kind of a GID whose packets are UDP, which routers forward; those of the
-// other kind of RoCE stay in their network.
+// kindRoCEv2 is the Kind of a GID of RoCE v2. Its packets are UDP, which routers forward. Packets of
+// RoCE v1 cannot leave their Ethernet.
 const kindRoCEv2 = "RoCE v2"
 
-// Site is a network interface that leads to a port of a device. Of RoCE there is one for each
-// VLAN and each bond, too.
+// Site is a network interface that leads to a port of a device. With RoCE, the interface of each
+// VLAN and of each bond is a Site, too.
 type Site struct {
 	Port      int
 	Interface string
-	// Addresses are those of the interface that the port has as GIDs; nil if they are not
-	// addresses of IP, as on InfiniBand and iWARP.
+	// Addresses contains the IP addresses of the interface that are GIDs of the port. It is nil if
+	// the GIDs are not IP addresses, as on InfiniBand and iWARP.
 	Addresses []netip.Addr
-	// Version2 are those of them with which RoCE v2 is spoken.
+	// Version2 contains those of Addresses that have a GID of RoCE v2.
 	Version2 []netip.Addr
 }
 
-// Sites lists them in the order of ports, and of each port's GIDs.
+// Sites lists the sites of the device in the order of the ports, and within a port in the order of
+// the GIDs.
 func (d *Device) Sites() []Site { return sites(os.DirFS("/"), d) }
 
 func sites(root fs.FS, d *Device) []Site {
@@ -100,7 +103,7 @@ func sites(root fs.FS, d *Device) []Site {
 		if port == 1 && d.Interface != "" {
 			at(d.Interface)
 		}
-		list, _ := gids(root, d.Name, port) // a device without them has no other sites
+		list, _ := gids(root, d.Name, port) // a device without GIDs has only the other sites
 		for _, g := range list {
 			if g.Interface == "" {
 				continue
@@ -122,8 +125,8 @@ func sites(root fs.FS, d *Device) []Site {
 	}
 }
 
-// overInfiniBand are the network interfaces of IP over InfiniBand of a port. Their hardware is
-// the device's; their dev_port counts ports from 0.
+// overInfiniBand returns the network interfaces of IP over InfiniBand of a port. Such an interface
+// has the device under its device/infiniband in sysfs. Its dev_port is the port, counted from 0.
 func overInfiniBand(root fs.FS, device string, port int) []string {
 	entries, err := fs.ReadDir(root, netClass)
 	if err != nil {

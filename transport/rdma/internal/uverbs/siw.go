@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// The layout of siw's queues (rdma/siw-abi.h). An entry is valid, and belongs to the other
-// side, while a bit of its flags is set; so there are no indices in shared memory. flags,
-// the number of segments and the opcode are one word, which one store publishes.
+// The layout of siw's queues (rdma/siw-abi.h). While a bit of the flags of an entry is set, the
+// entry is valid and belongs to its consumer, which clears the flags. Therefore there are no
+// indices in shared memory. The flags, the number of segments and the opcode of a request are one
+// word, the control word, so that one store publishes them.
 const (
 	siwABI         = 1 // SIW_ABI_VERSION
 	siwMaxSegments = 6 // SIW_MAX_SGE
@@ -19,10 +20,10 @@ const (
 	siwSolicited = 1 << 3
 	siwFence     = 1 << 4
 
-	siwFlags        = 0xffff // of the control word of a request
+	siwFlags        = 0xffff // mask of the flags in the control word of a request
 	siwSegments     = 16     // shift there
 	siwOpcode       = 24     // shift there
-	siwResultFlags  = 0xff   // of the control word of a completion
+	siwResultFlags  = 0xff   // mask of the flags in the control word of a completion
 	siwResultOpcode = 8      // shift there
 	siwResultStatus = 16     // shift there
 
@@ -69,7 +70,7 @@ type siwCompletion struct {
 	pair    uint64
 }
 
-// siwNotify is struct siw_cq_ctrl, which follows the completions.
+// siwNotify is struct siw_cq_ctrl, which follows the entries of a completion queue.
 type siwNotify struct{ flags, _ uint32 }
 
 // siw is the driver of software iWARP.
@@ -79,11 +80,12 @@ func (siw) abi() int { return siwABI }
 
 func (siw) rooms() rooms { return rooms{context: 8, region: 8, completions: 16, pair: 32, shared: 16} }
 
-// region is struct siw_ureq_reg_mr: the low byte of the key is the user's choice. It differs
-// from one registration to the next, so that an old key is not valid by chance.
+// region returns a struct siw_ureq_reg_mr, which contains the low byte of the key: the user chooses
+// it. The byte differs from one registration to the next, so that a stale key is not valid by
+// chance.
 func (siw) region(n uint8) []byte { return []byte{n, 0, 0, 0, 0, 0, 0, 0} }
 
-// siwSize checks a number of entries in an answer.
+// siwSize checks the number of entries of a queue in an answer.
 func siwSize(what string, n uint32) error {
 	if !isPowerOfTwo(n) || n > maxEntries {
 		return nonsense("a %s of %d entries", what, n)
@@ -162,7 +164,7 @@ func (q *siwSends) post(list []SendRequest) (int, error) {
 	return len(list), nil
 }
 
-// fill writes all of an entry but the control word, which it returns.
+// fill writes an entry except for the control word, which it returns.
 func (q *siwSends) fill(e *siwSend, r *SendRequest) (uint32, error) {
 	e.id = r.ID
 	control := uint32(siwValid)
@@ -176,7 +178,8 @@ func (q *siwSends) fill(e *siwSend, r *SendRequest) (uint32, error) {
 		control |= siwOpWrite << siwOpcode
 		e.remote, e.rkey = r.RemoteAddress, r.RKey
 	case OpRead:
-		// A sink has one segment, and Reads cannot wait for Reads (siw_activate_tx_from_sq).
+		// The target of a Read is at most one segment, and siw does not let a Read wait for earlier
+		// Reads (siw_activate_tx_from_sq).
 		if len(r.Segments) > 1 || r.Flags&(FlagFence|FlagInline) != 0 {
 			return 0, ErrRequest
 		}
@@ -213,8 +216,8 @@ func (q *siwSends) fill(e *siwSend, r *SendRequest) (uint32, error) {
 	return control | uint32(n)<<siwSegments, nil
 }
 
-// siwStore writes segments that are not empty, and returns how many, or -1 if they are too
-// many.
+// siwStore writes the segments that are not empty to an entry and returns their number, or -1 if
+// there are more than limit.
 func siwStore(to *[siwMaxSegments]siwSegment, from []Segment, limit int) int {
 	n := 0
 	for i := range from {
@@ -230,7 +233,7 @@ func siwStore(to *[siwMaxSegments]siwSegment, from []Segment, limit int) int {
 	return n
 }
 
-// copyInline copies the bytes of a request into its entry.
+// copyInline copies the bytes of the segments to an entry.
 func copyInline(to []byte, from []Segment) {
 	for i := range from {
 		to = to[copy(to, from[i].Data):]
@@ -299,7 +302,7 @@ func (q *siwCompletions) arm(solicitedOnly bool) bool {
 	return true
 }
 
-// siwStatuses are those of enum siw_wc_status.
+// siwStatuses contains the Status for each value of enum siw_wc_status.
 var siwStatuses = [...]Status{
 	StatusSuccess, StatusLocalLength, StatusLocalProtection, StatusLocalOperation, StatusFlushed,
 	StatusBadResponse, StatusLocalAccess, StatusRemoteAccess, StatusRemoteInvalid, StatusGeneral,
