@@ -13,68 +13,73 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// supervisorID is the id of the supervisor. Those of the others begin with it.
+// supervisorID is the id of the supervisor's actor. The ids of the peers' actors begin with it.
 const supervisorID = "$rdma"
 
 // connectorName is the name of a peer's actor below the supervisor.
 func connectorName(peer int) string { return fmt.Sprintf("rank%d", peer) }
 
-// supervision is where the actors of connections live: a supervisor, and below it one actor
-// for each peer that was ever met. It is made with the first connection, in an actor
-// system that the program's own actors may share (Transport.ActorSystem). Its methods
-// are called under the engine's lock.
+// supervision holds the actors of connections: a supervisor, and as its children one actor for
+// each peer with which a connection was ever wanted or requested. send makes the supervisor with
+// the first message to it, in an actor system that the program's own actors may share
+// (Transport.ActorSystem). The methods of supervision are called under the engine's lock.
 type supervision struct {
 	t      *Transport
 	system *actor.ActorSystem
-	// root is this package's own, without what others set in system.Root.
+	// root is this package's own context, without the middleware that others may have set in
+	// system.Root.
 	root       *actor.RootContext
 	supervisor *actor.PID
 	log        switchboard
 	struck     bool
-	// turns is how many of the next polls yield to the actors.
+	// turns is the number of the next Polls that yield the processor to the actors.
 	turns int
 }
 
-// yieldTurns is the number of polls that yield after a message: to the supervisor, and to
-// the actor of a peer where another processor took the supervisor's turn.
+// yieldTurns is the number of Polls that yield after a message to the supervisor. The first lets
+// the supervisor run. The second lets the actor of the peer run, if the supervisor has run on
+// another processor.
 const yieldTurns = 2
 
-// quiet keeps the dead letter office from writing about messages that come after
-// the end.
+// quiet is embedded in messages that may be sent to an actor after its end: protoactor does not
+// log them as dead letters.
 type quiet struct{}
 
 // IgnoreDeadLetterLogging implements actor.IgnoreDeadLetterLogging.
 func (quiet) IgnoreDeadLetterLogging() {}
 
-// What the supervisor is told.
+// The messages to the supervisor.
 type (
-	// notice is an event for the machine of a peer.
+	// notice is an event for the peering.Machine of a peer.
 	notice struct {
 		quiet
 		peer  int
 		event peering.Event
 	}
-	// answered says that the peer has accepted a link, with its private data.
+	// answered reports that the peer has accepted the request of a link. data is the private data
+	// of its reply.
 	answered struct {
 		link *link
 		data []byte
 	}
-	// rejected says that the peer has rejected a link.
+	// rejected reports that the peer has rejected the request of a link. data is the private data
+	// of the reject.
 	rejected struct {
 		link *link
 		data []byte
 		err  error
 	}
-	// requested is a request with a record that verifies, invited the same for the actor of its
-	// peer.
+	// requested is a connection request whose record was verified. The supervisor forwards it to
+	// the actor of the peer as invited.
 	requested struct{ link *link }
 	invited   struct{ link *link }
-	// ending says that this rank ends, finishing that a peer's actor has.
+	// ending reports that this rank closes its transport, finishing that the actor of a peer has
+	// finished because of it.
 	ending    struct{ quiet }
 	finishing struct{ peer int }
 )
 
-// open makes the system, if there is none.
+// open returns the actor system, which it makes if there is none.
 func (s *supervision) open() *actor.ActorSystem {
 	if s.system == nil {
 		s.system = registry.NewSystem(slog.New(&s.log))
@@ -86,7 +91,7 @@ func (s *supervision) open() *actor.ActorSystem {
 	return s.system
 }
 
-// send tells the supervisor something, and makes it when it is the first.
+// send sends a message to the supervisor. The first one makes the supervisor.
 func (s *supervision) send(message any) {
 	if s.struck {
 		return
@@ -103,10 +108,9 @@ func (s *supervision) send(message any) {
 	s.turns = yieldTurns
 }
 
-// yield lets actors that were told something have their turn now. A poller yields by
-// itself, but after some dozens of polls: 50 microseconds at each of the five steps to a
-// connection. The engine's lock stays taken meanwhile; actors do not need it for their
-// decisions.
+// yield lets actors that have been sent a message run now. A poller yields by itself, too, but
+// only after some dozens of polls. That would cost 50 microseconds at each of the five steps to a
+// connection. The engine's lock stays held meanwhile; actors do not need it for their decisions.
 func (s *supervision) yield() {
 	if s.turns > 0 {
 		s.turns--
@@ -131,27 +135,29 @@ func (s *supervision) stop() error {
 	return nil
 }
 
-// tell gives the machine of a peer an event.
+// tell sends an event to the machine of a peer.
 func (t *Transport) tell(peer int, e peering.Event) { t.supervision.send(notice{peer: peer, event: e}) }
 
-// supervisor starts an actor for each peer, passes on its events, and supervises it.
+// supervisor starts an actor for each peer, forwards the peer's events to it, and supervises it.
 type supervisor struct {
 	t          *Transport
 	connectors map[int]*actor.PID
-	// ranks and failures are by id of the actor, ended by peer: their actors ended.
+	// ranks are the peers and failures the errors of actors, by the id of the actor. ended has the
+	// peers whose actors have ended.
 	ranks    map[string]int
 	failures map[string]error
 	ended    map[int]bool
 	ending   bool
 	finished int
-	// stopping says that the actors were told to stop: one that is started later is not.
+	// stopping is true after the actors were told to stop. An actor that was started later would
+	// not be told.
 	stopping bool
 }
 
 // Receive implements actor.Actor.
 func (d *supervisor) Receive(c actor.Context) {
 	if d.stopping {
-		return // requests still arrive, but commands are not carried out any more
+		return // requests still arrive, but commands are not executed any more
 	}
 	switch m := c.Message().(type) {
 	case notice:
@@ -186,7 +192,7 @@ func (d *supervisor) Receive(c actor.Context) {
 	}
 }
 
-// actor returns the actor of a peer.
+// actor returns the actor of a peer, which it starts if there is none.
 func (d *supervisor) actor(c actor.Context, peer int) *actor.PID {
 	pid := d.connectors[peer]
 	if pid == nil {
@@ -205,12 +211,12 @@ func (d *supervisor) actor(c actor.Context, peer int) *actor.PID {
 func (d *supervisor) spawn(c actor.Context, a *connector) *actor.PID {
 	pid, err := c.SpawnNamed(actor.PropsFromFunc(a.Receive), connectorName(a.peer))
 	if err != nil {
-		return c.Spawn(actor.PropsFromFunc(a.Receive)) // the name of one that failed is still known
+		return c.Spawn(actor.PropsFromFunc(a.Receive)) // the name of a failed actor is still registered
 	}
 	return pid
 }
 
-// leave lets Close go on when every actor has finished.
+// leave lets Close continue if this rank is closing and every actor has finished.
 func (d *supervisor) leave() {
 	if d.ending && d.finished >= len(d.connectors) {
 		d.t.command(func() { d.t.over = true })
@@ -219,16 +225,15 @@ func (d *supervisor) leave() {
 
 var errStopped = errors.New("the actor of its connection was stopped")
 
-// HandleFailure implements actor.SupervisorStrategy: an actor that fails is stopped,
-// and its peer is lost.
+// HandleFailure implements actor.SupervisorStrategy. It stops an actor that failed, whose peer is
+// then lost.
 func (d *supervisor) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
 	d.failures[child.Id] = fmt.Errorf("the actor of its connection failed: %v", reason)
 	s.StopChildren(child)
 }
 
-// terminated deals with the end of an actor: its peer is lost. One that did not fail was
-// stopped through its PID, or ends with the supervisor, when commands are not carried out
-// any more.
+// terminated handles the end of an actor: its peer is lost. An actor that did not fail was either
+// stopped through its PID, or ends with the supervisor, when commands are not executed any more.
 func (d *supervisor) terminated(id string) {
 	peer, failure := d.ranks[id], d.failures[id]
 	if failure == nil {
@@ -241,7 +246,7 @@ func (d *supervisor) terminated(id string) {
 	d.leave()
 }
 
-// request passes a request that verifies on to the actor of its sender.
+// request forwards a verified connection request to the actor of its sender.
 func (d *supervisor) request(c actor.Context, l *link) {
 	if d.ended[l.peer] { // declared dead
 		d.t.strangers.declined(negotiation.StaleEpoch)

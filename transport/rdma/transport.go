@@ -13,52 +13,55 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// Transport connects a rank with ranks of other nodes. It must be made by New.
+// Transport connects a rank to ranks of other nodes. It must be made by New.
 type Transport struct {
 	config      Config
 	credentials negotiation.Credentials
 
-	// rails are the adapters in the order of preference, by Location.Rail; polled are those
-	// that are not gone. slot is the size of a receive on each.
+	// rails are the open adapters in the order of preference; the index is Location.Rail. polled
+	// are the rails whose adapters have not been removed. slot is the size in bytes of an eager
+	// receive, on every rail.
 	rails, polled []*rail
 	slot          int
-	// stripes says that several rails carry stripes.
+	// stripes reports whether several rails carry stripes of long transfers.
 	stripes bool
 	stripe  stripeConfig
-	// looks counts those at several rails.
+	// looks counts the Polls that looked at several rails.
 	looks uint32
-	// missing are the adapters that are no rails, with the reasons.
+	// missing are lines about the adapters that could not become rails, with the reasons.
 	missing []string
 	batches batches
 
 	measure measure
-	// pinned is the memory that stays registered.
+	// pinned accounts for the memory of the arena and the heap that stays registered.
 	pinned  *pinned
 	exposed exposures
-	// exposures counts those with a number. complained says that a refusal to register memory
-	// was logged.
+	// exposures counts the exposures whose key contains a number. complained is true after a
+	// failure to register memory was logged.
 	exposures  uint32
 	complained bool
 
-	// commands and supervision are how actors and Poll speak with each other.
+	// Actors send commands to Poll; Poll sends messages to actors through supervision.
 	commands    commands
 	supervision supervision
 	ring        func()
 
-	// peers by rank, nil until met. links by their endpoint.
+	// peers are the endpoints by rank, nil before the first use. links are the links by their
+	// endpoint of package verbs; lastLink is the one that was looked up last.
 	peers    []*endpoint
 	links    map[*verbs.Endpoint]*link
 	lastLink *link
-	// busy are the endpoints with something to go on with.
+	// busy are the endpoints with work that the next Poll continues.
 	busy []*endpoint
 
-	// stash are messages that are not handed over yet, oldest first.
+	// stash are arrived messages that have not been passed to the handler yet, oldest first.
 	stash []delivery
-	// ends are links that have ended and whose messages are being handed over.
+	// ends are links that have ended and of which messages still have to be passed to the handler.
 	ends []linkEnd
-	// leaving are the peers that were marked down and whose last messages are read.
+	// leaving are the peers that were marked down and whose last messages are still received.
 	leaving []*departure
-	// finished and downs are what Poll hands over at its end.
+	// finished are operations that have ended and downs are lost peers. Poll reports both to the
+	// handler at its end.
 	finished   []finished
 	downs      []*transport.PeerDown
 	operations uint32
@@ -67,17 +70,19 @@ type Transport struct {
 	spareOperations spare[operation]
 
 	batch [pollBatch]verbs.Completion
-	// request is a Send of segments, of which post sets the rest.
+	// request is the Send that post reuses: its scatter/gather list is segments, and post sets the other
+	// fields.
 	request  verbs.WorkRequest
 	segments [1]verbs.Segment
-	// used is the receive of the message that was handed over last, if it has a link.
+	// used is the receive of the message that was passed to the handler last, if its link is not
+	// nil. The receive has not been posted again yet.
 	used arrived
 
-	// log is where lines for people go, from whatever goroutine, under whatever lock.
+	// log takes lines for people, from any goroutine and under any lock.
 	log *journal.Journal
 
 	reading, closed, over bool
-	// closing are the ends of adapters that are gone.
+	// closing waits for the goroutines that close removed adapters.
 	closing   sync.WaitGroup
 	strangers Strangers
 }
@@ -91,7 +96,7 @@ type finished struct {
 	err          error
 }
 
-// New opens the rails and listens there. Connections are made when needed.
+// New opens the rails and listens on them. Connections are made when they are needed.
 func New(c Config) (*Transport, error) {
 	if err := c.populate(); err != nil {
 		return nil, err
@@ -105,14 +110,14 @@ func New(c Config) (*Transport, error) {
 	t.supervision.t, t.commands.wake, t.log = t, t.ring, journal.New(c.Log)
 	if err := t.openRails(); err != nil {
 		for _, r := range t.rails {
-			_ = r.adapter.Close() // the first error says what is wrong
+			_ = r.adapter.Close() // the first error has the cause
 		}
 		return nil, t.failure("open", -1, err)
 	}
 	return t, nil
 }
 
-// openRails opens the adapters and listens there.
+// openRails opens the adapters and listens on them.
 func (t *Transport) openRails() error {
 	slot := min(t.config.Slot, negotiation.MaxSlot)
 	for _, c := range t.config.Rails {
@@ -133,7 +138,7 @@ func (t *Transport) openRails() error {
 			if err = t.miss(&r.config, err); err != nil {
 				return err
 			}
-			_ = r.adapter.Close() // the first error says what is wrong
+			_ = r.adapter.Close() // the first error has the cause
 			t.rails = slices.DeleteFunc(t.rails, func(o *rail) bool { return o == r })
 		}
 	}
@@ -143,13 +148,13 @@ func (t *Transport) openRails() error {
 	t.polled, t.slot = t.rails, t.rails[0].pool.Slot()
 	for i, r := range t.rails {
 		r.index, r.policy.Rail = uint8(i), uint8(i)
-		// A later rail carries little: what it costs to look there must not delay the first.
+		// A later rail carries little traffic. Polling it must not delay the first rail.
 		r.pace.companion = t.config.Companion || i > 0
 	}
 	return nil
 }
 
-// severalStriped reports whether there are two rails that carry stripes.
+// severalStriped reports whether at least two rails carry stripes.
 func (t *Transport) severalStriped() bool {
 	n := 0
 	for _, r := range t.rails {
@@ -160,7 +165,7 @@ func (t *Transport) severalStriped() bool {
 	return n > 1
 }
 
-// miss notes that a rail is missing, or returns the error if it has to be there.
+// miss records that a rail is missing, with the reason, or returns err if the rail is required.
 func (t *Transport) miss(c *Rail, err error) error {
 	if !c.Optional {
 		return err
@@ -172,7 +177,8 @@ func (t *Transport) miss(c *Rail, err error) error {
 // Name implements transport.Transport.
 func (t *Transport) Name() string { return "rdma" }
 
-// Locations are where this rank listens: what other ranks' Lookup is to return for it.
+// Locations returns the addresses at which this rank listens, one for each rail. The Lookup of
+// other ranks has to return them for this rank.
 func (t *Transport) Locations() []Location {
 	list := make([]Location, len(t.rails))
 	for i, r := range t.rails {
@@ -200,7 +206,7 @@ func (t *Transport) Endpoint(peer int) (transport.Endpoint, error) {
 	return t.meet(peer), nil
 }
 
-// meet returns the endpoint of a rank.
+// meet returns the endpoint of a rank, which it makes if there is none.
 func (t *Transport) meet(peer int) *endpoint {
 	p := t.peers[peer]
 	if p == nil {

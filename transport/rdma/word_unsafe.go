@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// wordBytes is the size of what FetchAdd adds to.
+// wordBytes is the size in bytes of the word to which FetchAdd adds.
 const wordBytes = 8
 
-// addWord adds to the word at the start of b, which has 8 bytes, and returns its
-// old value. It returns false, having done nothing, when b is not aligned.
+// addWord atomically adds delta to the word in the 8 bytes at the start of b, and returns the old
+// value of the word. If b is not aligned to 8 bytes, it does nothing and returns false.
 func addWord(b []byte, delta uint64) (uint64, bool) {
 	p := unsafe.Pointer(unsafe.SliceData(b))
 	if uintptr(p)%wordBytes != 0 {

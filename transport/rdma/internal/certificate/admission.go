@@ -13,29 +13,30 @@ import (
 )
 
 const (
-	// admissionLabel is what the key of admissions is derived for.
+	// admissionLabel is the HKDF label from which the key of the tags is derived.
 	admissionLabel = "gorun tls hello 1"
-	// admissionBytes is the length of the nonce and of the tag.
+	// admissionBytes is the length of a nonce and of a tag.
 	admissionBytes = 16
 	// admissionsKept is how many nonces a side remembers.
 	admissionsKept = 4096
 )
 
-// ErrRepeated says that a ClientHello has the nonce of an earlier one: somebody has recorded it.
+// ErrRepeated reports that a ClientHello has the nonce of an earlier one: it is a replay.
 var ErrRepeated = errors.New("the first flight of another connection was sent again")
 
-// nonce makes each admission another one.
+// nonce makes each name different from all others.
 type nonce [admissionBytes]byte
 
 // admission makes and checks the names (SNI) in a ClientHello: NONCE.TAG in hexadecimal digits,
-// where TAG is the HMAC-SHA256 of the nonce, cut to 16 bytes. The name is all that a listener
-// looks at before it computes a key exchange and a signature, which take some hundred times as
-// long as this tag. It is safe for concurrent use.
+// where TAG is the HMAC-SHA256 of the nonce, truncated to 16 bytes. A listener checks only this
+// name before it computes a key exchange and a signature, which take some hundred times as long
+// as the tag. An admission is safe for concurrent use.
 type admission struct {
 	key []byte
 
 	mu sync.Mutex
-	// seen are the last nonces that were admitted, in order in kept, the oldest at next.
+	// seen has the last admissionsKept nonces that were admitted. kept has the same nonces in the
+	// order of admission, as a ring whose oldest entry is at next once it is full.
 	seen map[nonce]struct{}
 	kept []nonce
 	next int
@@ -45,7 +46,7 @@ func newAdmission(secret []byte, job string) *admission {
 	return &admission{key: negotiation.DeriveKey(secret, job, admissionLabel), seen: map[nonce]struct{}{}}
 }
 
-// name returns the name for one connection.
+// name returns a new name, which is valid for one connection.
 func (a *admission) name() string {
 	var n nonce
 	_, _ = rand.Read(n[:]) // never fails
@@ -58,7 +59,8 @@ func (a *admission) tag(n nonce) []byte {
 	return mac.Sum(nil)[:admissionBytes]
 }
 
-// check admits each name once. The error is ErrForeign or ErrRepeated.
+// check admits each valid name once. The error is ErrForeign for a name without a valid tag, and
+// ErrRepeated for a nonce that is in seen.
 func (a *admission) check(name string) error {
 	first, second, _ := strings.Cut(name, ".")
 	var n nonce

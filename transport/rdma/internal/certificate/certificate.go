@@ -14,31 +14,32 @@ import (
 )
 
 const (
-	// label is what the seed of the key is derived for.
+	// label is the HKDF label from which the seed of the key is derived.
 	label = "gorun tls certificate 1"
-	// protocol is the name in the handshake (ALPN).
+	// protocol is the application protocol in the TLS handshake (ALPN).
 	protocol = "gorun-mpa"
 )
 
-// ErrForeign says that the other side has another certificate than this job's.
+// ErrForeign reports that the other side has not the certificate of this job, or that its
+// ClientHello was not made with the job's secret.
 var ErrForeign = errors.New("the other side does not know the job's secret")
 
-// Sides are the configurations of the two sides of connections of a job.
+// Sides has the TLS configurations for the active and the passive side of a job's connections.
 type Sides struct {
-	// Passive is for all connections that this side is asked for.
+	// Passive is the configuration for every connection that a peer requests from this side.
 	Passive *tls.Config
 
 	active    *tls.Config
 	admission *admission
 }
 
-// New returns what follows from the job's secret and id.
+// New returns the configurations that are derived from the job's secret and id.
 func New(secret []byte, job string) (*Sides, error) {
 	key := ed25519.NewKeyFromSeed(negotiation.DeriveKey(secret, job, label))
 	public, _ := key.Public().(ed25519.PublicKey)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "gorun"},
-		// Clocks of hosts differ, and nobody looks.
+		// The certificate is always valid: the clocks of hosts differ, and verify ignores these dates.
 		NotBefore: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),
 	}
 	der, err := x509.CreateCertificate(nil, template, template, public, key) // Ed25519 needs no randomness
@@ -49,30 +50,31 @@ func New(secret []byte, job string) (*Sides, error) {
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
 		MinVersion:   tls.VersionTLS13, NextProtos: []string{protocol},
 		ClientAuth: tls.RequireAnyClientCert,
-		// There is no authority: verify decides, for both sides.
+		// There is no certificate authority. On both sides verify decides about the certificate.
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyConnection:   func(s tls.ConnectionState) error { return verify(&s, public) },
-		// A ticket would let a connection begin without the key.
+		// With a session ticket a connection could begin without proof of the key.
 		SessionTicketsDisabled:      true,
 		DynamicRecordSizingDisabled: true,
 	}
 	door := newAdmission(secret, job)
 	passive := active.Clone()
 	passive.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
-		return nil, door.check(h.ServerName) // which leaves the configuration as it is
+		return nil, door.check(h.ServerName) // a nil configuration means: use passive
 	}
 	return &Sides{passive, active, door}, nil
 }
 
-// Active returns the configuration for one connection that this side asks for: its ClientHello
-// is admitted once.
+// Active returns the configuration for one connection that this side requests. The peer admits its
+// ClientHello only once.
 func (s *Sides) Active() *tls.Config {
 	c := s.active.Clone()
 	c.ServerName = s.admission.name()
 	return c
 }
 
-// verify checks that the other side has signed with the key of the job.
+// verify checks that the certificate with which the other side has signed the handshake has the
+// job's public key.
 func verify(s *tls.ConnectionState, public ed25519.PublicKey) error {
 	if len(s.PeerCertificates) != 1 || s.NegotiatedProtocol != protocol || !public.Equal(s.PeerCertificates[0].PublicKey) {
 		return ErrForeign

@@ -1,17 +1,17 @@
-// Package certificate makes the configuration of TLS for the ranks of one job: TLS 1.3, both
+// Package certificate makes the TLS configuration for the ranks of one job: TLS 1.3, with both
 // sides authenticated by the job's secret.
 //
-// External pre-shared keys would be the means for that, which crypto/tls does not have. In
-// their place all ranks have one certificate, whose key follows from the secret: HKDF-SHA256
-// with the job's id as salt and the info "gorun tls certificate 1" gives the seed of an
-// Ed25519 key. Each side signs the handshake with it (CertificateVerify) and takes no other
-// key than its own. So a side that does not know the secret can neither connect nor answer.
-// The keys of the traffic are of an exchange that is new for each connection: who learns the
-// secret later cannot read what was recorded.
+// External pre-shared keys would be the usual means for that, but crypto/tls does not support
+// them. Instead, all ranks have one certificate, whose key is derived from the secret: HKDF-SHA256
+// with the job's id as salt and the info "gorun tls certificate 1" returns the seed of an Ed25519
+// key. Each side signs the handshake with this key (CertificateVerify) and accepts no other key
+// from the peer. So a side that does not know the secret can neither connect nor answer. The keys
+// that encrypt the traffic come from a key exchange that is new for each connection: somebody who
+// learns the secret later cannot decrypt recorded traffic.
 //
-// A listener that is reached by anybody must not compute an exchange for everybody. The name in
-// the ClientHello (SNI) is therefore a nonce with a tag, which only a side with the secret makes
-// and which is taken once.
+// Anybody can reach a listener, but the listener must not compute a key exchange for everybody.
+// The name in the ClientHello (SNI) is therefore a nonce with a tag. Only a side with the secret
+// can make the tag, and each name is accepted once.
 //
-// Which rank is at the other end, the records of package negotiation say.
+// TLS does not identify the rank at the other end: the records of package negotiation do.
 package certificate

@@ -2,10 +2,11 @@ package connection
 
 import "time"
 
-// Cadence chooses the rounds of a device that is polled in which the kernel is asked for events,
-// which costs a system call: at most one in Most of rounds that follow closely, and each where
-// they are further apart than a Period, as those of an adapter that is polled beside another one. When
-// rounds that followed closely do so no more, at most the next few do not ask.
+// Cadence chooses the rounds of a polled device in which the kernel is asked for events, which
+// costs a system call. While rounds follow each other closely, one in up to Most rounds asks.
+// While they are further apart than Period, each round asks; that is so for an adapter that is
+// polled beside another one. When the rounds become rarer, at most the next few (glances) do not
+// ask.
 type Cadence struct {
 	Most   int
 	Period time.Duration
@@ -14,10 +15,11 @@ type Cadence struct {
 	asked       time.Time
 }
 
-// glances is the number of rounds per reading of the clock: a reading takes as long as twenty rounds.
+// glances is the number of rounds from one reading of the clock to the next. A reading takes as
+// long as twenty rounds.
 const glances = 8
 
-// Due counts a round and reports whether it asks.
+// Due counts a round and reports whether the kernel is to be asked for events in it.
 func (c *Cadence) Due() bool {
 	if c.left > 1 {
 		c.left--
@@ -39,5 +41,5 @@ func (c *Cadence) Due() bool {
 	return true
 }
 
-// Reset makes the next round one that asks.
+// Reset makes the next call of Due return true.
 func (c *Cadence) Reset() { c.left = 0 }

@@ -13,14 +13,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// How long the kernel may look. A host that does not say where it is has been asked three
-// times in the first; a subnet manager may have much to do in the second.
+// How long the kernel may take to resolve the address of a peer, and the route to it. In
+// addressTimeout it asks a host that does not answer (ARP, neighbor discovery) three times.
+// routeTimeout allows for a busy subnet manager.
 const (
 	addressTimeout = 4 * time.Second
 	routeTimeout   = 30 * time.Second
 )
 
-// phase is how far a connection is.
+// phase is the state of a connection.
 type phase uint8
 
 const (
@@ -44,23 +45,24 @@ type Connection struct {
 	local, remote netip.AddrPort
 	parameters    rdmacm.Parameters
 	contacted     bool
-	// concluded says that the attempt has an outcome, so that its end does not wait.
+	// concluded reports that the attempt has an outcome, so that destroying the id does not block.
 	concluded bool
 
-	// busy says that a goroutine gives a command, abandoned that it has to destroy the id.
-	// Both are guarded by Device.mu.
+	// busy is true while a goroutine executes a command on the id. abandoned tells this goroutine
+	// to destroy the id afterwards. Both are guarded by Device.mu.
 	busy, abandoned bool
 }
 
-// NewConnection makes a connection that is not used yet.
+// NewConnection makes the unused connection of a queue pair.
 func (d *Device) NewConnection(p Pair, u provider.Upcalls) *Connection {
 	return &Connection{device: d, pair: p, upcalls: u}
 }
 
-// self is how a Handshake finds the Connection that a queue pair embeds.
+// self returns the Connection that a queue pair embeds. handshake.Accept calls it.
 func (c *Connection) self() *Connection { return c }
 
-// enter changes the phase. Progress looks for events more often while some are expected.
+// enter changes the phase, and counts the connections that expect an event: while there are any,
+// every Progress looks for events.
 func (c *Connection) enter(p phase) {
 	waits := func(p phase) int {
 		switch p {
@@ -102,7 +104,8 @@ func (c *Connection) Connect(remote netip.AddrPort, p *provider.Proposal) (netip
 	return c.local, nil
 }
 
-// propose is what Connect and Accept have in common. The private data stays the caller's.
+// propose sets the parameters of a Connect or an Accept. They refer to the caller's private data,
+// which they do not copy.
 func (c *Connection) propose(p *provider.Proposal) {
 	c.parameters = rdmacm.Parameters{
 		PrivateData: p.PrivateData, QPNumber: c.pair.Number(), SRQ: c.pair.SharesReceives(),
@@ -111,12 +114,13 @@ func (c *Connection) propose(p *provider.Proposal) {
 	}
 }
 
-// Contacted implements provider.QueuePair. On InfiniBand a host counts that the route has
-// been resolved to: it does not say that it has the request before it answers.
+// Contacted implements provider.QueuePair. On InfiniBand and RoCE it returns true when the route
+// has been resolved and the request was sent, because a host does not acknowledge a request before
+// it answers.
 func (c *Connection) Contacted() bool { return c.contacted }
 
-// Disconnect implements provider.QueuePair. What it brings about is an event, also when
-// the peer has been faster.
+// Disconnect implements provider.QueuePair. An event reports the end of the connection, even if
+// the peer has disconnected first.
 func (c *Connection) Disconnect() {
 	if c.phase != phaseEstablished {
 		return
@@ -133,7 +137,7 @@ func (c *Connection) Abort() {
 	c.release()
 }
 
-// Break says that the queue pair has failed: Upcalls.Broken follows.
+// Break ends an established connection whose queue pair has failed, and calls Upcalls.Broken.
 func (c *Connection) Break(err error) {
 	if c.phase != phaseEstablished && c.phase != phaseDisconnecting {
 		return
@@ -143,23 +147,23 @@ func (c *Connection) Break(err error) {
 	c.upcalls.Broken(err)
 }
 
-// Heard says that the queue pair has received something (IBV_EVENT_COMM_EST): on the
-// passive side the connection stands, whatever has become of the peer's confirmation.
+// Heard handles IBV_EVENT_COMM_EST: the queue pair has received a message. On the passive side
+// this establishes the connection, even if the peer's confirmation was lost.
 func (c *Connection) Heard() {
 	if c.phase == phaseAccepting {
 		_ = c.id.NotifyEstablished() // Established follows
 	}
 }
 
-// Busy reports whether a goroutine still makes or ends the attempt, which keeps the queue
-// pair in use by the kernel: to destroy it would wait. It is of interest after Abort.
+// Busy reports whether a goroutine still makes or ends the attempt. Until then the kernel uses the
+// queue pair, and destroying the queue pair would block. Callers need it after Abort.
 func (c *Connection) Busy() bool {
 	c.device.mu.Lock()
 	defer c.device.mu.Unlock()
 	return c.busy
 }
 
-// fail ends an attempt that has its outcome.
+// fail ends an attempt that has failed, and calls Upcalls.Failed.
 func (c *Connection) fail(why provider.Failure, privateData []byte, err error) {
 	c.concluded = true
 	c.pair.Fail()
@@ -167,8 +171,8 @@ func (c *Connection) fail(why provider.Failure, privateData []byte, err error) {
 	c.upcalls.Failed(why, privateData, err)
 }
 
-// release ends the id. Nothing is heard of it afterwards. On iWARP the end of an attempt
-// waits for the peer's answer (iwcm's destroy_cm_id): a goroutine does.
+// release destroys the id, after which the connection gets no events. On iWARP, destroying the id
+// of an attempt waits for the peer's answer (iwcm's destroy_cm_id), so a goroutine does it.
 func (c *Connection) release() {
 	id, waits := c.id, c.device.IWARP && c.phase == phaseConnecting && !c.concluded
 	c.id = nil
@@ -181,7 +185,7 @@ func (c *Connection) release() {
 	c.abandoned, c.busy = busy, busy || waits
 	c.device.mu.Unlock()
 	switch {
-	case busy: // the goroutine that it is busy with ends it
+	case busy: // the goroutine that uses the id destroys it
 	case waits:
 		go c.end(id)
 	default:
@@ -189,7 +193,7 @@ func (c *Connection) release() {
 	}
 }
 
-// end destroys an id on a goroutine.
+// end destroys an id. It runs on a goroutine, because it may block.
 func (c *Connection) end(id *rdmacm.ID) {
 	_, _ = id.Destroy()
 	c.device.mu.Lock()

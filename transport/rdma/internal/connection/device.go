@@ -12,78 +12,81 @@ import (
 )
 
 const (
-	// lookEvery and lookPeriod are how often the kernel is asked for events while no connection
-	// is being made or ended: a request or an end can wait a moment.
+	// lookEvery and lookPeriod bound how rarely the kernel is asked for events while no connection
+	// is being made or ended: in one of so many rounds, after so much time. A request of a peer or
+	// the end of a connection can wait that long.
 	lookEvery  = 64
 	lookPeriod = time.Millisecond
-	// eventsMost bounds the events that one Progress takes.
+	// eventsMost bounds the events that one Progress handles.
 	eventsMost = 16
 )
 
 // Pair is the queue pair of a connection.
 type Pair interface {
-	// Number is the queue pair's.
+	// Number returns the number of the queue pair.
 	Number() uint32
-	// SharesReceives says that its receives come from a shared queue.
+	// SharesReceives reports whether its receives come from a shared receive queue.
 	SharesReceives() bool
-	// Modify is ibv_modify_qp(3).
+	// Modify changes attributes of the queue pair, as ibv_modify_qp(3) does.
 	Modify(a *rdmacm.Attributes) error
-	// Take takes the completions that are there. It may call Connection.Break.
+	// Take polls the available completions. It may call Connection.Break.
 	Take()
-	// Fail moves it to IBV_QPS_ERR: what is posted is flushed.
+	// Fail moves the queue pair to IBV_QPS_ERR, which flushes what is posted.
 	Fail()
 }
 
-// Config is the device that connections are of.
+// Config describes the device whose connections a Device makes.
 type Config struct {
-	// Channel is the device's alone. Close closes it.
+	// Channel is used by this Device alone. Device.Close closes it.
 	Channel *rdmacm.Channel
-	// GUID is the device's: addresses may lead to another one.
+	// GUID is the node GUID of the device. The kernel may bind an address to a device with another
+	// GUID, see Device.owns.
 	GUID uint64
-	// IWARP says that the device is one of iWARP.
+	// IWARP reports whether the device is an iWARP device.
 	IWARP bool
 	// Interface is the device's network interface, the zone of its link-local addresses.
 	Interface string
-	// Addresses are those of the interface.
+	// Addresses are the addresses of the interface.
 	Addresses []netip.Prefix
-	// Wake ends a Sleep. It is called from any goroutine, not after Close.
+	// Wake ends a Progress.Sleep of the provider. Any goroutine may call it, none after Close.
 	Wake func()
-	// Happened is Adapter.Happened.
+	// Happened is the function of that name of provider.Adapter.
 	Happened func(provider.Event)
 }
 
-// Device has the connections of one device.
+// Device makes the connections of one RDMA device and handles their events.
 type Device struct {
 	Config
 	looks    Cadence
-	attempts int // connections that wait for an event
+	attempts int // connections that expect an event
 	event    rdmacm.Event
 	stirred  atomic.Bool
 
-	// mu guards the variables below it, and those of a Connection that say so.
+	// mu guards the fields below it, and the fields of Connection whose comment says so.
 	mu      sync.Mutex
 	results []result
 	closed  bool
 }
 
-// result is what a command said that ran on a goroutine.
+// result is the outcome of a Connect command that ran on a goroutine.
 type result struct {
 	connection *Connection
 	err        error
 }
 
-// New makes the connections' part of a device.
+// New makes a Device.
 func New(c Config) *Device {
 	return &Device{Config: c, looks: Cadence{Most: lookEvery, Period: lookPeriod}}
 }
 
-// Descriptor is readable when Progress has events: Sleep waits for it, and calls Stir.
+// Descriptor returns a file descriptor that is readable when Progress has events to handle. The
+// provider's Sleep waits for it and then calls Stir.
 func (d *Device) Descriptor() int { return d.Channel.Descriptor() }
 
-// Stir makes the next Progress look for events. It is called from any goroutine.
+// Stir makes the next Progress look for events. Any goroutine may call it.
 func (d *Device) Stir() { d.stirred.Store(true) }
 
-// Limits returns how much private data requests, accepts and rejects take.
+// Limits returns how many bytes of private data a request, an accept and a reject can carry.
 func (d *Device) Limits() (request, accept, reject int) {
 	if d.IWARP {
 		return iwarpDataMax, iwarpDataMax, iwarpDataMax
@@ -91,8 +94,8 @@ func (d *Device) Limits() (request, accept, reject int) {
 	return requestDataMax, acceptDataMax, rejectDataMax
 }
 
-// Progress takes events and makes the upcalls. It returns how many. The error is one of
-// the device as a whole.
+// Progress handles events and makes the upcalls. It returns the number of events and of results of
+// commands that it has handled. An error concerns the device as a whole.
 func (d *Device) Progress() (int, error) {
 	if d.attempts == 0 && !d.looks.Due() && !d.stirred.Load() {
 		return 0, nil
@@ -114,7 +117,7 @@ func (d *Device) Progress() (int, error) {
 	return n, nil
 }
 
-// handle serves one event.
+// handle handles one event.
 func (d *Device) handle(e *rdmacm.Event) {
 	switch e.Kind {
 	case rdmacm.DeviceRemoval:
@@ -132,7 +135,7 @@ func (d *Device) handle(e *rdmacm.Event) {
 	}
 }
 
-// conclude takes the results of commands that ran on goroutines.
+// conclude handles the results of commands that ran on goroutines, and returns their number.
 func (d *Device) conclude() int {
 	d.mu.Lock()
 	results := d.results
@@ -144,8 +147,8 @@ func (d *Device) conclude() int {
 	return len(results)
 }
 
-// source chooses the local address for a remote one: one of the same network, else of the
-// same kind.
+// source chooses the local address for connections to a remote address: an address in the same
+// network, otherwise the first address of the same kind.
 func (d *Device) source(remote netip.Addr) (netip.Addr, error) {
 	remote = remote.Unmap()
 	var found netip.Addr
@@ -165,8 +168,8 @@ func (d *Device) source(remote netip.Addr) (netip.Addr, error) {
 	return found, nil
 }
 
-// zoned is an address as it is bound to, or as the peer is reached: the kernel does not say
-// the zone of a request on RoCE.
+// zoned returns an address with the zone that binding to it, or connecting to it, needs: for a
+// request on RoCE the kernel does not report the zone.
 func (d *Device) zoned(a netip.Addr) netip.Addr {
 	if a = a.Unmap(); a.Is6() && a.IsLinkLocalUnicast() && a.Zone() == "" {
 		return a.WithZone(d.Interface)
@@ -174,7 +177,7 @@ func (d *Device) zoned(a netip.Addr) netip.Addr {
 	return a
 }
 
-// addresses are those of an id, with zones.
+// addresses returns the two addresses of an id, with zones.
 func (d *Device) addresses(id *rdmacm.ID) (rdmacm.Addresses, error) {
 	a, err := id.Addresses()
 	a.Source = netip.AddrPortFrom(d.zoned(a.Source.Addr()), a.Source.Port())
@@ -182,7 +185,8 @@ func (d *Device) addresses(id *rdmacm.ID) (rdmacm.Addresses, error) {
 	return a, err
 }
 
-// owns checks that an id is on this device: two devices may be on one network interface.
+// owns returns the addresses of an id, and an error if the id is bound to another device than this
+// one: there may be two devices on one network interface.
 func (d *Device) owns(id *rdmacm.ID) (rdmacm.Addresses, error) {
 	a, err := d.addresses(id)
 	if err == nil && a.NodeGUID != d.GUID {
@@ -191,7 +195,7 @@ func (d *Device) owns(id *rdmacm.ID) (rdmacm.Addresses, error) {
 	return a, err
 }
 
-// Close ends what is left.
+// Close closes the channel, which ends the connections that are left.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	d.closed = true

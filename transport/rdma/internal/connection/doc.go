@@ -1,31 +1,34 @@
-// Package connection is the part of a provider of verbs that makes connections of the
-// kernel's devices, through package rdmacm: what QueuePair, Handshake and ServicePoint of
-// package provider say of connections. It moves no data. A provider, which has its queue pairs
-// from uverbs or a library, embeds a Connection in each and implements Pair.
+// Package connection makes connections of the kernel's RDMA devices, through package rdmacm. It is
+// a part of providers of verbs: it implements the methods of QueuePair, Handshake and ServicePoint
+// of package provider that concern connections. It moves no data. A provider makes its queue pairs
+// by uverbs or by a library, embeds a Connection in each and implements Pair.
 //
 //	Connect -> resolving -> routing -> connecting -> established -> ended
 //	Accept  ->                         accepting  -> established -> ended
 //	                         Disconnect: established -> disconnecting -> ended
 //
-// All of it is called under the adapter's lock, but for Stir. Two things block, on iWARP: siw
-// makes its TCP connection within the command Connect, and the end of an attempt waits for
-// the peer's answer. Goroutines do both; Progress takes their results.
+// All methods are called under the adapter's lock, except Stir. On iWARP, two commands block: siw
+// makes its TCP connection within the command Connect, and destroying the id of an attempt waits
+// for the peer's answer. Goroutines execute both; Progress handles the results.
 //
 // # Two kinds of device
 //
 //	                     InfiniBand, RoCE                  iWARP
-//	states of the pair   Pair.Modify, here                 the kernel
-//	established          active: its confirmation          an event
-//	read depths          in the terms of this side         of an answer: exchanged
-//	private data         56, 196, 148 bytes, padded        251 bytes, as sent
-//	nobody listens       rejected with reason 8            ECONNREFUSED of Connect
+//	states of the pair   set here, by Pair.Modify          set by the kernel
+//	established          active side: as it confirms       by an event
+//	read depths          in events: in own terms           in an answer: exchanged
+//	private data         56, 196, 148 bytes, padded        251 bytes, not padded
+//	no listener          rejected with reason 8            Connect returns ECONNREFUSED
 //
-// siw serves as many Reads as the active side asks for, whatever the answer says, and tells
-// that number (relaxed_ird_negotiation): an answer does not lower what the peer may have under
-// way there. Consumers that need the limit say it in private data.
+// (Private data: the limits of a request, an accept and a reject.)
 //
-// The kernel takes no answer that is not the program's: Handshake.Refuse rejects with
-// private data of its own, which this package knows again on the active side; strangers see
-// a rejection. A process that is killed, and an Abort, look like an end in order to the
-// other side: so the kernel tells it.
+// siw serves as many Reads at a time as the active side has asked for, whatever depth the passive
+// side answers, and sends that number in the answer (relaxed_ird_negotiation). So an answer cannot
+// lower the number of Reads that the peer may have in flight there. Consumers that need a lower
+// limit exchange it in private data.
+//
+// The kernel has no refusal other than the program's rejection. Handshake.Refuse therefore rejects
+// with private data of its own, by which this package recognizes a refusal on the active side.
+// Other software on the active side sees a rejection. If a process is killed or calls Abort, the
+// kernel reports to the other side that the connection has ended in order.
 package connection

@@ -13,7 +13,7 @@ import (
 // handle serves an event of the connection.
 func (c *Connection) handle(e *rdmacm.Event) {
 	if c.phase == phaseEnded {
-		return // a goroutine is about to destroy the id
+		return // a goroutine will destroy the id
 	}
 	switch e.Kind {
 	case rdmacm.AddressResolved:
@@ -44,11 +44,11 @@ func (c *Connection) handle(e *rdmacm.Event) {
 		} else {
 			c.fail(provider.FailureRefused, nil, e.Err())
 		}
-	default: // TimewaitExit, and what a newer kernel says
+	default: // TimewaitExit, and events that only newer kernels have
 	}
 }
 
-// resolved goes on with the route.
+// resolved begins to resolve the route, after the address was resolved.
 func (c *Connection) resolved() {
 	a, err := c.device.owns(c.id)
 	if err == nil {
@@ -61,7 +61,7 @@ func (c *Connection) resolved() {
 	}
 }
 
-// routed sends the request.
+// routed sends the request, after the route was resolved.
 func (c *Connection) routed() {
 	c.enter(phaseConnecting)
 	err := c.modify(rdmacm.StateInit)
@@ -82,7 +82,8 @@ func (c *Connection) routed() {
 	}
 }
 
-// connect gives the command that may block.
+// connect executes the command Connect, which may block, and stores its result for Progress. If the
+// connection was abandoned meanwhile, it destroys the id instead.
 func (c *Connection) connect(id *rdmacm.ID, p *rdmacm.Parameters) {
 	err := id.Connect(p)
 	d := c.device
@@ -102,7 +103,7 @@ func (c *Connection) connect(id *rdmacm.ID, p *rdmacm.Parameters) {
 	}
 }
 
-// connected takes the result of it. Events may have been faster.
+// connected handles the result of the command Connect. Events may have changed the phase before.
 func (c *Connection) connected(err error) {
 	switch {
 	case c.phase != phaseConnecting:
@@ -115,8 +116,9 @@ func (c *Connection) connected(err error) {
 	}
 }
 
-// modify prepares the queue pair for its next state. The kernel takes read depths from the
-// peer's answer as they are; the queue pair gets no more than was agreed to.
+// modify moves the queue pair to its next state. The attributes that the kernel returns contain the
+// read depths of the peer's answer unchanged. modify limits them to the depths that this side has
+// proposed; on the passive side it sets the depths that this side has answered.
 func (c *Connection) modify(next rdmacm.State) error {
 	a, err := c.id.Attributes(next)
 	if err != nil || a.Mask == 0 {
@@ -130,7 +132,7 @@ func (c *Connection) modify(next rdmacm.State) error {
 	return c.pair.Modify(&a)
 }
 
-// ready brings the queue pair into the state in which it sends.
+// ready moves the queue pair to the state in which it receives, then to that in which it sends.
 func (c *Connection) ready() error {
 	for _, next := range []rdmacm.State{rdmacm.StateReady, rdmacm.StateSend} {
 		if err := c.modify(next); err != nil {
@@ -140,8 +142,8 @@ func (c *Connection) ready() error {
 	return nil
 }
 
-// answered confirms the peer's answer: the connection stands. The first state is entered
-// once more, because the kernel knows only now what access the peer has.
+// answered confirms the peer's answer, which establishes the connection. It sets StateInit once
+// more, because the kernel knows the access rights of the peer only from the answer.
 func (c *Connection) answered(e *rdmacm.Event) {
 	err := c.modify(rdmacm.StateInit)
 	if err == nil {
@@ -157,18 +159,18 @@ func (c *Connection) answered(e *rdmacm.Event) {
 	c.establish(c.device.answer(&e.Parameters))
 }
 
-// confirmed is the kernel's word that the connection stands.
+// confirmed handles the event that the connection is established.
 func (c *Connection) confirmed(e *rdmacm.Event) {
 	switch c.phase {
 	case phaseAccepting:
 		c.establish(nil)
 	case phaseConnecting:
 		c.establish(c.device.answer(&e.Parameters))
-	default: // it stood already
+	default: // it was established before
 	}
 }
 
-// establish reports it.
+// establish enters phaseEstablished and calls Upcalls.Established.
 func (c *Connection) establish(answer *provider.Proposal) {
 	c.contacted = true
 	c.enter(phaseEstablished)
@@ -180,7 +182,7 @@ func (c *Connection) establish(answer *provider.Proposal) {
 	}
 }
 
-// rejected ends an attempt.
+// rejected ends an attempt that the peer, or its kernel, has rejected.
 func (c *Connection) rejected(e *rdmacm.Event) {
 	why, data := provider.FailureRefused, e.Parameters.PrivateData
 	switch {
@@ -192,7 +194,8 @@ func (c *Connection) rejected(e *rdmacm.Event) {
 	c.fail(why, data, e.Err())
 }
 
-// disconnected ends a connection, after the messages that came before.
+// disconnected ends a connection, after it has taken the completions of the messages that arrived
+// before the end.
 func (c *Connection) disconnected(e *rdmacm.Event) {
 	if c.phase != phaseEstablished && c.phase != phaseDisconnecting {
 		c.fail(provider.FailureRefused, nil, fmt.Errorf("%v before it was established: %w", e.Kind, unix.ECONNRESET))

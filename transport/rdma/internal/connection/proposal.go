@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// How much private data there is room for. InfiniBand's are those of the messages REQ (of
-// whose 92 bytes the kernel takes 36), REP and REJ. siw counts in 8 bits what it sends, with
-// 4 bytes of its own.
+// The limits of private data, in bytes. On InfiniBand, requests, accepts and rejects travel in the
+// messages REQ (of whose 92 bytes the kernel uses 36), REP and REJ. siw stores the length of the
+// private data in 8 bits, and adds 4 bytes of its own.
 const (
 	requestDataMax = 56
 	acceptDataMax  = 196
@@ -18,20 +18,22 @@ const (
 	iwarpDataMax   = 251
 )
 
-// refusal is the private data of a rejection that is not the consumer's.
+// refusal is the private data of a rejection that is a Handshake.Refuse, not a consumer's Reject.
 var refusal = []byte("gorun refuses\x00\xff\x01")
 
-// isRefusal reports whether a rejection is none of a consumer. InfiniBand pads it.
+// isRefusal reports whether a rejection with this private data is a Handshake.Refuse. InfiniBand
+// pads the data with zeros.
 func isRefusal(privateData []byte) bool {
 	rest, ok := bytes.CutPrefix(privateData, refusal)
 	return ok && len(bytes.TrimRight(rest, "\x00")) == 0
 }
 
-// depth is a number of Reads as the kernel takes it. 255 would mean the device's own.
+// depth returns a number of Reads in the kernel's encoding. 255 would mean the device's maximum.
 func depth(n int) uint8 { return uint8(min(max(n, 0), math.MaxUint8-1)) }
 
-// request is what the active side proposes, in its terms; the event has those of this side.
-// iWARP has no depths in its first revision, and the kernel says 0 then.
+// request returns the proposal of the active side from the parameters of an event. The depths of
+// the event are in the terms of this side, the depths of the proposal in the terms of the active
+// side. MPA revision 1 (iWARP) carries no depths; the kernel reports 0 then.
 func (d *Device) request(p *rdmacm.Parameters) *provider.Proposal {
 	q := &provider.Proposal{
 		PrivateData: p.PrivateData, FlowControl: p.FlowControl, RetryCount: p.RetryCount, RNRRetryCount: p.RNRRetryCount,
@@ -43,9 +45,10 @@ func (d *Device) request(p *rdmacm.Parameters) *provider.Proposal {
 	return q
 }
 
-// answer is what the passive side answers, in its terms. The event has those of this side
-// on InfiniBand. On iWARP it has what this side may have under way in the place of what it
-// serves (cma_iw_handler), which is how the passive side would say it.
+// answer returns the answer of the passive side, in the terms of that side, from the parameters of
+// an event. On InfiniBand the depths of the event are in the terms of this side. On iWARP the
+// kernel exchanges the two (cma_iw_handler): the number of Reads that this side may have in flight
+// is in the place of the number that it serves. So they are in the terms of the passive side.
 func (d *Device) answer(p *rdmacm.Parameters) *provider.Proposal {
 	q := &provider.Proposal{
 		PrivateData: p.PrivateData, FlowControl: p.FlowControl, RNRRetryCount: p.RNRRetryCount,

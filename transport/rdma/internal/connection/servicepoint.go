@@ -11,11 +11,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// kernelBacklogMin is how many requests may wait in the kernel, which rejects others as if
-// the consumer had: ServicePointConfig.Backlog is kept by Arrived, which takes them soon.
+// kernelBacklogMin is the least number of requests that may wait in the kernel, which rejects
+// further ones as if the consumer had rejected them. The limit that the consumer wants,
+// ServicePointConfig.Backlog, is enforced by Arrived, which soon takes the requests from the
+// kernel.
 const kernelBacklogMin = 128
 
-// servicePoint is a provider.ServicePoint.
+// servicePoint implements provider.ServicePoint.
 type servicePoint struct {
 	device  *Device
 	id      *rdmacm.ID
@@ -23,7 +25,7 @@ type servicePoint struct {
 	arrived func(h provider.Handshake, local, remote netip.AddrPort, p *provider.Proposal) error
 }
 
-// Listen implements provider.Device. Without an address it listens at the device's first.
+// Listen implements provider.Device. Without an address it listens at the device's first address.
 func (d *Device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, error) {
 	at := c.Address
 	if !at.Addr().IsValid() || at.Addr().IsUnspecified() {
@@ -44,7 +46,7 @@ func (d *Device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 	return s, nil
 }
 
-// open begins to listen.
+// open binds the id to an address and begins to listen.
 func (s *servicePoint) open(at netip.AddrPort, backlog int) error {
 	switch err := s.id.Bind(at); {
 	case errors.Is(err, unix.EADDRINUSE):
@@ -66,10 +68,11 @@ func (s *servicePoint) open(at netip.AddrPort, backlog int) error {
 // Address implements provider.ServicePoint.
 func (s *servicePoint) Address() netip.AddrPort { return s.address }
 
-// Close implements provider.ServicePoint. Requests that the kernel still has are refused.
+// Close implements provider.ServicePoint. The kernel refuses the requests that it still holds.
 func (s *servicePoint) Close() { _, _ = s.id.Destroy() }
 
-// handle hands a request over.
+// handle passes a connection request to Arrived, and refuses the request if Arrived returns an
+// error.
 func (s *servicePoint) handle(e *rdmacm.Event) {
 	if e.Kind != rdmacm.ConnectRequest {
 		return
@@ -85,7 +88,7 @@ func (s *servicePoint) handle(e *rdmacm.Event) {
 	}
 }
 
-// handshake is a provider.Handshake.
+// handshake implements provider.Handshake.
 type handshake struct {
 	device        *Device
 	id            *rdmacm.ID
@@ -106,7 +109,7 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 	if err == nil {
 		err = c.id.Accept(&c.parameters)
 	}
-	c.parameters.PrivateData = nil // the caller's
+	c.parameters.PrivateData = nil // it is the caller's
 	if err != nil {
 		c.fail(provider.FailureRefused, nil, err)
 	}
@@ -114,7 +117,7 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 
 // Reject implements provider.Handshake.
 func (h *handshake) Reject(privateData []byte) {
-	_ = h.id.Reject(privateData) // the peer may have gone
+	_ = h.id.Reject(privateData) // an error means that the peer has gone
 	_, _ = h.id.Destroy()
 }
 

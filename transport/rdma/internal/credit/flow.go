@@ -6,22 +6,22 @@ import (
 )
 
 const (
-	// UpdateReserve is the number of receives reserved for updates, so that an update,
-	// which returns credit, needs none.
+	// UpdateReserve is the number of receives reserved for updates, so that an update, which
+	// returns credit, needs no credit itself.
 	UpdateReserve = 2
-	// GoodbyeReserve is the number of receives kept for BYE and BYE-ACK.
+	// GoodbyeReserve is the number of receives reserved for BYE and BYE-ACK.
 	GoodbyeReserve = 2
-	// Reserve is the number of receives posted besides those granted.
+	// Reserve is the number of receives that are posted in addition to the granted ones.
 	Reserve = UpdateReserve + GoodbyeReserve
 	// WindowMax bounds the receives granted to a peer, and the slots of a sender.
 	WindowMax = 4096
 )
 
-// ErrViolation says that a peer sent what no correct peer sends. The connection
-// is to be ended; nothing else is harmed.
+// ErrViolation reports that a peer has violated the protocol. The caller has to end the connection.
+// Nothing else is damaged.
 var ErrViolation = errors.New("flow control violated")
 
-// Verdict says what to do with an eager frame that came.
+// Verdict tells the caller what to do with an eager frame that has arrived.
 type Verdict uint8
 
 // The verdicts. Both kinds of frame have used up a receive.
@@ -32,18 +32,18 @@ const (
 	Duplicate
 )
 
-// Flow controls the small frames between this rank and one peer, in both directions, over
-// all connections. It is not safe for concurrent use.
+// Flow controls the small frames between this rank and one peer, in both directions and across
+// successive connections. It is not safe for concurrent use.
 //
-// Without a connection nothing is sent, but slots can be taken.
+// Without a connection no frame can be sent, but slots can be taken.
 type Flow struct {
 	out sender
 	in  receiver
 	up  bool
 }
 
-// New returns the flow to a peer with so many slots for frames that are not
-// acknowledged, a power of two up to WindowMax. It panics otherwise.
+// New returns the flow to a peer. slots is the number of frames that may be unacknowledged, a power
+// of two up to WindowMax; New panics for other numbers.
 func New(slots int) *Flow {
 	if slots < 1 || slots > WindowMax || bits.OnesCount(uint(slots)) != 1 {
 		panic("credit: the number of slots is a power of two up to 4096")
@@ -51,11 +51,10 @@ func New(slots int) *Flow {
 	return &Flow{out: sender{slots: uint16(slots)}}
 }
 
-// Connect starts a connection. granted is what this side's record grants the
-// peer, for which granted+Reserve receives are posted; credits is what the
-// peer's grants, and peerSlots the number of slots of the peer's Flow. An Update
-// is due at once, which is the first message of the connection. Frames that
-// are not acknowledged will be sent again.
+// Connect starts a connection. granted is the number of credits in this side's record; the caller
+// has posted granted+Reserve receives for them. credits is the number of credits in the peer's
+// record, and peerSlots the number of slots of the peer's Flow. An Update is due at once, as the
+// first message of the connection. Next will send the unacknowledged frames again.
 func (f *Flow) Connect(granted, credits, peerSlots int) {
 	f.out.connect(uint16(clamp(credits)))
 	f.in.connect(uint16(clamp(granted)), uint16(clamp(peerSlots)))
@@ -73,20 +72,22 @@ func (f *Flow) Ready() bool {
 	return f.up && s.cursor == s.next && s.frames != s.limit && s.next-s.acked != s.slots
 }
 
-// Take gives a new frame a slot: its sequence number modulo the number of slots.
-// It returns false when every slot is occupied. The slot is the frame's until
-// freed counts it. Next sends it.
+// Take assigns a sequence number and a slot to a new frame; the slot is the sequence number modulo
+// the number of slots. It returns false if every slot is occupied. The frame occupies the slot
+// until a result freed of Accept or an Arrive method counts it. Next returns the frame for
+// sending.
 func (f *Flow) Take() (sequence uint16, ok bool) { return f.out.take() }
 
-// Position returns the sequence number of the next frame to take, and that of the next frame
-// to come: equal to the peer's, exchanged, when none is under way.
+// Position returns the sequence number of the next frame to take, and the sequence number that the
+// next frame of the peer has to have. While no frame is in flight, the peer's Position returns the
+// same two numbers, exchanged.
 func (f *Flow) Position() (sent, received uint16) { return f.out.next, f.in.expected }
 
 // Slot returns the slot of a sequence number.
 func (f *Flow) Slot(sequence uint16) int { return int(sequence & (f.out.slots - 1)) }
 
-// Next returns the word of the next eager frame to send, old ones first, and
-// false when there is none or no credit. The caller sends it: it is counted.
+// Next returns the word of the next eager frame to send, the oldest first. It returns false if
+// there is no such frame or no credit. Next counts the frame as sent, so the caller has to send it.
 func (f *Flow) Next() (Word, bool) {
 	if !f.up {
 		return 0, false
@@ -98,8 +99,8 @@ func (f *Flow) Next() (Word, bool) {
 	return f.stamp(sequence), true
 }
 
-// Send is Take and Next at once, for a flow that is Ready: it returns the word of a new
-// frame, whose slot is that of its sequence number.
+// Send combines Take and Next for a flow that is Ready: it returns the word of a new frame. The
+// frame's slot is the Slot of the word's Sequence.
 func (f *Flow) Send() Word {
 	s := &f.out
 	sequence := s.next
@@ -116,31 +117,31 @@ func (f *Flow) stamp(sequence uint16) Word {
 	return word(sequence, f.in.saidAck, f.in.said, f.in.came)
 }
 
-// Due reports whether Update should be called: there is enough to report, or the peer may
-// need a credit before it can acknowledge frames; a receive is reserved for the message at
-// the peer.
+// Due reports whether the caller should call Update now: there is enough to return or acknowledge,
+// or the peer, which owes an acknowledgement, may be unable to send it before its updates are
+// confirmed. If Due returns true, a reserved receive is free for the update at the peer.
 func (f *Flow) Due() bool {
 	return f.up && (f.in.due() || f.out.cursor != f.out.acked && f.in.mute())
 }
 
-// Owed reports whether the peer lacks an acknowledgement that an Update could
-// give now. Before going idle it should be given.
+// Owed reports whether frames of the peer are unacknowledged and an Update could acknowledge them
+// now. A caller should send that Update before it goes idle.
 func (f *Flow) Owed() bool {
 	return f.up && f.in.owed()
 }
 
-// Update returns the word of an update, which the caller sends. It may be called
-// when Due or Owed.
+// Update returns the word of an update, which the caller has to send. It may be called when Due or
+// Owed returns true.
 func (f *Flow) Update() Word {
 	f.in.update()
 	return f.stamp(0)
 }
 
-// Goodbye returns the word of a BYE or a BYE-ACK, which the caller sends.
+// Goodbye returns the word of a BYE or a BYE-ACK, which the caller has to send.
 func (f *Flow) Goodbye() Word { return f.stamp(0) }
 
-// Accept is Arrive of a frame that is to be delivered, as nearly all are. For every other
-// frame it does nothing and returns false; Arrive then returns the verdict.
+// Accept is a faster Arrive for frames that are to be delivered, as nearly all are. For every other
+// frame it does nothing and returns false; the caller then calls Arrive for the verdict.
 func (f *Flow) Accept(w Word) (freed int, ok bool) {
 	r, s := &f.in, &f.out
 	if w.Sequence() != r.expected || r.arrived == r.said || w.confirmed()-r.confirmed > r.updates-r.confirmed || !s.sound(w) {
@@ -154,8 +155,8 @@ func (f *Flow) Accept(w Word) (freed int, ok bool) {
 	return freed, true
 }
 
-// Arrive takes the word of an eager frame that came. freed slots are free now,
-// the oldest ones. After an error the connection is to be ended.
+// Arrive processes the word of an eager frame that has arrived. freed is the number of slots that
+// the word has freed, the oldest ones. After an error the caller has to end the connection.
 func (f *Flow) Arrive(w Word) (v Verdict, freed int, err error) {
 	if v, err = f.in.arrive(w.Sequence()); err != nil {
 		return 0, 0, err
@@ -164,14 +165,14 @@ func (f *Flow) Arrive(w Word) (v Verdict, freed int, err error) {
 	return v, freed, err
 }
 
-// ArriveUpdate takes the word of an update, whose receive is posted again before
-// anything is sent.
+// ArriveUpdate processes the word of an update. The caller has to post the receive of the update
+// again before it sends anything.
 func (f *Flow) ArriveUpdate(w Word) (freed int, err error) {
 	f.in.came++
 	return f.acknowledge(w)
 }
 
-// ArriveGoodbye takes the word of a BYE or a BYE-ACK.
+// ArriveGoodbye processes the word of a BYE or a BYE-ACK.
 func (f *Flow) ArriveGoodbye(w Word) (freed int, err error) { return f.acknowledge(w) }
 
 func (f *Flow) acknowledge(w Word) (int, error) {
@@ -181,20 +182,20 @@ func (f *Flow) acknowledge(w Word) (int, error) {
 	return f.out.confirm(w)
 }
 
-// Return says that the receives of n eager frames were posted again.
+// Return records that the receives of n eager frames were posted again.
 func (f *Flow) Return(n int) { f.in.returned += uint16(n) }
 
-// Widen says that n more receives were posted, and grants them.
+// Widen records that n more receives were posted, and grants them to the peer.
 func (f *Flow) Widen(n int) { f.in.window = uint16(clamp(int(f.in.window) + n)) }
 
-// Starved reports whether less than a quarter of the window granted to the peer is left,
-// counting only grants that were sent. Then Widen should follow.
+// Starved reports whether at most a quarter of the peer's window is left, counting only grants
+// that were sent. If so, the caller should post more receives and call Widen.
 func (f *Flow) Starved() bool { return f.in.said-f.in.arrived <= f.in.window/4 }
 
-// Window is the number of receives granted to the peer, without Reserve.
+// Window returns the number of receives granted to the peer, without Reserve.
 func (f *Flow) Window() int { return int(f.in.window) }
 
-// Credits is the number of frames that the peer has room for now.
+// Credits returns the number of eager frames that may be sent now.
 func (f *Flow) Credits() int {
 	if !f.up {
 		return 0
@@ -202,10 +203,11 @@ func (f *Flow) Credits() int {
 	return int(f.out.credits())
 }
 
-// Unacknowledged is the number of occupied slots.
+// Unacknowledged returns the number of occupied slots.
 func (f *Flow) Unacknowledged() int { return int(f.out.next - f.out.acked) }
 
-// Queued is the number of frames that have a slot but are not on the connection.
+// Queued returns the number of frames that have a slot and have not been sent on the current
+// connection.
 func (f *Flow) Queued() int {
 	if !f.up {
 		return f.Unacknowledged()

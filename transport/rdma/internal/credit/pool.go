@@ -1,38 +1,37 @@
 package credit
 
 const (
-	// BudgetBytes is the receive memory of a rank with up to budgetPeers peers;
-	// each one beyond adds beyondBytes.
+	// BudgetBytes is the receive memory of a rank with up to budgetPeers peers.
+	// Each further peer adds beyondBytes.
 	BudgetBytes = 64 << 20
 	budgetPeers = 1000
 	beyondBytes = 16 << 10
 
-	// least is the window that every peer gets, however many there are: one frame
-	// is being worked on while another is on its way.
+	// least is the window that every peer gets, however many peers there are: one frame can be
+	// processed while another one is in flight.
 	least = 2
-	// first is the window of a new connection while there is memory.
+	// first is the window of a new connection while there is memory for it.
 	first = 8
 
 	slotUnit = 1 << 10
 )
 
-// Pool shares the receive memory of a rank among its peers. It counts; the
-// memory is the caller's. It is not safe for concurrent use.
+// Pool distributes the receive memory of a rank among its peers. It only counts receives; the
+// caller has the memory. A Pool is not safe for concurrent use.
 type Pool struct {
 	slot   int
-	shared int // receives that no peer has been promised
-	floor  int // receives promised to each peer: least and Reserve
+	shared int // receives that are promised to no peer
+	floor  int // receives promised to each peer: least + Reserve
 	posted int
 }
 
-// budget is what all receives of a rank with so many peers may occupy, in bytes.
+// budget returns how many bytes all receives of a rank with this number of peers may occupy.
 func budget(peers int) int {
 	return BudgetBytes + max(peers-budgetPeers, 0)*beyondBytes
 }
 
-// NewPool returns the pool of a rank with so many peers to connect to at most.
-// slot is the size in bytes of each receive that is wished for, at least 1 KiB;
-// Slot says what it became.
+// NewPool returns the pool of a rank that connects to at most this number of peers. slot is the
+// wanted size of each receive in bytes, at least 1 KiB; Slot returns the actual size.
 func NewPool(peers, slot int) *Pool {
 	peers = max(peers, 1)
 	p := &Pool{floor: least + Reserve}
@@ -42,38 +41,39 @@ func NewPool(peers, slot int) *Pool {
 	return p
 }
 
-// Slot is the size of each receive in bytes, a multiple of 1 KiB: as wished, or
-// less so that every peer can have its share.
+// Slot returns the size of each receive in bytes, a multiple of 1 KiB. It is less than the wanted
+// size if otherwise the budget did not suffice for every peer.
 func (p *Pool) Slot() int { return p.slot }
 
-// Join returns the window of a new connection. The caller posts that many
-// receives and Reserve more. It never fails for one of the peers of NewPool.
+// Join returns the window of a new connection. The caller posts that many receives and Reserve
+// more. The window is at least 2, and for as many connections as NewPool got peers the receives
+// stay within the budget.
 func (p *Pool) Join() int {
 	window := least + p.give(first-least)
 	p.posted += window + Reserve
 	return window
 }
 
-// Widen returns by how much the window of a connection may grow; 0 when there is
-// no memory. The caller posts that many receives.
+// Widen returns by how many receives the window of a connection may grow, 0 if there is no memory.
+// The caller posts that many receives.
 func (p *Pool) Widen(window int) int {
 	more := p.give(min(window, WindowMax-window))
 	p.posted += more
 	return more
 }
 
-// give takes up to n receives out of what is shared.
+// give takes up to n receives out of the shared ones, and returns how many.
 func (p *Pool) give(n int) int {
 	n = max(min(n, p.shared), 0)
 	p.shared -= n
 	return n
 }
 
-// Leave takes back what a connection with this window had.
+// Leave takes back the receives of a connection with this window.
 func (p *Pool) Leave(window int) {
 	p.shared += window - least
 	p.posted -= window + Reserve
 }
 
-// Bytes is the memory of all receives that connections have.
+// Bytes returns the memory in bytes of the receives of all connections.
 func (p *Pool) Bytes() int { return p.posted * p.slot }

@@ -5,29 +5,29 @@ import "fmt"
 // receiver is the side of a Flow that receives eager frames.
 type receiver struct {
 	expected uint16 // sequence number of the next frame to deliver
-	saidAck  uint16 // expected as last said to the peer
+	saidAck  uint16 // expected, as last sent to the peer
 
 	window   uint16 // receives posted for eager frames
-	arrived  uint16 // eager frames that came on this connection
-	returned uint16 // those of them whose receive was posted again
-	said     uint16 // limit as last said to the peer
-	half     uint16 // how many acknowledgements are worth an update
+	arrived  uint16 // eager frames that arrived on this connection
+	returned uint16 // eager frames of this connection whose receive was posted again
+	said     uint16 // limit, as last sent to the peer
+	half     uint16 // number of acknowledgements that is worth an update
 
 	updates   uint16 // updates sent on this connection
-	confirmed uint16 // those of them the peer has confirmed
+	confirmed uint16 // updates of this connection that the peer has confirmed
 	came      uint16 // the peer's updates received on this connection
-	told      uint16 // came as last said to the peer
+	told      uint16 // came, as last sent to the peer
 
-	// before holds, for each update that may be unconfirmed, what the peer could know
-	// without it.
+	// before has, for each update that may be unconfirmed, the acknowledgement and the limit that
+	// were sent before it.
 	before [UpdateReserve]knowledge
 }
 
-// knowledge is the acknowledgement and the limit that a peer may act on.
+// knowledge is the acknowledgement and the limit that the peer knows, as far as it was sent them.
 type knowledge struct{ ack, limit uint16 }
 
-// connect starts a connection on which window receives were granted by the
-// record. The peer has so many slots.
+// connect starts a connection on which this side's record grants window receives. peerSlots is the
+// number of slots of the peer's sender.
 func (r *receiver) connect(window, peerSlots uint16) {
 	*r = receiver{
 		expected: r.expected, saidAck: r.expected,
@@ -35,10 +35,10 @@ func (r *receiver) connect(window, peerSlots uint16) {
 	}
 }
 
-// limit is what the peer's number of frames may reach.
+// limit returns the number that the peer's eager frames on this connection may reach.
 func (r *receiver) limit() uint16 { return r.returned + r.window }
 
-// arrive takes an eager frame.
+// arrive counts an eager frame that has arrived, and returns whether to deliver it.
 func (r *receiver) arrive(sequence uint16) (Verdict, error) {
 	if r.arrived == r.said {
 		return 0, fmt.Errorf("%w: frame %d of the connection came without a credit", ErrViolation, r.arrived)
@@ -54,7 +54,7 @@ func (r *receiver) arrive(sequence uint16) (Verdict, error) {
 	return 0, fmt.Errorf("%w: frame %d came where %d was due", ErrViolation, sequence, r.expected)
 }
 
-// confirm takes how many updates the peer has confirmed.
+// confirm records how many updates the peer has confirmed.
 func (r *receiver) confirm(w Word) error {
 	if w.confirmed()-r.confirmed > r.updates-r.confirmed {
 		return fmt.Errorf("%w: %d updates confirmed, %d were sent", ErrViolation, w.confirmed(), r.updates)
@@ -63,15 +63,15 @@ func (r *receiver) confirm(w Word) error {
 	return nil
 }
 
-// may reports whether an update may be sent: whether it finds a receive, and
-// whether the peer can in time say that it confirmed it.
+// may reports whether an update may be sent: whether it finds a reserved receive, and whether the
+// peer will be able to confirm it.
 //
-// The last reserved receive is used only for an update that enables the peer to
-// send a frame, which then says what it confirmed. Without having confirmed the update
-// before, the peer has sent no frame beyond the limit and the slots it knew of.
-// So it can send one more if the limit is higher than that and a slot is free
-// that was not: because more is acknowledged, or because all it could send has
-// come.
+// The last reserved receive is used only for an update that enables the peer to send a frame: this
+// frame confirms the update. As long as the peer has not confirmed the previous update, it has
+// sent frames only within the limit and the acknowledgement that were sent before that update.
+// The new update enables it to send one more frame on two conditions. The limit must be higher
+// than the known one. And a slot must be free: either more frames are acknowledged, or all frames
+// that the known limit allowed have arrived.
 func (r *receiver) may() bool {
 	switch r.updates - r.confirmed {
 	case 0:
@@ -83,22 +83,22 @@ func (r *receiver) may() bool {
 	return false
 }
 
-// update notes that one is being sent.
+// update records that an update is being sent.
 func (r *receiver) update() {
 	r.before[r.updates%UpdateReserve] = knowledge{r.saidAck, r.said}
 	r.updates++
 }
 
-// due reports whether an update is worth a frame.
+// due reports whether there is enough to return or acknowledge for an update, and it may be sent.
 func (r *receiver) due() bool {
 	returned, acks := r.limit()-r.said, r.expected-r.saidAck
 	worth := returned >= max(r.window/2, 1) || acks >= r.half || r.updates == 0
 	return worth && r.may()
 }
 
-// mute reports whether the peer may be unable to send an update until it knows that
-// its updates were confirmed, and an update could say so.
+// mute reports whether the peer may be unable to send another update until its updates are
+// confirmed, and an update that confirms them may be sent.
 func (r *receiver) mute() bool { return r.came-r.told == UpdateReserve && r.may() }
 
-// owed reports whether an update could acknowledge something.
+// owed reports whether an update may be sent and would acknowledge frames.
 func (r *receiver) owed() bool { return r.expected != r.saidAck && r.may() }

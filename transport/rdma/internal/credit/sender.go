@@ -6,21 +6,21 @@ import "fmt"
 type sender struct {
 	slots  uint16 // frames that may be unacknowledged
 	next   uint16 // sequence number of the next new frame
-	acked  uint16 // all before are acknowledged
-	cursor uint16 // next to be put on this connection; acked <= cursor <= next
-	frames uint16 // eager frames put on this connection
-	limit  uint16 // what frames may reach
+	acked  uint16 // all frames before this sequence number are acknowledged
+	cursor uint16 // next frame to send on this connection; acked <= cursor <= next
+	frames uint16 // eager frames sent on this connection
+	limit  uint16 // upper bound of frames
 }
 
-// connect starts a connection with the credits of the peer's record.
+// connect starts a connection with the credits that the peer's record grants.
 func (s *sender) connect(credits uint16) {
 	s.cursor, s.frames, s.limit = s.acked, 0, credits
 }
 
-// credits is how many more frames may be put on the connection.
+// credits returns how many more frames may be sent on the connection.
 func (s *sender) credits() uint16 { return s.limit - s.frames }
 
-// take gives a new frame its sequence number.
+// take returns the sequence number of a new frame, and false if no slot is free.
 func (s *sender) take() (uint16, bool) {
 	if s.next-s.acked == s.slots {
 		return 0, false
@@ -29,7 +29,8 @@ func (s *sender) take() (uint16, bool) {
 	return s.next - 1, true
 }
 
-// put moves on to the next frame for the connection.
+// put returns the sequence number of the next frame to send and counts it as sent. It returns false
+// if there is no frame or no credit.
 func (s *sender) put() (uint16, bool) {
 	if s.cursor == s.next || s.frames == s.limit {
 		return 0, false
@@ -39,8 +40,8 @@ func (s *sender) put() (uint16, bool) {
 	return s.cursor - 1, true
 }
 
-// confirm takes what the peer acknowledges and allows, and returns how many slots
-// became free.
+// confirm checks and records the acknowledgement and the limit in a word of the peer, and returns
+// how many slots became free.
 func (s *sender) confirm(w Word) (int, error) {
 	freed := w.ack() - s.acked
 	switch {
@@ -53,15 +54,15 @@ func (s *sender) confirm(w Word) (int, error) {
 	return int(freed), nil
 }
 
-// sound reports whether hear takes a word.
+// sound reports whether confirm would accept a word.
 func (s *sender) sound(w Word) bool {
 	return w.ack()-s.acked <= s.next-s.acked && !before(w.limit(), s.limit) && w.limit()-s.frames <= WindowMax
 }
 
-// note takes what a sound word says.
+// note records the acknowledgement and the limit of a sound word.
 func (s *sender) note(w Word) {
 	s.acked, s.limit = w.ack(), w.limit()
 	if before(s.cursor, s.acked) {
-		s.cursor = s.acked // the peer has it from the connection before
+		s.cursor = s.acked // the peer has received the frames before on an earlier connection
 	}
 }

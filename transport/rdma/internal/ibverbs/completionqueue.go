@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// maxEntries bounds what is asked of a queue.
+	// maxEntries bounds the numbers of entries, segments and inline bytes that a caller may ask for.
 	maxEntries = 1 << 22
-	// pollBatch is how many completions one call takes.
+	// pollBatch is the most completions that one call of the library returns.
 	pollBatch = 32
 )
 
-// Channel is where completion queues report that they have something.
+// Channel is a completion channel: its completion queues report there that they have completions.
 type Channel struct {
 	context *Context
 	object  *channelObject
 }
 
-// NewChannel makes a channel.
+// NewChannel makes a completion channel.
 func (c *Context) NewChannel() (*Channel, error) {
 	const op = "create completion channel"
 	o, err := begin[channelObject](c, op, c.library.createChannel, addressOf(c.object), 0, 0, 0, 0)
@@ -38,11 +38,12 @@ func (c *Context) NewChannel() (*Channel, error) {
 	return ch, nil
 }
 
-// FD is a descriptor that is readable when an event waits. It belongs to the channel.
+// FD returns a file descriptor that is readable while an event is available. Channel.Close closes
+// it.
 func (ch *Channel) FD() int { return int(ch.object.fd) }
 
-// Next takes an event and returns the User value of the completion queue. It returns false
-// when there is none.
+// Next takes an event and returns the user value of its completion queue. It returns false if no
+// event is available.
 func (ch *Channel) Next() (user uint64, ok bool, err error) {
 	const op = "read completion channel"
 	c := ch.context
@@ -60,28 +61,28 @@ func (ch *Channel) Next() (user uint64, ok bool, err error) {
 	if err != nil {
 		return 0, false, c.err(op, err)
 	}
-	// Until its events are acknowledged a queue cannot be destroyed.
+	// A queue cannot be destroyed before its events are acknowledged.
 	_, _ = call(c.library.ackCQEvents, answer.queue, 1, 0, 0, 0)
 	return uint64(answer.user), true, nil
 }
 
-// Close ends the channel. It is EBUSY while a queue reports there.
+// Close destroys the channel. The error is EBUSY while a completion queue uses the channel.
 func (ch *Channel) Close() error {
 	return end(ch.context, "close completion channel", ch.context.library.destroyChannel, &ch.object)
 }
 
-// CompletionQueue is where requests are reported done.
+// CompletionQueue receives the completions of work requests.
 type CompletionQueue struct {
 	context *Context
 	object  *completionsObject
 	poll    function
-	// answers is where the library writes.
+	// answers is the memory into which the library writes completions. It is pinned.
 	answers *[pollBatch]completion
 	pin     goruntime.Pinner
 }
 
-// NewCompletionQueue makes a queue for at least so many entries. channel may be nil; user
-// comes back in its events, and in those of the device.
+// NewCompletionQueue makes a queue for at least this number of entries. channel may be nil. user
+// identifies the queue in events of the channel and of the device.
 func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64) (*CompletionQueue, error) {
 	const op = "create completion queue"
 	if entries < 1 || entries > maxEntries {
@@ -108,7 +109,8 @@ func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64)
 	return q, nil
 }
 
-// Capacity is how many entries fit. One more is an error of the device.
+// Capacity returns how many entries the queue holds. One entry more is an error event of the
+// device.
 func (q *CompletionQueue) Capacity() int {
 	if q.object == nil {
 		return 0
@@ -116,8 +118,9 @@ func (q *CompletionQueue) Capacity() int {
 	return int(q.object.entries)
 }
 
-// Poll takes completions, and returns how many. It makes no system call. When the library
-// fails to poll there are none any more, and Arm and NextEvent say why.
+// Poll takes completions and returns how many. It makes no system call. When the library has failed
+// to poll, Poll returns what it has taken before, and Arm and Context.NextEvent return the error
+// from then on.
 func (q *CompletionQueue) Poll(out []uverbs.Completion) int {
 	done := 0
 	for done < len(out) && q.object != nil {
@@ -156,11 +159,12 @@ func take(to *uverbs.Completion, from *completion) {
 	}
 }
 
-// bigEndian is the byte order of immediate data; amd64 and arm64 have the other one.
+// bigEndian converts immediate data from or to big-endian; amd64 and arm64 are little-endian.
 func bigEndian(v uint32) uint32 { return bits.ReverseBytes32(v) }
 
-// Arm asks for one event of the channel: at the next completion, or at the next one that
-// is solicited or an error. Completions from before it need a Poll after it.
+// Arm requests one event in the channel: at the next completion or, if solicitedOnly is set, at the
+// next completion that is solicited or an error. Completions that arrived before cause no event:
+// the caller has to Poll once more after Arm.
 func (q *CompletionQueue) Arm(solicitedOnly bool) error {
 	const op = "arm completion queue"
 	if q.object == nil {
@@ -179,7 +183,7 @@ func (q *CompletionQueue) Arm(solicitedOnly bool) error {
 	return nil
 }
 
-// Close ends the queue. It is EBUSY while a queue pair uses it.
+// Close destroys the queue. The error is EBUSY while a queue pair uses the queue.
 func (q *CompletionQueue) Close() error {
 	if err := end(q.context, "destroy completion queue", q.context.library.destroyCQ, &q.object); err != nil {
 		return err

@@ -14,19 +14,19 @@ import (
 
 // Context is an open device.
 type Context struct {
-	// Device is what was opened.
+	// Device is the device that was opened.
 	Device uverbs.Device
 
 	library *library
 	object  *contextObject
-	// made counts the objects that are open: the library frees the memory that they refer
-	// to when the context is closed.
+	// made counts the open objects of the context. Close fails while there are any, because the
+	// library then frees memory to which they refer.
 	made atomic.Int64
-	// failure is why a completion queue cannot be polled any more.
+	// failure is the error of a completion queue that cannot be polled any more, or nil.
 	failure atomic.Pointer[error]
 }
 
-// Devices lists the names of the devices that the library has a provider for.
+// Devices returns the names of the devices for which the library has a provider.
 func Devices() ([]string, error) {
 	l, err := loaded()
 	if err != nil {
@@ -41,7 +41,8 @@ func (l *library) names() ([]string, error) {
 	return names, err
 }
 
-// devices calls visit with every device. The library keeps devices that are open.
+// devices calls visit with every device. visit may open the device: the library keeps open devices
+// when the list is freed.
 func (l *library) devices(visit func(device uintptr, name string)) error {
 	var pin goruntime.Pinner
 	defer pin.Unpin()
@@ -65,8 +66,8 @@ func (l *library) devices(visit func(device uintptr, name string)) error {
 	return nil
 }
 
-// Open opens a device of the kernel by the library. The cause is what Available says, a
-// ModuleError, a ProviderError, a uverbs.PermissionError, or the library's errno.
+// Open opens a device of the kernel through the library. The cause in the error is an error of
+// Available, a ModuleError, a ProviderError, a uverbs.PermissionError, or the library's errno.
 func Open(d *uverbs.Device) (*Context, error) {
 	l, err := loaded()
 	if err != nil {
@@ -94,7 +95,7 @@ func (l *library) open(d *uverbs.Device) (*Context, error) {
 	case errors.Is(cause, fs.ErrPermission):
 		cause = &uverbs.PermissionError{File: "/" + d.File, Err: cause}
 	case cause != nil:
-		// The library searches on after a refusal, and says that of the last place.
+		// After the kernel has refused a file, the library tries others and returns the last errno.
 		if err := unix.Access("/"+d.File, unix.R_OK|unix.W_OK); errors.Is(err, fs.ErrPermission) {
 			cause = &uverbs.PermissionError{File: "/" + d.File, Err: err}
 		}
@@ -118,7 +119,7 @@ func (l *library) open(d *uverbs.Device) (*Context, error) {
 // isSIW reports whether libsiw drives the device.
 func (c *Context) isSIW() bool { return c.Device.Driver == uverbs.DriverSIW }
 
-// Close ends the context. It is EBUSY while something of it is open.
+// Close closes the context. The error is EBUSY while an object of the context is open.
 func (c *Context) Close() error {
 	const op = "close"
 	if c.object == nil {
@@ -132,7 +133,7 @@ func (c *Context) Close() error {
 	return c.err(op, err)
 }
 
-// status is the error of a function that returns 0, an errno with either sign, or -1 with
+// status returns the error of a C function that returns 0, an errno of either sign, or -1 and sets
 // errno.
 func status(v uintptr, errno syscall.Errno) error {
 	switch n := int32(v); {
@@ -147,7 +148,7 @@ func status(v uintptr, errno syscall.Errno) error {
 	}
 }
 
-// end destroys an object once.
+// end destroys the object *o by f and sets *o to nil. If *o is nil already, it returns ErrClosed.
 func end[T any](c *Context, op string, f function, o **T) error {
 	if *o == nil {
 		return c.err(op, uverbs.ErrClosed)
@@ -160,7 +161,7 @@ func end[T any](c *Context, op string, f function, o **T) error {
 	return nil
 }
 
-// begin makes an object.
+// begin makes an object by f, and counts it in made.
 func begin[T any](c *Context, op string, f function, a, b, d, e, g uintptr) (*T, error) {
 	if c.object == nil {
 		return nil, c.err(op, uverbs.ErrClosed)
@@ -173,7 +174,7 @@ func begin[T any](c *Context, op string, f function, a, b, d, e, g uintptr) (*T,
 	return o, nil
 }
 
-// Attributes asks for the limits of the device.
+// Attributes queries the limits of the device.
 func (c *Context) Attributes() (uverbs.Attributes, error) {
 	const op = "query device"
 	if c.object == nil {
@@ -201,7 +202,7 @@ func (c *Context) Attributes() (uverbs.Attributes, error) {
 	return got, nil
 }
 
-// Port asks for the attributes of a port; they begin with 1.
+// Port queries the attributes of a port. The first port has number 1.
 func (c *Context) Port(number int) (uverbs.PortAttributes, error) {
 	const op = "query port"
 	if c.object == nil {
@@ -223,14 +224,15 @@ func (c *Context) Port(number int) (uverbs.PortAttributes, error) {
 	return got, nil
 }
 
-// OnDemand reports whether memory can be registered with uverbs.AccessOnDemand and used as any
-// other.
+// OnDemand reports whether memory that was registered with uverbs.AccessOnDemand can be used for
+// everything for which other registered memory can be used.
 func (c *Context) OnDemand() bool { return uverbs.OnDemand(int(c.object.commandFD)) }
 
-// EventFD is a descriptor that is readable when an event waits. It belongs to the context.
+// EventFD returns a file descriptor that is readable while an event of the device is available.
+// Context.Close closes it.
 func (c *Context) EventFD() int { return int(c.object.asyncFD) }
 
-// NextEvent takes an event. It returns false when there is none.
+// NextEvent takes an asynchronous event of the device. It returns false if no event is available.
 func (c *Context) NextEvent() (uverbs.Event, bool, error) {
 	const op = "read events"
 	if c.object == nil {
@@ -251,12 +253,12 @@ func (c *Context) NextEvent() (uverbs.Event, bool, error) {
 		return uverbs.Event{}, false, c.err(op, err)
 	}
 	got := uverbs.Event{Type: uverbs.EventType(e.kind), Element: elementNumber(e)}
-	// Until an event is acknowledged its object cannot be destroyed.
+	// The object of an event cannot be destroyed before the event is acknowledged.
 	_, _ = call(c.library.ackAsyncEvent, addressOf(e), 0, 0, 0, 0)
 	return got, true, nil
 }
 
-// elementNumber is the user's number of the object of an event, or the port.
+// elementNumber returns the user value of the object of an event, or the number of its port.
 func elementNumber(e *event) uint64 {
 	switch {
 	case e.kind == uint32(uverbs.EventCompletionQueueError):
@@ -270,5 +272,5 @@ func elementNumber(e *event) uint64 {
 	}
 }
 
-// again reports whether a descriptor had nothing to read.
+// again reports whether err means that a file descriptor had nothing to read.
 func again(err error) bool { return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR) }

@@ -1,19 +1,19 @@
-// Package ibverbs has the objects of package uverbs for every RDMA device that rdma-core
-// has a provider for: mlx5, irdma, bnxt_re, efa and the rest, and also siw and rxe. It
-// opens libibverbs.so.1 at run time; nothing of it is needed to build.
+// Package ibverbs provides the objects of package uverbs for every RDMA device for which rdma-core
+// has a provider: mlx5, irdma, bnxt_re, efa and others, also siw and rxe. It opens libibverbs.so.1
+// at run time; a build needs neither the library nor its headers.
 //
 //	control   exported functions of the library     dlsym, call
 //	post      struct ibv_context, ops.post_send     one list of requests for a call
 //	poll      struct ibv_context, ops.poll_cq       many completions for a call
 //	sleep     Channel, a descriptor for poll(2)     Arm
 //
-// Requests, completions, attributes and errors are those of uverbs, and so are the names of
-// the methods, so that a user has one code for both. The layouts of the library's structures
-// are in layout.go; tests compare them with the header where there is one.
+// Requests, completions, attributes and errors have the types of uverbs, and the methods have the
+// same names, so that users need only one code for both packages. The layouts of the library's
+// structures are in layout.go; tests compare them with the header where it is installed.
 //
-// The only C is a call of a function by its address. It needs cgo: a program that was built
-// without cgo is static and finds no library, and Available says so.
+// The only C code loads the library and calls functions by their addresses. It needs cgo: a program
+// that was built without cgo is static and cannot load a library, which Available reports.
 //
-// What belongs to one device may be used by several goroutines at a time, but each queue by
-// one, as in uverbs. No function waits for an event: descriptors are nonblocking.
+// As in uverbs, several goroutines may use the objects of a device at a time, but only one may use
+// a queue at a time. No function waits for an event: the file descriptors are nonblocking.
 package ibverbs

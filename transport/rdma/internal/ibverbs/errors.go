@@ -8,12 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// ErrNotLinked says that the program cannot call C.
+// ErrNotLinked reports that the program was built without the means to call C.
 var ErrNotLinked = errors.New("the program was built without cgo and cannot call libibverbs, which adapters other than siw and rxe need: build it with CGO_ENABLED=1 and a C compiler (no header is needed)")
 
-// LibraryError says that the library cannot be loaded.
+// LibraryError reports that the library cannot be loaded.
 type LibraryError struct {
-	// File is what was searched, Reason the dynamic loader's text.
+	// File is the name of the library, Reason the text of the dynamic loader.
 	File, Reason string
 }
 
@@ -22,9 +22,9 @@ func (e *LibraryError) Error() string {
 	return fmt.Sprintf("%s cannot be loaded (%s): adapters other than siw and rxe need it: install the packages libibverbs1 and ibverbs-providers (Debian, Ubuntu) or libibverbs (Red Hat, SUSE)", e.File, e.Reason)
 }
 
-// VersionError says that the library is too old.
+// VersionError reports that the library is too old.
 type VersionError struct {
-	// File is the library, Symbol the function that it lacks.
+	// File is the name of the library, Symbol a function that it does not have.
 	File, Symbol string
 }
 
@@ -33,7 +33,7 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("%s has no function %s: it is older than what is needed: install rdma-core 28 or later", e.File, e.Symbol)
 }
 
-// ModuleError says that the kernel has no interface for the library.
+// ModuleError reports that the kernel does not offer the interface that the library needs.
 type ModuleError struct{ Err error }
 
 // Error implements error.
@@ -44,7 +44,7 @@ func (e *ModuleError) Error() string {
 // Unwrap returns the errno.
 func (e *ModuleError) Unwrap() error { return e.Err }
 
-// ProviderError says that the library does not know a device of the kernel.
+// ProviderError reports that the library has no provider for a device of the kernel.
 type ProviderError struct {
 	// Known are the devices that the library knows.
 	Known []string
@@ -59,7 +59,7 @@ func (e *ProviderError) Error() string {
 	return fmt.Sprintf("the kernel has the device, libibverbs has %s: the library needs a provider for the device's driver: install the package ibverbs-providers (Debian, Ubuntu) or libibverbs (Red Hat, SUSE) of the library's version", known)
 }
 
-// err is the error of a call.
+// err wraps the error of a call with the operation and the device; it returns nil for nil.
 func (c *Context) err(op string, err error) error {
 	if err == nil {
 		return nil
@@ -67,7 +67,7 @@ func (c *Context) err(op string, err error) error {
 	return &uverbs.Error{Op: op, Device: c.Device.Name, Err: err}
 }
 
-// nonsense is an ErrAnswer with the reason.
+// nonsense returns an uverbs.ErrAnswer with the reason: the library's answer cannot be right.
 func nonsense(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{uverbs.ErrAnswer}, args...)...)
 }

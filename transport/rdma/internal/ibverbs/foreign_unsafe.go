@@ -5,37 +5,37 @@ import (
 	"unsafe"
 )
 
-// object calls a function that makes an object of C.
+// object calls a C function that makes an object, and returns a pointer to the object.
 func object[T any](f function, a, b, c, d, e uintptr) (*T, error) {
 	v, errno := call(f, a, b, c, d, e)
 	if v == 0 {
 		if errno == 0 {
-			errno = syscall.EIO // the library failed and does not say why
+			errno = syscall.EIO // the library failed without a reason
 		}
 		return nil, errno
 	}
 	return pointer[T](&v), nil
 }
 
-// pointer is an address of C as a pointer.
+// pointer converts an address in C's memory to a pointer.
 func pointer[T any](v *uintptr) *T { return *(**T)(unsafe.Pointer(v)) }
 
-// elementOf is the object of an event.
+// elementOf returns the object to which an event belongs.
 func elementOf[T any](e *event) *T { return *(**T)(unsafe.Pointer(&e.element)) }
 
-// addressOf is where something of C's is, or something pinned of Go's.
+// addressOf returns the address of an object in C's memory, or of a pinned object in Go's memory.
 func addressOf[T any](v *T) uintptr { return uintptr(unsafe.Pointer(v)) }
 
-// addressOfBytes is where memory begins.
+// addressOfBytes returns the address of the first byte of b.
 func addressOfBytes(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// sizeOf is the size of a structure.
+// sizeOf returns the size of a structure in bytes.
 func sizeOf[T any]() uintptr {
 	var v T
 	return unsafe.Sizeof(v)
 }
 
-// textOf is a string of C.
+// textOf returns a copy of the C string at an address, "" for the address 0.
 func textOf(address uintptr) string {
 	if address == 0 {
 		return ""
@@ -48,5 +48,5 @@ func textOf(address uintptr) string {
 	return string(unsafe.Slice(first, n))
 }
 
-// arrayOf is an array of C with n elements.
+// arrayOf returns the C array of n elements at an address, without a copy.
 func arrayOf[T any](address uintptr, n int) []T { return unsafe.Slice(pointer[T](&address), n) }
