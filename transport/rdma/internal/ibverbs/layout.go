@@ -1,8 +1,8 @@
 package ibverbs
 
-// The structures of infiniband/verbs.h, as far as they are read or written here. The fields
-// of the library's own objects lie in front of their mutexes, whose size differs between
-// processors. Pointers are numbers: what they point to is C's, or pinned.
+// The structures of infiniband/verbs.h, as far as this package reads or writes them. Of the objects
+// that the library allocates it uses only fields in front of the mutex, whose size differs between
+// processors. Pointers have integer types: they point to C's memory, or to pinned memory of Go.
 
 // contextObject is the beginning of struct ibv_context, with struct ibv_context_ops.
 type contextObject struct {
@@ -134,8 +134,8 @@ type segment struct {
 	lkey    uint32
 }
 
-// remoteMemory is the part rdma, or the beginning of the part atomic, of struct
-// ibv_send_wr's union wr: for an atomic the key is behind the operands.
+// remoteMemory is the member rdma, or the beginning of the member atomic, of the union wr in struct
+// ibv_send_wr. For an atomic the key follows the operands.
 type remoteMemory struct {
 	address   uint64
 	operand   uint64 // compare_add; rkey of Read and Write
@@ -202,7 +202,7 @@ type deviceAnswer struct {
 	_                   uint32
 }
 
-// portAnswer is struct ibv_port_attr, with room for what later versions append.
+// portAnswer is struct ibv_port_attr, with room for fields that later versions append.
 type portAnswer struct {
 	state        uint32
 	_, activeMTU uint32
@@ -232,5 +232,5 @@ const (
 	eventSharedError = 14
 	eventSharedLimit = 15
 	eventLastReceive = 16
-	eventPathError   = 7 // the last of those of queue pairs that begin with 1
+	eventPathError   = 7 // the last of the events of queue pairs, the first of which is 1
 )

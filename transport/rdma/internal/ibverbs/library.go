@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// libraryName is the file of every version of rdma-core so far.
+// libraryName is the name of the library's file in every version of rdma-core so far.
 const libraryName = "libibverbs.so.1"
 
-// function is the address of a function of C, or 0.
+// function is the address of a C function, or 0.
 type function uintptr
 
-// library has the functions of libibverbs that are used.
+// library has the functions of libibverbs that this package calls.
 type library struct {
 	getDeviceList, freeDeviceList, getDeviceName    function
 	openDevice, closeDevice, queryDevice, queryPort function
@@ -27,15 +27,15 @@ type library struct {
 	createSRQ, modifySRQ, destroySRQ                function
 }
 
-// symbols are the names of the functions.
+// symbols returns the places of the functions in l, by the names of their symbols.
 func (l *library) symbols() map[string]*function {
 	return map[string]*function{
 		"ibv_get_device_list": &l.getDeviceList, "ibv_free_device_list": &l.freeDeviceList, "ibv_get_device_name": &l.getDeviceName,
 		"ibv_open_device": &l.openDevice, "ibv_close_device": &l.closeDevice, "ibv_query_device": &l.queryDevice, "ibv_query_port": &l.queryPort,
 		"ibv_get_async_event": &l.getAsyncEvent, "ibv_ack_async_event": &l.ackAsyncEvent,
 		"ibv_alloc_pd": &l.allocPD, "ibv_dealloc_pd": &l.deallocPD,
-		// The later form of ibv_reg_mr: it leaves out what is optional and the kernel
-		// does not know, relaxed ordering for instance.
+		// The later form of ibv_reg_mr. It ignores optional access flags that the kernel does
+		// not know, such as relaxed ordering.
 		"ibv_reg_mr_iova2": &l.regMR, "ibv_dereg_mr": &l.deregMR,
 		"ibv_create_comp_channel": &l.createChannel, "ibv_destroy_comp_channel": &l.destroyChannel,
 		"ibv_get_cq_event": &l.getCQEvent, "ibv_ack_cq_events": &l.ackCQEvents,
@@ -45,8 +45,8 @@ func (l *library) symbols() map[string]*function {
 	}
 }
 
-// load opens a library and finds its functions. A library is never closed: its providers
-// register themselves in it.
+// load loads a library and looks up its functions. A library is never unloaded, because its
+// providers register themselves in it.
 func load(name string) (*library, error) {
 	handle, reason, err := openLibrary(name)
 	if err != nil {
@@ -68,18 +68,18 @@ func load(name string) (*library, error) {
 	return l, nil
 }
 
-// loaded is the library of this process.
+// loaded returns the library of this process, which the first call loads.
 var loaded = sync.OnceValues(func() (*library, error) { return load(libraryName) })
 
-// Version is the file of the library that is loaded, in the name of which is its version, as
-// libibverbs.so.1.14.44.0 of rdma-core 44.
+// Version returns the file name of the loaded library, which contains its version. For example,
+// the file of rdma-core 44 is libibverbs.so.1.14.44.0.
 func Version() string {
-	maps, _ := os.ReadFile("/proc/self/maps") // without it the name is known
+	maps, _ := os.ReadFile("/proc/self/maps") // if it fails, versionOf returns libraryName
 	return versionOf(string(maps))
 }
 
-// versionOf finds it among the mappings of a process (proc(5)): the last word of a line is
-// the file.
+// versionOf finds the library's file among the memory mappings of a process (proc(5)), in which
+// the last word of a line is the file. It returns libraryName if there is none.
 func versionOf(maps string) string {
 	for line := range strings.Lines(maps) {
 		fields := strings.Fields(line)
@@ -90,15 +90,15 @@ func versionOf(maps string) string {
 	return libraryName
 }
 
-// mapsFields are the words of a line of a mapping with a file.
+// mapsFields is the number of words in the line of a mapping of a file.
 const mapsFields = 6
 
-// held are the objects whose memory the library or the device uses. They stay reachable until
-// they are closed, also when closing fails and the user forgets them.
+// held has the objects whose memory the library or the device uses. It keeps them reachable until
+// they are closed, even if closing fails and the user drops the last reference.
 var held sync.Map
 
-// Available is nil if devices can be opened by the library, and otherwise says what is
-// missing: ErrNotLinked, a LibraryError or a VersionError.
+// Available returns nil if the library can open devices. Otherwise the error tells what is missing:
+// ErrNotLinked, a LibraryError or a VersionError.
 func Available() error {
 	_, err := loaded()
 	return err

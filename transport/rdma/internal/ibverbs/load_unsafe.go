@@ -49,7 +49,7 @@ import (
 	"unsafe"
 )
 
-// openLibrary loads a library. reason says why it is not loaded.
+// openLibrary loads a library. If that fails, handle is 0 and reason is the loader's text.
 func openLibrary(name string) (handle uintptr, reason string, err error) {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
@@ -61,20 +61,20 @@ func openLibrary(name string) (handle uintptr, reason string, err error) {
 	return handle, reason, nil
 }
 
-// symbol is the address of a function, or 0.
+// symbol returns the address of a function of a library, or 0.
 func symbol(handle uintptr, name string) function {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))
 	return function(uintptr(C.dlsym(*(*unsafe.Pointer)(unsafe.Pointer(&handle)), text)))
 }
 
-// call calls a function of C and returns its value with errno.
+// call calls a C function, and returns its value and errno.
 func call(f function, a, b, c, d, e uintptr) (uintptr, syscall.Errno) {
 	r := C.call_errno(C.uintptr_t(f), C.uintptr_t(a), C.uintptr_t(b), C.uintptr_t(c), C.uintptr_t(d), C.uintptr_t(e))
 	return uintptr(r.value), syscall.Errno(r.error)
 }
 
-// invoke calls a function of C that returns an int, without errno.
+// invoke calls a C function that returns an int, and returns this value without errno.
 func invoke(f function, a, b, c uintptr) int {
 	return int(int32(C.invoke(C.uintptr_t(f), C.uintptr_t(a), C.uintptr_t(b), C.uintptr_t(c))))
 }

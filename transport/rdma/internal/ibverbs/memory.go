@@ -9,13 +9,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// ProtectionDomain ties memory, queue pairs and shared receive queues together.
+// ProtectionDomain groups memory regions, queue pairs and shared receive queues that may be used
+// together.
 type ProtectionDomain struct {
 	context *Context
 	object  *domainObject
 }
 
-// NewProtectionDomain makes a domain.
+// NewProtectionDomain makes a protection domain.
 func (c *Context) NewProtectionDomain() (*ProtectionDomain, error) {
 	o, err := begin[domainObject](c, "allocate protection domain", c.library.allocPD, addressOf(c.object), 0, 0, 0, 0)
 	if err != nil {
@@ -24,25 +25,26 @@ func (c *Context) NewProtectionDomain() (*ProtectionDomain, error) {
 	return &ProtectionDomain{context: c, object: o}, nil
 }
 
-// Close ends the domain. It is EBUSY while something is in it.
+// Close deallocates the domain. The error is EBUSY while an object belongs to the domain.
 func (d *ProtectionDomain) Close() error {
 	return end(d.context, "free protection domain", d.context.library.deallocPD, &d.object)
 }
 
 // Region is registered memory.
 type Region struct {
-	// LKey is for local segments, RKey for peers. Peers name the first byte by Address.
+	// LKey is the key in local segments, RKey the key that peers use. Address is the address by
+	// which peers refer to the first byte.
 	LKey, RKey uint32
 	Address    uint64
 
 	context *Context
 	object  *regionObject
-	// pin keeps memory of Go's heap alive and in its place as long as the device may use it.
+	// pin keeps memory of Go's heap alive and at its address while the device may use it.
 	pin goruntime.Pinner
 }
 
-// Register makes memory usable. The kernel pins it, which takes a while. The error may be a
-// uverbs.MemlockError.
+// Register registers memory. The kernel pins its pages, which takes a while. The cause of an error
+// may be a uverbs.MemlockError.
 func (d *ProtectionDomain) Register(b []byte, access uverbs.Access) (*Region, error) {
 	const op = "register memory"
 	c := d.context
@@ -65,7 +67,8 @@ func (d *ProtectionDomain) Register(b []byte, access uverbs.Access) (*Region, er
 	return r, nil
 }
 
-// memlock explains an error of pinning memory by the limit, if that is the likely cause.
+// memlock replaces ENOMEM from pinning memory by an error that names RLIMIT_MEMLOCK if this limit
+// is the likely cause. It returns other errors unchanged.
 func (c *Context) memlock(op string, address, length uint64, err error) error {
 	if !errors.Is(err, unix.ENOMEM) {
 		return err
@@ -73,7 +76,7 @@ func (c *Context) memlock(op string, address, length uint64, err error) error {
 	return c.err(op, uverbs.MemlockCause(address, length, unix.ENOMEM))
 }
 
-// Close deregisters the memory. When it returns, no device touches it.
+// Close deregisters the memory. When it has returned nil, no device accesses the memory any more.
 func (r *Region) Close() error {
 	if err := end(r.context, "deregister memory", r.context.library.deregMR, &r.object); err != nil {
 		return err

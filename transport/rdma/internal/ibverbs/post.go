@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// listMax is the longest list of one call.
+	// listMax is the most requests that one call of the library posts.
 	listMax = 32
-	// listSegments and listInline are the segments and the inline bytes of a list, at
-	// least: a list ends before the request for which they do not suffice.
+	// listSegments and listInline are the least numbers of segments and of inline bytes for which
+	// a list has room. A list ends before the first request for which the room does not suffice.
 	listSegments = 64
 	listInline   = 1024
 )
 
-// segments are the segments of a list.
+// segments has the memory for the segments of all requests of a list. It is pinned.
 type segments struct {
 	array []segment
 	used  int
-	max   int // of one request
+	max   int // the most segments of one request
 	pin   goruntime.Pinner
 }
 
@@ -32,9 +32,10 @@ func (s *segments) init(limit int) {
 	s.pin.Pin(&s.array[0])
 }
 
-// add puts a request's segments there. full says that they are for the next list. Segments
-// of no bytes are left out, because for some devices a length of 0 is one of 2 GiB, unless the
-// request is then to have one.
+// add appends the segments of a request, and returns their address and number. full reports that
+// there is no room, so that the request belongs to the next list. add omits segments without
+// bytes, because for some devices a length of 0 means 2 GiB. If then none is left and one is set,
+// it appends one empty segment.
 func (s *segments) add(list []uverbs.Segment, one bool) (at uintptr, n int32, full bool, err error) {
 	if len(list) > s.max {
 		return 0, 0, false, uverbs.ErrRequest
@@ -62,16 +63,16 @@ func (s *segments) add(list []uverbs.Segment, one bool) (at uintptr, n int32, fu
 	return addressOf(&s.array[first]), int32(s.used - first), false, nil
 }
 
-// sendList is a list of requests as the library reads it. It is pinned.
+// sendList is a list of send requests in the library's layout. It is pinned.
 type sendList struct {
 	works    [listMax]sendWork
 	bad      uintptr
 	segments segments
-	// inline has copies of inline bytes: they may be on a stack, which moves.
+	// inline has copies of the inline bytes, which may lie on a goroutine's stack, which Go may move.
 	inline     []byte
 	inlineUsed int
 	inlineMax  int
-	// siw says that it is for libsiw: a Read has a segment there, also one of no bytes.
+	// siw is true for libsiw, which requires that a Read has a segment, even if it has no bytes.
 	siw bool
 	pin goruntime.Pinner
 }
@@ -89,8 +90,8 @@ func (l *sendList) close() {
 	l.segments.pin.Unpin()
 }
 
-// fill makes a list of the first requests and returns how many. The error is that of the
-// next one.
+// fill fills the list with the first requests and returns how many. The error is the error of the
+// request after them.
 func (l *sendList) fill(list []uverbs.SendRequest) (int, error) {
 	l.segments.used, l.inlineUsed = 0, 0
 	n := 0
@@ -127,7 +128,8 @@ func (l *sendList) fill(list []uverbs.SendRequest) (int, error) {
 	return n, nil
 }
 
-// place puts the segments of a request into the list.
+// place puts the segments of a request, or its inline bytes, into the list. Its results are those
+// of segments.add.
 func (l *sendList) place(r *uverbs.SendRequest) (at uintptr, n int32, full bool, err error) {
 	if r.Flags&uverbs.FlagInline == 0 {
 		return l.segments.add(r.Segments, l.siw && r.Op == uverbs.OpRead)
@@ -154,18 +156,18 @@ func (l *sendList) place(r *uverbs.SendRequest) (at uintptr, n int32, full bool,
 	return addressOf(s), 1, false, nil
 }
 
-// start posts a list of n and returns how many were posted.
+// start posts the n requests in the list and returns how many were posted.
 func (l *sendList) start(f function, queue uintptr, n int) (int, error) {
 	l.bad = 0
 	return posted(invoke(f, queue, addressOf(&l.works), addressOf(&l.bad)), addressOf(&l.works), l.bad, sizeOf[sendWork](), n)
 }
 
-// receiveList is a list of receives as the library reads it. It is pinned.
+// receiveList is a list of receives in the library's layout. It is pinned.
 type receiveList struct {
 	works    [listMax]receiveWork
 	bad      uintptr
 	segments segments
-	// siw says that it is for libsiw, which refuses receives without a segment.
+	// siw is true for libsiw, which refuses receives without a segment.
 	siw bool
 	pin goruntime.Pinner
 }
@@ -182,7 +184,7 @@ func (l *receiveList) close() {
 	l.segments.pin.Unpin()
 }
 
-// post posts receives to a queue.
+// post posts receives to a queue by the function f, and returns how many were posted.
 func (l *receiveList) post(c *Context, f function, queue uintptr, list []uverbs.ReceiveRequest) (int, error) {
 	done := 0
 	for done < len(list) {
@@ -222,7 +224,8 @@ func (l *receiveList) fill(list []uverbs.ReceiveRequest) (int, error) {
 	return n, nil
 }
 
-// posted is how many requests of a list the library took: those before the bad one.
+// posted returns how many of the n requests of a list the library has posted, according to its
+// answer: all, or the requests before bad, the address of the request that it refused.
 func posted(answer int, first, bad, size uintptr, n int) (int, error) {
 	if answer == 0 {
 		return n, nil
@@ -234,7 +237,8 @@ func posted(answer int, first, bad, size uintptr, n int) (int, error) {
 	return int((bad - first) / size), errno
 }
 
-// postError translates the errno of a post: a full queue is no rarity.
+// postError translates the errno of a post. A full queue is frequent, so its error ErrFull is not
+// wrapped.
 func (c *Context) postError(op string, err error) error {
 	switch errno, _ := errors.AsType[syscall.Errno](err); errno {
 	case syscall.ENOMEM, syscall.ENOSPC, syscall.EAGAIN:

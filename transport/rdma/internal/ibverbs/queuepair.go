@@ -8,24 +8,25 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// QueuePairConfig says what a queue pair is.
+// QueuePairConfig has the parameters of a new queue pair.
 type QueuePairConfig struct {
 	Domain *ProtectionDomain
-	// Sends and Receives take the completions.
+	// Sends and Receives get the completions of send requests and of receives.
 	Sends, Receives *CompletionQueue
-	// Shared is where receives come from, or nil for a queue of its own.
+	// Shared is the shared receive queue that the queue pair uses, or nil for a receive queue of
+	// its own.
 	Shared *SharedReceiveQueue
-	// Capacity is what is wanted, at least.
+	// Capacity is the least capacity that the queue pair has to have.
 	Capacity uverbs.Capacity
-	// User comes back in events.
+	// User identifies the queue pair in events.
 	User uint64
 }
 
 // QueuePair is one end of a reliable connection.
 type QueuePair struct {
-	// Number is what peers and completions call it.
+	// Number identifies the queue pair to peers and in completions.
 	Number uint32
-	// Granted is what there is room for.
+	// Granted is the actual capacity, at least as large as the wanted one.
 	Granted uverbs.Capacity
 
 	context  *Context
@@ -34,7 +35,7 @@ type QueuePair struct {
 	receives *receiveList // nil with a shared queue
 }
 
-// NewQueuePair makes a queue pair in its first state.
+// NewQueuePair makes a queue pair, in state Reset.
 func (c *Context) NewQueuePair(config *QueuePairConfig) (*QueuePair, error) {
 	const op = "create queue pair"
 	want := &config.Capacity
@@ -48,7 +49,7 @@ func (c *Context) NewQueuePair(config *QueuePairConfig) (*QueuePair, error) {
 	}
 	var pin goruntime.Pinner
 	defer pin.Unpin()
-	request := &pairRequest{ // libsiw has no queue for no receives
+	request := &pairRequest{ // at least one receive: libsiw makes no empty queue
 		user: uintptr(config.User), sends: addressOf(config.Sends.object), receives: addressOf(config.Receives.object), kind: pairReliable,
 		capacity: capacity{
 			sends: uint32(want.Sends), receives: uint32(max(want.Receives, 1)), sendSegments: uint32(want.SendSegments),
@@ -80,13 +81,13 @@ func (c *Context) NewQueuePair(config *QueuePairConfig) (*QueuePair, error) {
 	return q, nil
 }
 
-// memoryOf estimates what the queues of a queue pair take.
+// memoryOf estimates the memory in bytes of the queues of a queue pair.
 func memoryOf(c *uverbs.Capacity) uint64 {
 	send := uint64(sizeOf[sendWork]()) + uint64(c.SendSegments)*uint64(sizeOf[segment]()) + uint64(c.Inline)
 	return uint64(c.Sends)*send + uint64(c.Receives)*uint64(c.ReceiveSegments)*uint64(sizeOf[segment]())
 }
 
-// Modify changes attributes of a queue pair, its state among them.
+// Modify changes attributes of the queue pair, including its state.
 func (q *QueuePair) Modify(a *uverbs.PairAttributes) error {
 	const op = "modify queue pair"
 	if q.object == nil {
@@ -111,13 +112,13 @@ func (q *QueuePair) Modify(a *uverbs.PairAttributes) error {
 	return q.context.err(op, status(call(q.context.library.modifyQP, addressOf(q.object), addressOf(request), uintptr(a.Mask), 0, 0)))
 }
 
-// SetState changes the state alone: to StateError, which flushes what is posted, or to
+// SetState changes only the state: to StateError, which flushes the posted work requests, or to
 // StateReset.
 func (q *QueuePair) SetState(s uverbs.State) error {
 	return q.Modify(&uverbs.PairAttributes{Mask: uverbs.MaskState, State: s})
 }
 
-// QueryState asks for the state. siw does not keep it.
+// QueryState queries the state. siw does not keep it, so the result means nothing there.
 func (q *QueuePair) QueryState() (uverbs.State, error) {
 	const op = "query queue pair"
 	if q.object == nil {
@@ -137,9 +138,9 @@ func (q *QueuePair) QueryState() (uverbs.State, error) {
 	return uverbs.State(answer.attributes.state), nil
 }
 
-// PostSends posts requests, in order, and starts them: as one list, or as several if it is
-// long. It returns how many were posted: fewer than all with ErrFull, ErrRequest, or an
-// error of the library.
+// PostSends posts send requests in order: as one list, or as several lists if there are many. It
+// returns how many were posted. If these are not all, the error is ErrFull, ErrRequest, or an error
+// of the library.
 func (q *QueuePair) PostSends(list []uverbs.SendRequest) (int, error) {
 	if q.object == nil {
 		return 0, q.context.err("post sends", uverbs.ErrClosed)
@@ -160,21 +161,21 @@ func (q *QueuePair) PostSends(list []uverbs.SendRequest) (int, error) {
 	return done, nil
 }
 
-// PostReceives posts receives, in order, and returns how many: fewer than all with ErrFull,
-// ErrRequest, or an error of the library.
+// PostReceives posts receives in order, and returns how many were posted. If these are not all, the
+// error is ErrFull, ErrRequest, or an error of the library.
 func (q *QueuePair) PostReceives(list []uverbs.ReceiveRequest) (int, error) {
 	if q.object == nil {
 		return 0, q.context.err("post receives", uverbs.ErrClosed)
 	}
 	if q.receives == nil {
-		return 0, uverbs.ErrRequest // there is a shared one
+		return 0, uverbs.ErrRequest // it uses a shared receive queue
 	}
 	return q.receives.post(q.context, q.context.object.postReceive, addressOf(q.object), list)
 }
 
-// Close destroys the queue pair. When it returns, the device uses neither its queues nor
-// the memory of its requests any more; their completions that were not polled may be there
-// or not.
+// Close destroys the queue pair. When it has returned nil, the device uses neither the queues nor
+// the memory of the requests any more. A later Poll may still return completions of these
+// requests, or may not.
 func (q *QueuePair) Close() error {
 	if err := end(q.context, "destroy queue pair", q.context.library.destroyQP, &q.object); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 // SharedReceiveQueue holds the receives of several queue pairs.
 type SharedReceiveQueue struct {
-	// Segments is how many a receive may have.
+	// Segments is the most segments that a receive may have.
 	Segments int
 
 	context  *Context
@@ -19,8 +19,9 @@ type SharedReceiveQueue struct {
 	receives *receiveList
 }
 
-// NewSharedReceiveQueue makes a queue for at least so many receives. When fewer than limit
-// are left, an event says so, once; 0 is none.
+// NewSharedReceiveQueue makes a queue for at least entries receives of at least so many segments.
+// When fewer than limit receives are left, the device reports one event; it reports none if limit
+// is 0. user identifies the queue in events.
 func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context
@@ -44,7 +45,7 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, u
 	if s.capacity < entries || s.Segments < segments {
 		err = c.err(op, nonsense("%d entries of %d segments in place of %d of %d", s.capacity, s.Segments, entries, segments))
 	} else if limit > 0 {
-		err = s.SetLimit(limit) // what is asked for when a queue is made is ignored
+		err = s.SetLimit(limit) // a limit in the request that makes the queue would be ignored
 	}
 	if err != nil {
 		_ = s.Close()
@@ -53,11 +54,11 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, u
 	return s, nil
 }
 
-// Capacity is how many receives fit.
+// Capacity returns how many receives the queue holds.
 func (s *SharedReceiveQueue) Capacity() int { return s.capacity }
 
-// PostReceives posts receives, in order, and returns how many: fewer than all with ErrFull,
-// ErrRequest, or an error of the library.
+// PostReceives posts receives in order, and returns how many were posted. If these are not all, the
+// error is ErrFull, ErrRequest, or an error of the library.
 func (s *SharedReceiveQueue) PostReceives(list []uverbs.ReceiveRequest) (int, error) {
 	if s.object == nil {
 		return 0, s.context.err("post receives", uverbs.ErrClosed)
@@ -65,7 +66,7 @@ func (s *SharedReceiveQueue) PostReceives(list []uverbs.ReceiveRequest) (int, er
 	return s.receives.post(s.context, s.context.object.postShared, addressOf(s.object), list)
 }
 
-// SetLimit asks for one more event when fewer than limit receives are left.
+// SetLimit requests one more event, for the time when fewer than limit receives are left.
 func (s *SharedReceiveQueue) SetLimit(limit int) error {
 	const op = "set limit"
 	if s.object == nil {
@@ -78,7 +79,7 @@ func (s *SharedReceiveQueue) SetLimit(limit int) error {
 	return s.context.err(op, status(call(s.context.library.modifySRQ, addressOf(s.object), addressOf(request), sharedLimitBit, 0, 0)))
 }
 
-// Close destroys the queue. It is EBUSY while a queue pair uses it.
+// Close destroys the queue. The error is EBUSY while a queue pair uses the queue.
 func (s *SharedReceiveQueue) Close() error {
 	if err := end(s.context, "destroy shared receive queue", s.context.library.destroySRQ, &s.object); err != nil {
 		return err

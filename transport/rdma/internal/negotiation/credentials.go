@@ -7,8 +7,8 @@ import (
 	"encoding/binary"
 )
 
-// labels are what the keys of the tags are derived for, so that a tag of one purpose cannot
-// be used for another.
+// labels are the HKDF labels of the keys of the tags. Each kind of tag has a key of its own, so that
+// a tag of one kind is not valid for another kind.
 var labels = [...]string{
 	kindRequest: "gorun rdma request 2",
 	kindReply:   "gorun rdma reply 2",
@@ -16,12 +16,12 @@ var labels = [...]string{
 	kindProof:   "gorun rdma proof 2",
 }
 
-// Credentials are what a rank proves its membership in the job with, and checks
-// that of others. NewCredentials makes them.
+// Credentials has the keys with which a rank proves its membership in the job, and verifies the
+// membership of other ranks. NewCredentials makes them.
 type Credentials struct {
-	// Job is JobHash of the job's id.
+	// Job is the JobHash of the job's id.
 	Job uint32
-	// Rank is this process, Size the number of ranks.
+	// Rank is the rank of this process, Size the number of ranks.
 	Rank, Size uint32
 
 	keys [len(labels)][sha256.Size]byte
@@ -36,24 +36,24 @@ func NewCredentials(secret []byte, job string, rank, size uint32) Credentials {
 	return c
 }
 
-// DeriveKey returns 32 bytes for one purpose, which the label names, of one job: HKDF
-// (RFC 5869) with SHA-256, the job's id as salt.
+// DeriveKey returns a key of 32 bytes for one job and one purpose: HKDF (RFC 5869) with SHA-256, the
+// job's id as salt, and the label, which names the purpose, as info.
 func DeriveKey(secret []byte, job, label string) []byte {
 	key, err := hkdf.Key(sha256.New, secret, []byte(job), label, sha256.Size)
 	if err != nil {
-		panic("negotiation: " + err.Error()) // only of lengths that HKDF does not have
+		panic("negotiation: " + err.Error()) // HKDF fails only for lengths that are too large
 	}
 	return key
 }
 
-// AppendRequest adds the request r for the rank to to b. It sets Job and Source
-// from the credentials.
+// AppendRequest appends the request r to b, for the destination rank to. It sets Job and Source from
+// the credentials.
 func (c *Credentials) AppendRequest(b []byte, r *Record, to uint32) []byte {
 	return c.appendRecord(b, r, kindRequest, to, nil)
 }
 
-// AppendReply adds the reply r to b. request is the private data of the request
-// that it answers, as it came; padding is ignored.
+// AppendReply appends the reply r to b, for the destination rank to. request is the private data of
+// the request that it answers, as it was received; padding is ignored.
 func (c *Credentials) AppendReply(b []byte, r *Record, to uint32, request []byte) []byte {
 	return c.appendRecord(b, r, kindReply, to, request[:Size])
 }
@@ -66,8 +66,8 @@ func (c *Credentials) appendRecord(b []byte, r *Record, k kind, to uint32, reque
 	return append(b, c.tag(b[at:], k, to, request)...)
 }
 
-// OpenRequest checks the private data b of a connection request and returns the
-// record in it. Every error is a *RefusalError, ready to become a Reject.
+// OpenRequest verifies the private data b of a connection request and returns the record in it. Every
+// error is a *RefusalError, whose Reject can be sent as the answer.
 func (c *Credentials) OpenRequest(b []byte) (Record, error) {
 	if err := checkFrame(b, kindRequest, Size); err != nil {
 		return Record{}, err
@@ -75,8 +75,8 @@ func (c *Credentials) OpenRequest(b []byte) (Record, error) {
 	return c.open(b[:Size], kindRequest, nil)
 }
 
-// OpenReply checks the private data b of an accepted connection. request is the
-// record that was sent, from the rank whose reply is due.
+// OpenReply verifies the private data b of the reply to a request, and returns the record in it.
+// request is the record that was sent, and from the rank to which it was sent.
 func (c *Credentials) OpenReply(b, request []byte, from uint32) (Record, error) {
 	if err := checkFrame(b, kindReply, Size); err != nil {
 		return Record{}, err
@@ -91,9 +91,9 @@ func (c *Credentials) OpenReply(b, request []byte, from uint32) (Record, error) 
 	return r, nil
 }
 
-// open checks what a framed record says. The job comes first although it is
-// not yet proved: two jobs have two keys, and "another job" says more than "bad
-// tag".
+// open verifies a record whose frame was checked, and returns it. It compares the job before it
+// verifies the tag. A record of another job has a tag with another key, and the error "another job"
+// is more helpful than "bad tag".
 func (c *Credentials) open(b []byte, k kind, request []byte) (Record, error) {
 	r := parse(b)
 	if r.Job != c.Job {
@@ -108,15 +108,15 @@ func (c *Credentials) open(b []byte, k kind, request []byte) (Record, error) {
 	return r, nil
 }
 
-// AppendProof adds the proof of the active side to head, the rest of its first message, all of
-// which it covers. request and reply are the private data of both sides, as they were sent;
-// padding is ignored.
+// AppendProof appends the proof of the active side to head, which is the rest of its first message.
+// The proof covers all of head. request and reply are the private data of both sides, as they were
+// sent; padding is ignored.
 func (c *Credentials) AppendProof(head, request, reply []byte) []byte {
 	return append(head, c.tag(head, kindProof, 0, request[:Size], reply[:Size])...)
 }
 
-// OpenProof checks the first message of the active side of a connection that was made by
-// request and reply: that it ends with the proof that both are known to a rank of the job.
+// OpenProof verifies the first message of the active side of a connection that was made by request
+// and reply: it must end with the proof that a rank of the job knows both.
 func (c *Credentials) OpenProof(message, request, reply []byte) error {
 	at := len(message) - ProofSize
 	if at < 0 || !hmac.Equal(message[at:], c.tag(message[:at], kindProof, 0, request[:Size], reply[:Size])) {
@@ -125,9 +125,9 @@ func (c *Credentials) OpenProof(message, request, reply []byte) error {
 	return nil
 }
 
-// tag returns the tag over what a record, a reject or a proof says before it. rank is the
-// destination of a record, the source of a reject, and 0 in a proof, whose ranks are in the
-// records that it covers.
+// tag returns the tag of a record, a reject or a first message. head is what precedes the tag. rank
+// is the destination of a record or the source of a reject. It is 0 for a proof, because the
+// records that a proof covers contain its ranks.
 func (c *Credentials) tag(head []byte, k kind, rank uint32, records ...[]byte) []byte {
 	mac := hmac.New(sha256.New, c.keys[k][:])
 	mac.Write(head)

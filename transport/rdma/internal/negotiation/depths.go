@@ -1,20 +1,19 @@
 package negotiation
 
-// MaxDepth is the largest number of reads in flight that a record can name.
-// 255 means "the device's maximum" to librdmacm, and a device's 256 would wrap.
+// MaxDepth is the largest number of reads in flight that a record can contain.
+// 255 means "the device's maximum" to librdmacm, and 256, which some devices support, would wrap.
 const MaxDepth = 254
 
-// Depths are the numbers of reads and atomics in flight: IRD is how many a side
-// serves at once, ORD how many it issues.
+// Depths are the numbers of reads and atomics in flight of one side: IRD is how many the side
+// serves at once, ORD how many it issues at once.
 type Depths struct{ IRD, ORD int }
 
-// Event are the depths in the connection request event of a provider, in the
-// terms of the passive side: they have crossed, so ResponderResources is the
-// peer's ORD and InitiatorDepth the peer's IRD (rdma_get_cm_event(3)). Both 0
-// mean unknown, as with MPA revision 1.
+// Event has the depths in the connection request event of a provider. They are in the terms of the
+// passive side: ResponderResources is the peer's ORD and InitiatorDepth the peer's IRD
+// (rdma_get_cm_event(3)). If both are 0, the depths are unknown, as with MPA revision 1.
 type Event struct{ ResponderResources, InitiatorDepth int }
 
-// Limits are what a side wants and what its device can do.
+// Limits are the depths that a side wants and the depths that its device supports.
 type Limits struct{ Want, Device Depths }
 
 // Offer returns the depths of a request.
@@ -25,9 +24,9 @@ func (l *Limits) Offer() Depths {
 	}
 }
 
-// Grant returns the depths of the reply to a request that offered these, with
-// the depths of the provider's event. It never grants more than was offered: an active
-// InfiniBand side takes the values as they come.
+// Grant returns the depths of the reply to a request that offered the depths offered and whose event
+// had the depths ev. It never grants more than was offered, because the active side uses the values
+// unchecked on InfiniBand.
 func (l *Limits) Grant(offered Depths, ev Event) Depths {
 	own, peer := l.Offer(), Depths{IRD: clamp(offered.IRD), ORD: clamp(offered.ORD)}
 	if ev != (Event{}) {
@@ -37,8 +36,8 @@ func (l *Limits) Grant(offered Depths, ev Event) Depths {
 	return Depths{IRD: min(own.IRD, peer.ORD), ORD: min(own.ORD, peer.IRD)}
 }
 
-// Settle returns what the active side uses, given what it offered and what the
-// reply granted.
+// Settle returns the depths that the active side uses, from the depths that it offered and the
+// depths that the reply granted.
 func Settle(offered, granted Depths) (Depths, error) {
 	if granted.ORD > offered.IRD {
 		return Depths{}, refuse(Depth, "the peer wants %d reads in flight, %d were offered", granted.ORD, offered.IRD)

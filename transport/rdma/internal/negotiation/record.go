@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Size is the length of a Record in bytes, ProofSize that of a proof.
+// Size is the length of a Record in bytes, ProofSize the length of a proof.
 const (
 	Size      = 56
 	ProofSize = tagSize
@@ -30,11 +30,11 @@ const (
 	nonceAt = 28
 	// slotUnit is the granularity of the eager slot on the wire, in bytes.
 	slotUnit = 1 << 10
-	// reservedSize is what lies between the purpose and the nonce, in bytes.
+	// reservedSize is the number of reserved bytes between the purpose and the nonce.
 	reservedSize = 3
 )
 
-// MaxSlot is the largest eager slot in bytes that a record can name.
+// MaxSlot is the largest eager slot in bytes that a record can contain.
 const MaxSlot = 256 * slotUnit
 
 // kind is the type field of a record.
@@ -44,71 +44,71 @@ const (
 	kindRequest kind = 1
 	kindReply   kind = 2
 	kindReject  kind = 3
-	kindProof   kind = 4 // no record: the end of the first message
+	kindProof   kind = 4 // not in a record: the proof at the end of the first message
 )
 
-// Features are what a connection can do beyond sends. Both sides' bits are
-// combined by AND.
+// Features are the optional features of a side, one bit each. A connection has the features of
+// both sides: their bits are combined by AND.
 type Features uint16
 
-// WithoutCRC says that the source can do without checksums.
+// WithoutCRC is set if the source can do without checksums.
 const WithoutCRC Features = 1 << 5
 
-// Purpose says what a request is for.
+// Purpose is the purpose for which a connection is requested.
 type Purpose uint8
 
 const (
-	// Lane is the connection of two ranks, for everything.
+	// Lane requests the connection of two ranks, which carries messages and transfers.
 	Lane Purpose = iota
-	// Look asks whether a connection could be made this way. It is refused, with Reachable if
-	// it could.
+	// Look asks whether a connection could be made by these two adapters. It is always refused,
+	// with the reason Reachable if the connection could be made.
 	Look
-	// Bulk asks for a connection beside that of two ranks, for parts of long transfers of the
-	// side that asks.
+	// Bulk requests an additional connection of two ranks, for parts of long transfers of the
+	// active side.
 	Bulk
 )
 
-// Record is what one side says about itself and offers or grants.
+// Record is the description of one side and of what it offers (in a request) or grants (in a reply).
 type Record struct {
-	// Job is JobHash of the job's id.
+	// Job is the JobHash of the job's id.
 	Job uint32
 	// Source is the rank that wrote the record.
 	Source uint32
-	// Incarnation counts the lives of the source.
+	// Incarnation is the incarnation of the source.
 	Incarnation uint16
-	// Attempt is, in a request, the number of this attempt of the source at this
-	// pair, and in a reply the number of the responder's own latest attempt: what
-	// it asked for before that it has given up.
+	// Attempt is, in a request, the number of this attempt of the source to connect to this peer.
+	// In a reply it is the number of the responder's own latest attempt: the responder has
+	// abandoned this attempt and all before it.
 	Attempt uint16
 	// Depths are the reads in flight offered or granted.
 	Depths Depths
-	// Credits is the number of receives posted for the reader of the record,
-	// without those kept for control.
+	// Credits is the number of receives that the source has posted for the peer, without the
+	// receives reserved for control frames.
 	Credits uint16
 	// Slot is the size in bytes of each of these receives, a multiple of 1 KiB up
-	// to MaxSlot. The codec rounds down, at least to 1 KiB.
+	// to MaxSlot. The encoder rounds it down to such a multiple, but not below 1 KiB.
 	Slot int
 	// Rail is the number of the source's adapter on which the connection is made.
 	Rail uint8
-	// Features are the bits the source can do.
+	// Features are the features that the source supports.
 	Features Features
-	// Purpose is what a request is for.
+	// Purpose is the purpose of a request. A reply does not set it.
 	Purpose Purpose
-	// Nonce is new in each record.
+	// Nonce differs in each record.
 	Nonce Nonce
 }
 
-// Nonce is what makes a record unlike every other one. It comes from the system's
-// generator of random numbers.
+// Nonce makes a record different from every other record. It comes from the system's generator of
+// random numbers.
 type Nonce [12]byte
 
-// JobHash is how a record names a job.
+// JobHash returns the number by which a record identifies a job.
 func JobHash(id string) uint32 {
 	sum := sha256.Sum256([]byte(id))
 	return binary.BigEndian.Uint32(sum[:])
 }
 
-// append adds the first 40 bytes of the record to b.
+// append appends the record to b without its tag: the first 40 bytes.
 func (r *Record) append(b []byte, k kind) []byte {
 	b = binary.BigEndian.AppendUint16(b, magic)
 	b = append(b, Major<<4|Minor, byte(k)<<4|Size/4)
@@ -125,10 +125,10 @@ func (r *Record) append(b []byte, k kind) []byte {
 	return append(b, r.Nonce[:]...)
 }
 
-// slotOf returns the slot that the wire can say.
+// slotOf returns the slot that a record contains for a slot of this number of bytes.
 func slotOf(bytes int) int { return min(max(bytes/slotUnit, 1)*slotUnit, MaxSlot) }
 
-// parse reads the fields of b, whose frame was checked.
+// parse returns the fields of the record b, whose frame was checked.
 func parse(b []byte) Record {
 	return Record{
 		Job:         binary.BigEndian.Uint32(b[4:]),
@@ -145,8 +145,8 @@ func parse(b []byte) Record {
 	}
 }
 
-// checkFrame looks at the four bytes that every version of every type of record
-// has, and at the length.
+// checkFrame checks the first four bytes, which are the same in all versions and types of records,
+// and the length.
 func checkFrame(b []byte, k kind, size int) error {
 	if len(b) < 4 {
 		return refuse(BadLength, "%d bytes of private data are no record", len(b))

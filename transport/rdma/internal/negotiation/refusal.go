@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// RefusalError says that a connection was refused, by the peer or by this side.
+// RefusalError reports that a connection was refused, by the peer or by this side.
 type RefusalError struct {
-	// Reject is what was sent or received.
+	// Reject is the reject that was sent or received.
 	Reject Reject
-	// Remote says that the peer refused.
+	// Remote is true if the peer has refused, false if this side has.
 	Remote bool
-	// Detail is what this side saw; the peer's is not carried.
+	// Detail is what this side has found wrong. A Reject does not contain the detail of the peer.
 	Detail string
 }
 
-// Error names the side that refused, the reason, and the remedy.
+// Error returns a text with the side that refused, the reason, and the remedy.
 func (e *RefusalError) Error() string {
 	who, reason := "refused", e.Reject.Reason
 	if e.Remote {
@@ -44,11 +44,11 @@ func (e *RefusalError) Is(target error) bool {
 // Refused returns an error to compare with by errors.Is.
 func Refused(r Reason) error { return &RefusalError{Reject: Reject{Reason: r}} }
 
-// UnprovenError says that a refusal came that does not bear the tag of the rank that
-// was asked. Anybody on the way can have written it, or a rank with another secret.
-// It is none of the errors of Refused: it ends one attempt.
+// UnprovenError reports a refusal without a valid tag of the rank to which the request was sent.
+// Anybody on the network path can have written it, or a rank with another secret. It matches no
+// error of Refused, and ends only one attempt.
 type UnprovenError struct {
-	// Reason is what it says.
+	// Reason is the reason in the refusal.
 	Reason Reason
 }
 
@@ -57,8 +57,8 @@ func (e *UnprovenError) Error() string {
 	return fmt.Sprintf("refused (%v) by something that does not prove that it is the peer: if it is, %s", e.Reason, e.Reason.Remedy())
 }
 
-// RejectOf returns what to answer a request with that failed with err. An error that
-// is no refusal is answered with Busy.
+// RejectOf returns the Reject for a request whose processing failed with err. For an error that is
+// not a *RefusalError the reason is Busy.
 func RejectOf(err error) Reject {
 	var refusal *RefusalError
 	if !errors.As(err, &refusal) {

@@ -15,7 +15,7 @@ const (
 	rejectTagAt = RejectSize - tagSize
 )
 
-// Reason says why a connection was refused.
+// Reason is the reason for which a connection was refused.
 type Reason uint16
 
 // The reasons.
@@ -24,17 +24,17 @@ const (
 	Job                            // another job
 	Auth                           // the tag does not verify
 	WrongRank                      // no such source rank
-	StaleEpoch                     // the source has a newer incarnation
+	StaleEpoch                     // the source has a newer incarnation, or was declared dead
 	Duplicate                      // the attempt is not newer than one already seen
 	Simultaneous                   // the refusing side's own request wins
 	Busy                           // out of resources for the moment
 	Depth                          // the reply wants more reads in flight than were offered
 	Shutdown                       // the refusing side is ending
-	BadLength                      // no record, or one of another form
-	Reachable                      // the answer to a Look: the way works
+	BadLength                      // no record, or a record of another form
+	Reachable                      // the answer to a Look: a connection could be made
 )
 
-// reasons are the names of the reasons, and what one can do.
+// reasons has the name of each reason, and the remedy.
 var reasons = [...]struct{ name, remedy string }{
 	Version:      {"version", "run the same release of gorun on every node"},
 	Job:          {"job", "the address belongs to another job: look for ranks of an earlier run on that node"},
@@ -58,7 +58,7 @@ func (r Reason) String() string {
 	return reasons[r].name
 }
 
-// Remedy says what to do about it, in a clause without a full stop.
+// Remedy returns what the user can do about the refusal, as a clause without a full stop.
 func (r Reason) Remedy() string {
 	if r == 0 || int(r) >= len(reasons) {
 		return "run the same release of gorun on every node"
@@ -76,28 +76,28 @@ func (r Reason) Temporary() bool { return r == Duplicate || r == Simultaneous ||
 //	  2   1  major version << 4 | minor version
 //	  3   1  type 3 << 4 | length/4 (8)
 //	  4   2  reason
-//	  6   1  smallest major version understood
-//	  7   1  largest major version understood
+//	  6   1  smallest major version that the refusing side reads
+//	  7   1  largest major version that the refusing side reads
 //	  8   2  reserved: 0
-//	 10   2  newest incarnation of the refused side that is known (StaleEpoch)
-//	 12   4  retry after so many milliseconds (Busy)
-//	 16  16  HMAC-SHA256(key of rejects, bytes 0..15, rank that refuses, the whole
-//	         request as it came), first 16 bytes
+//	 10   2  newest known incarnation of the refused side (StaleEpoch)
+//	 12   4  delay before the next attempt in milliseconds (Busy)
+//	 16  16  HMAC-SHA256(key of rejects, bytes 0..15, rank that refuses, the first 56
+//	         bytes of the request as it was received), first 16 bytes
 //
-// Only a refusal with a valid tag ends more than one attempt: an attacker that can write to
-// the connection can end it, but only a rank of the job can prevent further attempts.
+// Only a refusal with a valid tag ends more than one attempt. So an attacker that can write to the
+// connection can end it, but only a rank of the job can prevent further attempts.
 type Reject struct {
 	Reason Reason
 	// MajorMin and MajorMax are set by AppendReject.
 	MajorMin, MajorMax uint8
-	// Incarnation is the newest one known of the refused side, for StaleEpoch.
+	// Incarnation is the newest known incarnation of the refused side, for StaleEpoch.
 	Incarnation uint16
-	// Retry is how long to wait, in milliseconds on the wire, for Busy.
+	// Retry is the least delay before the next attempt, for Busy; whole milliseconds on the wire.
 	Retry time.Duration
 }
 
-// AppendReject adds the refusal r to b. request is the private data that it answers,
-// as it came, whatever that is; padding is ignored.
+// AppendReject appends the refusal r to b. request is the private data of the refused request, as
+// it was received, even if that is not a record; padding is ignored.
 func (c *Credentials) AppendReject(b []byte, r *Reject, request []byte) []byte {
 	at := len(b)
 	b = binary.BigEndian.AppendUint16(b, magic)
@@ -110,12 +110,12 @@ func (c *Credentials) AppendReject(b []byte, r *Reject, request []byte) []byte {
 	return append(b, c.tag(b[at:], kindReject, c.Rank, upTo(request, Size))...)
 }
 
-// OpenReject checks the private data b of a refusal. request is the record that was
-// refused, from the rank whose answer is due. An error says that nothing is proved but
-// the end of the attempt: *UnprovenError if b is written like a refusal.
+// OpenReject verifies the private data b of a refusal. request is the record that was refused, and
+// from the rank to which it was sent. An error means that the refusal proves nothing and only ends
+// the attempt; it is an *UnprovenError if b has the form of a Reject.
 func (c *Credentials) OpenReject(b, request []byte, from uint32) (Reject, error) {
-	// The refusing side may have a major version that this one does not know: the
-	// layout of a reject is the same in all of them, so that it can say so.
+	// The major version is not checked. The layout of a reject is the same in all versions, so that
+	// a side with an unknown version can report that as the reason.
 	if len(b) < reasonAt+2 || binary.BigEndian.Uint16(b) != magic || kind(b[3]>>4) != kindReject {
 		return Reject{}, fmt.Errorf("read the refusal: %d bytes of private data are none of gorun's", len(b))
 	}
@@ -132,5 +132,5 @@ func (c *Credentials) OpenReject(b, request []byte, from uint32) (Reject, error)
 	}, nil
 }
 
-// upTo returns the first n bytes of b, or all when there are fewer.
+// upTo returns the first n bytes of b, or all if there are fewer.
 func upTo(b []byte, n int) []byte { return b[:min(n, len(b))] }

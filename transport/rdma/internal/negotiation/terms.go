@@ -2,32 +2,33 @@ package negotiation
 
 import "fmt"
 
-// Policy is what a side brings into the negotiation with any peer.
+// Policy has the values with which a side negotiates with every peer.
 type Policy struct {
 	Limits Limits
-	// Slot is the size of this side's eager receives in bytes, Features what it can do.
+	// Slot is the size of this side's eager receives in bytes, Features the features that it
+	// supports.
 	Slot     int
 	Features Features
 	// Rail is the number of this side's adapter.
 	Rail uint8
 }
 
-// Terms are what two sides agreed on. They mirror each other: what is Send at
-// one end is Receive at the other.
+// Terms are what two sides have agreed on, as seen by one of them. SendCredits of one side are the
+// ReceiveCredits of the other.
 type Terms struct {
-	// Depths are this side's: ORD is the number of reads and atomics that it may
-	// have in flight, IRD the number it serves.
+	// Depths are the depths of this side: ORD is the number of reads and atomics that it may
+	// have in flight, IRD the number that it serves at once.
 	Depths Depths
-	// SendCredits is the number of frames this side may send at first,
-	// ReceiveCredits the number it granted.
+	// SendCredits is the number of frames that this side may send at first,
+	// ReceiveCredits the number that it has granted to the peer.
 	SendCredits, ReceiveCredits uint16
-	// Slot is the largest eager frame in bytes, both ways.
+	// Slot is the size in bytes of the largest eager frame, in both directions.
 	Slot int
-	// Features are those that both sides have.
+	// Features are the features that both sides support.
 	Features Features
 }
 
-// String is one line for a reader: gorun -explain prints it.
+// String returns the terms as one line for people, which gorun -explain prints.
 func (t Terms) String() string {
 	crc := "on"
 	if t.Features&WithoutCRC != 0 {
@@ -37,22 +38,22 @@ func (t Terms) String() string {
 		t.Depths.IRD, t.Depths.ORD, t.SendCredits, t.ReceiveCredits, t.Slot, crc)
 }
 
-// Request returns the record of a request without its sender, the number of the attempt and
-// the nonce.
-// credits is the number of receives granted to the peer.
+// Request returns the record of a request. The caller sets Incarnation, Attempt and Nonce, and
+// AppendRequest sets Job and Source. credits is the number of receives granted to the peer.
 func (p *Policy) Request(credits uint16) Record {
 	return Record{Depths: p.Limits.Offer(), Credits: credits, Slot: slotOf(p.Slot), Features: p.Features, Rail: p.Rail}
 }
 
-// Accept computes the reply to a request and the terms of the passive side. The
-// caller sets Incarnation, Attempt and Nonce of the reply.
+// Accept computes the reply to a request, whose event had the depths ev, and the terms of the
+// passive side. The caller sets Incarnation, Attempt and Nonce of the reply. credits is the number
+// of receives granted to the peer.
 func (p *Policy) Accept(request *Record, ev Event, credits uint16) (Record, Terms) {
 	reply := p.Request(credits)
 	reply.Depths = p.Limits.Grant(request.Depths, ev)
 	return reply, agree(&reply, request, reply.Depths)
 }
 
-// Conclude computes the terms of the active side.
+// Conclude computes the terms of the active side from its request and the reply.
 func Conclude(request, reply *Record) (Terms, error) {
 	final, err := Settle(request.Depths, reply.Depths)
 	if err != nil {
@@ -61,7 +62,7 @@ func Conclude(request, reply *Record) (Terms, error) {
 	return agree(request, reply, final), nil
 }
 
-// agree combines what is symmetric.
+// agree combines the records of both sides, as seen by the side that wrote own, with its depths.
 func agree(own, peer *Record, depths Depths) Terms {
 	return Terms{
 		Depths: depths, SendCredits: peer.Credits, ReceiveCredits: own.Credits,

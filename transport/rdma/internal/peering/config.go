@@ -5,12 +5,12 @@ import "time"
 // Random is a source of random bits; math/rand/v2 has several.
 type Random interface{ Uint64() uint64 }
 
-// Config identifies the two ranks and holds the time limits of this side. Durations of 0
-// are the defaults.
+// Config identifies the two ranks and has the time limits of this side. A duration of 0 stands for
+// the default, which the comment of each field gives.
 type Config struct {
-	// Rank is this side, Peer the other. They differ.
+	// Rank is the rank of this side, Peer the rank of the other side. They differ.
 	Rank, Peer uint32
-	// Incarnation is this side's.
+	// Incarnation is the incarnation of this rank.
 	Incarnation uint16
 	// Attempt is how long one request may take; 5 s. It should be longer than the
 	// provider's own handshake takes.
@@ -18,23 +18,25 @@ type Config struct {
 	// Confirm is how long an accepted connection may stay without the first
 	// message; 5 s.
 	Confirm time.Duration
-	// Goodbye is how long a BYE or the FIN after it may take; 2 s.
+	// Goodbye is how long the BYE-ACK to a BYE that was sent may take, or the FIN after a BYE
+	// that was received; 2 s.
 	Goodbye time.Duration
-	// RetryMin and RetryMax bound the pause between two attempts, which doubles
-	// from one to the other: 5 ms and 1 s. Up to half of it is random.
+	// RetryMin and RetryMax bound the pause between two attempts: 5 ms and 1 s. It doubles after
+	// each attempt, from RetryMin up to RetryMax. Up to half of it is random.
 	RetryMin, RetryMax time.Duration
-	// GiveUp is how long after a connection was wanted new attempts are made; 30 s. The
-	// peer is down when the last has failed.
+	// GiveUp is for how long, from the time when a connection is first wanted, new attempts are
+	// made; 30 s. The peer is declared down when the last attempt has failed.
 	GiveUp time.Duration
-	// Absence is how long connections are attempted to a peer at whose address nothing
-	// listens; 2 s. It bounds the time from the first refusal for a peer with which no
-	// connection was in use; one with which there was has died, or it would have said BYE.
+	// Absence is how long connections are attempted to a peer at whose address nothing listens,
+	// from the first refusal; 2 s. It applies to a peer with which no connection was in use
+	// yet. A peer with which a connection was in use has died, because otherwise it would have
+	// sent BYE, and is declared down after a few attempts.
 	Absence time.Duration
-	// Supervised says that the peer is monitored, and that its death is the event Gone.
-	// Without that event a peer whose host accepts requests, but which does not answer
-	// them, was stopped and does not count as lost.
+	// Supervised reports that the peer is monitored: its death causes the event Gone. If that
+	// event has not come, a peer that does not answer requests which its host accepts was stopped,
+	// and is not declared down.
 	Supervised bool
-	// Random makes pauses. It is used during Step only.
+	// Random is the source of the random part of pauses. It is used only during Step.
 	Random Random
 }
 
@@ -57,7 +59,7 @@ func (c *Config) populate() {
 	}
 }
 
-// pause returns how long to wait before attempt number tries+1.
+// pause returns how long to wait after a failed attempt, if tries attempts have failed before it.
 func (c *Config) pause(tries int) time.Duration {
 	full := c.RetryMax
 	if tries < 30 {

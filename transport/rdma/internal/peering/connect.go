@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// want notes that a connection is needed.
+// want handles Want: a connection is needed.
 func (m *Machine) want(now time.Duration, out []Action) []Action {
 	if m.phase == over || m.phase == connected || m.wanted {
 		return out
@@ -20,8 +20,8 @@ func (m *Machine) want(now time.Duration, out []Action) []Action {
 	return out
 }
 
-// need notes that a connection is to be made from now on, because of cause if there was
-// one.
+// need records that a connection is wanted from now on. cause is the error because of which it is
+// wanted, or nil.
 func (m *Machine) need(now time.Duration, cause error) {
 	m.wanted, m.since, m.giveUp, m.silent, m.cause = true, now, now+m.config.GiveUp, false, cause
 }
@@ -35,8 +35,8 @@ func (m *Machine) dial(now time.Duration, out []Action) []Action {
 	return append(out, Action{Kind: Dial, Conn: m.conn, Greeting: Greeting{m.config.Incarnation, m.attempt}})
 }
 
-// missed ends an attempt, active or passive, to which the peer gave no answer, as far
-// as contact says.
+// missed ends an attempt, active or passive, that has failed without a valid answer of the peer.
+// contact is how far the attempt came.
 func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []Action) []Action {
 	absent := m.absent
 	m.absent = 0
@@ -45,7 +45,7 @@ func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []
 		out = m.answered(now, out)
 	case Unanswered:
 		m.silent = true
-	case Unreached: // also by the host of a stopped peer, which takes so many requests
+	case Unreached: // also if the peer is stopped and the backlog of its host is full
 	case Absent:
 		out = m.answered(now, out)
 		if m.absent = absent + 1; m.absent == 1 {
@@ -59,12 +59,13 @@ func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []
 	return out
 }
 
-// absentMin is the number of consecutive attempts that have to find nothing listening
-// before a peer is given up: one may have met the end of another connection's handshake, or
-// a backlog that was full for a moment.
+// absentMin is the number of consecutive attempts that have to find nothing listening before a peer
+// is declared down. A single attempt may have met the end of another connection's handshake, or a
+// backlog that was full for a moment.
 const absentMin = 4
 
-// answered notes that the peer is there, whatever it says.
+// answered records that the peer has answered, whatever the answer was. After an action Silent it
+// emits Answers, and the time GiveUp begins anew.
 func (m *Machine) answered(now time.Duration, out []Action) []Action {
 	m.silent, m.absent = false, 0
 	if !m.told {
@@ -74,14 +75,15 @@ func (m *Machine) answered(now time.Duration, out []Action) []Action {
 	return append(out, Action{Kind: Answers})
 }
 
-// persist goes on although the peer is silent.
+// persist continues the attempts although the peer is silent, until the time of silence has doubled
+// and for at least GiveUp. It emits Silent.
 func (m *Machine) persist(now time.Duration, out []Action) []Action {
 	m.told, m.giveUp = true, now+max(now-m.since, m.config.GiveUp)
 	return append(out, Action{Kind: Silent, For: now - m.since, Err: m.cause})
 }
 
-// failed ends an attempt. The next one is made after a pause, at least the given one,
-// if a connection is wanted.
+// failed ends an attempt. If a connection is wanted, the next attempt follows after a pause of at
+// least atLeast.
 func (m *Machine) failed(now time.Duration, cause error, atLeast time.Duration, out []Action) []Action {
 	m.conn = Conn{}
 	if !m.wanted {
@@ -89,8 +91,8 @@ func (m *Machine) failed(now time.Duration, cause error, atLeast time.Duration, 
 		return out
 	}
 	if m.turned {
-		// The peer can reach this side, and perhaps not the other way round: leave it
-		// the time for its next request.
+		// The peer can reach this side, and perhaps this side cannot reach the peer: leave the
+		// peer time for its next request.
 		atLeast = max(atLeast, 2*m.config.RetryMax)
 	}
 	m.phase, m.cause = waiting, cause
@@ -99,14 +101,14 @@ func (m *Machine) failed(now time.Duration, cause error, atLeast time.Duration, 
 	return out
 }
 
-// use puts the connection in use.
+// use puts the current connection in use.
 func (m *Machine) use(now time.Duration, out []Action) []Action {
 	out = m.answered(now, out)
 	m.phase, m.wanted, m.tries, m.cause, m.met = connected, false, 0, nil, true
 	return append(out, Action{Kind: Use, Conn: m.conn})
 }
 
-// established takes the reply to the request under way.
+// established handles the reply to the pending request of this side.
 func (m *Machine) established(now time.Duration, g Greeting, out []Action) []Action {
 	out = m.answered(now, out)
 	if m.known && newer(m.peer, g.Incarnation) {
@@ -122,7 +124,7 @@ func (m *Machine) established(now time.Duration, g Greeting, out []Action) []Act
 	return m.use(now, out)
 }
 
-// meet learns the incarnation of the peer.
+// meet records the incarnation of the peer, and emits Restarted if it differs from the known one.
 func (m *Machine) meet(incarnation uint16, out []Action) []Action {
 	if m.known && m.peer == incarnation {
 		return out
@@ -134,7 +136,7 @@ func (m *Machine) meet(incarnation uint16, out []Action) []Action {
 	return out
 }
 
-// refused takes the peer's refusal of the request under way.
+// refused handles the peer's refusal of the pending request of this side.
 func (m *Machine) refused(now time.Duration, r negotiation.Reject, out []Action) []Action {
 	m.conn = Conn{}
 	out = m.answered(now, out)
@@ -150,7 +152,7 @@ func (m *Machine) refused(now time.Duration, r negotiation.Reject, out []Action)
 	return m.failed(now, err, 0, out)
 }
 
-// requested takes a request of the peer.
+// requested handles a request of the peer, and accepts or refuses it.
 func (m *Machine) requested(now time.Duration, e Event, out []Action) []Action {
 	g := e.Greeting
 	restarted := m.known && newer(g.Incarnation, m.peer)
@@ -174,9 +176,10 @@ func (m *Machine) requested(now time.Duration, e Event, out []Action) []Action {
 	})
 }
 
-// objection returns why a request is refused, and false if it is not. What is
-// refused for the moment only is remembered all the same: its sender comes back
-// with a new number, so that the old one would be a replay.
+// objection returns the Reject for a request that has to be refused, and false if the request can be
+// accepted. The number of a request that loses against a simultaneous one is recorded all the same.
+// The next request of its sender has a new number, so a request with the old number would be a
+// replay.
 func (m *Machine) objection(g Greeting, restarted bool) (negotiation.Reject, bool) {
 	refuse := func(r negotiation.Reason) (negotiation.Reject, bool) {
 		return negotiation.Reject{Reason: r}, true
@@ -185,7 +188,7 @@ func (m *Machine) objection(g Greeting, restarted bool) (negotiation.Reject, boo
 	case m.known && newer(m.peer, g.Incarnation), m.end == down && !restarted:
 		return negotiation.Reject{Reason: negotiation.StaleEpoch, Incarnation: m.peer}, true
 	case m.end == down:
-		// A new machine is made for the next incarnation of a peer that was lost.
+		// The next incarnation of a peer that is down gets a new machine: it has to try again.
 		return negotiation.Reject{Reason: negotiation.Busy, Retry: m.config.RetryMax}, true
 	case m.phase == over || m.ending:
 		return refuse(negotiation.Shutdown)

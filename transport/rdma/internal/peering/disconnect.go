@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// lost takes the end of the connection that the machine is at.
+// lost handles the failure or the end of the current connection.
 func (m *Machine) lost(now time.Duration, cause error, contact Contact, out []Action) []Action {
 	switch m.phase {
 	case connected:
@@ -16,7 +16,7 @@ func (m *Machine) lost(now time.Duration, cause error, contact Contact, out []Ac
 		if m.config.Rank < m.config.Peer {
 			return m.dial(now, out)
 		}
-		// The other side most likely dials at this moment.
+		// The other side most likely dials at this moment, because it has the lower rank.
 		return m.failed(now, cause, 0, out)
 	case closing:
 		return m.closed(now, out)
@@ -25,15 +25,16 @@ func (m *Machine) lost(now time.Duration, cause error, contact Contact, out []Ac
 	}
 }
 
-// sayBye starts the orderly end of the connection in use.
+// sayBye begins the orderly end of the connection in use: it sends BYE.
 func (m *Machine) sayBye(now time.Duration, out []Action) []Action {
 	out = m.retire(now, out)
 	m.goodbye = true
 	return append(out, Action{Kind: SendBye, Conn: m.conn, Final: m.ending})
 }
 
-// hearBye answers the peer's BYE. It comes in closing when both said it at once:
-// then both answer, and both close when answered.
+// hearBye handles the peer's BYE, and sends BYE-ACK. If both sides send BYE at the same time, the
+// peer's BYE arrives in the phase closing: then both sides answer, and each closes when it has
+// received the answer to its own BYE.
 func (m *Machine) hearBye(now time.Duration, final bool, out []Action) []Action {
 	m.peerFinal = m.peerFinal || final
 	if m.phase == connected {
@@ -42,13 +43,14 @@ func (m *Machine) hearBye(now time.Duration, final bool, out []Action) []Action 
 	return append(out, Action{Kind: SendByeAck, Conn: m.conn})
 }
 
-// retire takes the connection in use to closing.
+// retire takes the connection in use out of use, and enters the phase closing.
 func (m *Machine) retire(now time.Duration, out []Action) []Action {
 	m.phase, m.timer, m.goodbye = closing, now+m.config.Goodbye, false
 	return append(out, Action{Kind: Retire, Conn: m.conn})
 }
 
-// closed goes on after the connection in closing is gone.
+// closed handles the end of the connection in the phase closing: it ends the machine, or makes the
+// next connection if one is wanted.
 func (m *Machine) closed(now time.Duration, out []Action) []Action {
 	m.conn, m.goodbye = Conn{}, false
 	switch {
