@@ -1,23 +1,26 @@
 package iwarp
 
-// A pair is hot if it was the last to receive: every Progress reads from its socket without
-// an event of epoll. After some messages it is removed from epoll, because each segment for
-// a socket in epoll costs the sender a callback into this side's epoll. It is added again
-// before a goroutine sleeps, when its socket takes no more bytes, and when it is no longer
-// hot: after another pair has received, or after many reads without data.
+// The pairs that received last are hot, at most hotMax of them. Every Progress reads from the
+// sockets of hot pairs without an event of epoll. After some messages, the socket of a hot pair is
+// removed from epoll, because each segment for a socket in epoll costs the sender a callback into
+// this side's epoll. The socket is added again before a goroutine sleeps, when the socket takes no
+// more bytes, and when the pair is no longer hot: after other pairs have received, or after many
+// reads without data.
 
 const (
-	// hotMax is how many are: each costs a system call in every poll that finds
-	// nothing.
+	// hotMax is the maximum number of hot pairs. Each costs one system call in every Progress in
+	// which the pair has nothing to receive.
 	hotMax = 2
-	// warmEnough is the number of messages after which epoll stops watching.
+	// warmEnough is the number of messages after which the socket of a hot pair is removed from
+	// epoll.
 	warmEnough = 8
-	// quietMost is the number of reads without data after which a pair is no longer hot.
-	// One call of epoll_wait for all others is then cheaper than a read of each.
+	// quietMost is the number of consecutive reads without data after which a pair is no longer
+	// hot. One call of epoll_wait for all other pairs is then cheaper than a read from each hot
+	// one.
 	quietMost = 256
 )
 
-// touch makes a pair hot because something has come from it.
+// touch makes a pair the first of the hot pairs, because it has received data.
 func (d *device) touch(p *queuePair) {
 	if p.warm++; p.warm >= warmEnough && p.interest != 0 && !p.tx.blocked && !d.napping.Load() {
 		p.interest = 0
@@ -38,14 +41,16 @@ func (d *device) touch(p *queuePair) {
 	}
 }
 
-// rest adds a hot pair that receives nothing to epoll.
+// rest ends the hot state of a pair that has received nothing for quietMost reads, and adds its
+// socket to epoll.
 func (d *device) rest(p *queuePair) {
 	p.quiet = 0
 	p.watch()
 	d.cool(p)
 }
 
-// cool ends that, for a pair that is gone.
+// cool removes a pair from the hot pairs, if it is one of them. release calls it for a pair whose
+// socket is given up.
 func (d *device) cool(p *queuePair) {
 	for i, q := range d.hot {
 		if q == p {
@@ -56,7 +61,7 @@ func (d *device) cool(p *queuePair) {
 	}
 }
 
-// watchHot has epoll watch all pairs.
+// watchHot adds the sockets of all hot pairs to epoll, before a goroutine sleeps.
 func (d *device) watchHot() {
 	for _, p := range d.hot {
 		if p != nil {
@@ -65,7 +70,8 @@ func (d *device) watchHot() {
 	}
 }
 
-// watch has epoll watch the pair for what it waits for.
+// watch adds the socket of the pair to epoll: for input and, while the socket takes no more bytes,
+// for output.
 func (p *queuePair) watch() {
 	want := uint32(eventsIn)
 	if p.tx.blocked {
@@ -76,7 +82,7 @@ func (p *queuePair) watch() {
 	}
 	p.warm = 0
 	if err := p.device.watch(p.fd, p, want); err != nil {
-		p.readable = true // without epoll, by looking every time
+		p.readable = true // epoll has failed: the agenda reads the socket instead
 		p.device.later(p)
 		return
 	}

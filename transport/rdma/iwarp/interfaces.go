@@ -6,10 +6,10 @@ import (
 	"net/netip"
 )
 
-// addresses are those of an interface, one of each family at most.
+// addresses holds the addresses of an interface that the provider uses, at most one of each family.
 type addresses struct{ v4, v6 netip.Addr }
 
-// first returns the address that stands for the interface.
+// first returns the address that represents the interface: the IPv4 address if there is one.
 func (a addresses) first() netip.Addr {
 	if a.v4.IsValid() {
 		return a.v4
@@ -17,7 +17,7 @@ func (a addresses) first() netip.Addr {
 	return a.v6
 }
 
-// of returns the address of the family of b, or none.
+// of returns the address of the same family as b. It is invalid if the interface has none.
 func (a addresses) of(b netip.Addr) netip.Addr {
 	if b.Is4() {
 		return a.v4
@@ -25,8 +25,8 @@ func (a addresses) of(b netip.Addr) netip.Addr {
 	return a.v6
 }
 
-// add takes an address of the interface, unless there is a better one of its family
-// already: one that is not link-local.
+// add stores an address of the interface. If an address of the same family is stored already, add
+// replaces it only if the stored one is link-local and the new one is not.
 func (a *addresses) add(b netip.Addr) {
 	b = b.Unmap()
 	at := &a.v6
@@ -59,8 +59,8 @@ func interfaceAddresses(i *net.Interface) ([]netip.Addr, error) {
 	return all, nil
 }
 
-// interfaceNames lists the interfaces that are up and have an address, loopback
-// last: it reaches no other host.
+// interfaceNames lists the names of the interfaces that are up and have an address. Loopback comes
+// last, because it reaches no other host.
 func interfaceNames() ([]string, error) {
 	list, err := net.Interfaces()
 	if err != nil {
@@ -85,15 +85,16 @@ func interfaceNames() ([]string, error) {
 	return append(names, loops...), nil
 }
 
-// findAddresses resolves what Open is given: the name of an interface, an address of
-// one, or a prefix that contains one.
+// findAddresses resolves the name that was passed to Open: the name of an interface, one of its
+// addresses, or a prefix that contains one of its addresses. The error wraps ErrNoInterface if no
+// interface that is up matches.
 func findAddresses(name string) (addresses, error) {
 	var found addresses
 	list, err := net.Interfaces()
 	if err != nil {
 		return found, fmt.Errorf("iwarp: interfaces: %w", err)
 	}
-	prefix, _ := netip.ParsePrefix(name) // an invalid one contains nothing
+	prefix, _ := netip.ParsePrefix(name) // after an error the prefix is invalid and contains no address
 	single, _ := netip.ParseAddr(name)
 	single = single.Unmap()
 	for i := range list {

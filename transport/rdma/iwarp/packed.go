@@ -12,11 +12,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// flagPacked in the first octet of a segment, a bit that RFC 5041 reserves, says that its payload
-// is a block of S2. Only a peer that is this module gets such a segment.
+// flagPacked is a bit of the first octet of a segment, one of those that RFC 5041 reserves. If it
+// is set, the payload of the segment is an S2 block. Only a peer that runs this module gets such a
+// segment.
 const flagPacked = 0x20
 
-// look looks at the way to the peer.
+// look returns the delivery rate that TCP_INFO reports, and whether the link limits this rate
+// rather than the peer.
 func (p *queuePair) look() packing.Pace {
 	info, err := unix.GetsockoptTCPInfo(p.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
@@ -24,12 +26,13 @@ func (p *queuePair) look() packing.Pace {
 	}
 	busy, stalled := info.Busy_time-p.tx.busy, info.Rwnd_limited-p.tx.stalled
 	p.tx.busy, p.tx.stalled = info.Busy_time, info.Rwnd_limited
-	// Where the peer does not read, its processor may be what is slow.
+	// If the peer's receive window was full for half of the busy time or longer, the bottleneck may
+	// be the peer's processor.
 	return packing.Pace{Rate: float64(info.Delivery_rate), Bound: stalled < busy/2}
 }
 
-// pack compresses the next n bytes of the message under way, if that is worth it, and returns
-// nil if not.
+// pack compresses the next n bytes of the current message. It returns nil and consumes nothing if
+// compression is not worth it.
 func (p *queuePair) pack(n int) []byte {
 	k := &p.tx.packer
 	if !p.agreed.Kin || !k.wants(n, p.look) {
@@ -61,14 +64,15 @@ func (p *queuePair) pack(n int) []byte {
 	return packed
 }
 
-// isPacked reports whether a segment that begins with an octet is compressed. A peer that has not
-// proved what it is has nothing decoded: see guarded.
+// isPacked reports whether a segment with this first octet has a compressed payload. It returns
+// false for a peer that has not proved its identity yet, whose segments are never decompressed: see
+// guarded.
 func (p *queuePair) isPacked(first byte) bool {
 	return first&flagPacked != 0 && p.agreed.Kin && p.rx.guard == guardNone
 }
 
-// unpacked returns a ULPDU as it was before its payload was compressed. It is valid until the
-// next call for any connection of the device.
+// unpacked returns a ULPDU with its payload decompressed and flagPacked cleared. The result is
+// valid until the next call of unpacked for any connection of the device.
 func (p *queuePair) unpacked(ulpdu []byte) ([]byte, error) {
 	header := ddp.Length(ulpdu[0])
 	if len(ulpdu) <= header {
@@ -91,7 +95,8 @@ func (p *queuePair) unpacked(ulpdu []byte) ([]byte, error) {
 	return b, nil
 }
 
-// Explain says how much was compressed, "" if nothing was.
+// Explain implements provider.Explainer. It returns how much payload was sent compressed, or "" if
+// none was.
 func (p *queuePair) Explain() string {
 	const mib = 1 << 20
 	if p.packedFrom == 0 {

@@ -8,41 +8,42 @@ import (
 	"github.com/gorun-hpc/gorun/internal/packing"
 )
 
-// packLimits are those of a connection.
+// packLimits are the limits in bytes of the Decider of a connection.
 var packLimits = packing.Limits{Min: packMin, First: 256 << 10, Most: lookMost, Packed: 4 << 20}
 
 const (
-	// packMin is the payload of a segment in bytes from which it may be compressed.
+	// packMin is the length in bytes of the shortest payload of a segment that may be compressed.
 	packMin = 1024
-	// lookMost is the most payload in bytes between two looks at a connection.
+	// lookMost is the maximum payload in bytes between two looks at TCP_INFO while payload is sent
+	// uncompressed.
 	lookMost = 64 << 20
 )
 
-// Packing says whether payload is compressed.
+// Packing selects whether payload is compressed.
 type Packing = packing.Mode
 
 const (
-	// PackAuto compresses where the link is slower than that takes, and the payload gets
-	// shorter by it.
+	// PackAuto compresses payload if this makes it shorter and takes less time than it saves on the
+	// link.
 	PackAuto = packing.Auto
-	// PackNever sends payload as it is. What comes compressed is taken.
+	// PackNever sends all payload uncompressed. Compressed payload from the peer is accepted.
 	PackNever = packing.Never
-	// PackAlways compresses whatever gets shorter by it, for tests.
+	// PackAlways compresses all payload that gets shorter by it, for tests.
 	PackAlways = packing.Always
 )
 
-// packer compresses the segments of one connection: on links that are slower than that takes, and as
-// long as it makes the payload shorter.
+// packer compresses the payload of the segments of one connection. Its Decider decides which
+// payload.
 type packer struct {
 	packing.Decider
-	// memory holds what the batch under way has of compressed payload, whole gathers the
-	// pieces of a payload.
+	// memory holds the compressed payload of the current batch. whole gathers a payload that lies
+	// in several pieces of memory.
 	memory, whole []byte
 }
 
 func newPacker(mode Packing) packer { return packer{Decider: packing.New(mode, packLimits)} }
 
-// judge is Decider.Judge. A connection whose payload goes as it is keeps no memory.
+// judge calls Decider.Judge. If payload is then sent uncompressed, judge frees the packer's memory.
 func (k *packer) judge(n, packed int, took time.Duration) bool {
 	worth := k.Judge(n, packed, took)
 	if !k.On() {
@@ -51,7 +52,7 @@ func (k *packer) judge(n, packed int, took time.Duration) bool {
 	return worth
 }
 
-// promises is Decider.Promises in the same way.
+// promises calls Decider.Promises, and frees the packer's memory if the result is false.
 func (k *packer) promises(payload []byte) bool {
 	good := k.Promises(payload)
 	if !good {
@@ -60,7 +61,7 @@ func (k *packer) promises(payload []byte) bool {
 	return good
 }
 
-// wants is Decider.Wants in the same way.
+// wants calls Decider.Wants. If payload is then sent uncompressed, wants frees the packer's memory.
 func (k *packer) wants(n int, look func() packing.Pace) bool {
 	wants := k.Wants(n, look)
 	if !wants && !k.On() {
@@ -69,7 +70,9 @@ func (k *packer) wants(n int, look func() packing.Pace) bool {
 	return wants
 }
 
-// pack compresses a payload behind what the batch has. What it returns is valid until release.
+// pack compresses a payload into memory, behind the compressed payload that the batch has already.
+// It returns nil if memory has no room. The result is valid until the next pack or, after keep,
+// until release.
 func (k *packer) pack(payload []byte) []byte {
 	if k.memory == nil {
 		k.memory = make([]byte, 0, batchMax+2*s2.MaxEncodedLen(kinULPDU))
@@ -82,8 +85,8 @@ func (k *packer) pack(payload []byte) []byte {
 	return s2.Encode(room, payload)
 }
 
-// keep keeps what pack has returned until release.
+// keep retains the result of the last pack until release.
 func (k *packer) keep(packed []byte) { k.memory = k.memory[:len(k.memory)+len(packed)] }
 
-// release lets go of the payload of a batch that was written.
+// release discards the compressed payload of a batch, which has been written.
 func (k *packer) release() { k.memory = k.memory[:0] }

@@ -6,14 +6,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// placement is where the payload of a segment goes: the rest of one piece of memory,
-// then a list of them.
+// placement is the memory that the payload of a segment is written to or read from: the rest of one
+// piece, then a list of pieces.
 type placement struct {
 	piece []byte
 	rest  []provider.Segment
 }
 
-// placeAt returns the memory of a list from an offset on.
+// placeAt returns the part of a list of pieces that begins at an offset.
 func placeAt(list []provider.Segment, offset int) placement {
 	for i := range list {
 		if offset < len(list[i].Data) {
@@ -24,8 +24,8 @@ func placeAt(list []provider.Segment, offset int) placement {
 	return placement{}
 }
 
-// next returns the next bytes to fill, at most n of them and at least one, if there
-// are any.
+// next returns the next bytes of the placement, at most n and at least one, and advances past them.
+// It returns nil at the end of the placement.
 func (p *placement) next(n int) []byte {
 	for len(p.piece) == 0 {
 		if len(p.rest) == 0 {
@@ -39,8 +39,8 @@ func (p *placement) next(n int) []byte {
 	return b
 }
 
-// fill copies bytes to where they belong. What does not fit is dropped: the segment
-// was checked before, so nothing is.
+// fill copies bytes to the placement and advances past them. Bytes beyond the end of the placement
+// would be dropped, but there are none: the length of the segment was checked before.
 func (p *placement) fill(b []byte) {
 	for len(b) > 0 {
 		to := p.next(len(b))
@@ -51,8 +51,9 @@ func (p *placement) fill(b []byte) {
 	}
 }
 
-// vector describes the next n bytes to fill for a read, as far as it has room, and
-// returns how many of its entries and of the bytes are used.
+// vector describes the next n bytes of the placement for a vectored read, and does not advance. It
+// returns how many entries of v it has used, and how many bytes these entries have: fewer than n if
+// v has too few entries or the placement ends.
 func (p placement) vector(v []unix.Iovec, n int) (entries, total int) {
 	for entries < len(v) && total < n {
 		to := p.next(n - total)

@@ -11,13 +11,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// A plain Send comes and goes as one FPDU, alone: half of a dialogue. What a kernel
-// does between two of its calls leaves little of this package in the caches of the
-// processor, so that its time is that of fetching the instructions it takes, and the
-// ways of all messages are long. Here is a short one.
+// A plain Send is often sent and received alone, as one FPDU per system call: in a ping-pong, for
+// example. Between two system calls, the kernel evicts most of this package's code from the caches
+// of the processor. The time that a Send takes here is then mostly the time to fetch instructions,
+// and the code paths that handle all kinds of messages are long. This file has a short path.
 
-// plain acts on a ULPDU that is a plain Send, and the next one due. It returns false,
-// having done nothing of consequence, for any other.
+// plain acts on a ULPDU if it is a plain Send with the sequence number that is due, and the posted
+// receive consists of one piece of memory. For any other ULPDU it returns false and has changed
+// nothing.
 func (p *queuePair) plain(ulpdu []byte) bool {
 	r := &p.rx
 	msn, ok := rdmap.Plain(ulpdu)
@@ -37,7 +38,7 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 	}
 	switch {
 	case r.payload == 0:
-	case &payload[0] == &to[0]: // see ahead
+	case &payload[0] == &to[0]: // it was read to its place: see ahead
 		p.device.counters.BytesPlaced.Add(uint64(r.payload))
 	default:
 		if r.payload > copyMax {
@@ -51,8 +52,8 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 	return true
 }
 
-// post writes a plain Send at once when it is all there is to write. It returns false
-// when it has not, or not all of it: transmit goes on.
+// post writes a plain Send at once if there is nothing else to write. It returns false if it has
+// not written the Send, or only a part of it; transmit then continues.
 func (p *queuePair) post() bool {
 	t := &p.tx
 	if len(t.vector) > 0 || p.sealed != nil || t.blocked || t.held || t.rtr != 0 || t.message.active || p.rx.inbound.Len() > 0 {
@@ -96,8 +97,8 @@ func (p *queuePair) post() bool {
 	return false
 }
 
-// alone returns memory for an FPDU with a payload, which is in its place there. The rest
-// of it is to be filled in.
+// alone returns memory for one FPDU. It has copied the payload to its place there; the caller fills
+// in the headers and the trailer.
 func (p *queuePair) alone(payload []byte) []byte {
 	t := &p.tx
 	p.device.lend(&t.batch)
@@ -112,10 +113,10 @@ func (p *queuePair) alone(payload []byte) []byte {
 	return b
 }
 
-// ahead returns where to read to next: the staging memory or, when the last read was a
-// plain Send that was not short, the receive that the next one will take, with its
-// headers where there is room for them. So it need not be copied. All of it may have
-// anything written to it.
+// ahead returns the memory for the next read. In general this is the staging memory. If the last
+// read was one Send with more than copyMax bytes of payload, the memory is that of the receive that
+// the next Send will take, provided that it has room for the headers. The payload of that Send then
+// lies in its place and need not be copied. The read may overwrite all of the returned memory.
 func (p *queuePair) ahead() []byte {
 	r := &p.rx
 	if r.payload >= bulkMin {
@@ -130,9 +131,9 @@ func (p *queuePair) ahead() []byte {
 	return p.device.staging[r.phase:]
 }
 
-// settled returns what was read to where ahead says, if it begins with a plain Send as a
-// whole, and a copy of it in the staging memory if not: what is acted on piece by piece
-// may be placed over what it comes from.
+// settled returns b, which was read into the memory that ahead returned, if b begins with a whole
+// plain Send. Otherwise it returns a copy of b in the staging memory, because a segment that is
+// processed in pieces may be placed over the memory that it was read to.
 func (p *queuePair) settled(b []byte) []byte {
 	if len(b) >= mpa.HeaderLength {
 		ulpdu := int(binary.BigEndian.Uint16(b))

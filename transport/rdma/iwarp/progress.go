@@ -9,8 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// harvestEvery is how often epoll is asked when it watches no connection: for new
-// ones, which can wait a moment.
+// harvestEvery is the number of calls of Progress of which at least one asks epoll. The other calls
+// do not ask epoll if a hot pair had something to do or if epoll watches no connection, only
+// listeners: a new connection can wait a moment.
 const harvestEvery = 32
 
 // Progress implements provider.Device.
@@ -37,7 +38,7 @@ func (d *device) Progress() (int, error) {
 	if len(d.agenda.now) > 0 {
 		n += d.runAgenda()
 	}
-	if d.timers.any() { // only while connections come and go
+	if d.timers.any() { // armed only while connections begin or end
 		n += d.timers.run(time.Now())
 	}
 	return n, nil
@@ -59,8 +60,8 @@ func (d *device) Idle() bool {
 	return true
 }
 
-// Sleep implements provider.Device. It polls the epoll descriptor itself, which leaves the
-// events to the next call of Progress under the lock.
+// Sleep implements provider.Device. It passes the epoll descriptor itself to poll, which leaves the
+// events in epoll until the next call of Progress takes them under the lock.
 func (d *device) Sleep(until time.Time) {
 	if due := d.due.Load(); due != 0 {
 		if at := time.Unix(0, due); until.IsZero() || at.Before(until) {
@@ -73,10 +74,10 @@ func (d *device) Sleep(until time.Time) {
 		timeout = &ts
 	}
 	d.slept = [2]unix.PollFd{{Fd: int32(d.epoll), Events: unix.POLLIN}, {Fd: int32(d.wakeup), Events: unix.POLLIN}}
-	_ = blocking.Poll(d.slept[:], timeout) // it may end early
+	_ = blocking.Poll(d.slept[:], timeout) // an early return is allowed
 	if d.slept[1].Revents != 0 {
 		var count [8]byte
-		_, _ = unix.Read(d.wakeup, count[:]) // it was only there to end the sleep
+		_, _ = unix.Read(d.wakeup, count[:]) // the count has no meaning: the eventfd only ends the sleep
 	}
 	d.napping.Store(false)
 }
@@ -88,7 +89,7 @@ func (d *device) Wake() {
 	_, _ = unix.Write(d.wakeup, one[:]) // it fails only when a wakeup is pending already
 }
 
-// setTimer arms a timer.
+// setTimer arms a timer, and ends a sleep that might otherwise last longer than the timer.
 func (d *device) setTimer(t *timer, after time.Duration) {
 	d.timers.set(t, time.Now().Add(after))
 	d.stir()

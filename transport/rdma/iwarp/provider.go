@@ -17,11 +17,12 @@ const Name = "iwarp"
 type Provider struct {
 	config   Config
 	counters Counters
-	// secure is TLS, or nil.
+	// secure holds the configurations of TLS, nil without TLS.
 	secure atomic.Pointer[secured]
-	// strange says that the first stranger has been logged.
+	// strange limits the log to the first stranger.
 	strange sync.Once
-	// log is where: it is written to under the locks of adapters.
+	// log writes its lines in a goroutine of its own, because Log is called under the locks of
+	// adapters.
 	log *journal.Journal
 }
 
@@ -30,21 +31,22 @@ var _ provider.Provider = (*Provider)(nil)
 // New returns a provider.
 func New(c Config) *Provider { return &Provider{config: c.populate(), log: journal.New(c.Log)} }
 
-// secured are the configurations of TLS: for connections that peers ask for, and, made anew for
-// each, for those that they are asked for.
+// secured holds the configurations of TLS: passive for all connections that peers request; active
+// returns a new configuration for each connection that this side requests.
 type secured struct {
 	passive *tls.Config
 	active  func() *tls.Config
 }
 
-// Secure encrypts every connection from now on by TLS and does without CRC; what does not speak
-// TLS is dropped. passive is for all connections that peers ask for, active returns the
-// configuration for one that they are asked for.
+// Secure makes every connection that begins from now on use TLS, and no CRC. A connection whose
+// peer does not use TLS is dropped. passive is the configuration for all connections that peers
+// request. active returns the configuration for one connection that this side requests.
 func (p *Provider) Secure(passive *tls.Config, active func() *tls.Config) {
 	p.secure.Store(&secured{passive, active})
 }
 
-// withoutCRC reports whether connections can do without CRC32C.
+// withoutCRC reports whether this side can do without CRC32C: the configuration says so, or TLS
+// protects the connections.
 func (p *Provider) withoutCRC() bool { return p.config.NoCRC || p.secure.Load() != nil }
 
 // Name implements provider.Provider.
@@ -53,13 +55,13 @@ func (p *Provider) Name() string { return Name }
 // Counters returns the counters of all devices of the provider.
 func (p *Provider) Counters() *Counters { return &p.counters }
 
-// Interfaces lists the network interfaces that are up and have an address, loopback
+// Interfaces lists the names of the network interfaces that are up and have an address, loopback
 // last.
 func (p *Provider) Interfaces() ([]string, error) { return interfaceNames() }
 
-// Open opens a network interface, named by its name, by one of its addresses, or by
-// a prefix (CIDR) that contains one. Listeners and connections are bound to its
-// addresses, never to all of the machine's. The error wraps ErrNoInterface.
+// Open opens the network interface with this name, with this address, or with an address that this
+// prefix (CIDR) contains. Listeners and connections are bound to addresses of the interface, never
+// to all addresses of the machine. If no interface matches, the error wraps ErrNoInterface.
 func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error) {
 	found, err := findAddresses(name)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// pairState is where a connection is.
+// pairState is the state of a connection.
 type pairState uint8
 
 const (
 	pairFresh      pairState = iota // no socket
 	pairConnecting                  // active: TCP connects
-	pairSealing                     // active: TLS begins
-	pairReplying                    // active: the MPA request is out, its reply is due
-	pairStarting                    // passive: the reply is out, the first FPDU is due
-	pairOpen                        // messages pass
-	pairClosing                     // this side has ended, the peer has not
+	pairSealing                     // active: the TLS handshake is in progress
+	pairReplying                    // active: the MPA request was sent, the reply is awaited
+	pairStarting                    // passive: the reply was sent, the first FPDU is awaited
+	pairOpen                        // established
+	pairClosing                     // this side has disconnected, the peer has not yet
 	pairDone                        // no socket any more
 )
 
@@ -32,7 +32,7 @@ type queuePair struct {
 	device *device
 	config provider.QueuePairConfig
 	domain *domain
-	shared *sharedReceives // or nil
+	shared *sharedReceives // nil if the receives are the endpoint's own
 	state  pairState
 	fd     int
 	sealed *sealed // TLS on the socket, or nil
@@ -44,22 +44,24 @@ type queuePair struct {
 	agreed  mpa.Agreement
 	request []byte // active: the MPA request, until it is sent
 	reply   frameReader
-	failure error // an attempt that failed before anybody could be told
+	failure error // of connect(2); runConnecting reports it
 	active  bool
-	// nudges is how often something is still done about a peer's silence.
+	// nudges is how many times this side will still act on the silence of the peer: see silent.
 	nudges int
 
-	// readable says that a read may find something, hungUp that the end of the stream
-	// is known to be there.
+	// readable is true if a read may find data or the end of the stream. hungUp is true once epoll
+	// or a write has reported that the stream has ended or failed.
 	readable, hungUp bool
-	// interest is what epoll watches the socket for, 0 for nothing: see hot.go. warm
-	// counts messages since then, quiet the reads without data since the last.
+	// interest holds the epoll events that the socket is watched for, 0 if it is not in epoll: see
+	// hot.go. warm counts the messages since the socket was added to epoll, quiet the reads without
+	// data since the last read with data.
 	interest uint32
 	warm     int
 	quiet    int
 	rx       receiver
 	tx       transmitter
-	// packedFrom and packedTo are what was sent compressed, before and after.
+	// packedFrom and packedTo are the bytes of payload that was sent compressed, before and after
+	// compression.
 	packedFrom, packedTo uint64
 }
 
@@ -69,7 +71,7 @@ var (
 	_ provider.Wearer    = (*queuePair)(nil)
 )
 
-// begin readies both directions for what was agreed.
+// begin initializes both directions with the parameters that both sides have agreed on.
 func (p *queuePair) begin() {
 	a := &p.agreed
 	p.rx = receiver{deframer: mpa.NewDeframer(a.CRC), crc: a.CRC, guard: p.guarded()}
@@ -87,15 +89,16 @@ func (p *queuePair) begin() {
 	p.tx = transmitter{crc: a.CRC, ulpduMax: ulpdu, held: true}
 	p.tx.packer = newPacker(p.device.config.Packing)
 	p.tx.msn = [rdmap.Queues]uint32{ddp.FirstMSN, ddp.FirstMSN, ddp.FirstMSN}
-	// What was offered, since it is verbs that holds the final ORD, and one more: a Read
-	// as RTR is outstanding before the consumer's are, and those wait for it.
+	// The limit is the greater of the offered and the agreed ORD, because package verbs enforces
+	// the final ORD. One more Read is allowed: a Read that serves as RTR is outstanding before the
+	// consumer's Reads, which wait for its response.
 	p.tx.outbound = rdmap.NewOutboundQueue[*provider.Request](int(max(a.ORD, p.offer.ORD)) + 1)
 }
 
-// served is the number of Read Requests that are taken at a time where ird were agreed.
-// The kernel's siw rounds its queue of outbound Reads up to a power of two and fills it
-// (siw_qp_readq_init, siw_verbs.c); RFC 5040 section 6.1 forbids that to the requester and
-// leaves the responder free to serve more.
+// served returns how many Read Requests this side holds at a time if the agreed depth is ird. The
+// kernel's siw rounds its queue of outbound Reads up to a power of two and fills the queue
+// (siw_qp_readq_init, siw_verbs.c). RFC 5040 section 6.1 forbids this to the requester, but lets
+// the responder serve more than was agreed.
 func served(ird int) int {
 	if ird == 0 {
 		return 0
@@ -107,7 +110,7 @@ func served(ird int) int {
 // established.
 func (p *queuePair) established() bool { return p.state == pairOpen || p.state == pairClosing }
 
-// adopt takes a socket.
+// adopt takes ownership of a socket and adds it to epoll.
 func (p *queuePair) adopt(fd int) error {
 	p.fd = fd
 	p.device.pairs[p] = struct{}{}
@@ -149,7 +152,8 @@ func (p *queuePair) run() int {
 	}
 }
 
-// runOpen reads and writes as much as it can; something is known to be there.
+// runOpen reads and writes as much as it can. It is called when an event or the agenda announces
+// that there is something to do.
 func (p *queuePair) runOpen() int {
 	n := 0
 	if p.readable {
@@ -158,7 +162,7 @@ func (p *queuePair) runOpen() int {
 	return n + p.transmit()
 }
 
-// pump is runOpen of a hot pair: it reads without being told that it can.
+// pump does the work of runOpen for a hot pair. It reads even if nothing has announced data.
 func (p *queuePair) pump() int {
 	if p.state < pairStarting || p.state == pairDone {
 		return 0
@@ -180,26 +184,27 @@ func (p *queuePair) RequestsPosted() {
 	}
 }
 
-// ReceivesPosted implements provider.QueuePair. Receives are looked for when a message
-// comes.
+// ReceivesPosted implements provider.QueuePair. It does nothing: a receive is looked for when a
+// message arrives.
 func (p *queuePair) ReceivesPosted() {}
 
 // Contacted implements provider.QueuePair.
 func (p *queuePair) Contacted() bool { return p.state > pairConnecting }
 
-// Drain implements provider.QueuePair. Each request is reported when it is written or
-// answered.
+// Drain implements provider.QueuePair. It does nothing: each request is reported when it is written
+// or answered.
 func (p *queuePair) Drain() {}
 
-// Disconnect implements provider.QueuePair: what was posted is on its way already, what
-// the peer has asked for is still answered, then comes the end of the stream.
+// Disconnect implements provider.QueuePair. Requests that were posted are still sent, and Read
+// Requests of the peer are still answered. Then this side ends its stream.
 func (p *queuePair) Disconnect() {
 	if p.state != pairOpen {
 		return
 	}
 	p.state = pairClosing
 	p.device.setTimer(&p.timer, p.device.config.CloseTimeout)
-	// Not from here: a failing write is reported, which no call within a call may.
+	// The stream does not end within this call: the write might fail, and a failure must not be
+	// reported to the consumer from within a call of the consumer.
 	p.device.later(p)
 }
 

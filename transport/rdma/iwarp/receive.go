@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// headMax is the longest part of a ULPDU that is looked at rather than placed: a
-	// Terminate message.
+	// headMax is the length of the longest head, which is the part of a ULPDU that is parsed rather
+	// than placed. The longest is that of a Terminate message.
 	headMax = ddp.UntaggedLength + rdmap.TerminateLengthMax
-	// directMin is how many bytes a placed payload must still lack to be read straight
-	// into its target.
+	// directMin is the number of missing bytes from which a payload is read directly into its
+	// target.
 	directMin = 2048
-	// tailLength is how much is read behind such a payload: the trailer and the head
-	// of the next FPDU, not much more, because what follows it is better read straight
-	// into its own target, too.
+	// tailLength is how many bytes the same read takes beyond such a payload: the trailer, and the
+	// head of the next FPDU. It takes not many more, because the payload of the next FPDU had
+	// better be read directly into its own target, too.
 	tailLength = mpa.TrailerMax + mpa.HeaderLength + headMax
-	// bulkMin is the payload of a segment after which the next is expected to be long,
-	// too, so that no more than bulkHead is read until it is known where it goes.
+	// If the payload of a segment has bulkMin bytes or more, the next segment is expected to be
+	// long, too. Then no more than bulkHead bytes are read until the target of its payload is
+	// known.
 	bulkMin  = 16 << 10
 	bulkHead = 256
-	// receiveBudget bounds what one run reads from one connection.
+	// receiveBudget bounds the bytes that one run reads from one connection.
 	receiveBudget = 1 << 20
 )
 
@@ -32,43 +33,46 @@ const (
 type receiver struct {
 	deframer mpa.Deframer
 	crc      bool
-	// first says that an FPDU has come.
+	// first is true once an FPDU has arrived.
 	first bool
-	// guard says what is taken of a peer that has not proved what it is.
+	// guard limits what is accepted from a peer that has not proved its identity.
 	guard guard
 
-	// The segment under way, while it comes in pieces: its head so far, and where its
-	// payload goes.
+	// The following fields describe the current segment. head holds the first held bytes of it,
+	// until the head is complete.
 	head  [headMax]byte
 	held  int
-	begun bool // the head is complete and was acted on
-	// packing says that it is compressed, and packed is what there is of it.
+	begun bool // the head is complete, and beginSegment has parsed it
+	// packing is true while a compressed segment arrives in pieces; packed holds the pieces so far.
 	packing bool
 	packed  []byte
 	opcode  rdmap.Opcode
 	tagged  ddp.Tagged
 	// untagged is the header of an untagged segment.
 	untagged ddp.Untagged
-	// payload is the length of what follows the header, left what of it is missing.
+	// payload is the length of the payload, left the number of its bytes that are not placed yet.
+	// place is the memory for them.
 	payload, left int
 	place         placement
 	region        *region // of a Write
-	// fault is what is wrong with the segment. It is acted on when the CRC has shown
-	// that the peer meant it.
+	// fault is the protocol error of the segment. It is acted on once the CRC has proved that the
+	// peer sent the segment this way.
 	fault error
 
 	queues  [rdmap.Queues]ddp.Queue
 	inbound rdmap.InboundQueue
-	// message is the receive that a Send under way fills.
+	// message is the receive that an incomplete Send fills.
 	message *provider.Receive
-	// single says that the last read was a Send as a whole, and not a short one.
+	// single is true if the last read returned exactly one Send, with more than copyMax bytes of
+	// payload.
 	single bool
-	// phase is where reads into the staging memory begin, so that the payload of a
-	// message like the last lies there as it does in its target.
+	// phase is the offset in the staging memory at which a read begins. It is chosen so that the
+	// payload of a message like the last one has the same offset within a cache line there as in
+	// its target.
 	phase int
 }
 
-// shown returns the segment under way for a Terminate.
+// shown returns the current segment in the form that a Terminate message quotes.
 func (r *receiver) shown() segmentShown {
 	n := 0
 	if r.held > 0 {
@@ -84,7 +88,8 @@ func (r *receiver) shown() segmentShown {
 	return s
 }
 
-// receive reads what has arrived, acts on it, and returns how much it did.
+// receive reads the data that has arrived and acts on it, until receiveBudget is reached. It
+// returns the number of reads that returned data, an error or the end of the stream.
 func (p *queuePair) receive() int {
 	done := 0
 	for total := 0; total < receiveBudget; {
@@ -112,7 +117,7 @@ func (p *queuePair) receive() int {
 		done++
 		total += n
 		if n < want && !p.hungUp && p.sealed == nil {
-			// TCP had no more; what comes next makes an event.
+			// The read was short, so TCP had no more data. Data that arrives now raises an event.
 			p.readable = false
 			p.device.touch(p)
 			return done
@@ -124,8 +129,8 @@ func (p *queuePair) receive() int {
 	return done
 }
 
-// read reads once and acts on it. It returns how much it has got and how much it
-// would have taken.
+// read reads once and acts on the bytes. It returns how many bytes it has read, and how many it has
+// asked for.
 func (p *queuePair) read() (n, want int, errno unix.Errno) {
 	d, r := p.device, &p.rx
 	if r.region != nil && r.region.revoked && r.left > 0 {
@@ -174,7 +179,7 @@ func (p *queuePair) read() (n, want int, errno unix.Errno) {
 		piece := r.place.next(left)
 		left -= len(piece)
 		r.left -= len(piece)
-		_ = r.deframer.Feed(piece) // no error before the trailer
+		_ = r.deframer.Feed(piece) // Feed finds no error before the trailer
 	}
 	if n > placed {
 		p.consume(d.staging[:n-placed])
@@ -182,7 +187,7 @@ func (p *queuePair) read() (n, want int, errno unix.Errno) {
 	return n, want, errno
 }
 
-// consume acts on bytes of the stream.
+// consume acts on the next bytes of the stream.
 func (p *queuePair) consume(b []byte) {
 	r := &p.rx
 	for len(b) > 0 && p.fd >= 0 {
@@ -214,7 +219,7 @@ func (p *queuePair) consume(b []byte) {
 	}
 }
 
-// whole acts on a ULPDU that is there as a whole, and whose CRC is right.
+// whole acts on a ULPDU that has arrived completely and whose CRC is right.
 func (p *queuePair) whole(ulpdu []byte) {
 	if len(ulpdu) > 0 && p.isPacked(ulpdu[0]) {
 		var err error
@@ -240,8 +245,8 @@ func (p *queuePair) whole(ulpdu []byte) {
 	p.complete()
 }
 
-// absorb takes a part of a ULPDU that comes in pieces: a part of the head, or of the
-// payload. It returns what it has taken of it.
+// absorb takes bytes of a ULPDU that arrives in pieces, either of its head or of its payload. It
+// returns the bytes that it has taken, which are the first ones of part.
 func (p *queuePair) absorb(part []byte) []byte {
 	r := &p.rx
 	ulpdu := r.deframer.ULPDU()
@@ -267,9 +272,10 @@ func (p *queuePair) absorb(part []byte) []byte {
 	return part
 }
 
-// headNeed returns how many bytes of a ULPDU that begins with b have to be looked at
-// together: two, which tell how long the header is, then the header, of a Read
-// Request and of a Terminate message all.
+// headNeed returns how many of the first bytes of a ULPDU have to be present to parse it. b holds
+// the first bytes, ulpdu is the length of the ULPDU. As long as b has fewer than two bytes, the
+// result is two, because two bytes tell the length of the header. After that it is the length of
+// the header, or that of the whole message if this is a Read Request or a Terminate message.
 func headNeed(b []byte, ulpdu int) int {
 	if len(b) < 2 {
 		return min(2, ulpdu)

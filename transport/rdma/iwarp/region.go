@@ -17,37 +17,36 @@ type region struct {
 	access  provider.Access
 	stag    uint32
 	address uint64 // tagged offset of the first byte
-	// revoked says that peers may not use it any more: a peer's invalidate or
-	// Deregister.
+	// revoked is true once peers may no longer use the region, because a peer has invalidated it or
+	// because it was deregistered.
 	revoked bool
 }
 
-// regions is the table of STags. All 32 bits of an STag are random, so that a peer
-// that knows some STags of a device does not know the next one, nor those of other
-// memory of the domain.
+// regions is the table of STags. All 32 bits of an STag are random. A peer that knows some STags of
+// a device therefore knows neither the next STag nor the STags of other memory of the domain.
 //
-// A number that is not in use names memory with a probability of n/2^32, n being the
-// number of regions: this holds for a guess, and for the STag of memory that is gone,
-// which each new registration brings back with 2^-32. A wrong guess ends the connection
-// that it came by, so a guess costs a connection; and an STag that comes back serves the
-// protection domain and the rights of its new memory only.
+// A peer that guesses an STag hits one in use with a probability of n/2^32, where n is the number
+// of regions. The STag of deregistered memory is used again by each new registration with a
+// probability of 2^-32. A wrong guess ends the connection on which it arrived, so each guess costs
+// a connection. An STag that is used again gives access only within the protection domain and with
+// the access rights of its new memory.
 type regions struct {
 	named map[uint32]*region
-	// recent are regions that were looked up last, by the lowest bits of their STags: the
-	// data path finds those without the map.
+	// recent caches the regions that were looked up last, indexed by the lowest bits of their
+	// STags, so that the data path finds them without the map.
 	recent [recentMax]*region
-	// random are bytes that no STag has been made of yet.
+	// random holds random bytes from which no STag was made yet.
 	random []byte
-	// batch is the memory of random.
+	// batch is the memory that random refers to.
 	batch [randomBatch]byte
 }
 
 const (
 	regionsMax = 1 << 24
 	stagLength = 4
-	// recentMax makes it rare (1 in 256) that two regions in use share a place.
+	// recentMax makes it rare (1 in 256) that two regions in use share an entry of recent.
 	recentMax = 256
-	// randomBatch lets a registration pay for a system call once in 1,024.
+	// With randomBatch, only one of 1,024 registrations makes a system call for random bytes.
 	randomBatch = 1024 * stagLength
 )
 
@@ -64,13 +63,14 @@ func (t *regions) add(d *domain, data []byte, access provider.Access) (*region, 
 	return m, nil
 }
 
-// unused draws an STag that names nothing. Zero is none: what was never set must not
-// name memory. Of 256 draws one is in use at most (regionsMax), so it ends soon.
+// unused draws an STag that names no memory. Zero is never drawn, so that a field that was never
+// set names no memory. At most 1 of 256 draws hits an STag in use (regionsMax), so the loop ends
+// soon.
 func (t *regions) unused() uint32 {
 	for {
 		if len(t.random) < stagLength {
 			t.random = t.batch[:]
-			// It does not fail: crypto/rand ends the process instead.
+			// Read never fails: crypto/rand ends the process instead.
 			_, _ = rand.Read(t.random)
 		}
 		stag := binary.NativeEndian.Uint32(t.random)
@@ -81,7 +81,7 @@ func (t *regions) unused() uint32 {
 	}
 }
 
-// find returns the region of an STag, or nil.
+// find returns the region with an STag, or nil.
 func (t *regions) find(stag uint32) *region {
 	place := &t.recent[stag%recentMax]
 	if m := *place; m != nil && m.stag == stag {
@@ -94,7 +94,7 @@ func (t *regions) find(stag uint32) *region {
 	return m
 }
 
-// remove takes a region out of the table.
+// remove revokes a region and removes it from the table.
 func (t *regions) remove(m *region) {
 	m.revoked = true
 	delete(t.named, m.stag)
@@ -103,9 +103,9 @@ func (t *regions) remove(m *region) {
 	}
 }
 
-// writable returns the bytes that a peer of a protection domain may write, or the
-// fault for which it is terminated: DDP's own, and RDMAP's for a lack of rights,
-// which DDP does not know.
+// writable returns the region and its bytes that a peer of a protection domain may write. Otherwise
+// it returns the error for which the connection is terminated. This is an error of DDP, except for
+// a missing access right: DDP has no error for that, so it is RDMAP's.
 func (t *regions) writable(d *domain, stag uint32, to uint64, n int) (*region, []byte, error) {
 	m := t.find(stag)
 	switch {
@@ -123,8 +123,8 @@ func (t *regions) writable(d *domain, stag uint32, to uint64, n int) (*region, [
 	return m, m.data[at : at+n], nil
 }
 
-// readable returns the bytes that a peer of a protection domain may read, or the
-// fault for which it is terminated.
+// readable returns the bytes that a peer of a protection domain may read, or the error for which
+// the connection is terminated.
 func (t *regions) readable(d *domain, stag uint32, to uint64, n int) ([]byte, error) {
 	m := t.find(stag)
 	switch {
@@ -146,8 +146,8 @@ func (t *regions) readable(d *domain, stag uint32, to uint64, n int) ([]byte, er
 	}
 }
 
-// invalidate ends peers' access by an STag at the request of a peer, whose protection
-// domain has to be that of the memory (RFC 5040 section 5.3).
+// invalidate revokes a region at the request of a peer, whose protection domain must be that of the
+// region (RFC 5040 section 5.3).
 func (t *regions) invalidate(d *domain, stag uint32) error {
 	m := t.find(stag)
 	switch {

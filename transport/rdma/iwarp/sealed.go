@@ -13,43 +13,47 @@ import (
 )
 
 const (
-	// sealedMax is what is encrypted at a time, before it is sent: what a record of TLS holds.
+	// sealedMax is how many bytes are encrypted at a time, before they are sent: the maximum of a
+	// TLS record.
 	sealedMax = 16 << 10
-	// sealedKeep is the memory for ciphertext that a connection keeps.
+	// sealedKeep is the maximum capacity of the buffer for ciphertext that a connection keeps when
+	// all is sent. It is also the length of ciphertext from which addAll sends before it encrypts
+	// more.
 	sealedKeep = 64 << 10
 )
 
-// sealed is TLS on a socket of a queue pair: everything but the bytes of the socket goes
-// through it. crypto/tls blocks where a socket would, and sockets here do not.
+// sealed is TLS on the socket of a queue pair: all bytes of the connection pass through it.
+// crypto/tls expects a connection that blocks; the sockets here do not block.
 //
-//	writes     never block: ciphertext is kept in out, and flush sends it
-//	reads      fail with errAgain, an error that crypto/tls passes on and forgets
-//	handshake  is one long call, so that it has a goroutine of its own. It runs only while the
-//	           one that polls waits for it (step), so that all of it is under the adapter's lock
+//	writes     never block: ciphertext is appended to out, and flush sends it
+//	reads      fail with errAgain if there is no data; crypto/tls returns this error and does not keep it
+//	handshake  is one long call, so it has a goroutine of its own. This goroutine runs only while the
+//	           polling goroutine waits for it in step, so the adapter's lock covers all of it
 type sealed struct {
 	fd   int
 	conn *tls.Conn
-	// out is ciphertext from sent on.
+	// out[sent:] is the ciphertext that is still to be sent.
 	out  []byte
 	sent int
-	// resume lets the handshake go on, stopped tells that it waits for more bytes or, if done,
-	// has ended with err.
+	// resume lets the handshake continue. stopped reports that the handshake waits for more bytes
+	// or, if done is true, that it has ended with err.
 	resume, stopped chan struct{}
 	begun, done     bool
 	err             error
-	// ahead is the first record of the active side, which is collected, all of it (heard), before
-	// TLS sees it: who sends none costs no goroutine.
+	// On the passive side, ahead is the first TLS record of the active side. It is collected
+	// completely (then heard is true) before TLS reads it, so that a connection that sends no
+	// record costs no goroutine.
 	ahead []byte
 	heard bool
-	// in and said are the bytes that came and went.
+	// in counts the bytes that were received through conn, said those that were sent.
 	in, said int64
-	// cut says that the socket has ended, closed that the peer has said so before.
+	// cut is true once the stream of the socket has ended.
 	cut bool
-	// fault is why the stream is lost.
+	// fault is the reason why the stream was lost.
 	fault error
 }
 
-// seal puts TLS on a socket.
+// seal returns TLS for a socket, or nil if the provider does not use TLS.
 func (d *device) seal(fd int, active bool) *sealed {
 	c := d.provider.secure.Load()
 	if c == nil {
@@ -64,8 +68,8 @@ func (d *device) seal(fd int, active bool) *sealed {
 	return s
 }
 
-// step goes on with the handshake as far as the bytes go that have come. It returns true
-// when it has ended well.
+// step continues the handshake as far as the bytes that have arrived permit. It returns true when
+// the handshake has succeeded.
 func (s *sealed) step() (bool, error) {
 	if s.done {
 		return true, nil
@@ -85,10 +89,10 @@ func (s *sealed) step() (bool, error) {
 	}
 	<-s.stopped
 	if s.done && s.err != nil {
-		_ = s.flush() // the peer may want to know
+		_ = s.flush() // sends the alert that tells the peer the reason
 		return false, fmt.Errorf("%w: %w", ErrNotSealed, s.err)
 	}
-	if errno := s.flush(); errno != 0 { // an empty send buffer takes a flight at once
+	if errno := s.flush(); errno != 0 { // the send buffer is empty and has room for a flight of the handshake
 		return false, systemError("send", errno)
 	}
 	return s.done, nil
@@ -100,7 +104,7 @@ func (p *queuePair) Worn() bool {
 	return s != nil && max(s.in, s.said) >= p.device.config.SealedMax
 }
 
-// stop ends a handshake that is under way.
+// stop ends a handshake that is in progress. s may be nil.
 func (s *sealed) stop() {
 	if s != nil && s.begun && !s.done {
 		close(s.resume)
@@ -108,7 +112,8 @@ func (s *sealed) stop() {
 	}
 }
 
-// read reads from the stream, as receive does from a socket.
+// read reads decrypted bytes of the stream. Its results are those of receive, with EPROTO if the
+// stream is lost for the reason in fault.
 func (s *sealed) read(b []byte) (int, syscall.Errno) {
 	n, err := s.conn.Read(b)
 	switch {
@@ -126,13 +131,13 @@ func (s *sealed) read(b []byte) (int, syscall.Errno) {
 	return 0, unix.EPROTO
 }
 
-// add encrypts b.
+// add encrypts b and appends the ciphertext to out.
 func (s *sealed) add(b []byte) {
-	_, _ = s.conn.Write(b) // out takes everything, and a conn that has failed shows in a read
+	_, _ = s.conn.Write(b) // a Write to out cannot fail; if conn has failed, a read reports it
 }
 
-// addAll encrypts several pieces of memory, in records as long as can be, and returns their
-// length. What is ready is sent meanwhile.
+// addAll encrypts several pieces of memory, in records that are as long as possible, and returns
+// the total length of the pieces. It sends ciphertext whenever sealedKeep bytes of it are ready.
 func (s *sealed) addAll(d *device, v []unix.Iovec) int {
 	if len(v) == 1 && v[0].Len <= sealedMax {
 		s.add(bytesOf(&v[0]))
@@ -148,7 +153,7 @@ func (s *sealed) addAll(d *device, v []unix.Iovec) int {
 			if k < sealedMax {
 				held = append(held, b[:k]...)
 			} else {
-				held = b[:k] // a record of its own, where it lies
+				held = b[:k] // a full record, encrypted without a copy
 			}
 			n += k
 			if b = b[k:]; len(held) == sealedMax {
@@ -156,7 +161,7 @@ func (s *sealed) addAll(d *device, v []unix.Iovec) int {
 				held = d.plaintext
 			}
 			if len(s.out)-s.sent >= sealedKeep {
-				_ = s.flush() // an error shows when all is to be sent
+				_ = s.flush() // the caller's flush will return the error
 			}
 		}
 	}
@@ -166,10 +171,10 @@ func (s *sealed) addAll(d *device, v []unix.Iovec) int {
 	return n
 }
 
-// pending reports whether ciphertext is left to be sent.
+// pending reports whether there is ciphertext to be sent.
 func (s *sealed) pending() bool { return s.sent < len(s.out) }
 
-// flush sends ciphertext. It returns EAGAIN while some is left.
+// flush sends the pending ciphertext. It returns EAGAIN if the socket has not taken all of it.
 func (s *sealed) flush() syscall.Errno {
 	for s.pending() {
 		n, errno := send(s.fd, &s.out[s.sent], len(s.out)-s.sent)
@@ -189,8 +194,8 @@ func (s *sealed) flush() syscall.Errno {
 	return 0
 }
 
-// last encrypts the last bytes of a stream and returns all that is left to send. Without TLS
-// that is what it was given.
+// last encrypts the last bytes of a stream and the end of the TLS stream. It returns all ciphertext
+// that is still to be sent. Without TLS, when s is nil, it returns its argument.
 func (s *sealed) last(last []byte) []byte {
 	if s == nil {
 		return last
@@ -198,11 +203,12 @@ func (s *sealed) last(last []byte) []byte {
 	if len(last) > 0 {
 		s.add(last)
 	}
-	_ = s.conn.CloseWrite() // as add
+	_ = s.conn.CloseWrite() // cannot fail, as in add
 	return s.out[s.sent:]
 }
 
-// say writes b, all of it at once, to a socket or through TLS on it.
+// say writes b to a socket, or through TLS on the socket if s is not nil. It returns EAGAIN if the
+// socket has not taken all bytes at once.
 func say(fd int, s *sealed, b []byte) syscall.Errno {
 	if s != nil {
 		s.add(b)
@@ -215,7 +221,7 @@ func say(fd int, s *sealed, b []byte) syscall.Errno {
 	return errno
 }
 
-// hear is receive, or a read through TLS.
+// hear reads from a socket, or through TLS on the socket if s is not nil.
 func hear(fd int, s *sealed, b []byte) (int, syscall.Errno) {
 	if s != nil {
 		return s.read(b)
@@ -223,7 +229,7 @@ func hear(fd int, s *sealed, b []byte) (int, syscall.Errno) {
 	return receive(fd, b)
 }
 
-// sealedSocket is the socket as crypto/tls sees it.
+// sealedSocket is the net.Conn that crypto/tls reads from and writes to.
 type sealedSocket sealed
 
 var _ net.Conn = (*sealedSocket)(nil)
@@ -268,7 +274,7 @@ func (w *sealedSocket) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Close implements net.Conn: the socket is its owner's.
+// Close implements net.Conn. It does nothing: the owner of the socket closes it.
 func (w *sealedSocket) Close() error { return nil }
 
 // LocalAddr, RemoteAddr and the deadlines are not used.
@@ -278,7 +284,8 @@ func (w *sealedSocket) SetDeadline(time.Time) error      { return nil }
 func (w *sealedSocket) SetReadDeadline(time.Time) error  { return nil }
 func (w *sealedSocket) SetWriteDeadline(time.Time) error { return nil }
 
-// errAgain says that nothing has come. It is temporary, so that crypto/tls goes on.
+// errAgain reports that no data has arrived. It is a temporary error, so that crypto/tls can read
+// again.
 var errAgain error = againError{}
 
 type againError struct{}

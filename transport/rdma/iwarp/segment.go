@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// beginSegment acts on the head of a segment: it finds what is wrong with it, or
-// where its payload goes. Nothing is delivered yet.
+// beginSegment acts on the complete head of a segment. If the segment violates the protocol, it
+// sets fault, otherwise it sets the memory for the payload. It delivers nothing yet.
 func (p *queuePair) beginSegment(ulpdu int) {
 	r := &p.rx
 	r.begun, r.region, r.place, r.left, r.payload = true, nil, placement{}, 0, 0
@@ -60,14 +60,14 @@ func (p *queuePair) checkSegment(head []byte) error {
 		}
 		return nil
 	case rdmap.TerminateOpcode:
-		return nil // the last message whatever its number; siw's carries another value there
+		return nil // the last message in any case; its MSN is not checked, since siw sets another value
 	default:
 		return p.placeSend(q)
 	}
 }
 
-// placeWrite finds the memory of a Write. Without payload nothing is checked (RFC
-// 5041 section 5.2).
+// placeWrite sets the memory that a Write fills. For a Write without payload nothing is checked
+// (RFC 5041 section 5.2).
 func (p *queuePair) placeWrite() error {
 	r := &p.rx
 	if r.payload == 0 {
@@ -81,7 +81,8 @@ func (p *queuePair) placeWrite() error {
 	return nil
 }
 
-// placeReadResponse finds the segments of the Read that is answered.
+// placeReadResponse sets the memory that a Read Response fills: the segments of the Read that it
+// answers.
 func (p *queuePair) placeReadResponse() error {
 	r, out := &p.rx, &p.tx.outbound
 	offset, err := out.Check(&r.tagged, r.payload)
@@ -94,8 +95,8 @@ func (p *queuePair) placeReadResponse() error {
 	return nil
 }
 
-// placeSend finds the receive that a Send fills: a message takes one with its first
-// segment.
+// placeSend sets the memory of the receive that a Send fills. The first segment of a message takes
+// the receive.
 func (p *queuePair) placeSend(q *ddp.Queue) error {
 	r := &p.rx
 	if p.swallows() {
@@ -126,13 +127,13 @@ func (p *queuePair) placeSend(q *ddp.Queue) error {
 	return nil
 }
 
-// swallows reports whether the segment under way is a Send that serves as RTR, which
-// no receive may see (RFC 6581 section 9.2).
+// swallows reports whether the current segment is a Send that serves as RTR, which must not consume
+// a receive (RFC 6581 section 9.2).
 func (p *queuePair) swallows() bool {
 	return !p.active && !p.rx.first && p.agreed.RTR == mpa.RTRSend
 }
 
-// complete acts on a segment that is there as a whole, and whose CRC is right.
+// complete acts on a segment that has arrived completely and whose CRC is right.
 func (p *queuePair) complete() {
 	r := &p.rx
 	if r.packing {
@@ -170,8 +171,8 @@ func (p *queuePair) complete() {
 	r.begun, r.held, r.left, r.region = false, 0, 0, nil
 }
 
-// arrived acts on the first FPDU of the connection: the passive side may speak now
-// (RFC 5044 section 7.1.2 rule 4), and with an RTR its connection stands.
+// arrived acts on the first FPDU of the connection. From now on the passive side may send (RFC 5044
+// section 7.1.2 rule 4). If the FPDU is an RTR, the passive side's connection is established now.
 func (p *queuePair) arrived() {
 	p.rx.first = true
 	if p.active {
@@ -191,11 +192,11 @@ func (p *queuePair) deliverRead() {
 	request := *out.Front()
 	out.Pop()
 	if request == nil {
-		p.tx.held = false // the answer to our RTR
+		p.tx.held = false // the response to the Read that served as RTR
 	} else {
 		p.config.Sends.Done(request)
 	}
-	p.tx.wanted = true // for a Read that waited for this one, or its fence
+	p.tx.wanted = true // a Read or a fenced request may have waited for this response
 }
 
 func (p *queuePair) deliverReadRequest() {

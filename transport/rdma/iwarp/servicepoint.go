@@ -16,13 +16,15 @@ import (
 )
 
 const (
-	// acceptsMax bounds what one run of a service point accepts: so few that messages of
-	// peers do not wait for strangers, and that consumers can answer all in time.
+	// acceptsMax bounds the connections that one run of a service point accepts. It is so small
+	// that messages of peers do not wait for strangers, and that consumers can answer all requests
+	// in time.
 	acceptsMax = 16
-	// backlogMax is TCP's backlog. That of verbs counts requests, and a connection is
-	// not one yet.
+	// backlogMax is the backlog of the TCP socket. The backlog of verbs counts connection requests;
+	// a TCP connection has not sent its request yet.
 	backlogMax = 4096
-	// exhaustedPause is how long a service point waits for free descriptors.
+	// exhaustedPause is how long a service point waits before it accepts again if descriptors are
+	// scarce.
 	exhaustedPause = 50 * time.Millisecond
 )
 
@@ -33,7 +35,7 @@ type servicePoint struct {
 	fd      int
 	address netip.AddrPort
 	arrived func(h provider.Handshake, local, remote netip.AddrPort, p *provider.Proposal) error
-	// halfOpen are the connections without a request yet, the oldest first.
+	// halfOpen holds the connections that have not sent their MPA request yet, the oldest first.
 	halfOpen []*halfOpen
 	timer    timer
 }
@@ -101,7 +103,7 @@ func (s *servicePoint) notice(uint32) {}
 // expire implements the owner of a timer.
 func (s *servicePoint) expire() { s.device.later(s) }
 
-// run implements task: it accepts what waits.
+// run implements task. It accepts connections of the backlog, at most acceptsMax.
 func (s *servicePoint) run() int {
 	for n := range acceptsMax {
 		if s.fd < 0 {
@@ -112,11 +114,11 @@ func (s *servicePoint) run() int {
 		case errors.Is(err, unix.EAGAIN):
 			return n
 		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM):
-			// The connection stays in the backlog; no event will tell of it again.
+			// The connection stays in the backlog, and epoll does not report it again.
 			s.device.setTimer(&s.timer, exhaustedPause)
 			return n
 		case err != nil:
-			continue // that one connection is gone
+			continue // this connection has failed meanwhile
 		}
 		if !s.admit(fd, addrPort(from)) {
 			s.device.setTimer(&s.timer, exhaustedPause)
@@ -127,8 +129,8 @@ func (s *servicePoint) run() int {
 	return acceptsMax
 }
 
-// admit begins to wait for the MPA request of a connection. It returns false when there
-// was no descriptor for it.
+// admit starts to wait for the MPA request of a connection. It returns false if it has reset the
+// connection for lack of descriptors.
 func (s *servicePoint) admit(fd int, from netip.AddrPort) bool {
 	d := s.device
 	limit := descriptorLimit()
@@ -147,14 +149,14 @@ func (s *servicePoint) admit(fd int, from netip.AddrPort) bool {
 	h := &halfOpen{point: s, fd: fd, sealed: d.seal(fd, false), remote: from, host: hostOf(from.Addr())}
 	h.timer.owner = h
 	s.halfOpen = append(s.halfOpen, h)
-	d.later(h) // most have said something when they are accepted
+	d.later(h) // most requests have arrived before the accept
 	return true
 }
 
-// scarce is why connections are dropped when the process has few descriptors left.
+// scarce is the reason for which connections are dropped when the process has few descriptors left.
 const scarce = "the process has few descriptors left"
 
-// evict drops a connection that is without a request.
+// evict drops a connection that has not sent its request yet: see mostCrowded.
 func (s *servicePoint) evict(counter *atomic.Uint64, why string) {
 	h := s.halfOpen[mostCrowded(s.halfOpen)]
 	s.device.stranger(counter, h.remote, why)
@@ -183,7 +185,7 @@ func (h *halfOpen) expire() {
 	h.drop()
 }
 
-// detach gives the socket away and returns it.
+// detach gives up ownership of the socket and returns it.
 func (h *halfOpen) detach() int {
 	s, fd := h.point, h.fd
 	s.device.unwatch(fd)
@@ -195,13 +197,14 @@ func (h *halfOpen) detach() int {
 	return fd
 }
 
-// drop closes the connection without a word.
+// drop resets the connection without a reply.
 func (h *halfOpen) drop() {
 	h.sealed.stop()
 	reset(h.detach())
 }
 
-// run implements task: it reads the request, and hands it over when it is there.
+// run implements task. It reads the request and, when the request is complete, passes the
+// connection to the consumer.
 func (h *halfOpen) run() int {
 	if h.fd < 0 {
 		return 0
@@ -221,7 +224,8 @@ func (h *halfOpen) run() int {
 		h.rejectMarkers(f)
 		return 1
 	case errors.Is(err, ErrHungUp):
-		// A rank does so whose own request was won by the peer's: nothing to write of.
+		// A rank hangs up if its peer has connected to it at the same time and the peer's request
+		// is the one that is used. This is not logged.
 		d.counters.HungUp.Add(1)
 		h.drop()
 		return 1
@@ -230,7 +234,7 @@ func (h *halfOpen) run() int {
 		h.drop()
 		return 1
 	}
-	peer, private, _ := f.Split() // Screen has split it already
+	peer, private, _ := f.Split() // no error: Screen has split it already
 	a := &handshake{device: d, sealed: h.sealed, frame: f, local: localOf(h.fd), remote: h.remote}
 	a.fd = h.detach()
 	if tune(a.fd, d.config.UserTimeout) != nil {
@@ -247,7 +251,7 @@ func (h *halfOpen) run() int {
 	return 1
 }
 
-// wait has epoll say when there is more, and the connection end when there is not in time.
+// wait adds the socket to epoll and sets the deadline for the request.
 func (h *halfOpen) wait() {
 	d := h.point.device
 	if h.timer.place != 0 {
@@ -260,7 +264,8 @@ func (h *halfOpen) wait() {
 	d.setTimer(&h.timer, d.config.RequestTimeout)
 }
 
-// hear reads the request, behind the handshake of TLS if there is one.
+// hear reads the request, after the TLS handshake if the connection uses TLS. The error is
+// mpa.ErrShort until the request is complete.
 func (h *halfOpen) hear() (mpa.Frame, error) {
 	if h.sealed != nil {
 		if done, err := h.sealed.step(); !done {
@@ -270,7 +275,7 @@ func (h *halfOpen) hear() (mpa.Frame, error) {
 	return h.reader.read(h.fd, h.sealed)
 }
 
-// rejectMarkers answers that markers are not supported.
+// rejectMarkers rejects a request that asks for markers, which are not supported.
 func (h *halfOpen) rejectMarkers(f mpa.Frame) {
 	d := h.point.device
 	reply, err := mpa.Offer{IRD: depthMax, ORD: depthMax}.Reject(f, nil)

@@ -21,7 +21,7 @@ func (s *sharedReceives) Post(r *provider.Receive) { s.posted = append(s.posted,
 // Close implements provider.SharedReceiveQueue.
 func (s *sharedReceives) Close() { s.posted = nil }
 
-// peek returns what drop takes, or nil.
+// peek returns the receive that drop removes, or nil if none is posted.
 func (s *sharedReceives) peek() *provider.Receive {
 	if len(s.posted) == 0 {
 		return nil
@@ -29,7 +29,7 @@ func (s *sharedReceives) peek() *provider.Receive {
 	return s.posted[len(s.posted)-1]
 }
 
-// drop takes a receive, of which there is one.
+// drop removes the receive that was posted last. There must be one.
 func (s *sharedReceives) drop() {
 	s.posted = s.posted[:len(s.posted)-1]
 }
@@ -42,7 +42,8 @@ func (p *queuePair) peekReceive() *provider.Receive {
 	return p.config.Receives.Peek()
 }
 
-// takeReceive takes it.
+// takeReceive removes the receive that the next message takes from its queue and returns it, or
+// nil.
 func (p *queuePair) takeReceive() *provider.Receive {
 	if p.shared == nil {
 		return p.config.Receives.Next()
@@ -54,7 +55,7 @@ func (p *queuePair) takeReceive() *provider.Receive {
 	return r
 }
 
-// deliver completes a message without flags in the receive that peekReceive has returned.
+// deliver completes the receive that peekReceive has returned, with a message that has no flags.
 func (p *queuePair) deliver(r *provider.Receive, length int) {
 	if p.shared != nil {
 		p.shared.drop()
@@ -62,8 +63,8 @@ func (p *queuePair) deliver(r *provider.Receive, length int) {
 	p.config.Receives.Deliver(r, length)
 }
 
-// abandon ends a message that is under way. Package verbs flushes a receive of the endpoint
-// itself.
+// abandon fails a receive of the shared queue whose message is incomplete. Package verbs flushes
+// the receives that are the endpoint's own.
 func (p *queuePair) abandon() {
 	if m := p.rx.message; m != nil && p.shared != nil {
 		p.rx.message = nil

@@ -24,7 +24,7 @@ func newSocket(a netip.Addr) (int, error) {
 	return fd, nil
 }
 
-// scarcity adds the limit to an error for want of descriptors.
+// scarcity adds the limit of open files to an error that reports a lack of descriptors.
 func scarcity(err error) error {
 	var limit unix.Rlimit
 	if !errors.Is(err, unix.EMFILE) || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
@@ -33,8 +33,8 @@ func scarcity(err error) error {
 	return fmt.Errorf("%w: this process may have %d files open at a time (ulimit -n), and each peer needs one", err, limit.Cur)
 }
 
-// tune sets the options of a connection: nothing waits for more to send, and a peer
-// that does not acknowledge is given up after patience.
+// tune sets the options of a connection. A segment does not wait for more data to send. The
+// connection fails if the peer has not acknowledged data for the time of patience.
 func tune(fd int, patience time.Duration) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return fmt.Errorf("iwarp: TCP_NODELAY: %w", err)
@@ -45,22 +45,22 @@ func tune(fd int, patience time.Duration) error {
 	return nil
 }
 
-// segmentSize returns the size of TCP's segments on a connection.
+// segmentSize returns the maximum segment size of TCP on a connection, 0 if it is unknown.
 func segmentSize(fd int) int {
 	n, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG)
 	if err != nil {
-		return 0 // MULPDU has a floor
+		return 0 // MULPDU has a minimum
 	}
 	return n
 }
 
-// reset closes a connection so that the peer sees it break.
+// reset closes a connection with a reset of TCP, so that the peer sees the connection break.
 func reset(fd int) {
-	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // else it is closed in order
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // Close alone ends in order
 	_ = unix.Close(fd)
 }
 
-// sockaddr makes a system's address.
+// sockaddr converts an address to the type that system calls take.
 func sockaddr(a netip.AddrPort) (unix.Sockaddr, error) {
 	if a.Addr().Is4() {
 		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}, nil
@@ -76,7 +76,7 @@ func sockaddr(a netip.AddrPort) (unix.Sockaddr, error) {
 	return s, nil
 }
 
-// zoneIndex returns the number of the interface that a zone names.
+// zoneIndex returns the index of the interface that a zone names.
 func zoneIndex(zone string) (uint32, error) {
 	if n, err := strconv.ParseUint(zone, 10, 32); err == nil {
 		return uint32(n), nil
@@ -88,7 +88,8 @@ func zoneIndex(zone string) (uint32, error) {
 	return uint32(i.Index), nil
 }
 
-// addrPort makes an address of a system's one, an invalid one of any other kind.
+// addrPort converts an address that a system call has returned. The result is invalid if the
+// address is not one of IP.
 func addrPort(s unix.Sockaddr) netip.AddrPort {
 	switch s := s.(type) {
 	case *unix.SockaddrInet4:
@@ -108,7 +109,7 @@ func addrPort(s unix.Sockaddr) netip.AddrPort {
 	}
 }
 
-// localOf returns the local end of a socket, an invalid one if it has none.
+// localOf returns the local address of a socket. It is invalid if the socket has none.
 func localOf(fd int) netip.AddrPort {
 	s, err := unix.Getsockname(fd)
 	if err != nil {

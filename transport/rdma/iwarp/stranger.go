@@ -8,29 +8,30 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// nudgesMax is how often a peer of another kind is nudged, at the Pause and each time
-// after twice as long.
+// nudgesMax is how many times the active side nudges a peer of another implementation: after the
+// Pause, and then each time after twice the previous time.
 const nudgesMax = 3
 
 // silent acts if a peer of another implementation has sent nothing since its connection was
 // established.
 //
-// The kernel's siw loses a wake-up when a segment comes between its reply and the end of
-// siw_accept (siw_cm.c), which installs the callback after it: the data lie in the socket
-// until more comes. A zero-length RDMA Write places nothing, whatever its STag
-// (RFC 5041 section 5.2), and the consumer there does not see it.
+// On the active side it sends a zero-length RDMA Write. The kernel's siw loses a wake-up if a
+// segment arrives between its reply and the end of siw_accept (siw_cm.c), which installs the
+// callback after the reply: the data stay in the socket until more data arrive. The Write makes
+// them arrive. It places nothing, whatever its STag (RFC 5041 section 5.2), and the peer's consumer
+// does not see it.
 //
-// A siw that connects offers no RTR, and siw that accepts sends without waiting for an
-// FPDU; consumers that follow these rules would wait for each other for
-// ever. RFC 5044 section 7.1.2 makes the passive side wait so that the other one has
-// time to complete its set-up: a peer of revision 2 that offered no RTR gets the Pause
-// for that.
+// On the passive side it lets this side send first if the peer has connected with revision 2 but
+// without an RTR. A siw that connects offers no RTR, and a siw that accepts sends without waiting
+// for an FPDU. Consumers that rely on this would wait for each other for ever if this side waited
+// for the first FPDU. RFC 5044 section 7.1.2 makes the passive side wait so that the active side
+// has time to complete its set-up; the Pause gives the peer this time.
 func (p *queuePair) silent() {
 	switch {
 	case p.rx.first:
 		return
 	case p.active:
-		if !p.tx.message.active && p.tx.rtr == 0 { // else more is on its way
+		if !p.tx.message.active && p.tx.rtr == 0 { // otherwise something is being sent already
 			p.tx.rtr = mpa.RTRWrite
 		}
 		if p.nudges--; p.nudges > 0 {
@@ -45,15 +46,16 @@ func (p *queuePair) silent() {
 	p.transmit()
 }
 
-// await begins to wait for the first FPDU of a peer that may be waiting for ours.
+// await starts the timer for the first FPDU of a peer that may itself wait for an FPDU of this
+// side.
 func (p *queuePair) await() {
 	if p.nudges > 0 && p.timer.place == 0 {
 		p.device.setTimer(&p.timer, p.device.config.Pause)
 	}
 }
 
-// stranger counts a dropped connection that was not made by a peer. Only the first one of a
-// provider is logged: a port scan must not fill a log.
+// stranger counts a dropped connection that does not come from a rank. Only the first such
+// connection of a provider is logged, because a port scan must not fill a log.
 func (d *device) stranger(counter *atomic.Uint64, from netip.AddrPort, why string) {
 	counter.Add(1)
 	d.provider.strange.Do(func() {

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls of the data path go past Go's scheduler: on non-blocking descriptors they
-// return at once, and telling the scheduler would cost as much as the call.
+// The system calls of the data path bypass Go's scheduler. On non-blocking descriptors they return
+// at once, and informing the scheduler would cost as much as the call itself.
 
-// receive reads from a socket. It returns the errno as it is, 0 for none.
+// receive reads from a socket. It returns the errno itself, 0 if there is no error.
 func receive(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)
 	return int(n), errno
 }
 
-// receiveVector reads from a socket into several places.
+// receiveVector reads from a socket into several pieces of memory.
 func receiveVector(fd int, v []unix.Iovec) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(unix.SYS_READV, uintptr(fd), uintptr(unsafe.Pointer(&v[0])), uintptr(len(v)))
 	return int(n), errno
@@ -28,8 +28,8 @@ func send(fd int, p *byte, n int) (int, syscall.Errno) {
 	return int(m), errno
 }
 
-// sendVector writes to a socket from several places. The header is the caller's
-// scratch, kept out of the call so that it need not be allocated.
+// sendVector writes several pieces of memory to a socket. h is scratch memory of the caller, so
+// that the call need not allocate it.
 func sendVector(fd int, h *unix.Msghdr, v []unix.Iovec) (int, syscall.Errno) {
 	h.Iov = &v[0]
 	h.SetIovlen(len(v))
@@ -37,28 +37,28 @@ func sendVector(fd int, h *unix.Msghdr, v []unix.Iovec) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// harvestEvents takes what epoll has, without waiting.
+// harvestEvents returns the events that epoll has, without waiting.
 func harvestEvents(fd int, events []unix.EpollEvent) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(fd), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
 	return int(n), errno
 }
 
-// addressOf returns the address of the first byte: the tagged offset by which peers
-// name it. Memory of the heap does not move in Go, and what is registered is kept
-// alive by the region.
+// addressOf returns the address of the first byte of p, which is the tagged offset by which peers
+// name this byte. Go does not move memory of the heap, and the region keeps registered memory
+// alive.
 func addressOf(p []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(p)))) }
 
-// line is the length of a line of the cache: more often than not.
+// line is the length in bytes of a cache line on most processors.
 const line = 64
 
-// linePhase returns how far into a line something has to begin so that what follows n
-// bytes later lies in its lines as p does. Copies between places that do not lie alike
-// take three times as long.
+// linePhase returns the offset within a cache line at which n bytes of headers must begin, so that
+// the payload behind them has the same offset within a cache line as p. Copies between memory with
+// different offsets take three times as long.
 func linePhase(p []byte, n int) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(p)))-uintptr(n)) & (line - 1)
 }
 
-// bytesOf returns the bytes of an iovec.
+// bytesOf returns the memory that an iovec describes.
 func bytesOf(v *unix.Iovec) []byte { return unsafe.Slice(v.Base, v.Len) }
 
 // overlap reports whether two pieces of memory have a byte in common.
@@ -67,7 +67,7 @@ func overlap(p, q []byte) bool {
 		addressOf(p) < addressOf(q)+uint64(len(q)) && addressOf(q) < addressOf(p)+uint64(len(p))
 }
 
-// advance drops the first n bytes of an iovec that has more.
+// advance removes the first n bytes from an iovec that has more than n.
 func advance(v *unix.Iovec, n int) {
 	v.Base = (*byte)(unsafe.Add(unsafe.Pointer(v.Base), n))
 	v.SetLen(int(v.Len) - n)

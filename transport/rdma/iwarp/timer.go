@@ -2,11 +2,11 @@ package iwarp
 
 import "time"
 
-// timer calls its owner when its time has come. The zero value is not set.
+// timer calls expire of its owner when it is due. The zero value is not armed.
 type timer struct {
 	at    time.Time
 	owner interface{ expire() }
-	place int // in the heap, from 1; 0 when not set
+	place int // index in the heap, from 1; 0 when not armed
 }
 
 // timers is a heap of timers: the earliest is at index 1, index 0 is not used.
@@ -23,7 +23,7 @@ func (h *timers) earliest() time.Time {
 // any reports whether a timer is armed.
 func (h *timers) any() bool { return len(h.heap) > 1 }
 
-// set arms a timer, again if it is armed.
+// set arms a timer, or changes the time of an armed one.
 func (h *timers) set(t *timer, at time.Time) {
 	h.stop(t)
 	if len(h.heap) == 0 {
@@ -34,7 +34,7 @@ func (h *timers) set(t *timer, at time.Time) {
 	h.up(t.place)
 }
 
-// stop disarms a timer; it need not be armed.
+// stop disarms a timer. The timer need not be armed.
 func (h *timers) stop(t *timer) {
 	if t.place == 0 {
 		return
@@ -50,7 +50,7 @@ func (h *timers) stop(t *timer) {
 	}
 }
 
-// run disarms the timers that are due, calls their owners, and returns how many.
+// run disarms the timers that are due and calls their owners. It returns how many were due.
 func (h *timers) run(now time.Time) int {
 	n := 0
 	for len(h.heap) > 1 && !h.heap[1].at.After(now) {

@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	// kinULPDU is the longest ULPDU sent to a peer of this module: what its length
-	// field can say. Payloads are then multiples of 64 bytes.
+	// kinULPDU is the longest ULPDU that is sent to a peer that runs this module: the maximum of
+	// the length field, reduced so that payloads are multiples of 64 bytes.
 	kinULPDU = ddp.UntaggedLength + (mpa.ULPDUMax-ddp.UntaggedLength)&^63
-	// ulpduMin holds a Read Request or a Terminate in one segment.
+	// ulpduMin is the minimum of ulpduMax: a Read Request or a Terminate message fits in one
+	// segment.
 	ulpduMin = headMax
-	// transmitBudget bounds what one run writes to one connection.
+	// transmitBudget bounds the bytes that one run writes to one connection.
 	transmitBudget = 4 << 20
 )
 
@@ -24,47 +25,51 @@ type transmitter struct {
 	batch
 	crc      bool
 	ulpduMax int
-	// held says that nothing may be sent yet, rtr what comes first then.
+	// held is true while no message may be sent. rtr, if it is not 0, is the RTR that is sent next,
+	// even while held is true.
 	held bool
 	rtr  mpa.RTR
-	// blocked says that the socket takes no more until an event, wanted that there may
-	// be something to send that no post announces, shut that our end of the stream is
-	// sent.
+	// blocked is true after the socket has taken no more bytes, until epoll reports that it takes
+	// bytes again. wanted is true if there may be something to send for which no request was
+	// posted. shut is true once this side has ended its stream.
 	blocked, wanted, shut bool
 
 	packer packer
-	// busy and stalled are TCP_INFO's times at the last look.
+	// busy and stalled are the busy time and the time limited by the peer's window, from TCP_INFO
+	// at the last call of look.
 	busy, stalled uint64
 
 	msn      [rdmap.Queues]uint32
 	message  outgoing
 	outbound rdmap.OutboundQueue[*provider.Request]
-	// answered counts Read Responses; the next one answers the request with that
-	// number plus ddp.FirstMSN.
+	// answered counts the Read Responses that were sent. The next one answers the Read Request with
+	// the MSN answered + ddp.FirstMSN.
 	answered uint32
-	// answer says whose turn is next: Read Responses and requests take turns.
+	// answer is true if the next turn is that of a Read Response: Read Responses and requests take
+	// turns.
 	answer bool
 }
 
-// outgoing is the message that is being cut into segments. Its kind tells whether
-// there is one: a Terminate is never sent this way.
+// outgoing is the message that is being cut into segments. active reports whether there is one. A
+// Terminate message is never sent this way.
 type outgoing struct {
 	active  bool
 	opcode  rdmap.Opcode
 	request *provider.Request // nil for a Read Response
 	place   placement
-	// left bytes of the message follow, at the offset at.
+	// left is the number of bytes that are not cut into segments yet, at is their offset in the
+	// message.
 	left int
 	at   int
 	stag uint32
 	to   uint64
-	// source of a Read Response
+	// sourceSTag and sourceTO name the memory that a Read Response sends.
 	sourceSTag uint32
 	sourceTO   uint64
 }
 
-// transmit writes what there is to write, as far as the socket takes it, and returns
-// how much it did.
+// transmit writes what there is to write, until the socket takes no more bytes or transmitBudget is
+// reached. It returns the number of writes that it has done.
 func (p *queuePair) transmit() int {
 	t := &p.tx
 	t.wanted = false
@@ -109,18 +114,18 @@ func (p *queuePair) transmit() int {
 		t.shut = true
 		p.sealed.last(nil)
 		if p.unload() == unix.EAGAIN {
-			t.blocked = true // the peer takes the end of TLS for the end
+			t.blocked = true // no Shutdown follows: the end of the TLS stream is enough for the peer
 			p.watch()
 			return done
 		}
-		_ = unix.Shutdown(p.fd, unix.SHUT_WR) // a read shows what is wrong
+		_ = unix.Shutdown(p.fd, unix.SHUT_WR) // a failure shows in the next read
 		done++
 	}
 	return done
 }
 
-// write writes what it can of the batch. With TLS that is all of it, as far as the batch
-// knows.
+// write writes as much of the batch as the socket takes. With TLS it encrypts the whole batch,
+// which then counts as written; unload sends the ciphertext that the socket has not taken.
 func (p *queuePair) write() (int, unix.Errno) {
 	t := &p.tx
 	if p.sealed == nil {
@@ -134,7 +139,8 @@ func (p *queuePair) write() (int, unix.Errno) {
 	return n, 0
 }
 
-// unload sends what TLS has left of earlier batches.
+// unload sends the ciphertext that is left of earlier batches. It returns EAGAIN if the socket has
+// not taken all of it.
 func (p *queuePair) unload() unix.Errno {
 	if p.sealed == nil {
 		return 0
@@ -142,7 +148,7 @@ func (p *queuePair) unload() unix.Errno {
 	return p.sealed.flush()
 }
 
-// settle ends a batch that is written.
+// settle completes the requests of a batch that is written, and empties the batch.
 func (p *queuePair) settle() {
 	for _, r := range p.tx.done {
 		p.config.Sends.Done(r)
@@ -151,8 +157,8 @@ func (p *queuePair) settle() {
 	p.tx.packer.release()
 }
 
-// writeLost acts on an error of a write. The peer may have said why before it went:
-// what it has sent is read first.
+// writeLost acts on an error of a write. The peer may have sent the reason before its end, so the
+// data that it has sent is read first.
 func (p *queuePair) writeLost(errno unix.Errno) {
 	p.hungUp = true
 	p.receive()
@@ -161,7 +167,7 @@ func (p *queuePair) writeLost(errno unix.Errno) {
 	}
 }
 
-// gather fills the batch with segments and reports whether there are any.
+// gather fills the batch with segments and reports whether it contains any.
 func (p *queuePair) gather() bool {
 	t := &p.tx
 	t.reset()
@@ -190,9 +196,10 @@ func (p *queuePair) gather() bool {
 	return !t.empty()
 }
 
-// step returns how many of the bytes that are left the next segment takes: so many
-// that the segments are as few as possible and about equal. A short one at the end
-// would cost the receiver the way of reading the next message straight to its place.
+// step returns the length of the payload in the next segment of a message, of which left bytes are
+// left and a segment takes at most most. The message gets as few segments as possible, of about the
+// same length. A short segment at the end would keep the receiver from reading the next message
+// directly into its target.
 func step(left, most int) int {
 	if left <= most {
 		return left
@@ -201,8 +208,8 @@ func step(left, most int) int {
 	return min(((left+segments-1)/segments+63)&^63, most)
 }
 
-// gatherRTR appends the initiator's indication that it is ready: what siw sends, a
-// zero-length Write or Read to key 1.
+// gatherRTR appends the RTR, the initiator's indication that it is ready. This is a zero-length
+// Write or Read with STag 1, as siw sends it.
 func (p *queuePair) gatherRTR() {
 	t := &p.tx
 	t.room(0, 0, false)
@@ -210,7 +217,7 @@ func (p *queuePair) gatherRTR() {
 		r := rdmap.ReadRequest{SinkSTag: 1, SourceSTag: 1}
 		t.outbound.Push(&r, nil)
 		t.readRequest(&r)
-		t.held = true // the consumer's Reads wait for the answer, and all with them
+		t.held = true // the consumer's Reads wait for the response, and later requests must not overtake them
 	} else {
 		h := ddp.Tagged{Last: true, Control: rdmap.Write.Control(), STag: 1}
 		start, at := t.head(ddp.TaggedLength)
@@ -220,8 +227,8 @@ func (p *queuePair) gatherRTR() {
 	t.rtr = 0
 }
 
-// head makes room for the length field and n bytes of header at the end of the
-// buffer. It returns where the FPDU begins, and the header.
+// head reserves the length field and n bytes of header at the end of the buffer. It returns the
+// offset of the FPDU in the buffer, and the memory of the header.
 func (t *transmitter) head(n int) (start int, header []byte) {
 	start = len(t.buffer)
 	t.buffer = t.buffer[:start+mpa.HeaderLength+n]
@@ -240,9 +247,9 @@ func (t *transmitter) readRequest(r *rdmap.ReadRequest) {
 	t.fpdu(start, 0, nil, false, t.crc)
 }
 
-// nextMessage begins the next message and reports whether there is one. Requests
-// and Read Responses take turns, message by message: segments of two tagged messages
-// are never mixed, which siw would not take. Read Requests are appended at once.
+// nextMessage begins the next message and reports whether there is one. Requests and Read Responses
+// take turns, one message at a time. The segments of two tagged messages are never interleaved,
+// because siw would not accept that. A Read Request is appended to the batch at once.
 func (p *queuePair) nextMessage() bool {
 	t := &p.tx
 	for t.room(0, 0, false) {
@@ -269,7 +276,7 @@ func (p *queuePair) nextMessage() bool {
 	return false
 }
 
-// beginRequest begins a Send or Write.
+// beginRequest begins the message of a Send or Write.
 func (p *queuePair) beginRequest(r *provider.Request) {
 	m := &p.tx.message
 	*m = outgoing{active: true, opcode: rdmap.Write, request: r, place: placeAt(r.Segments, 0), left: r.Length}
@@ -286,8 +293,8 @@ func (p *queuePair) beginRequest(r *provider.Request) {
 	}
 }
 
-// requestRead appends the Read Request of a Read. The sink is named by its first
-// segment; the response is placed by the list, wherever that leads.
+// requestRead appends the Read Request of a Read. The request names only the first segment with
+// memory as the sink. The response is placed into the whole list of segments, wherever they are.
 func (p *queuePair) requestRead(r *provider.Request) {
 	q := rdmap.ReadRequest{Size: uint32(r.Length), SourceSTag: r.RKey, SourceTO: r.RemoteAddress}
 	for i := range r.Segments {
@@ -309,15 +316,15 @@ func (p *queuePair) beginAnswer() {
 	}
 }
 
-// segment appends the next segment of the message under way, with n bytes of it. It
-// reports false when that has ended the connection.
+// segment appends the next segment of the current message, with n bytes of payload. It returns
+// false if it has ended the connection.
 func (p *queuePair) segment(n int) bool {
 	t := &p.tx
 	m := &t.message
 	last := n == m.left
 	if m.opcode == rdmap.ReadResponse && m.left > 0 {
-		// What is left as a whole, so that a bad request gets no data at all; again for
-		// each segment, because memory may go meanwhile.
+		// The check covers all the bytes that are left, so that an invalid request gets no data at
+		// all. It is repeated for each segment, because the memory may be deregistered meanwhile.
 		memory, err := p.device.regions.readable(p.domain, m.sourceSTag, m.sourceTO+uint64(m.at), m.left)
 		if err != nil {
 			p.breach(err, p.readShown())
@@ -353,7 +360,7 @@ func (p *queuePair) segment(n int) bool {
 	return true
 }
 
-// endMessage ends the message whose last segment is in the batch.
+// endMessage ends the message whose last segment was appended to the batch.
 func (p *queuePair) endMessage() {
 	t := &p.tx
 	switch {
@@ -369,7 +376,8 @@ func (p *queuePair) endMessage() {
 	t.message = outgoing{}
 }
 
-// readShown returns the Read Request that is being answered, for a Terminate.
+// readShown returns the Read Request that is being answered, in the form that a Terminate message
+// quotes.
 func (p *queuePair) readShown() segmentShown {
 	s := segmentShown{
 		header: make([]byte, ddp.UntaggedLength), read: make([]byte, rdmap.ReadRequestLength),

@@ -2,9 +2,8 @@ package ddp
 
 import "fmt"
 
-// FaultError is a peer's breach of DDP, with the error type and code that a
-// Terminate message of layer 1 carries for it (RFC 5041 section 8.2, RFC 5040
-// section 4.8).
+// FaultError is a violation of DDP by the peer. Its value is the error type and error code of the
+// Terminate message of layer 1 that reports it (RFC 5041 section 8.2, RFC 5040 section 4.8).
 //
 //	0xf00  error type: 0 local catastrophic, 1 tagged buffer, 2 untagged buffer
 //	0x0ff  error code
@@ -18,14 +17,14 @@ const (
 	ErrBounds        FaultError = 0x101 // base or bounds violation
 	ErrNotAssociated FaultError = 0x102 // STag not associated with the stream
 	ErrWrap          FaultError = 0x103 // tagged offset wraps
-	ErrTaggedVersion FaultError = 0x104 // version of a tagged segment
+	ErrTaggedVersion FaultError = 0x104 // invalid version in a tagged segment
 
 	ErrQueue           FaultError = 0x201 // invalid queue number
 	ErrNoBuffer        FaultError = 0x202 // no buffer for this message
 	ErrSequence        FaultError = 0x203 // message sequence number out of range
 	ErrOffset          FaultError = 0x204 // invalid message offset
 	ErrTooLong         FaultError = 0x205 // message too long for its buffer
-	ErrUntaggedVersion FaultError = 0x206 // version of an untagged segment
+	ErrUntaggedVersion FaultError = 0x206 // invalid version in an untagged segment
 )
 
 // Type returns the error type, 0 to 2.

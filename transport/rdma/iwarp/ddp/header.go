@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// The control octet, first of every segment (RFC 5041 section 4.1):
+// The control octet, which is the first octet of every segment (RFC 5041 section 4.1):
 //
 //	0x80  T     tagged
 //	0x40  L     last segment of its message
@@ -27,7 +27,7 @@ const (
 	UntaggedLength = 18
 )
 
-// ErrShort says that a segment ends within its header.
+// ErrShort reports that a segment ends within its header.
 var ErrShort = errors.New("ddp: segment is shorter than its header")
 
 // Tagged is the header of a tagged segment (RFC 5041 section 4.2). All fields are
@@ -40,9 +40,9 @@ var ErrShort = errors.New("ddp: segment is shorter than its header")
 type Tagged struct {
 	// Last marks the last segment of a message.
 	Last bool
-	// Control is the octet of the layer above.
+	// Control is the control octet of the layer above.
 	Control uint8
-	// STag names the receiver's memory, TO the place in it.
+	// STag names the receiver's memory, TO is the tagged offset in it.
 	STag uint32
 	TO   uint64
 }
@@ -61,14 +61,14 @@ type Untagged struct {
 	// Control and ULP belong to the layer above.
 	Control uint8
 	ULP     uint32
-	// QN, MSN and MO are queue, message and offset.
+	// QN is the queue number, MSN the message sequence number, MO the offset in the message.
 	QN, MSN, MO uint32
 }
 
-// Tag reports whether the control octet of a segment is that of a tagged one.
+// Tag reports whether a segment with this control octet is tagged.
 func Tag(control byte) bool { return control&flagTagged != 0 }
 
-// Length returns the length of the header that begins with the control octet.
+// Length returns the length of a header with this control octet.
 func Length(control byte) int {
 	if Tag(control) {
 		return TaggedLength
@@ -104,8 +104,9 @@ func (h *Untagged) Put(b []byte) {
 	binary.BigEndian.PutUint32(b[14:], h.MO)
 }
 
-// ParseTagged parses the tagged header at the head of b. The error is ErrShort,
-// or ErrTaggedVersion for another version or an untagged segment's control octet.
+// ParseTagged parses the tagged header at the beginning of b. The error is ErrShort, or
+// ErrTaggedVersion if the version is not Version or the control octet is that of an untagged
+// segment.
 func ParseTagged(b []byte) (Tagged, error) {
 	if len(b) < TaggedLength {
 		return Tagged{}, ErrShort
@@ -121,9 +122,9 @@ func ParseTagged(b []byte) (Tagged, error) {
 	}, nil
 }
 
-// ParseUntagged parses the untagged header at the head of b. The error is
-// ErrShort, or ErrUntaggedVersion for another version or a tagged segment's
-// control octet.
+// ParseUntagged parses the untagged header at the beginning of b. The error is ErrShort, or
+// ErrUntaggedVersion if the version is not Version or the control octet is that of a tagged
+// segment.
 func ParseUntagged(b []byte) (Untagged, error) {
 	if len(b) < UntaggedLength {
 		return Untagged{}, ErrShort
@@ -141,8 +142,8 @@ func ParseUntagged(b []byte) (Untagged, error) {
 	}, nil
 }
 
-// CheckVersion returns the fault of a control octet with a foreign version, which
-// can be known before the rest of the header has arrived, else nil.
+// CheckVersion returns the error for a control octet whose version is not Version, else nil. The
+// version can be checked before the rest of the header has arrived.
 func CheckVersion(control byte) error {
 	switch {
 	case control&versionMask == Version:

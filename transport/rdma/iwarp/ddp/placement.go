@@ -2,9 +2,9 @@ package ddp
 
 import "math/bits"
 
-// Bounds returns the offset, in memory whose first octet has the tagged offset
-// base and which is length octets long, of n octets at the tagged offset to. The
-// error is ErrWrap or ErrBounds.
+// Bounds returns the offset of a payload in memory. The payload has n octets and the tagged offset
+// to. The memory has length octets, and its first octet has the tagged offset base. The error is
+// ErrWrap or ErrBounds.
 //
 // A segment without payload places nothing, so neither its STag nor its offset
 // may be checked (RFC 5041 section 5.2): do not call Bounds for it.
@@ -24,9 +24,9 @@ func Bounds(base uint64, length int, to uint64, n int) (int, error) {
 	return int(offset), nil
 }
 
-// Segments returns how many segments a message of n octets is cut into when one
-// carries at most step: at least one, since a message of length zero is one
-// segment (RFC 5041 section 5.2).
+// Segments returns the number of segments of a message of n octets if a segment carries at most
+// step octets. It is at least one, since a message of length zero is one segment (RFC 5041 section
+// 5.2).
 func Segments(n, step int) int {
 	return max((n+step-1)/step, 1)
 }
