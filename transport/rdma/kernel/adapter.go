@@ -10,13 +10,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// What is used of an open device: package uverbs drives siw and rxe in Go, package ibverbs
-// all others by the library.
+// These interfaces are the part of an open device that this package uses. Package uverbs implements
+// them in Go for siw and rxe, package ibverbs for all other devices by libibverbs.
 type (
 	adapter interface {
 		Attributes() (uverbs.Attributes, error)
 		Port(number int) (uverbs.PortAttributes, error)
-		// OnDemand says that memory can be registered that is not pinned.
+		// OnDemand reports whether memory can be registered without being pinned.
 		OnDemand() bool
 		EventFD() int
 		NextEvent() (uverbs.Event, bool, error)
@@ -26,7 +26,7 @@ type (
 		newDomain() (protection, error)
 		newCompletions(entries int, report channel) (completions, error)
 		newPair(c *pairConfig) (madePair, error)
-		// inline is how many bytes inline a request may have.
+		// inline returns the maximum number of inline bytes of a request.
 		inline() (int, error)
 	}
 	channel interface {
@@ -59,32 +59,33 @@ type (
 	}
 )
 
-// pairConfig says what a queue pair is made of, all of the same adapter.
+// pairConfig configures a queue pair. All its objects are of the same adapter.
 type pairConfig struct {
 	domain protection
 	queue  completions
-	shared receives // or nil
-	// capacity is what is wanted, at least.
+	shared receives // nil without a shared receive queue
+	// capacity is the minimum of what the queue pair must hold.
 	capacity uverbs.Capacity
-	// user comes back in events.
+	// user is returned in the events of the queue pair.
 	user uint64
 }
 
-// madePair is a queue pair and what is known of it from the start.
+// madePair is a queue pair with its number and the capacity that the device has granted.
 type madePair struct {
 	pair
 	number  uint32
 	granted uverbs.Capacity
 }
 
-// ErrNoConnections says that a device has no reliable connections.
+// ErrNoConnections reports that a device has no reliable connections.
 var ErrNoConnections = errors.New("the device has no reliable connections that rdma_cm makes (as those of efa and usnic): use iWARP over TCP on its network interface")
 
-// The ways to drive a device.
+// inGo is the first of the two ways to drive a device; the other one is "by" the library with its
+// version.
 const inGo = "in Go"
 
-// wayOf is what drives a device, for people: Go where its queues are known, unless the
-// library is asked for. The error says what is missing.
+// wayOf returns the way in which a device is driven, as text for users: in Go if package uverbs
+// knows the queues of the device, unless byLibrary is set. The error says what is missing.
 func wayOf(d *uverbs.Device, byLibrary bool) (string, error) {
 	if d.Transport == uverbs.TransportOther {
 		return "", ErrNoConnections
@@ -98,7 +99,7 @@ func wayOf(d *uverbs.Device, byLibrary bool) (string, error) {
 	return "by " + ibverbs.Version(), nil
 }
 
-// openAdapter opens a device, and says what drives it.
+// openAdapter opens a device, and returns the way in which it is driven.
 func openAdapter(d *uverbs.Device, byLibrary bool) (a adapter, way string, err error) {
 	way, err = wayOf(d, byLibrary)
 	if err != nil {

@@ -8,19 +8,22 @@ import (
 )
 
 const (
-	// messageMost bounds a request, because siw adds lengths as int (siw_check_sgl_tx).
+	// messageMost bounds the length of a request in bytes, because siw adds lengths as int
+	// (siw_check_sgl_tx).
 	messageMost = 1 << 30
-	// depthMost bounds read depths to what librdmacm's messages carry in 8 bits.
+	// depthMost bounds the read depths, for which librdmacm's messages have 8 bits.
 	depthMost = 254
-	// workMost bounds queues, whose memory the kernel allocates when they are made.
+	// workMost bounds the requests in a queue, because the kernel allocates the memory of a queue
+	// when the queue is created.
 	workMost = 1 << 14
-	// rnrTimer is how long a peer waits before it sends a message again that found no receive,
-	// rnrTimerCode the adapter's word for it (InfiniBand 1.4, table 45).
+	// rnrTimer is how long a peer waits before it retransmits a message that has found no receive.
+	// rnrTimerCode is its code in the adapter's interface (InfiniBand 1.4, table 45).
 	rnrTimer     = 640 * time.Microsecond
 	rnrTimerCode = 12
 )
 
-// attributesOf returns the attributes of a device whose work requests carry up to inline bytes inline.
+// attributesOf returns the attributes of a device whose requests may have up to inline bytes
+// inline.
 func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortAttributes, inline int) provider.Attributes {
 	message := int(min(port.MaxMessage, messageMost))
 	depths := [2]int{min(l.MaxReadsIn, depthMost), min(l.MaxReadsOut, depthMost)}
@@ -38,8 +41,8 @@ func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortA
 		a.MaxSharedReceives = 0
 	}
 	if p.device.Transport == uverbs.TransportIWARP {
-		// Adapters take a Read Response as a message to a key of this side; siw looks for
-		// the local right alone (siw_rresp_check_ntoh).
+		// For adapters a Read Response is a message to an STag of this side, so the memory needs
+		// the remote write right. siw requires the local write right only (siw_rresp_check_ntoh).
 		a.ActiveSpeaksFirst, a.SinksAreWritable = true, p.device.Driver != uverbs.DriverSIW
 	} else {
 		a.ImmediateData, a.Atomics, a.PadsPrivateData, a.CarriesConnParam = true, l.Atomics, true, true

@@ -6,19 +6,21 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// completionsLeast is the least size of a completion queue, so that few are enough.
+// completionsLeast is the minimum size of a completion queue, so that a few queues are enough.
 const completionsLeast = 4096
 
-// completionQueue has room for all that its queue pairs can have posted.
+// completionQueue is a completion queue with room for all requests and receives that its queue
+// pairs can have posted at a time. used counts the entries that its queue pairs have reserved.
 type completionQueue struct {
 	queue completions
 	used  int
-	// shared counts the queue pairs of each shared receive queue, all of whose receives may
-	// be completed here.
+	// shared counts the queue pairs of each shared receive queue. The entries for all receives of a
+	// shared receive queue are reserved once, because any of these queue pairs may complete them
+	// here.
 	shared map[*sharedReceives]int
 }
 
-// need is how much room a queue pair takes.
+// need returns how many entries a queue pair reserves.
 func (q *completionQueue) need(sends, receives int, s *sharedReceives) int {
 	if s != nil && q.shared[s] > 0 {
 		return sends
@@ -26,8 +28,8 @@ func (q *completionQueue) need(sends, receives int, s *sharedReceives) int {
 	return sends + receives
 }
 
-// reserve returns a queue with room for a queue pair, whose receives are those of s if that
-// is not nil.
+// reserve returns a completion queue in which it has reserved entries for a queue pair. s is the
+// shared receive queue of the queue pair, or nil.
 func (d *device) reserve(sends, receives int, s *sharedReceives) (*completionQueue, error) {
 	for _, q := range d.queues {
 		if n := q.need(sends, receives, s); q.used+n <= q.queue.Capacity() {
@@ -56,7 +58,7 @@ func (q *completionQueue) take(n int, s *sharedReceives) {
 	}
 }
 
-// release gives back the room of a queue pair whose completions have been taken.
+// release returns the entries of a queue pair whose completions were polled.
 func (q *completionQueue) release(sends, receives int, s *sharedReceives) {
 	q.used -= sends
 	if s == nil {

@@ -15,46 +15,48 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// device is an open adapter. It is used under the lock of its adapter, but for Sleep and
-// Wake, and for registrations.
+// device is an open adapter. It is used under the lock of its adapter, except by Sleep and Wake,
+// and for registrations.
 type device struct {
-	// name is the kernel's.
+	// name is the device's name in the kernel.
 	name        string
 	adapter     provider.Adapter
 	context     adapter
 	channel     channel
 	connections *connection.Device
 	attributes  provider.Attributes
-	// completionsMost bounds one completion queue.
+	// completionsMost is the maximum size of one completion queue.
 	completionsMost int
 
 	queues []*completionQueue
-	// pairs are those that are open, by their numbers.
+	// pairs holds the open queue pairs by their numbers.
 	pairs map[uint32]*queuePair
-	// recent is the pair that completed something last.
+	// recent is the queue pair of the last completion.
 	recent *queuePair
-	// nextUser counts the queue pairs that were made.
+	// nextUser counts the queue pairs that were created.
 	nextUser uint64
-	// broken are queue pairs with a failed request, whose connections are to be ended.
+	// broken holds the queue pairs with an error whose connections are still to be ended.
 	broken []*queuePair
-	// quiet are queue pairs that wait for the active side to speak.
+	// quiet holds the queue pairs on the passive side that send nothing until the active side has
+	// sent or a time has passed.
 	quiet []*queuePair
-	// waiting is what Idle has found.
+	// waiting holds the completions that Idle has polled and that are not reported yet.
 	waiting []uverbs.Completion
-	// events are the calls of Progress that look for events.
+	// events decides which calls of Progress ask for events of the device.
 	events connection.Cadence
-	// port is the number of the port that is used, announcesLast says that the device has an
-	// event for the last shared receive of a queue pair that has failed.
+	// port is the number of the port in use. announcesLast is true if the device raises an event
+	// after the last shared receive of a queue pair that has failed.
 	port          int
 	announcesLast bool
-	// vainly is for how long such an event was waited for that did not come.
+	// vainly is the total time for which such events were awaited and did not come.
 	vainly time.Duration
-	// onDemand says that the device pages memory that cannot be pinned.
+	// onDemand is true if the device can page memory that cannot be pinned.
 	onDemand bool
-	// failure is why the device cannot be used any more, removed that this was said.
+	// failure is the reason why the device can no longer be used. removed is true once the consumer
+	// was told so by EventRemoved.
 	failure error
 	removed bool
-	// queueFailed says that failure is that of a queue.
+	// queueFailed is true if failure is the failure of a queue, and the device itself exists.
 	queueFailed bool
 
 	sends    [postMost]uverbs.SendRequest
@@ -62,16 +64,18 @@ type device struct {
 	receives [postMost]uverbs.ReceiveRequest
 	polled   [pollMost]uverbs.Completion
 
-	// lingering counts queue pairs that the kernel cannot end yet, left is what could not be
-	// ended because of one, in the order in which it can be, ends waits for them.
+	// lingering counts the queue pairs that the kernel cannot destroy yet; ends waits until they
+	// are destroyed. left holds the objects that could not be closed because of such a queue pair,
+	// in the order in which they must be closed.
 	lingering atomic.Int32
 	left      []io.Closer
 	ends      sync.WaitGroup
 
 	wakeup int // eventfd
-	// due is when Sleep has to end, in Unix nanoseconds, or 0.
+	// due is the time at which Sleep has to return, in Unix nanoseconds, or 0.
 	due atomic.Int64
-	// sources are what Sleep waits for, deadline until when.
+	// sources holds the descriptors that Sleep polls, deadline the remaining time for which it
+	// polls.
 	sources  [4]unix.PollFd
 	deadline unix.Timespec
 }
@@ -79,11 +83,12 @@ type device struct {
 var _ provider.Device = (*device)(nil)
 
 const (
-	// postMost is how many requests one doorbell starts, pollMost how many completions one
-	// poll takes.
+	// postMost is the maximum number of requests per doorbell, pollMost the maximum number of
+	// completions per poll.
 	postMost = 16
 	pollMost = 32
-	// eventRounds and eventPeriod are how often the events of the device are looked for.
+	// eventRounds and eventPeriod define how often Progress asks for events of the device: after
+	// this number of calls or after this time.
 	eventRounds = 1024
 	eventPeriod = 10 * time.Millisecond
 )
@@ -146,8 +151,8 @@ func (d *device) start(name string, p place, byLibrary bool) error {
 	return nil
 }
 
-// happened passes an event on. The reason of a removal names the device: a process may have
-// several.
+// happened passes an event to the consumer. It adds the name of the device to the reason of a
+// removal, because a process may have several devices.
 func (d *device) happened(e provider.Event) {
 	if e.Kind == provider.EventRemoved {
 		e.Err = fmt.Errorf("device %s: %w", d.name, e.Err)
@@ -163,21 +168,22 @@ func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 	return d.connections.Listen(c)
 }
 
-// Close implements provider.Device. What a lingering queue pair needs ends after it, in the
-// background, connections among it: the kernel waits for the end of an attempt on iWARP, 10 s
-// if the peer does not answer, before it lets go of them.
+// Close implements provider.Device. If a queue pair lingers, the objects that it needs, including
+// its connection, are closed after it in the background. The reason is that on iWARP the kernel
+// waits for the end of a connection attempt before it can destroy the queue pair: 10 s if the peer
+// does not answer.
 func (d *device) Close() error {
 	if d.lingering.Load() == 0 {
 		return d.end()
 	}
 	go func() {
 		d.ends.Wait()
-		_ = d.end() // nobody is left to tell
+		_ = d.end() // the caller has returned
 	}()
 	return nil
 }
 
-// end ends what is left when no queue pair is.
+// end closes what is left of the device when all queue pairs are destroyed.
 func (d *device) end() error {
 	var first error
 	keep := func(err error) {

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// inlineSIW is what siw has room for, inlineMost what is worth the copy.
+	// inlineSIW is the maximum number of inline bytes in siw. inlineMost is the length up to which
+	// inline data is worth the copy.
 	inlineSIW  = 80
 	inlineMost = 256
 )
@@ -16,7 +17,7 @@ const (
 // direct is a device that package uverbs drives.
 type direct struct{ *uverbs.Context }
 
-// directDomain is a protection domain of it.
+// directDomain is a protection domain of such a device.
 type directDomain struct{ *uverbs.ProtectionDomain }
 
 var (

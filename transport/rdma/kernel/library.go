@@ -15,7 +15,7 @@ import (
 // library is a device that libibverbs drives.
 type library struct{ *ibverbs.Context }
 
-// libraryDomain is a protection domain of it.
+// libraryDomain is a protection domain of such a device.
 type libraryDomain struct{ *ibverbs.ProtectionDomain }
 
 var (
@@ -25,8 +25,9 @@ var (
 
 func (c library) inline() (int, error) { return inlineOf(c) }
 
-// inlineOf finds out how many bytes inline a device takes, by queue pairs: no attribute says
-// it. A device that refuses one without bytes inline has none for reliable connections.
+// inlineOf returns how many inline bytes a device accepts. No attribute says this, so inlineOf
+// tries to create queue pairs. A device that refuses a queue pair without inline bytes has no
+// reliable connections.
 func inlineOf(c adapter) (int, error) {
 	domain, err := c.newDomain()
 	if err != nil {

@@ -1,12 +1,12 @@
 package ddp
 
-// Queue checks the untagged segments that arrive for one queue number (RFC 5041
-// sections 4.3 and 7.1): messages in order of their sequence number, segments in
-// order of their offset. The zero value awaits no message; see NewQueue.
+// Queue checks the untagged segments that arrive for one queue number (RFC 5041 sections 4.3 and
+// 7.1): messages must arrive in the order of their sequence numbers, segments in the order of their
+// offsets. The zero value awaits no message; see NewQueue.
 type Queue struct {
-	msn  uint32 // of the message that is under way, else of the next one
-	mo   uint32 // where the next segment of it begins
-	open bool   // a message is under way
+	msn  uint32 // of the current message, or of the next one if there is none
+	mo   uint32 // offset of its next segment
+	open bool   // the first segment of a message has arrived, the last one has not
 }
 
 // FirstMSN is the sequence number of the first message of every queue.
@@ -19,15 +19,14 @@ func NewQueue(msn uint32) Queue { return Queue{msn: msn} }
 // Awaits reports whether the queue awaits the first segment of the message msn.
 func (q *Queue) Awaits(msn uint32) bool { return q.msn == msn && !q.open }
 
-// Pass accounts for a message that came in one segment, as Advance does for each.
+// Pass accounts for a message of one segment. It replaces Advance for such a message.
 func (q *Queue) Pass() { q.msn++ }
 
-// Check reports what is wrong with the segment as a next one of the queue: nil,
-// ErrSequence, ErrOffset, or ErrTooLong if it ends beyond room, the length of the
-// buffer of its message. It changes nothing.
+// Check reports whether the segment is valid as the next one of the queue. The error is
+// ErrSequence, ErrOffset, or ErrTooLong if the segment ends beyond room, the length of the buffer
+// of its message. Check changes nothing.
 //
-// Whether there is a buffer at all is for the caller to know, before: the answer
-// then is ErrNoBuffer.
+// The caller must know before whether there is a buffer at all; if not, the error is ErrNoBuffer.
 func (q *Queue) Check(h *Untagged, payload, room int) error {
 	switch {
 	case h.MSN != q.msn:
@@ -40,11 +39,11 @@ func (q *Queue) Check(h *Untagged, payload, room int) error {
 	return nil
 }
 
-// Advance accounts for a segment that passed Check and has been placed. It
-// returns the length of the message and true with the last segment.
+// Advance accounts for a segment that has passed Check and has been placed. It returns the length
+// of the message so far, and true if the segment is the last one of the message.
 //
-// An offset that passes 2^32 shows at the next segment, whose offset cannot fit;
-// a message is shorter than that (RFC 5041 section 5.2).
+// A message must be shorter than 2^32 (RFC 5041 section 5.2). Check ensures this by room; otherwise
+// the offset of the next segment would wrap.
 func (q *Queue) Advance(h *Untagged, payload int) (int, bool) {
 	end := int(h.MO) + payload
 	if h.Last {

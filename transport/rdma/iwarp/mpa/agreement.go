@@ -2,55 +2,55 @@ package mpa
 
 import "errors"
 
-// Offer is what one side wants of a connection.
+// Offer holds the parameters that one side wants for a connection.
 type Offer struct {
-	// Revision is 2 for the enhanced set-up, 1 for the plain one. A responder
-	// follows the initiator and ignores it.
+	// Revision is 2 for the enhanced set-up, 1 for the plain one. A responder ignores this field
+	// and uses the initiator's revision.
 	Revision uint8
-	// CRC asks for CRC32C over every FPDU. It is on when either side asks.
+	// CRC asks for CRC32C over every FPDU. CRC32C is used if either side asks for it.
 	CRC bool
-	// Kin asks whether the peer is of this module, see Frame. A responder answers it
-	// whether it is set or not.
+	// Kin asks whether the peer runs this module, see Frame. A responder ignores this field and
+	// answers the initiator's question.
 	Kin bool
-	// IRD is the number of inbound RDMA Reads served at a time, ORD the number
-	// of outbound ones issued at a time; both at most DepthMax.
+	// IRD is the number of inbound RDMA Reads that this side serves at a time. ORD is the number of
+	// outbound RDMA Reads that it issues at a time. Both are at most DepthMax.
 	IRD, ORD uint16
-	// PeerToPeer asks for the peer-to-peer model and thereby for an RTR. A
-	// responder follows the initiator and ignores it.
+	// PeerToPeer asks for the peer-to-peer model and thereby for an RTR. A responder ignores this
+	// field and uses the initiator's model.
 	PeerToPeer bool
-	// RTR is the set of indications this side can send (initiator) or take
-	// (responder).
+	// RTR is the set of indications that this side can send (initiator) or accept (responder).
 	RTR RTR
 }
 
-// Agreement is what both sides of a connection have agreed on.
+// Agreement holds the parameters that both sides of a connection have agreed on.
 type Agreement struct {
-	// Revision is the peer's, 1 or 2.
+	// Revision is that of the peer's frame, 1 or 2.
 	Revision uint8
-	// CRC tells whether both sides generate and check CRCs.
+	// CRC reports whether both sides generate and check CRCs.
 	CRC bool
-	// Kin tells that the peer is of this module.
+	// Kin reports whether the peer runs this module.
 	Kin bool
-	// Enhanced tells whether depths were exchanged. Without, IRD and ORD are
-	// this side's own wishes and the layer above has to agree on them.
+	// Enhanced reports whether depths were exchanged. If it is false, IRD and ORD are what this
+	// side offered, and the layer above has to agree on them.
 	Enhanced bool
 	// RTR is the indication that the initiator sends first; zero for none.
 	RTR RTR
-	// IRD and ORD are this side's: ORD is at most the peer's IRD.
+	// IRD and ORD are the depths of this side. ORD is at most the peer's IRD.
 	IRD, ORD uint16
-	// PeerIRD and PeerORD are what the peer stated, or DepthUnstated.
+	// PeerIRD and PeerORD are the depths that the peer stated, or DepthUnstated.
 	PeerIRD, PeerORD uint16
 }
 
-// Request returns the frame with which an initiator opens. Private data is that
-// of the layer above; it is copied. The error is ErrPrivateData.
+// Request returns the frame with which an initiator begins. private is the private data of the
+// layer above; it is copied. The error is ErrPrivateData.
 func (o Offer) Request(private []byte) (Frame, error) {
 	f := Frame{CRC: o.CRC, Kin: o.Kin, Revision: o.Revision, Enhanced: o.Revision >= 2}
 	e := Enhanced{PeerToPeer: o.PeerToPeer, RTR: o.RTR, IRD: o.IRD, ORD: o.ORD}
 	return f.with(e, private)
 }
 
-// with returns the frame with its private data, the depths first if enhanced.
+// with returns the frame with private data. In an enhanced frame the depths precede the private
+// data.
 func (f Frame) with(e Enhanced, private []byte) (Frame, error) {
 	var data []byte
 	if f.Enhanced {
@@ -64,9 +64,9 @@ func (f Frame) with(e Enhanced, private []byte) (Frame, error) {
 	return f, nil
 }
 
-// Screen checks a request before anybody is asked whether to accept it. On
-// ErrMarkers the responder answers with Reject; on any other error it closes the
-// connection without a word (RFC 5044 section 7.1.2, RFC 6581 section 10).
+// Screen validates a request before the consumer is asked whether to accept it. On ErrMarkers the
+// responder answers with Reject. On any other error it closes the connection without an answer (RFC
+// 5044 section 7.1.2, RFC 6581 section 10).
 func Screen(request Frame) error {
 	switch {
 	case request.Reply:
@@ -83,15 +83,15 @@ func Screen(request Frame) error {
 	return nil
 }
 
-// Accept returns the reply to a request that passed Screen, and what both sides
-// have then agreed on (RFC 6581 sections 9.1 and 9.2). The responder lowers its own
-// depths to what the initiator can use and serve, copies the initiator's model,
-// and names one RTR: a Write if it may, which consumes nothing.
+// Accept returns the reply to a request that has passed Screen, and the parameters that both sides
+// have then agreed on (RFC 6581 sections 9.1 and 9.2). The responder lowers its own depths to those
+// that the initiator can use and serve, copies the initiator's model, and selects one RTR. It
+// prefers a Write, which consumes nothing.
 func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 	if err := Screen(request); err != nil {
 		return Frame{}, Agreement{}, err
 	}
-	peer, _, _ := request.Split() // Screen has split it already
+	peer, _, _ := request.Split() // no error: Screen has split it already
 	a := Agreement{
 		Revision: request.Revision, CRC: request.CRC || o.CRC, Kin: request.Kin, Enhanced: request.Enhanced,
 		IRD: o.IRD, ORD: o.ORD, PeerIRD: peer.IRD, PeerORD: peer.ORD,
@@ -104,8 +104,8 @@ func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 	if peer.PeerToPeer {
 		a.RTR = choose(o.RTR & peer.RTR)
 		if a.RTR == 0 {
-			// Nothing in common: name what we can, the initiator then knows what
-			// is missing and terminates.
+			// No RTR is common to both sides. The reply names one that this side can accept; the
+			// initiator then knows which one is missing and terminates.
 			a.RTR = choose(o.RTR)
 		}
 		answer.RTR = a.RTR
@@ -122,7 +122,7 @@ func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 	return f, a, err
 }
 
-// choose returns the preferred indication of a set, zero of none.
+// choose returns the preferred indication of a set, zero if the set is empty.
 func choose(set RTR) RTR {
 	for _, r := range []RTR{RTRWrite, RTRRead, RTRSend} {
 		if set&r != 0 {
@@ -132,8 +132,8 @@ func choose(set RTR) RTR {
 	return 0
 }
 
-// Reject returns the reply that refuses a request. It states this side's depths,
-// which tell the initiator what it might ask for instead.
+// Reject returns the reply that rejects a request. It states this side's depths, so that the
+// initiator knows which depths it might ask for instead.
 func (o Offer) Reject(request Frame, private []byte) (Frame, error) {
 	revision := min(max(request.Revision, 1), 2)
 	f := Frame{Reply: true, Reject: true, CRC: request.CRC, Revision: revision, Enhanced: request.Enhanced}
@@ -144,11 +144,11 @@ func (o Offer) Reject(request Frame, private []byte) (Frame, error) {
 	return f.with(Enhanced{PeerToPeer: peer.PeerToPeer, RTR: choose(o.RTR), IRD: o.IRD, ORD: o.ORD}, private)
 }
 
-// Conclude reads the reply to the request that this offer made.
+// Conclude evaluates the reply to the request that this offer made.
 //
-// ErrRejected comes with the responder's depths in the agreement, and its
-// private data is in the frame. The initiator sends a Terminate before it closes: of a
-// FaultError with its code, of any other error with that of ErrFrame.
+// With ErrRejected, the agreement has the responder's depths, and the frame has its private data.
+// After any other error, the initiator sends a Terminate message before it closes; CodeOf returns
+// its code.
 func (o Offer) Conclude(reply Frame) (Agreement, error) {
 	peer, _, err := reply.Split()
 	switch {
@@ -190,8 +190,8 @@ func (o Offer) Conclude(reply Frame) (Agreement, error) {
 	return a, nil
 }
 
-// CodeOf returns the code of the Terminate message that an initiator sends
-// because of an error of Conclude.
+// CodeOf returns the code of the Terminate message that an initiator sends because of an error of
+// Conclude: a FaultError is its own code, any other error is reported as ErrFrame.
 func CodeOf(err error) FaultError {
 	var f FaultError
 	if errors.As(err, &f) {

@@ -3,27 +3,27 @@ package mpa
 import "golang.org/x/sys/cpu"
 
 const (
-	// foldUnit is what fold takes at a time.
+	// foldUnit is the number of bytes that fold processes per step.
 	foldUnit = 256
-	// foldMost bounds one call: Go cannot interrupt it.
+	// foldMost bounds the bytes of one call of fold, because Go cannot preempt the call.
 	foldMost = 64 << 10
 )
 
-// folds says that the processor multiplies polynomials four at a time. It folds some
-// three times as fast as CRC32 instructions sum, which shows where a sender and a
-// receiver checksum every byte.
+// folds reports whether the processor multiplies four polynomials per instruction (VPCLMULQDQ with
+// AVX-512). Folding is about three times as fast as the CRC32 instruction, which is noticeable
+// where a sender and a receiver checksum every byte.
 var folds = cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasAVX512F && cpu.X86.HasSSE42
 
-// sums says that the processor sums eight bytes an instruction.
+// sums reports whether the processor has the CRC32 instruction, which takes eight bytes.
 var sums = cpu.X86.HasSSE42
 
-// sum continues the remainder of a CRC32C, which is not inverted as the CRC is, over n
-// bytes, at least one.
+// sum continues a CRC32C over n bytes, at least one. remainder and the result are the complement of
+// the CRC.
 //
 //go:noescape
 func sum(remainder uint32, p *byte, n int) uint32
 
-// foldLong continues a CRC32C over whole units of p and returns what is left of it.
+// foldLong continues a CRC32C over whole units of p. It returns the CRC and the rest of p.
 func foldLong(crc uint32, p []byte) (uint32, []byte) {
 	crc = ^crc
 	if n := ahead(p); n > 0 {
@@ -37,8 +37,8 @@ func foldLong(crc uint32, p []byte) (uint32, []byte) {
 	return ^crc, p
 }
 
-// fold continues the remainder of a CRC32C, which is not inverted as the CRC is, over
-// n bytes, a multiple of foldUnit and at least one.
+// fold continues a CRC32C over n bytes, a positive multiple of foldUnit. remainder and the result
+// are the complement of the CRC.
 //
 //go:noescape
 func fold(remainder uint32, p *byte, n int) uint32

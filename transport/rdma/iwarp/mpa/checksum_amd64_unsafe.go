@@ -4,6 +4,6 @@ package mpa
 
 import "unsafe"
 
-// ahead returns how many bytes lie before p's first whole line of the cache: loads of
-// a line each that begin elsewhere touch two.
+// ahead returns how many bytes precede the first boundary of a cache line in p. A load of 64 bytes
+// that begins elsewhere touches two lines.
 func ahead(p []byte) int { return int(-uintptr(unsafe.Pointer(unsafe.SliceData(p))) & 63) }

@@ -2,14 +2,14 @@
 
 package mpa
 
-// folds says that there is nothing faster here than the standard library.
+// folds is false: folding is implemented for amd64 only.
 const folds = false
 
-// sums says the same of short pieces.
+// sums is false: sum is implemented for amd64 only.
 const sums = false
 
-// sum is not called.
+// sum is never called, because sums is false.
 func sum(remainder uint32, _ *byte, _ int) uint32 { return remainder }
 
-// foldLong is not called.
+// foldLong is never called, because folds is false.
 func foldLong(crc uint32, p []byte) (uint32, []byte) { return crc, p }

@@ -12,10 +12,9 @@ const (
 	PhaseTrailer              // padding and CRC
 )
 
-// Deframer follows one direction of a stream of FPDUs through whatever pieces TCP
-// hands out (RFC 5044 section 5.1). It copies no ULPDU: the caller asks what
-// comes next, reads that much to wherever it belongs, and shows it to Feed, which
-// keeps the checksum over it.
+// Deframer follows one direction of a stream of FPDUs, in whatever pieces TCP delivers it (RFC 5044
+// section 5.1). It copies no ULPDU. The caller asks how many bytes come next, reads these bytes
+// into the memory where they belong, and passes them to Feed, which computes the checksum.
 //
 //	for {
 //		part := next(d.Left())     // at most that many bytes, of d.Phase()
@@ -23,21 +22,21 @@ const (
 //		...
 //	}
 //
-// The zero value with CRC off is ready; see NewDeframer.
+// The zero value is ready, without CRC; see NewDeframer.
 type Deframer struct {
 	on    bool
 	phase Phase
-	left  int // bytes missing of the ULPDU or the trailer
+	left  int // missing bytes of the ULPDU or the trailer
 	ulpdu int
 	crc   uint32
-	kept  [TrailerMax]byte // length field or trailer so far
+	kept  [TrailerMax]byte // the first held bytes of the length field or trailer
 	held  int
 }
 
-// NewDeframer returns a Deframer at the boundary between two FPDUs.
+// NewDeframer returns a Deframer at the boundary between two FPDUs. It checks CRCs if on is true.
 func NewDeframer(on bool) Deframer { return Deframer{on: on} }
 
-// Phase returns what comes next.
+// Phase returns the part of the FPDU that comes next.
 func (d *Deframer) Phase() Phase { return d.phase }
 
 // Left returns how many bytes of the current phase are missing, at least one.
@@ -48,16 +47,16 @@ func (d *Deframer) Left() int {
 	return d.left
 }
 
-// ULPDU returns the length of the current ULPDU, known from PhaseULPDU on.
+// ULPDU returns the length of the current ULPDU. It is known from PhaseULPDU on.
 func (d *Deframer) ULPDU() int { return d.ulpdu }
 
-// Boundary reports whether nothing of an FPDU has arrived yet: a connection that
-// ends here ends in order.
+// Boundary reports whether the stream is between two FPDUs. A connection that ends here ends in
+// order.
 func (d *Deframer) Boundary() bool { return d.phase == PhaseLength && d.held == 0 }
 
-// Feed accounts for bytes of the current phase, at most Left of them. The end of
-// a phase begins the next one; a ULPDU of length zero has no phase of its own.
-// The error is ErrCRC, after which the stream is lost (RFC 5044 section 8).
+// Feed accounts for bytes of the current phase, at most Left of them. The end of a phase begins the
+// next one; for a ULPDU of length zero, PhaseULPDU is skipped. The error is ErrCRC, after which the
+// stream is lost (RFC 5044 section 8).
 func (d *Deframer) Feed(p []byte) error {
 	if len(p) > d.Left() {
 		panic("mpa: fed beyond the phase")
@@ -105,8 +104,8 @@ func (d *Deframer) feedTrailer(p []byte) error {
 		return nil
 	}
 	at := d.held - CRCLength
-	// Padding is covered by the CRC but otherwise not looked at: senders must
-	// send zeros, receivers need not check (RFC 5044 section 4.1).
+	// The CRC covers the padding, which is not checked otherwise: senders must send zeros,
+	// receivers need not check (RFC 5044 section 4.1).
 	good := !d.on || Checksum(d.crc, d.kept[:at]) == binary.LittleEndian.Uint32(d.kept[at:])
 	d.phase, d.held = PhaseLength, 0
 	if !good {

@@ -3,20 +3,20 @@ package mpa
 import "encoding/binary"
 
 const (
-	// EnhancedLength is the length of Enhanced on the wire.
+	// EnhancedLength is the length in bytes of an encoded Enhanced.
 	EnhancedLength = 4
 	// DepthMax is the largest IRD or ORD that can be stated.
 	DepthMax = DepthUnstated - 1
-	// DepthUnstated in place of an IRD or ORD says that the sender wants no
-	// automatic negotiation of it (RFC 6581 section 9.1).
+	// DepthUnstated in place of an IRD or ORD means that the sender does not negotiate this depth
+	// automatically (RFC 6581 section 9.1).
 	DepthUnstated = 0x3fff
 
 	flagHigh = 0x8000 // A in the first word, C in the second
 	flagLow  = 0x4000 // B in the first word, D in the second
 )
 
-// RTR is a set of ready-to-receive indications: what an initiator may send as
-// its first FPDU in the peer-to-peer model (RFC 6581 section 9.2).
+// RTR is a set of ready-to-receive indications, which an initiator may send as its first FPDU in
+// the peer-to-peer model (RFC 6581 section 9.2).
 type RTR uint8
 
 // The three indications, each of length zero.
@@ -26,8 +26,8 @@ const (
 	RTRRead                  // an RDMA Read Request
 )
 
-// Enhanced is the head of private data in an enhanced set-up (RFC 6581
-// section 9), two big-endian words:
+// Enhanced is the beginning of the private data in an enhanced set-up (RFC 6581 section 9). It
+// consists of two big-endian words:
 //
 //	word 0  0x8000 A  peer-to-peer model
 //	        0x4000 B  RTR by a zero-length Send
@@ -41,7 +41,7 @@ type Enhanced struct {
 	PeerToPeer bool
 	// RTR is the set of flags B, C and D; empty when PeerToPeer is false.
 	RTR RTR
-	// IRD and ORD are the sender's, at most DepthMax, or DepthUnstated.
+	// IRD and ORD are the depths of the sender of the frame, at most DepthMax, or DepthUnstated.
 	IRD, ORD uint16
 }
 
@@ -64,8 +64,8 @@ func (e Enhanced) Append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint16(dst, second)
 }
 
-// ParseEnhanced parses the words at the head of b. Without A the flags B, C and
-// D mean nothing and are dropped.
+// ParseEnhanced parses the words at the beginning of b. Without flag A the flags B, C and D have no
+// meaning and are ignored.
 func ParseEnhanced(b []byte) (Enhanced, int, error) {
 	if len(b) < EnhancedLength {
 		return Enhanced{}, 0, ErrShort
@@ -86,9 +86,9 @@ func ParseEnhanced(b []byte) (Enhanced, int, error) {
 	return e, EnhancedLength, nil
 }
 
-// Split separates the depths from the private data of the layer above. Of a
-// frame that is not enhanced the depths are DepthUnstated. ErrEnhanced says that
-// the frame is too short for what it claims.
+// Split separates the depths from the private data of the layer above. If the frame is not
+// enhanced, the depths are DepthUnstated. The error is ErrEnhanced if the private data is too short
+// for the depths.
 func (f Frame) Split() (Enhanced, []byte, error) {
 	if !f.Enhanced {
 		return Enhanced{IRD: DepthUnstated, ORD: DepthUnstated}, f.PrivateData, nil

@@ -6,43 +6,42 @@ import (
 )
 
 var (
-	// ErrShort says that the bytes so far are the beginning of something valid.
-	// Read more and try again.
+	// ErrShort reports that the bytes are the beginning of something valid. Read more and try
+	// again.
 	ErrShort = errors.New("mpa: incomplete")
-	// ErrKey says that the bytes are no MPA frame. Close the connection without
-	// an answer (RFC 5044 section 7.1.2 rules 2 and 9).
+	// ErrKey reports that the bytes are not an MPA frame. Close the connection without an answer
+	// (RFC 5044 section 7.1.2 rules 2 and 9).
 	ErrKey = errors.New("mpa: no MPA request or reply")
-	// ErrActiveActive says that a request came where a reply was due: both sides
+	// ErrActiveActive reports that a request arrived in place of a reply, because both sides
 	// connect actively (RFC 5044 section 7.1.2 rule 8).
 	ErrActiveActive = errors.New("mpa: request in place of a reply")
-	// ErrUnasked says that a reply came where a request was due.
+	// ErrUnasked reports that a reply arrived in place of a request.
 	ErrUnasked = errors.New("mpa: reply in place of a request")
-	// ErrPrivateData says that the frame announces more private data than the
-	// protocol allows, or that the caller wants to send more.
+	// ErrPrivateData reports that a frame announces, or that the caller wants to send, more private
+	// data than the protocol allows.
 	ErrPrivateData = errors.New("mpa: more than 512 bytes of private data")
-	// ErrRevision says that the peer uses a revision other than 1 or 2, or
-	// answered in one that was not asked for.
+	// ErrRevision reports that the peer uses a revision other than 1 and 2, or has answered with a
+	// revision that was not asked for.
 	ErrRevision = errors.New("mpa: revision not supported")
-	// ErrMarkers says that the peer requires markers.
+	// ErrMarkers reports that the peer requires markers.
 	ErrMarkers = errors.New("mpa: peer requires markers")
-	// ErrEnhanced says that a frame claims to be enhanced but has no room for
-	// the depths, or is not enhanced where it has to be.
+	// ErrEnhanced reports that a frame is enhanced but too short for the depths, or that it is
+	// enhanced where it must not be, or not enhanced where it must be.
 	ErrEnhanced = errors.New("mpa: enhanced set-up is malformed")
-	// ErrRejected says that the responder refused the connection. Its private
-	// data says why.
+	// ErrRejected reports that the responder has rejected the connection. The private data of the
+	// reply says why.
 	ErrRejected = errors.New("mpa: connection rejected")
 )
 
-// FaultError is an error of the MPA layer with the code that a Terminate message
-// carries for it: layer 2 (LLP), error type 0 (RFC 5044 section 8, RFC 6581
-// section 10).
+// FaultError is an error of the MPA layer. Its value is the error code of the Terminate message
+// that reports it, with layer 2 (LLP) and error type 0 (RFC 5044 section 8, RFC 6581 section 10).
 type FaultError uint8
 
 // The error codes of the MPA layer.
 const (
 	ErrLost         FaultError = 0x01 // TCP connection closed, terminated or lost
 	ErrCRC          FaultError = 0x02 // received CRC does not match the calculated one
-	ErrLength       FaultError = 0x03 // marker and length field do not fit
+	ErrLength       FaultError = 0x03 // a marker or a length field does not match
 	ErrFrame        FaultError = 0x04 // invalid MPA request or reply frame
 	ErrLocal        FaultError = 0x05 // local catastrophic error
 	ErrInsufficient FaultError = 0x06 // the initiator lacks IRD for the responder's ORD

@@ -5,29 +5,28 @@ import "encoding/binary"
 const (
 	// HeaderLength is the length of the length field before a ULPDU.
 	HeaderLength = 2
-	// CRCLength is the length of the CRC field behind the padding.
+	// CRCLength is the length of the CRC field that follows the padding.
 	CRCLength = 4
-	// TrailerMax is the length of the longest padding with its CRC field.
+	// TrailerMax is the length of the longest trailer: padding and CRC field.
 	TrailerMax = 3 + CRCLength
-	// ULPDUMax is the longest ULPDU that the length field can announce.
+	// ULPDUMax is the length of the longest ULPDU that the length field can announce.
 	ULPDUMax = 1<<16 - 1
-	// mulpduMin is the floor of MULPDU, whatever the segment size (RFC 5044
-	// section 4.5).
+	// mulpduMin is the minimum of MULPDU, whatever the TCP segment size (RFC 5044 section 4.5).
 	mulpduMin = 128
 )
 
-// Pad returns the number of zero octets behind a ULPDU of that length, 0 to 3.
+// Pad returns the number of zero octets that follow a ULPDU of this length, 0 to 3.
 func Pad(ulpdu int) int { return -(HeaderLength + ulpdu) & 3 }
 
-// FPDULength returns the length of the whole FPDU for a ULPDU of that length.
+// FPDULength returns the length of the whole FPDU with a ULPDU of this length.
 func FPDULength(ulpdu int) int { return HeaderLength + ulpdu + Pad(ulpdu) + CRCLength }
 
-// MULPDU returns the longest ULPDU whose FPDU fits into one TCP segment of emss
+// MULPDU returns the length of the longest ULPDU whose FPDU fits into one TCP segment of emss
 // bytes, without markers (RFC 5044 section 4.5).
 func MULPDU(emss int) int { return min(max(emss-(6+emss%4), mulpduMin), ULPDUMax) }
 
-// AppendTrailer appends padding and CRC of an FPDU whose length field and ULPDU
-// of that length have the checksum crc. With on unset the CRC field is zero.
+// AppendTrailer appends the padding and the CRC of an FPDU. ulpdu is the length of its ULPDU, crc
+// the checksum of its length field and ULPDU. If on is false, the CRC field is zero.
 func AppendTrailer(dst []byte, ulpdu int, crc uint32, on bool) []byte {
 	at := len(dst)
 	for range Pad(ulpdu) {
@@ -38,13 +37,13 @@ func AppendTrailer(dst []byte, ulpdu int, crc uint32, on bool) []byte {
 	} else {
 		crc = 0
 	}
-	// The CRC's coefficients go out lowest octet first (RFC 5044 section 4.4
-	// with RFC 3720 section 12.1), the only little-endian field of the protocol.
+	// The CRC is sent with the lowest octet first (RFC 5044 section 4.4 with RFC 3720 section
+	// 12.1). It is the only little-endian field of the protocol.
 	return binary.LittleEndian.AppendUint32(dst, crc)
 }
 
-// Seal completes the FPDU b, which is FPDULength long and whose ULPDU of that length is
-// in its place: with length field, padding and CRC.
+// Seal fills in the length field, the padding and the CRC of the FPDU b. ulpdu is the length of its
+// ULPDU, which is in its place already; b has FPDULength(ulpdu) bytes.
 func Seal(b []byte, ulpdu int, on bool) {
 	binary.BigEndian.PutUint16(b, uint16(ulpdu))
 	at := len(b) - CRCLength
@@ -58,7 +57,7 @@ func Seal(b []byte, ulpdu int, on bool) {
 	binary.LittleEndian.PutUint32(b[at:], crc)
 }
 
-// AppendFPDU appends the FPDU of a ULPDU of at most ULPDUMax bytes.
+// AppendFPDU appends the FPDU with a ULPDU of at most ULPDUMax bytes.
 func AppendFPDU(dst, ulpdu []byte, on bool) []byte {
 	start := len(dst)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(len(ulpdu)))
@@ -70,10 +69,9 @@ func AppendFPDU(dst, ulpdu []byte, on bool) []byte {
 	return AppendTrailer(dst, len(ulpdu), crc, on)
 }
 
-// Whole returns the ULPDU of the FPDU at the head of b and the length of that
-// FPDU. With ErrShort b ends before the FPDU does; ErrCRC says that the CRC is
-// on and wrong. It is the short way for small FPDUs; a Deframer follows those
-// that arrive in pieces.
+// Whole returns the ULPDU of the FPDU at the beginning of b, and the length of this FPDU. The error
+// is ErrShort if b ends before the FPDU does, or ErrCRC if on is true and the CRC is wrong. Whole
+// is the fast path for small FPDUs; a Deframer follows FPDUs that arrive in pieces.
 func Whole(b []byte, on bool) ([]byte, int, error) {
 	if len(b) < HeaderLength {
 		return nil, 0, ErrShort

@@ -8,8 +8,8 @@ import (
 const (
 	// FrameLength is the length of a request or reply without private data.
 	FrameLength = 20
-	// PrivateDataMax bounds private data, the four bytes of an enhanced set-up
-	// included (RFC 5044 section 7.1.1).
+	// PrivateDataMax bounds the private data, including the four bytes of an enhanced set-up (RFC
+	// 5044 section 7.1.1).
 	PrivateDataMax = 512
 	// FrameLengthMax is the length of the longest request or reply.
 	FrameLengthMax = FrameLength + PrivateDataMax
@@ -35,20 +35,20 @@ var (
 //	octet 18  length of the private data, 16 bit, at most 512
 //	octet 20  private data
 type Frame struct {
-	// Reply tells a reply from a request.
+	// Reply is true for a reply, false for a request.
 	Reply bool
 	// Markers, CRC, Reject and Enhanced are the flags M, C, R and S.
 	Markers, CRC, Reject, Enhanced bool
-	// Kin asks (request, 0x01) whether the peer is of this module, and says so
-	// (reply, 0x02 without 0x01). The RFC wants reserved bits sent as zero and not
-	// looked at, so a stranger ignores the question; one that echoes the bits it was
-	// sent, as the kernel's siw does, does not give the answer; and a stranger's
-	// request, which does not ask, gets zeros.
+	// Kin in a request (bit 0x01) asks whether the peer runs this module; Kin in a reply (bit 0x02
+	// without 0x01) says that it does. The RFC requires that reserved bits are sent as zero and
+	// ignored on receipt, so a peer of another implementation ignores the question. A peer that
+	// echoes the bits, as the kernel's siw does, does not give the answer, because it sends 0x01. A
+	// request of another implementation does not ask, so the reply to it has zeros.
 	Kin bool
 	// Revision is 1, or 2 for an enhanced set-up.
 	Revision uint8
-	// PrivateData is what follows the fixed part. When Enhanced is set its first
-	// four octets belong to MPA, see Split.
+	// PrivateData follows the fixed part. If Enhanced is true, its first four octets belong to MPA,
+	// see Split.
 	PrivateData []byte
 }
 
@@ -94,12 +94,12 @@ func (f Frame) Append(dst []byte) []byte {
 	return append(dst, f.PrivateData...)
 }
 
-// ParseFrame parses the frame at the head of b and returns its length. With
-// ErrShort more bytes are needed; every other error shows as soon as the bytes
-// at hand prove it, so that a stranger's first byte is enough to be rid of it.
+// ParseFrame parses the frame at the beginning of b and returns the length of the frame. ErrShort
+// means that more bytes are needed. Any other error is returned as soon as the bytes in b prove it,
+// so that one byte can be enough to drop a stranger.
 //
-// The flags R and S are reported only where they have a meaning: R in replies, S
-// from revision 2 on. PrivateData is part of b.
+// The flags R and S are reported only where they have a meaning: R in replies, S from revision 2
+// on. PrivateData is part of b.
 func ParseFrame(b []byte) (Frame, int, error) {
 	key := b[:min(len(b), keyLength)]
 	reply := bytes.HasPrefix(replyKey, key)
@@ -134,9 +134,9 @@ func ParseFrame(b []byte) (Frame, int, error) {
 	}, end, nil
 }
 
-// Missing returns how many bytes the frame that begins with b still lacks, as far as
-// b tells: at least one while ParseFrame returns ErrShort. A reader that takes no more than
-// that from a stream takes nothing of what follows the frame.
+// Missing returns how many bytes are still missing of the frame that begins with b, as far as b
+// tells. The result is at least one while ParseFrame returns ErrShort. A reader that reads no more
+// than this reads nothing of what follows the frame.
 func Missing(b []byte) int {
 	if len(b) < FrameLength {
 		return FrameLength - len(b)

@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// Fault returns the error that a code stands for, nil for a layer that does not
-// exist. CodeOf is its inverse.
+// Fault returns the error that the code stands for, or nil if there is no such layer. CodeOf is its
+// inverse.
 func (c Code) Fault() error {
 	packed := uint16(c.Type)<<8 | uint16(c.Code)
 	switch c.Layer {
@@ -21,7 +21,7 @@ func (c Code) Fault() error {
 	}
 }
 
-// Text returns the code in words.
+// Text returns a description of the code.
 func (c Code) Text() string {
 	if err := c.Fault(); err != nil {
 		return err.Error()

@@ -1,8 +1,8 @@
-// Package rdmap is the Remote Direct Memory Access Protocol (RFC 5040) above DDP:
-// the kinds of message, the kind of segment that carries each, the Read Request, the
-// queues that limit reads to their negotiated depths, and the Terminate message.
+// Package rdmap implements the Remote Direct Memory Access Protocol (RFC 5040) above DDP: the kinds
+// of messages, the kind of segment that carries each, the Read Request, the queues that limit Reads
+// to their negotiated depths, and the Terminate message.
 //
-// It is pure: no sockets, no goroutines, no clocks.
+// The package does no I/O: it has no sockets, goroutines or clocks.
 //
 //	message        opcode  segment   queue  carries
 //	Write          0x0     tagged    -      data
@@ -14,16 +14,16 @@
 //	Send+SE+Inv    0x6     untagged  0      both
 //	Terminate      0x7     untagged  2      see Terminate
 //
-// The opcodes of RFC 7306 (immediate data and atomics, 0x8 to 0xb) are named but
-// not implemented: they get the Terminate of an unexpected opcode, as do those that no
-// RFC defines.
+// The opcodes of RFC 7306 (immediate data and atomics, 0x8 to 0xb) have names but are not
+// implemented. A segment with one of them, or with an opcode that no RFC defines, is answered by
+// the Terminate message for an unexpected opcode.
 //
 // # Reads
 //
-// A requester may have ORD reads outstanding, a responder serves IRD at a time
-// (section 6.1). [OutboundQueue] is the requester's queue and matches responses to
-// requests; [InboundQueue] is the responder's. Both keep order: reads are answered
-// in the order of their requests (section 5.5 rule 20).
+// A requester may have ORD Reads outstanding, a responder serves IRD Reads at a time (section 6.1).
+// [OutboundQueue] is the requester's queue and matches responses to requests. [InboundQueue] is the
+// responder's queue. Both keep the order, because Reads are answered in the order of their requests
+// (section 5.5 rule 20).
 //
 // Unstable: any release may change this package, also after v1.
 package rdmap

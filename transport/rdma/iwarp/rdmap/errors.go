@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// FaultError is a peer's breach of RDMAP, with the error type and code that a
-// Terminate message of layer 0 carries for it (RFC 5040 section 4.8).
+// FaultError is a violation of RDMAP by the peer. Its value is the error type and error code of the
+// Terminate message of layer 0 that reports it (RFC 5040 section 4.8).
 //
 //	0xf00  error type: 0 local catastrophic, 1 remote protection, 2 remote operation
 //	0x0ff  error code
@@ -24,14 +24,14 @@ const (
 	ErrAccess           FaultError = 0x102 // access rights violation
 	ErrNotAssociated    FaultError = 0x103 // STag not associated with the stream
 	ErrWrap             FaultError = 0x104 // tagged offset wraps
-	ErrProtectedSTag    FaultError = 0x109 // STag cannot be invalidated: not the peer's
+	ErrProtectedSTag    FaultError = 0x109 // STag cannot be invalidated: of another protection domain
 	ErrRemoteProtection FaultError = 0x1ff // unspecified
 
 	ErrVersion         FaultError = 0x205 // version not supported
 	ErrOpcode          FaultError = 0x206 // unexpected opcode
-	ErrStream          FaultError = 0x207 // catastrophic, this stream
-	ErrGlobal          FaultError = 0x208 // catastrophic, everything
-	ErrInvalidate      FaultError = 0x209 // STag cannot be invalidated: no such
+	ErrStream          FaultError = 0x207 // catastrophic, of this stream
+	ErrGlobal          FaultError = 0x208 // catastrophic, of all streams
+	ErrInvalidate      FaultError = 0x209 // STag cannot be invalidated: there is no such STag
 	ErrRemoteOperation FaultError = 0x2ff // unspecified
 )
 
@@ -65,13 +65,13 @@ func (f FaultError) Error() string {
 	}
 }
 
-// ErrShort says that a message ends within what it has to carry.
+// ErrShort reports that a message is shorter than its fields.
 var ErrShort = errors.New("rdmap: message is too short")
 
-// CodeOf returns the code of the Terminate message that a peer gets for an error
-// of this package, of ddp or of mpa. A segment that ends within its header is a
-// length that does not fit, an error of the framing. Any other error is ours and
-// not the peer's: local catastrophic.
+// CodeOf returns the code of the Terminate message that the peer gets for an error of this package,
+// of ddp or of mpa. A message or segment that ends within its header is reported as a framing
+// error, a length that does not match. Any other error is this side's and is reported as local
+// catastrophic.
 func CodeOf(err error) Code {
 	var r FaultError
 	var d ddp.FaultError

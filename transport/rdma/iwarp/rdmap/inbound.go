@@ -1,24 +1,23 @@
 package rdmap
 
-// InboundQueue holds the Read Requests of a peer until they are answered, in
-// their order, at most IRD of them (the IRQ of RFC 5040 section 6.1).
+// InboundQueue holds the Read Requests of a peer, in order, until they are answered: at most IRD of
+// them (the IRQ of RFC 5040 section 6.1).
 type InboundQueue struct {
 	requests []ReadRequest // ring
 	head     int
 	held     int
 }
 
-// NewInboundQueue returns a queue for ird requests. Zero means that the peer may
-// not read.
+// NewInboundQueue returns a queue for ird requests. With zero, the peer may not read.
 func NewInboundQueue(ird int) InboundQueue {
 	return InboundQueue{requests: make([]ReadRequest, ird)}
 }
 
-// Len returns how many requests wait.
+// Len returns the number of requests in the queue.
 func (q *InboundQueue) Len() int { return q.held }
 
-// Push adds a request that has arrived. A peer that exceeds the depth it was
-// granted gets ErrStream, as the kernel's siw answers.
+// Push adds a request that has arrived. If the peer has exceeded its depth, the error is ErrStream,
+// which is what the kernel's siw reports then.
 func (q *InboundQueue) Push(r ReadRequest) error {
 	if q.held == len(q.requests) {
 		return ErrStream
@@ -37,7 +36,7 @@ func (q *InboundQueue) Front() *ReadRequest {
 	return &q.requests[q.head]
 }
 
-// Pop removes the front: its last response segment is on the way.
+// Pop removes the request at the front. The last segment of its response was passed on for sending.
 func (q *InboundQueue) Pop() {
 	if q.held == 0 {
 		panic("rdmap: pop of an empty queue")

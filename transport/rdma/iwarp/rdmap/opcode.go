@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 )
 
-// Opcode is the kind of a message (RFC 5040 section 4.3, RFC 7306 section 8).
+// Opcode is the kind of message (RFC 5040 section 4.3, RFC 7306 section 8).
 type Opcode uint8
 
 // The opcodes.
@@ -28,8 +28,7 @@ const (
 	opcodeMax = TerminateOpcode
 )
 
-// The untagged queues (RFC 5040 section 4.2; RFC 7306 adds one for the responses
-// of atomics).
+// The untagged queues (RFC 5040 section 4.2). RFC 7306 adds one for the responses to atomics.
 const (
 	QueueSend      = 0
 	QueueRead      = 1
@@ -39,7 +38,7 @@ const (
 	Queues = 3
 )
 
-// The control octet, second of every segment (RFC 5040 section 4.1):
+// The control octet, which is the second octet of every segment (RFC 5040 section 4.1):
 //
 //	0xc0  RV      version
 //	0x30          reserved: sent as zero, ignored on receipt
@@ -48,18 +47,18 @@ const (
 	versionShift = 6
 	opcodeMask   = 0x0f
 
-	// Version is what we send. Version 0 is that of the RDMA Consortium, whose
-	// messages are the same, and has to be taken (RFC 5040 section 4.1).
+	// Version is the version that this side sends. Version 0 is the version of the RDMA Consortium,
+	// whose messages are the same; it must be accepted (RFC 5040 section 4.1).
 	Version = 1
 )
 
-// Control returns the control octet of a message of the kind.
+// Control returns the control octet of a message of this kind.
 func (o Opcode) Control() uint8 { return Version<<versionShift | uint8(o) }
 
-// Tagged reports whether messages of the kind travel in tagged segments.
+// Tagged reports whether messages of this kind travel in tagged segments.
 func (o Opcode) Tagged() bool { return o == Write || o == ReadResponse }
 
-// Queue returns the untagged queue of the kind.
+// Queue returns the number of the untagged queue for messages of this kind.
 func (o Opcode) Queue() uint32 {
 	switch o {
 	case ReadRequestOpcode:
@@ -71,13 +70,13 @@ func (o Opcode) Queue() uint32 {
 	}
 }
 
-// Invalidates reports whether the header carries an STag to invalidate.
+// Invalidates reports whether the header contains an STag to invalidate.
 func (o Opcode) Invalidates() bool { return o == SendInvalidate || o == SendSolicitedInvalidate }
 
 // Solicited reports whether the message asks for an event at the receiver.
 func (o Opcode) Solicited() bool { return o == SendSolicited || o == SendSolicitedInvalidate }
 
-// SendOpcode returns which of the four Sends it is.
+// SendOpcode returns the opcode of one of the four kinds of Send.
 func SendOpcode(solicited, invalidate bool) Opcode {
 	switch {
 	case solicited && invalidate:
@@ -91,7 +90,7 @@ func SendOpcode(solicited, invalidate bool) Opcode {
 	}
 }
 
-// String returns the name of RFC 5040.
+// String returns the name of the message in RFC 5040 or RFC 7306.
 func (o Opcode) String() string {
 	names := [...]string{
 		"RDMA Write", "RDMA Read Request", "RDMA Read Response", "Send", "Send with Invalidate", "Send with Solicited Event",
@@ -104,9 +103,9 @@ func (o Opcode) String() string {
 	return fmt.Sprintf("opcode %#x", uint8(o))
 }
 
-// CheckControl returns the kind of message that the first two octets of a segment
-// announce. They are enough for the checks of both versions, of the opcode and of
-// its T bit, so that a bad segment is known before the rest of it has arrived.
+// CheckControl returns the kind of message that the first two octets of a segment announce. These
+// two octets are enough to check the versions of DDP and RDMAP, the opcode, and whether the T bit
+// matches the opcode. An invalid segment is therefore detected before the rest of it has arrived.
 func CheckControl(first, second byte) (Opcode, error) {
 	if err := ddp.CheckVersion(first); err != nil {
 		return 0, err
@@ -121,9 +120,8 @@ func CheckControl(first, second byte) (Opcode, error) {
 	return o, nil
 }
 
-// CheckQueue reports whether an untagged message of the kind may come on the
-// queue: ddp.ErrQueue if there is no such queue, ErrOpcode if the kind belongs to
-// another.
+// CheckQueue reports whether an untagged message of kind o may arrive on the queue qn. The error is
+// ddp.ErrQueue if there is no such queue, ErrOpcode if the kind belongs to another queue.
 func CheckQueue(o Opcode, qn uint32) error {
 	switch {
 	case qn >= Queues:

@@ -2,10 +2,9 @@ package rdmap
 
 import "github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 
-// OutboundQueue holds the reads that have been requested and not yet answered, at
-// most ORD of them (the ORQ of RFC 5040 section 6.1), and matches the segments of
-// Read Responses to them. What the caller has to know about a read lies beside it
-// as a T.
+// OutboundQueue holds the Reads that were requested and are not answered yet, at most ORD of them
+// (the ORQ of RFC 5040 section 6.1), and matches the segments of Read Responses to them. With each
+// Read it holds a value of type T for the caller.
 type OutboundQueue[T any] struct {
 	reads []outboundRead[T] // ring
 	head  int
@@ -20,16 +19,15 @@ type outboundRead[T any] struct {
 	value    T
 }
 
-// NewOutboundQueue returns a queue for ord reads. Zero means that no read can be
-// requested.
+// NewOutboundQueue returns a queue for ord Reads. With zero, no Read can be requested.
 func NewOutboundQueue[T any](ord int) OutboundQueue[T] {
 	return OutboundQueue[T]{reads: make([]outboundRead[T], ord)}
 }
 
-// Len returns how many reads are outstanding.
+// Len returns the number of outstanding Reads.
 func (q *OutboundQueue[T]) Len() int { return q.held }
 
-// Full reports whether another request has to wait for a response.
+// Full reports whether the next request has to wait for a response.
 func (q *OutboundQueue[T]) Full() bool { return q.held == len(q.reads) }
 
 // Push accounts for a request that is about to be sent. The queue must not be
@@ -44,8 +42,8 @@ func (q *OutboundQueue[T]) Push(r *ReadRequest, value T) {
 	q.held++
 }
 
-// Front returns what the caller keeps with the oldest read. It is valid until
-// Pop. The queue must not be empty.
+// Front returns the caller's value of the oldest Read. It is valid until Pop. The queue must not be
+// empty.
 func (q *OutboundQueue[T]) Front() *T {
 	if q.held == 0 {
 		panic("rdmap: front of an empty queue")
@@ -53,13 +51,12 @@ func (q *OutboundQueue[T]) Front() *T {
 	return &q.reads[q.head].value
 }
 
-// Check returns where in the sink of the oldest read the payload of a Read
-// Response segment belongs. It changes nothing. Errors: ErrOpcode without an
-// outstanding read, ddp.ErrSTag and ddp.ErrBounds for another place than the
-// next octets of the sink, ErrRemoteOperation for a response that ends early.
+// Check returns the offset in the sink of the oldest Read at which the payload of a Read Response
+// segment belongs. It changes nothing. The error is ErrOpcode if no Read is outstanding,
+// ddp.ErrSTag or ddp.ErrBounds if the segment does not name the next octets of the sink, and
+// ErrRemoteOperation if the response is shorter than the Read.
 //
-// A segment without payload is not checked for its STag and offset (RFC 5041
-// section 5.2).
+// The STag and offset of a segment without payload are not checked (RFC 5041 section 5.2).
 func (q *OutboundQueue[T]) Check(h *ddp.Tagged, payload int) (int, error) {
 	if q.held == 0 {
 		return 0, ErrOpcode
@@ -79,14 +76,14 @@ func (q *OutboundQueue[T]) Check(h *ddp.Tagged, payload int) (int, error) {
 	return int(r.placed), nil
 }
 
-// Advance accounts for a segment that passed Check and has been placed. It
-// returns true with the last one: the read is complete and the caller pops it.
+// Advance accounts for a segment that has passed Check and has been placed. It returns true for the
+// last segment: the Read is then complete, and the caller removes it by Pop.
 func (q *OutboundQueue[T]) Advance(h *ddp.Tagged, payload int) bool {
 	q.reads[q.head].placed += uint32(payload)
 	return h.Last
 }
 
-// Pop removes the oldest read, complete or flushed, and forgets its value.
+// Pop removes the oldest Read, complete or flushed, and its value.
 func (q *OutboundQueue[T]) Pop() {
 	if q.held == 0 {
 		panic("rdmap: pop of an empty queue")

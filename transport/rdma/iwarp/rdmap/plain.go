@@ -6,14 +6,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 )
 
-// plainControl are the two control octets of a plain Send: untagged, last segment,
-// both versions 1, Send. Others mean the same with a version of 0 or with reserved bits
-// that are set.
+// plainControl holds the two control octets of a plain Send: untagged, last segment, both versions
+// 1, opcode Send. Octets with an RDMAP version of 0 or with reserved bits set mean the same.
 const plainControl = (0x40|ddp.Version)<<8 | Version<<versionShift | uint16(Send)
 
-// PutPlain writes the header of a plain Send to the first ddp.UntaggedLength octets of
-// b: a Send in one segment that neither invalidates nor asks for an event. Most
-// messages are.
+// PutPlain writes the header of a plain Send to the first ddp.UntaggedLength octets of b. A plain
+// Send is a Send in one segment that neither invalidates an STag nor asks for an event. Most
+// messages are plain Sends.
 func PutPlain(b []byte, msn uint32) {
 	_ = b[ddp.UntaggedLength-1]
 	binary.BigEndian.PutUint16(b, plainControl)
@@ -23,10 +22,9 @@ func PutPlain(b []byte, msn uint32) {
 	binary.BigEndian.PutUint32(b[14:], 0)
 }
 
-// Plain returns the message sequence number of a plain Send that is the ULPDU b, whose
-// payload follows ddp.UntaggedLength octets of header. It returns false for all others,
-// including plain Sends with another version or with reserved bits; these are parsed field
-// by field.
+// Plain returns the message sequence number of the ULPDU b if b is a plain Send. Its payload
+// follows ddp.UntaggedLength octets of header. Plain returns false for all other ULPDUs, including
+// plain Sends with another version or with reserved bits set, which are parsed field by field.
 func Plain(b []byte) (msn uint32, ok bool) {
 	if len(b) < ddp.UntaggedLength {
 		return 0, false

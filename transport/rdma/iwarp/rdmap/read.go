@@ -2,11 +2,11 @@ package rdmap
 
 import "encoding/binary"
 
-// ReadRequestLength is the length of a Read Request behind its DDP header.
+// ReadRequestLength is the length of a Read Request without its DDP header.
 const ReadRequestLength = 28
 
-// ReadRequest asks a responder to send Size octets of its memory as a Read
-// Response (RFC 5040 section 4.4). All fields are big-endian.
+// ReadRequest asks a responder to send Size octets of its memory in a Read Response (RFC 5040
+// section 4.4). All fields are big-endian.
 //
 //	octet 0   sink STag, 32 bit    where the requester wants them; copied
 //	octet 4   sink TO, 64 bit      to the Read Response
@@ -14,7 +14,7 @@ const ReadRequestLength = 28
 //	octet 16  source STag, 32 bit  what the responder reads
 //	octet 20  source TO, 64 bit
 //
-// With Size zero neither source may be checked (section 5.2.1).
+// If Size is zero, neither the source STag nor the source TO may be checked (section 5.2.1).
 type ReadRequest struct {
 	SinkSTag   uint32
 	SinkTO     uint64
@@ -33,7 +33,7 @@ func (r *ReadRequest) Put(b []byte) {
 	binary.BigEndian.PutUint64(b[20:], r.SourceTO)
 }
 
-// ParseReadRequest parses the request that b holds. The error is ErrShort.
+// ParseReadRequest parses the request at the beginning of b. The error is ErrShort.
 func ParseReadRequest(b []byte) (ReadRequest, error) {
 	if len(b) < ReadRequestLength {
 		return ReadRequest{}, ErrShort

@@ -14,8 +14,8 @@ const (
 	LayerLLP   = 2 // MPA
 )
 
-// Code is the reason of a Terminate message: layer and error type, four bits
-// each, and the error code.
+// Code is the reason of a Terminate message: the layer and the error type, four bits each, and the
+// error code.
 type Code struct {
 	Layer, Type, Code uint8
 }
@@ -24,8 +24,7 @@ type Code struct {
 func (c Code) String() string { return fmt.Sprintf("%d/%d/%02x", c.Layer, c.Type, c.Code) }
 
 const (
-	// TerminateLength is the length of a Terminate message without the headers
-	// it can include.
+	// TerminateLength is the length of a Terminate message without the headers that it can include.
 	TerminateLength = 4
 	// TerminateLengthMax is the length of the longest Terminate message.
 	TerminateLengthMax = TerminateLength + segmentLength + ddp.UntaggedLength + ReadRequestLength
@@ -36,14 +35,14 @@ const (
 	flagDDP    = 0x40 // D
 	flagRDMAP  = 0x20 // R
 
-	// The flags as siw sends them on a little-endian host.
+	// The flags as siw sends them from a little-endian host.
 	swappedLength = 0x01
 	swappedDDP    = 0x02
 	swappedRDMAP  = 0x04
 )
 
-// Terminate says why its sender ends the stream, and which segment was at fault
-// (RFC 5040 section 4.8). It is the last message of its direction.
+// Terminate is the message by which its sender ends the stream. It contains the reason and quotes
+// the segment at fault (RFC 5040 section 4.8). It is the last message of its direction.
 //
 //	octet 0   0xf0 layer, 0x0f error type
 //	octet 1   error code
@@ -55,30 +54,30 @@ const (
 //	octet 6   its DDP header, 14 or 18 octets      if D
 //	          its Read Request, 28 octets          if R
 //
-// The kernel's siw declares these fields as C bit-fields and so, on little-endian
-// hosts, exchanges the nibbles of octet 0 and counts the flags from the other end
-// of octet 2. ParseTerminate understands both.
+// The kernel's siw declares these fields as C bit-fields. On little-endian hosts, it therefore
+// exchanges the two halves of octet 0, and numbers the flags from the other end of octet 2.
+// ParseTerminate parses both forms.
 type Terminate struct {
 	// Code is the reason.
 	Code Code
-	// SegmentLength is the length of the segment at fault, if HasLength.
+	// SegmentLength is the length of the segment at fault. It is valid if HasLength is true.
 	SegmentLength uint16
 	HasLength     bool
-	// Header is the DDP header of the segment at fault, 14 or 18 octets by its T
-	// bit; empty if there is none to show.
+	// Header is the DDP header of the segment at fault, 14 or 18 octets according to its T bit. It
+	// is empty if the message quotes none.
 	Header []byte
-	// Read is the Read Request at fault, 28 octets, or empty.
+	// Read is the Read Request at fault, 28 octets. It is empty if the message quotes none.
 	Read []byte
-	// Swapped tells that the message came in siw's order of bits.
+	// Swapped is true if the message has siw's order of bits.
 	Swapped bool
-	// Ambiguous tells that nothing in the message shows which order it is in;
-	// Code is then the RFC's reading, and Other the other one.
+	// Ambiguous is true if nothing in the message shows which order of bits it has. Code is then
+	// the code in the order of the RFC, Other the code in siw's order.
 	Ambiguous bool
 	Other     Code
 }
 
-// Append appends the message as the RFC says. Header must be empty or a whole DDP
-// header, Read empty or a whole Read Request.
+// Append appends the message in the RFC's order of bits. Header must be empty or a whole DDP
+// header, Read must be empty or a whole Read Request.
 func (m *Terminate) Append(dst []byte) []byte {
 	var flags byte
 	if m.HasLength && len(m.Header) > 0 {
@@ -98,9 +97,9 @@ func (m *Terminate) Append(dst []byte) []byte {
 	return append(dst, m.Read...)
 }
 
-// ParseTerminate parses the message that b holds. With ErrShort the code is valid
-// if b has at least TerminateLength octets; the headers that are whole are there.
-// Header and Read are parts of b.
+// ParseTerminate parses the message that b contains. If the error is ErrShort and b has at least
+// TerminateLength octets, then the code is valid, and so are the headers that are complete. Header
+// and Read are parts of b.
 func ParseTerminate(b []byte) (Terminate, error) {
 	if len(b) < TerminateLength {
 		return Terminate{}, ErrShort
@@ -138,13 +137,13 @@ func ParseTerminate(b []byte) (Terminate, error) {
 	return m, nil
 }
 
-// RemoteError is the error of a stream that the peer ended with a Terminate.
+// RemoteError is the error of a stream that the peer has ended with a Terminate message.
 type RemoteError struct {
 	// Code is the reason that the peer gave.
 	Code Code
-	// Other is the second reading of an ambiguous message, see Terminate.
+	// Other is the second possible code of an ambiguous message, see Terminate.
 	Other Code
-	// Ambiguous tells whether Other means anything.
+	// Ambiguous reports whether Other is valid.
 	Ambiguous bool
 }
 
