@@ -17,7 +17,7 @@ import (
 type domain struct {
 	device *device
 	domain protection
-	// mu guards regions: memory is registered without the adapter's lock.
+	// mu guards regions, because Register and Deregister are called without the adapter's lock.
 	mu      sync.Mutex
 	regions map[uint32]io.Closer
 }
@@ -33,7 +33,7 @@ func (d *device) NewProtectionDomain() (provider.ProtectionDomain, error) {
 	return &domain{device: d, domain: pd, regions: map[uint32]io.Closer{}}, nil
 }
 
-// rights translate those of package provider.
+// rights maps the access rights of package provider to those of package uverbs.
 var rights = [...]struct {
 	of provider.Access
 	is uverbs.Access
@@ -44,9 +44,9 @@ var rights = [...]struct {
 	{provider.AccessRemoteAtomic, uverbs.AccessRemoteAtomic},
 }
 
-// Register implements provider.ProtectionDomain. Memory that cannot be pinned is paged on demand
-// where the device can do that, not all: a page that is not there stops the connection for a
-// while.
+// Register implements provider.ProtectionDomain. If memory cannot be pinned, Register registers it
+// for on-demand paging, provided that the device supports that, which not every device does. An
+// access to a page that is not resident then stalls the connection for a while.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
 	asked := uverbs.AccessRelaxedOrdering
 	if access&provider.AccessLocalWrite != 0 && d.device.attributes.SinksAreWritable {
@@ -79,11 +79,12 @@ func (d *domain) Deregister(keys provider.Registered) error {
 	if r == nil {
 		return provider.ErrInvalidHandle
 	}
-	return r.Close() // after an error the memory stays pinned: the device may use it
+	return r.Close() // after an error the memory stays pinned: the device may still access it
 }
 
-// pinnedMost is how many bytes the process may have registered at a time, or 0 if there is no
-// limit (ib_umem_get; siw does not heed the capability, so that registrations fail earlier).
+// pinnedMost returns how many bytes the process may have registered at a time, or 0 if there is no
+// limit: the kernel applies RLIMIT_MEMLOCK unless the process has CAP_IPC_LOCK (ib_umem_get). siw
+// ignores the capability, so that registrations fail there although pinnedMost returns 0.
 func pinnedMost() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil || limit.Cur > math.MaxInt {
@@ -97,8 +98,8 @@ func pinnedMost() int {
 	return max(int(limit.Cur), 1)
 }
 
-// Close implements provider.ProtectionDomain. What a lingering queue pair needs ends with the
-// device.
+// Close implements provider.ProtectionDomain. A domain that a lingering queue pair still uses is
+// closed with the device.
 func (d *domain) Close() error {
 	lingers := len(d.device.left) > 0 || d.device.lingering.Load() > 0
 	err := d.domain.Close()

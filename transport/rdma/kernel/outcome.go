@@ -7,12 +7,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// quietMost is how long the passive side of iWARP holds its requests back when the active
-// side says nothing: siw, as the active side, ends a connection if something arrives together
-// with the answer (siw_recv_mpa_rr), and nothing tells when it has taken that.
+// quietMost is how long the passive side of an iWARP connection holds its requests back while it
+// has received nothing from the active side. siw, as the active side, ends a connection if data
+// arrives together with the MPA reply (siw_recv_mpa_rr), and the passive side cannot find out when
+// siw has consumed the reply.
 const quietMost = 50 * time.Millisecond
 
-// outcome is what a queue pair hears of its connection.
+// outcome is a queue pair as the receiver of the upcalls about its connection.
 type outcome queuePair
 
 var _ provider.Upcalls = (*outcome)(nil)
@@ -56,13 +57,14 @@ func (o *outcome) Broken(err error) {
 	o.config.Upcalls.Broken(err)
 }
 
-// speak lets requests go that wait for the active side to speak.
+// speak posts the requests that were held back until the active side has sent something.
 func (p *queuePair) speak() {
 	p.isQuiet = false
 	p.RequestsPosted()
 }
 
-// speak does that for those whose patience has ended, and forgets the others.
+// speak does that for the queue pairs whose quietUntil has passed, and removes from quiet those
+// that do not hold requests back any more.
 func (d *device) speak(now time.Time) {
 	left := d.quiet[:0]
 	for _, p := range d.quiet {

@@ -11,23 +11,23 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// place is a device and where it is in the network.
+// place is a port of a device, with its location in the network.
 type place struct {
 	device uverbs.Device
 	site   uverbs.Site
-	// prefixes are the addresses of the site's interface that lead to the device, those first
-	// that other hosts can reach.
+	// prefixes are the addresses of the site's interface that lead to the device. Addresses that
+	// other hosts can reach come first.
 	prefixes []netip.Prefix
 }
 
-// choose returns the place of a name: of several that fit, the first with an address that other
-// hosts can reach, or else the first with an address.
+// choose returns the place that a name denotes. If several places match, it returns the first whose
+// address other hosts can reach. If there is none, it returns the first that has an address.
 func choose(all []uverbs.Device, sites func(*uverbs.Device) []uverbs.Site, prefixes func(on string) []netip.Prefix, name string) (place, error) {
 	if len(all) == 0 {
 		return place{}, fmt.Errorf("kernel: device %s: %w", name, ErrNoDevices)
 	}
 	var best place
-	named := "" // a device of the name without an address
+	named := "" // a device that matches the name, perhaps one without an address
 	names := make([]string, 0, len(all))
 	for i := range all {
 		d := &all[i]
@@ -60,7 +60,8 @@ func choose(all []uverbs.Device, sites func(*uverbs.Device) []uverbs.Site, prefi
 	}
 }
 
-// portOf reports whether a name is that of a device, and of which port of it; 0 is any.
+// portOf reports whether a name denotes a device, and returns the number of the port that the name
+// contains, or 0 if it contains none and every port matches.
 func portOf(device, name string) (int, bool) {
 	if device == name {
 		return 0, true
@@ -70,8 +71,8 @@ func portOf(device, name string) (int, bool) {
 	return int(port), ok && err == nil && port > 0
 }
 
-// leading are the addresses of an interface that lead to a site, those first that other hosts
-// can reach, and of these the ones of RoCE v2.
+// leading returns the addresses of an interface that lead to a site. Addresses that other hosts can
+// reach come first, and among these the addresses with a GID of RoCE v2.
 func leading(s *uverbs.Site, prefixes []netip.Prefix) []netip.Prefix {
 	if s.Addresses != nil {
 		prefixes = slices.DeleteFunc(slices.Clone(prefixes), func(p netip.Prefix) bool { return !slices.Contains(s.Addresses, p.Addr().Unmap()) })
@@ -94,8 +95,8 @@ func leading(s *uverbs.Site, prefixes []netip.Prefix) []netip.Prefix {
 // reachable reports whether other hosts can reach the first address.
 func (p *place) reachable() bool { return !p.prefixes[0].Addr().IsLinkLocalUnicast() }
 
-// prefer makes an address the first one, however it is spelled. It reports whether it is one of
-// the place. A zone, if there is one, is its interface.
+// prefer makes the address that name spells the first address of the place. It reports whether the
+// place has that address. If the name contains a zone, the zone must be the place's interface.
 func (p *place) prefer(name string) bool {
 	a, err := netip.ParseAddr(name)
 	if err != nil || a.Zone() != "" && a.Zone() != p.site.Interface {
@@ -110,7 +111,7 @@ func (p *place) prefer(name string) bool {
 	return true
 }
 
-// String is where the device is, for people.
+// String describes the device, its port and its first address for people.
 func (p *place) String() string {
 	s := "device " + p.device.Name
 	if p.site.Port > 1 {
@@ -128,7 +129,7 @@ func (p *place) String() string {
 	return s
 }
 
-// prefixesOf returns the addresses of an interface with their networks.
+// prefixesOf returns the addresses of an interface with the lengths of their network prefixes.
 func prefixesOf(name string) []netip.Prefix {
 	i, err := net.InterfaceByName(name)
 	if err != nil {

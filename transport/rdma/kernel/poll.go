@@ -34,7 +34,7 @@ func (d *device) Progress() (int, error) {
 	return n, nil
 }
 
-// poll takes completions of all queues, as many as there are, and reports them.
+// poll polls all completion queues until they are empty, and reports the completions.
 func (d *device) poll() int {
 	n := len(d.waiting)
 	if n > 0 {
@@ -58,7 +58,7 @@ func (d *device) poll() int {
 	return n
 }
 
-// report hands completions to their queue pairs.
+// report passes completions to their queue pairs.
 func (d *device) report(list []uverbs.Completion) {
 	reads := false
 	for i := range list {
@@ -66,15 +66,16 @@ func (d *device) report(list []uverbs.Completion) {
 		p := d.recent
 		if p == nil || p.number != c.QueuePair {
 			if p = d.pairs[c.QueuePair]; p == nil {
-				continue // of one that has ended
+				continue // the queue pair was closed
 			}
 			d.recent = p
 		}
 		switch {
 		case c.ID&^receiveBit>>numberBits != p.generation>>numberBits && (p.shared == nil || c.ID&receiveBit == 0):
-			// Of an older one with the same number.
+			// The completion is for an older queue pair that had the same number.
 		case !p.established && !p.failed && c.Status == uverbs.StatusSuccess:
-			// The peer's first messages are faster than the word that the connection stands.
+			// The peer's first messages can arrive before the event that reports the connection
+			// established.
 			p.early = append(p.early, *c)
 			p.Heard()
 		case c.ID&receiveBit == 0:
@@ -90,7 +91,7 @@ func (d *device) report(list []uverbs.Completion) {
 	}
 }
 
-// resume starts requests that have waited for Reads.
+// resume posts requests that had to wait for the completion of Reads or atomics.
 func (d *device) resume(list []uverbs.Completion) {
 	var last uint32
 	for i := range list {
@@ -105,7 +106,7 @@ func (d *device) resume(list []uverbs.Completion) {
 	}
 }
 
-// statuses translate those of the device.
+// statuses maps the statuses of the device to those of package provider.
 var statuses = [...]provider.Status{
 	uverbs.StatusSuccess: provider.StatusSuccess, uverbs.StatusFlushed: provider.StatusFlushed,
 	uverbs.StatusLocalLength: provider.StatusLocalLength, uverbs.StatusLocalOperation: provider.StatusLocalProtection,
@@ -115,7 +116,7 @@ var statuses = [...]provider.Status{
 	uverbs.StatusGeneral: provider.StatusTransport,
 }
 
-// statusOf is the status of a request that the device has failed.
+// statusOf returns the status with which a request is reported that the device has failed.
 func statusOf(s uverbs.Status) provider.Status {
 	if int(s) < len(statuses) && statuses[s] != provider.StatusSuccess {
 		return statuses[s]
@@ -123,8 +124,8 @@ func statusOf(s uverbs.Status) provider.Status {
 	return provider.StatusTransport
 }
 
-// sent reports a request done. It returns whether it was a Read, behind which others may
-// wait.
+// sent reports the request of a completion and the unsignalled ones before it to package verbs. It
+// returns true if the request was a Read or an atomic: other requests may wait for its completion.
 func (p *queuePair) sent(c *uverbs.Completion) bool {
 	if p.failed || p.ending || c.Status == uverbs.StatusFlushed {
 		return false // package verbs flushes it when the connection ends
@@ -145,7 +146,7 @@ func (p *queuePair) sent(c *uverbs.Completion) bool {
 	return waits
 }
 
-// received reports a message in a receive of the endpoint.
+// received reports a message that has consumed a receive of the endpoint.
 func (p *queuePair) received(c *uverbs.Completion) {
 	if p.failed || p.ending || c.Status == uverbs.StatusFlushed {
 		return
@@ -154,8 +155,8 @@ func (p *queuePair) received(c *uverbs.Completion) {
 	p.arrived(r, c)
 }
 
-// receivedShared reports a message in a receive of the shared queue, also one that the end
-// of the connection has cut.
+// receivedShared reports a message that has consumed a receive of the shared receive queue. It also
+// reports a receive that the device has flushed because the connection ended.
 func (p *queuePair) receivedShared(c *uverbs.Completion) {
 	r := p.shared.take(c.ID & numberMask)
 	if r == nil {
@@ -172,7 +173,7 @@ func (p *queuePair) arrived(r *provider.Receive, c *uverbs.Completion) {
 	if c.Status != uverbs.StatusSuccess {
 		s := statusOf(c.Status)
 		if c.Status == uverbs.StatusRemoteInvalid || c.Status == uverbs.StatusLocalOperation {
-			s = provider.StatusLocalLength // rxe's words for a message that is too long
+			s = provider.StatusLocalLength // rxe reports a message that is too long so
 		}
 		p.config.Receives.Fail(r, s)
 		p.end(fmt.Errorf("a message could not be received: %v", s))

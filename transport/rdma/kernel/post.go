@@ -8,14 +8,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// opcodes are those of requests without flags.
+// opcodes maps the operations of package provider to the device's opcodes for requests without
+// flags.
 var opcodes = [...]uverbs.Opcode{
 	provider.OpSend: uverbs.OpSend, provider.OpWrite: uverbs.OpWrite, provider.OpRead: uverbs.OpRead,
 	provider.OpFetchAdd: uverbs.OpFetchAdd, provider.OpCompareSwap: uverbs.OpCompareSwap,
 }
 
-// RequestsPosted implements provider.QueuePair: all that there is goes to the device, as
-// lists with one doorbell each.
+// RequestsPosted implements provider.QueuePair. It posts all waiting requests to the device, in
+// lists of at most postMost requests with one doorbell each.
 func (p *queuePair) RequestsPosted() {
 	if p.failed || p.isQuiet {
 		return
@@ -43,7 +44,7 @@ func (p *queuePair) RequestsPosted() {
 	}
 }
 
-// translate makes a request the n-th of the device's list.
+// translate writes a request to the n-th element of the device's list of sends.
 func (p *queuePair) translate(n int, r *provider.Request) error {
 	d := p.device
 	s := &d.sends[n]
@@ -73,14 +74,14 @@ func (p *queuePair) translate(n int, r *provider.Request) error {
 	if r.Flags&provider.FlagInline == 0 {
 		return nil
 	}
-	if s.Op == uverbs.OpSendInvalidate { // siw has no room there
+	if s.Op == uverbs.OpSendInvalidate { // siw has no space for inline data in a Send with Invalidate
 		return p.copySpare(s, r)
 	}
 	s.Flags |= uverbs.FlagInline
 	return nil
 }
 
-// start posts the first n of the device's list.
+// start posts the first n elements of the device's list of sends.
 func (p *queuePair) start(n int) {
 	if n == 0 {
 		return
@@ -96,13 +97,13 @@ func (p *queuePair) start(n int) {
 	}
 }
 
-// refuse fails a request that the device cannot be given.
+// refuse fails a request that cannot be posted to the device, and ends the connection.
 func (p *queuePair) refuse(r *provider.Request, err error) {
 	p.config.Sends.Fail(r, provider.StatusLocalProtection)
 	p.end(fmt.Errorf("request %d: %w", r.Number, err))
 }
 
-// end has Progress break the connection.
+// end makes the next Progress break the connection.
 func (p *queuePair) end(err error) {
 	if p.ending || p.failed {
 		return
@@ -136,7 +137,7 @@ func (p *queuePair) ReceivesPosted() {
 	}
 }
 
-// translateReceive makes a receive the n-th of the device's list.
+// translateReceive writes a receive to the n-th element of the device's list of receives.
 func (d *device) translateReceive(n int, id uint64, r *provider.Receive) {
 	list := d.segments[n*d.attributes.MaxSegments:][:0:d.attributes.MaxSegments]
 	for i := range r.Segments {
@@ -145,7 +146,7 @@ func (d *device) translateReceive(n int, id uint64, r *provider.Receive) {
 	d.receives[n] = uverbs.ReceiveRequest{ID: id, Segments: list}
 }
 
-// spare is registered memory with room for the bytes of each request.
+// spare is registered memory with size bytes for each request that the send queue can hold.
 type spare struct {
 	data   []byte
 	size   int
@@ -153,7 +154,8 @@ type spare struct {
 	keys   provider.Registered
 }
 
-// copySpare gives a request a copy of its bytes, in place of bytes inline.
+// copySpare copies the bytes of an inline request to the spare memory, which the request then
+// refers to.
 func (p *queuePair) copySpare(s *uverbs.SendRequest, r *provider.Request) error {
 	if p.spare == nil {
 		size := max(p.config.Attributes.MaxInline, 1)

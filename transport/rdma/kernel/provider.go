@@ -11,15 +11,15 @@ import (
 // Name is the name of the provider.
 const Name = "kernel"
 
-// ErrNoAddress says that a device has no address to bind connections to.
+// ErrNoAddress reports that a device has no address to bind connections to.
 var ErrNoAddress = errors.New("no network address leads to the device")
 
-// ErrNoDevices says that the kernel has no RDMA device.
+// ErrNoDevices reports that the kernel has no RDMA device.
 var ErrNoDevices = fmt.Errorf("%w: the kernel has none at all: load the adapter's driver (modprobe mlx5_ib, irdma, bnxt_re, ...), or make a device in software (rdma link add siw0 type siw netdev eth0)", uverbs.ErrNoDevice)
 
-// Config says how adapters are driven.
+// Config selects how a Provider accesses adapters.
 type Config struct {
-	// Library says that siw and rxe are driven by libibverbs, too.
+	// Library is true if siw and rxe are used through libibverbs, too.
 	Library bool
 }
 
@@ -49,7 +49,8 @@ func (p *Provider) Interfaces() ([]string, error) {
 	return names, nil
 }
 
-// Explain says of each device of the kernel what drives it, or what is missing for that.
+// Explain returns a line for each RDMA device of the kernel: how the device is accessed, or why it
+// cannot be used.
 func (p *Provider) Explain() []string {
 	all, err := uverbs.Devices()
 	if err != nil {
@@ -68,13 +69,13 @@ func (p *Provider) Explain() []string {
 	return lines
 }
 
-// abilities says what a device offers of what jobs use if it is there.
+// abilities describes which of the optional features that jobs use a device offers.
 func abilities(d *uverbs.Device, byLibrary bool) string {
 	a, _, err := openAdapter(d, byLibrary)
 	if err != nil {
 		return ", not usable: " + err.Error()
 	}
-	defer func() { _ = a.Close() }() // nothing was made of it
+	defer func() { _ = a.Close() }() // it has no objects that could keep it open
 	limits, err := a.Attributes()
 	if err != nil {
 		return ", not usable: " + err.Error()
@@ -93,8 +94,9 @@ func abilitiesOf(l *uverbs.Attributes, onDemand bool) string {
 	return text + ", all memory is pinned, relaxed ordering is asked for"
 }
 
-// Open opens a device, named by its name, its name and the number of a port (mlx4_0:2), by a
-// network interface that leads to it, or by an address of that.
+// Open opens a device. The name is that of the device, optionally with the number of a port
+// (mlx4_0:2), that of a network interface that leads to the device, or an address of such an
+// interface.
 func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error) {
 	all, err := uverbs.Devices()
 	var found place

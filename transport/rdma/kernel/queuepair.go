@@ -25,25 +25,28 @@ type queuePair struct {
 	queue      *completionQueue
 	shared     *sharedReceives
 	generation uint64
-	// user is what events of the device call it.
+	// user identifies the queue pair in events of the device.
 	user uint64
-	// sends and receives are the room in the completion queue.
+	// sends and receives are the numbers of entries reserved in the completion queue.
 	sends, receives int
 	signals         signals
 	// spare holds the bytes of inline requests that the device cannot take inline.
 	spare *spare
-	// failed says that the queue pair does nothing any more, ending that Progress is to
-	// break the connection for the reason failure, closed that it is destroyed.
+	// failed is true when the queue pair posts and reports nothing any more. ending is true when
+	// Progress has to break the connection; failure is the reason. closed is true when the queue
+	// pair is destroyed.
 	failed, ending, closed bool
-	// halted says that the device has been told to end, last that it takes no more shared
-	// receives since then. receiving says that it may have taken some.
+	// halted is true when the device was told to move the queue pair to the error state. last is
+	// true when the device has reported afterwards that the queue pair consumes no more shared
+	// receives. receiving is true when the queue pair may have consumed some.
 	halted, last, receiving bool
 	failure                 error
-	// established says that package verbs knows of the connection, early is what was
-	// complete before.
+	// established is true when package verbs knows of the connection. early holds the completions
+	// that arrived before.
 	established bool
 	early       []uverbs.Completion
-	// isQuiet says that requests wait for the active side to speak, but not after quietUntil.
+	// isQuiet is true while requests wait for the active side to send something, at the latest
+	// until quietUntil.
 	isQuiet    bool
 	quietUntil time.Time
 }
@@ -105,9 +108,10 @@ func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, p
 	return p, a, nil
 }
 
-// prepare makes the queue pair take receives, which adapters of InfiniBand and RoCE refuse, or
-// forget, in the first state (InfiniBand 1.4, section 10.3.1). The connection says later what
-// else the next state needs, and enters it once more.
+// prepare moves the queue pair to the state Init, in which receives can be posted. In the first
+// state, Reset, adapters of InfiniBand and RoCE reject or lose them (InfiniBand 1.4, section
+// 10.3.1). When the connection is made, Modify sets the other attributes of Init and enters Init
+// once more.
 func (p *queuePair) prepare() error {
 	if p.device.attributes.ActiveSpeaksFirst {
 		return nil // iWARP
@@ -123,11 +127,11 @@ func (p *queuePair) Number() uint32 { return p.number }
 // SharesReceives implements connection.Pair.
 func (p *queuePair) SharesReceives() bool { return p.shared != nil }
 
-// Modify implements connection.Pair. The connection manager leaves the RNR timer at code 0,
-// which is 655 ms (cm_init_qp_rtr_attr).
+// Modify implements connection.Pair. It sets the RNR timer to rnrTimerCode, because the connection
+// manager leaves it at code 0, which means 655 ms (cm_init_qp_rtr_attr).
 func (p *queuePair) Modify(a *rdmacm.Attributes) error {
 	if a.Mask == 0 {
-		return nil // the kernel does it
+		return nil // the kernel modifies the queue pair
 	}
 	p.receiving = p.receiving || uverbs.State(a.State) == uverbs.StateReceive
 	h := &a.Address
@@ -143,11 +147,11 @@ func (p *queuePair) Modify(a *rdmacm.Attributes) error {
 	})
 }
 
-// Take implements connection.Pair: it reports what is complete, and breaks the connection if
-// the device has ended it.
+// Take implements connection.Pair: it reports the completions that have arrived, and breaks the
+// connection if the device has ended it.
 func (p *queuePair) Take() {
 	p.device.poll()
-	// An error is one of the device, which Progress says.
+	// An error is one of the whole device, which Progress reports.
 	_ = p.device.takeEvents()
 	if state, err := p.pair.QueryState(); err == nil && state == uverbs.StateError {
 		p.end(errEnded)
@@ -157,10 +161,12 @@ func (p *queuePair) Take() {
 	}
 }
 
-// errEnded is why a connection is broken whose queue pair has failed by itself.
+// errEnded is the reason for which a connection is broken when the device has moved its queue pair
+// to the error state.
 var errEnded = errors.New("the device has ended the connection after an error")
 
-// Fail implements connection.Pair: nothing that is posted is carried out any more.
+// Fail implements connection.Pair: it moves the queue pair to the error state, so that the device
+// executes no posted request any more.
 func (p *queuePair) Fail() {
 	if p.halted {
 		return
@@ -175,27 +181,27 @@ func (p *queuePair) Fail() {
 	}
 	p.device.poll()
 	p.failed = true
-	// A connection that has failed takes no messages: shared receives are given back.
+	// p has failed now, so that report delivers no message: it gives the shared receives back.
 	early := p.early
 	p.early = nil
 	p.device.report(early)
 }
 
-// lastMost is how long the device may take to complete the shared receives of queue pairs that
-// have failed. It takes microseconds for each; the bound is for one that does not say when it is
-// done, and for all its queue pairs together: they are waited for under the adapter's lock.
+// lastMost bounds how long all failed queue pairs of a device together wait until the device has
+// completed their shared receives. The device needs microseconds for each queue pair. The bound is
+// for a device that does not announce the last receive: the wait holds the adapter's lock.
 const lastMost = 20 * time.Millisecond
 
-// awaitLast waits until all shared receives that the queue pair has taken are complete: those
-// that are not when it is destroyed never are (InfiniBand 1.4, section 10.3.1.5). It returns true if
-// it has waited in vain.
+// awaitLast waits until all shared receives that the queue pair has consumed are complete: a
+// receive that is not complete when the queue pair is destroyed never completes (InfiniBand 1.4,
+// section 10.3.1.5). awaitLast returns true if it has waited until the deadline without success.
 func (p *queuePair) awaitLast(until time.Time) bool {
 	d := p.device
 	if p.shared == nil || !p.receiving || !d.announcesLast {
 		return false
 	}
 	for {
-		// An error is one of the device, which Progress says.
+		// An error is one of the whole device, which Progress reports.
 		_ = d.takeEvents()
 		if p.last || d.failure != nil {
 			return false
@@ -205,12 +211,12 @@ func (p *queuePair) awaitLast(until time.Time) bool {
 			return true
 		}
 		wait := []unix.PollFd{{Fd: int32(d.context.EventFD()), Events: unix.POLLIN}}
-		// Whatever ends it, the events say.
+		// The next takeEvents finds out what ended the wait.
 		_, _ = unix.Poll(wait, int(left/time.Millisecond)+1)
 	}
 }
 
-// Abort implements provider.QueuePair. What is complete and was not reported counts as
+// Abort implements provider.QueuePair. Requests whose completions were not reported yet count as
 // flushed.
 func (p *queuePair) Abort() {
 	p.failed = true
@@ -218,15 +224,15 @@ func (p *queuePair) Abort() {
 	p.Fail()
 }
 
-// Close implements provider.QueuePair. The connection ends first: a queue pair of iWARP
-// stays as long as one refers to it.
+// Close implements provider.QueuePair. It ends the connection first: the kernel keeps a queue pair
+// of iWARP as long as a connection refers to it.
 func (p *queuePair) Close() {
 	if p.closed {
 		return
 	}
 	p.Abort()
 	p.closed = true
-	p.device.poll() // libraries forget the completions of a queue pair that is destroyed
+	p.device.poll() // destroying a queue pair removes its completions from a library's queue
 	p.destroy()
 	p.device.poll()
 	delete(p.device.pairs, p.number)
@@ -237,10 +243,10 @@ func (p *queuePair) Close() {
 	p.spare.close()
 }
 
-// destroy ends the queue pair in the kernel. While a connect is under way that cannot be
-// interrupted, that waits, in the background.
+// destroy destroys the queue pair in the kernel. While a connect that cannot be interrupted is
+// under way, the kernel's call blocks; destroy then runs it in the background.
 func (p *queuePair) destroy() {
-	// Whatever the error is, the kernel ends the queue pair with the device at the latest.
+	// If the call fails, the kernel destroys the queue pair when the device is closed.
 	if !p.Busy() {
 		_ = p.pair.Close()
 		return
@@ -248,7 +254,8 @@ func (p *queuePair) destroy() {
 	p.linger()
 }
 
-// linger destroys the queue pair in the background. The device ends after it.
+// linger destroys the queue pair in the background. Device.Close waits for it before it ends the
+// device.
 func (p *queuePair) linger() {
 	p.device.lingering.Add(1)
 	p.device.ends.Add(1)

@@ -14,7 +14,7 @@ type sharedReceives struct {
 	device   *device
 	queue    receives
 	capacity int
-	// posted are the receives by their numbers.
+	// posted holds the posted receives, indexed by Receive.Number.
 	posted []*provider.Receive
 }
 
@@ -34,14 +34,15 @@ func (s *sharedReceives) Post(r *provider.Receive) {
 	d := s.device
 	d.translateReceive(0, receiveBit|r.Number&numberMask, r)
 	s.posted[r.Number] = r
-	// There is room: the queue is as long as package verbs lets it become. Where a device
-	// that is gone takes no more, the adapter ends.
+	// The queue has room: package verbs posts at most capacity receives. An error means that the
+	// device is gone; the adapter then ends.
 	if _, err := s.queue.PostReceives(d.receives[:1]); err != nil {
 		d.failure = fmt.Errorf("post shared receive: %w", err)
 	}
 }
 
-// take returns the receive of a completion, which is not posted any more.
+// take removes the receive of a completion from posted and returns it, or returns nil if none is
+// posted under that number.
 func (s *sharedReceives) take(number uint64) *provider.Receive {
 	if number >= uint64(len(s.posted)) {
 		return nil
@@ -57,7 +58,7 @@ func (s *sharedReceives) take(number uint64) *provider.Receive {
 // Close implements provider.SharedReceiveQueue.
 func (s *sharedReceives) Close() {
 	clear(s.posted)
-	// Another error means that the device is gone, and the queue with it.
+	// An error other than EBUSY means that the device is gone, and the queue with it.
 	if err := s.queue.Close(); errors.Is(err, unix.EBUSY) {
 		s.device.left = append(s.device.left, s.queue)
 	}

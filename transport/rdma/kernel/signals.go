@@ -5,28 +5,28 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// signals decides which requests of a queue pair are signalled, so that the device completes
-// them. Between two of those, none is; each request has in its Mark how many directly before
-// it are not. A completion says that they are done, too: a device carries out Sends and
-// Writes in order, of which an earlier Read or atomic of siw is the only exception, and that
-// one is always signalled.
+// signals decides which requests of a queue pair are signalled, that is, get a completion from the
+// device. Each request records in its Mark how many unsignalled requests directly precede it. A
+// completion means that these are done, too, because a device executes Sends and Writes in order.
+// The only exception is siw, where a Send or Write may complete before an earlier Read or atomic; a
+// Read or atomic is therefore always signalled.
 type signals struct {
-	// every is how often a request is signalled whatever the consumer wants, so that the
-	// queue has room again.
+	// At least each every-th request is signalled, even if the consumer does not want its
+	// completion, so that the queue gets room again.
 	every int
-	// silent counts the requests behind the last one that is signalled, underWay those that
-	// are signalled and not complete. last is the number of the last request.
+	// silent counts the requests posted after the last signalled one. underWay counts the signalled
+	// requests that are not complete. last is the number of the last request.
 	silent, underWay int
 	last             uint64
-	// draining says that no more are posted.
+	// draining is true when no more requests are posted.
 	draining bool
 }
 
-// signalsOf are those of a queue for so many requests. The requests behind the last one that
-// is signalled leave room for that of flush.
+// signalsOf returns the signals of a queue for the given number of requests. The unsignalled
+// requests after the last signalled one leave room for the request that flush posts.
 func signalsOf(sends int) signals { return signals{every: max(sends/2, 1)} }
 
-// flagsOf are the flags of a request that is posted now.
+// flagsOf returns the device's flags for a request that is posted now.
 func (s *signals) flagsOf(r *provider.Request) uverbs.Flags {
 	r.Mark, s.last = uint64(s.silent), r.Number
 	s.silent++
@@ -38,7 +38,7 @@ func (s *signals) flagsOf(r *provider.Request) uverbs.Flags {
 	return uverbs.FlagSignalled
 }
 
-// doneBefore reports those done that a completion of a request says so of.
+// doneBefore reports the unsignalled requests done that directly precede a completed request.
 func doneBefore(sends provider.Sends, r *provider.Request) {
 	for n := r.Number - r.Mark; n < r.Number; n++ {
 		sends.Done(sends.At(n))
@@ -51,8 +51,9 @@ func (p *queuePair) Drain() {
 	p.flush()
 }
 
-// flush sees to a completion of the last requests, if they have none to come: it posts an
-// empty Write, whose completion counts as that of the last of them.
+// flush makes sure that the last requests complete. If they are all unsignalled and no signalled
+// request is under way, it posts an empty Write, whose completion counts as the completion of the
+// last request.
 func (p *queuePair) flush() {
 	s := &p.signals
 	if s.silent == 0 || s.underWay > 0 || p.failed {

@@ -12,13 +12,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Idle implements provider.Progress. It asks all completion queues to announce what comes,
-// then looks whether something has come already.
+// Idle implements provider.Progress. It arms all completion queues and then polls them once more,
+// so that no completion is missed.
 func (d *device) Idle() bool {
 	if len(d.broken) > 0 || len(d.waiting) > 0 || d.failure != nil {
 		return false
 	}
-	// The announcements of before are of no use.
+	// Discard the notifications of earlier arming.
 	for {
 		_, ok, err := d.channel.Next()
 		if err != nil || !ok {
@@ -39,7 +39,7 @@ func (d *device) Idle() bool {
 	if len(d.waiting) > 0 {
 		return false
 	}
-	d.events.Reset() // what ends the Sleep may be an event
+	d.events.Reset() // an event may end the Sleep: the next Progress looks for events
 	due := int64(0)
 	for _, p := range d.quiet {
 		if until := p.quietUntil.UnixNano(); due == 0 || until < due {
@@ -60,13 +60,13 @@ func (d *device) Sleep(until time.Time) {
 		d.deadline = unix.NsecToTimespec(max(time.Until(until), 0).Nanoseconds())
 		timeout = &d.deadline
 	}
-	// Whatever ends it, Progress finds out what there is.
+	// Whatever ended the poll, Progress finds out what has happened.
 	if errno := blocking.Poll(d.sources[:], timeout); errno != 0 {
 		return
 	}
 	if d.sources[0].Revents != 0 {
 		var b [8]byte
-		_, _ = unix.Read(d.wakeup, b[:]) // it counts how often it was rung, which does not matter
+		_, _ = unix.Read(d.wakeup, b[:]) // the value counts the calls of wake, which does not matter
 	}
 	if d.sources[2].Revents != 0 {
 		d.connections.Stir()
@@ -79,18 +79,18 @@ func (d *device) Wake() { d.wake() }
 // wake ends a Sleep, or the next one. Any goroutine may call it.
 func (d *device) wake() {
 	one := [8]byte{1}
-	// It fails only when it would ring for the 2^64th time.
+	// The write fails only if the counter of the eventfd would overflow.
 	_, _ = unix.Write(d.wakeup, one[:])
 }
 
-// What the kernel says of a device that cannot be used any more.
+// Reasons that events of the kernel give for a device that cannot be used any more.
 var (
 	errFatal        = errors.New("the device has failed or was removed")
 	errCompletions  = errors.New("a completion queue has overflowed or failed")
 	errSharedFailed = errors.New("a shared receive queue has failed")
 )
 
-// ofPair returns the queue pair of an event, or nil.
+// ofPair returns the queue pair with the given user number, which an event contains, or nil.
 func (d *device) ofPair(user uint64) *queuePair {
 	for _, p := range d.pairs {
 		if p.user == user {
@@ -100,7 +100,8 @@ func (d *device) ofPair(user uint64) *queuePair {
 	return nil
 }
 
-// takeEvents takes the events of the device.
+// takeEvents handles all pending events of the device. It reports once that the device is removed.
+// It returns an error only if a queue has failed.
 func (d *device) takeEvents() error {
 	for d.failure == nil {
 		e, ok, err := d.context.NextEvent()
@@ -123,12 +124,13 @@ func (d *device) takeEvents() error {
 	return nil
 }
 
-// failQueue ends the use of the device, which is there: queues are shared by all connections.
+// failQueue ends the use of the device because one of its queues has failed. The device is still
+// there, but all connections share its queues.
 func (d *device) failQueue(err error) {
 	d.failure, d.queueFailed = fmt.Errorf("kernel: device %s: %w", d.name, err), true
 }
 
-// take serves an event.
+// take handles an event.
 func (d *device) take(e uverbs.Event) {
 	switch e.Type {
 	case uverbs.EventDeviceFatal:
@@ -154,6 +156,6 @@ func (d *device) take(e uverbs.Event) {
 		if p := d.ofPair(e.Element); p != nil {
 			p.last = true
 		}
-	default: // of no interest
+	default: // the other events need no action
 	}
 }

@@ -16,28 +16,28 @@ import (
 // Adapter is an RDMA device that a rank may use.
 type Adapter struct {
 	Device
-	// Fabric names what connects it with other adapters: "roce", "iwarp", or "ib-" and the
-	// subnet prefix. Adapters of one fabric can be connected, as far as can be seen.
+	// Fabric names the network of the adapter: "roce", "iwarp", or "ib-" and the subnet prefix.
+	// Adapters of the same fabric can probably be connected with each other.
 	Fabric string
-	// Address is the first one of its interfaces that other hosts can reach.
+	// Address is the first address of its interfaces that other hosts can reach.
 	Address netip.Addr
-	// Near is the share of the rank's processors that are the adapter's nearest ones, in
-	// percent; 100 if the host does not say.
+	// Near is the percentage of the rank's processors that are local to the adapter
+	// (local_cpulist), or 100 if the host does not provide that list.
 	Near int
 }
 
-// CPUs are processors by number.
+// CPUs is a set of processors, which are named by number.
 type CPUs interface {
 	IsSet(cpu int) bool
 	Count() int
 }
 
-// Adapters lists the RDMA devices that can be used, as far as can be seen without opening them:
-// those whose port is active and whose interface has an address that rdma_cm can bind. Those
-// nearest to the processors that the rank may use come first; ranks of a node to which several
-// are equally near get them in turn, by their number on it. The second list says why each of
-// the others cannot be used, or that there is no device at all. It reads nothing but one directory
-// on hosts without any.
+// Adapters lists the RDMA devices that can probably be used; it does not open them. Such a device
+// has an active port, and an interface with an address that rdma_cm can bind. The devices nearest
+// to the processors that the rank may use come first. If several are equally near, the ranks of a
+// node get them in turn: turn is the rank's number on the node. The second list gives the reason
+// why each other device cannot be used, or says that there is no device at all. On a host without
+// RDMA devices, Adapters reads only one directory.
 func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) {
 	devices := h.Devices()
 	if len(devices) == 0 {
@@ -70,14 +70,16 @@ func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) 
 	return usable, others
 }
 
-// Adapter returns the device of a name, with or without the number of a port, of an interface, or
-// of an address of that in any spelling, whether it can be used or not; false if there is none.
+// Adapter returns the device that a name denotes, whether the device can be used or not. The name
+// is that of the device, with or without the number of a port, that of a network interface that
+// leads to the device, or an address of such an interface in any spelling. Adapter returns false if
+// no device matches.
 func (h *Host) Adapter(name string) (Adapter, bool) {
 	interfaces, err := h.Interfaces()
 	if err != nil {
 		interfaces = nil
 	}
-	address, _ := netip.ParseAddr(name) // not valid: no address is
+	address, _ := netip.ParseAddr(name) // if name is no address, address is invalid and equals no address
 	zone, address := address.Zone(), address.WithZone("").Unmap()
 	for _, d := range h.Devices() {
 		owns := slices.ContainsFunc(interfaces, func(i Interface) bool {
@@ -91,7 +93,7 @@ func (h *Host) Adapter(name string) (Adapter, bool) {
 	return Adapter{}, false
 }
 
-// reachable returns the first address of interfaces that means something on other hosts.
+// reachable returns the first address of some interfaces that other hosts can reach.
 func reachable(interfaces []Interface, names []string) netip.Addr {
 	for _, name := range names {
 		for i := range interfaces {
@@ -126,7 +128,7 @@ func (h *Host) fabric(d *Device) string {
 func (h *Host) near(device string, may CPUs) int {
 	text, err := fs.ReadFile(h.Files, path.Join(deviceClass, device, "device/local_cpulist"))
 	if err != nil || may == nil || may.Count() == 0 {
-		return 100 // a device in software has none
+		return 100 // a software device has no list
 	}
 	local, err := ranges.Split(strings.TrimSpace(string(text)), ranges.Limits{Below: cpusMax, Count: cpusMax})
 	if err != nil {
@@ -143,5 +145,5 @@ func (h *Host) near(device string, may CPUs) int {
 	return 100 * count / may.Count()
 }
 
-// cpusMax bounds what a list of processors can make a loop do.
+// cpusMax bounds the numbers and the count of processors, and thereby the loop over them.
 const cpusMax = 1 << 16

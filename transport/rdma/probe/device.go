@@ -13,21 +13,21 @@ import (
 
 // Device is a port of an RDMA device that the kernel drives.
 type Device struct {
-	// Name is the kernel's: mlx5_0, rxe0, siw0. Port counts from 1.
+	// Name is the kernel's name of the device: mlx5_0, rxe0, siw0. Port counts from 1.
 	Name string
 	Port int
 	// Kind is "InfiniBand", "RoCE" or "iWARP".
 	Kind string
-	// Interfaces are the network interfaces that lead to the port: of RoCE those of its VLANs
-	// and bonds, too.
+	// Interfaces are the network interfaces that lead to the port. For RoCE they include the
+	// interfaces of VLANs and bonds.
 	Interfaces []string
-	// Active says that the port has a link.
+	// Active reports whether the port has a link.
 	Active bool
-	// State is the state of the port as the kernel says it.
+	// State is the state of the port in the kernel's words.
 	State string
 }
 
-// Spelling is what the device is opened by: its name, with the port unless it is the first.
+// Spelling returns the name to open the device by: its name, followed by the port unless that is 1.
 func (d *Device) Spelling() string {
 	if d.Port > 1 {
 		return d.Name + ":" + strconv.Itoa(d.Port)
@@ -35,7 +35,7 @@ func (d *Device) Spelling() string {
 	return d.Name
 }
 
-// String is the device in one line.
+// String describes the device in one line.
 func (d *Device) String() string {
 	s := d.Spelling() + " " + d.Kind
 	if len(d.Interfaces) > 0 {
@@ -49,8 +49,8 @@ const (
 	deviceFiles = "dev/infiniband"
 )
 
-// Devices lists the ports of the RDMA devices of the kernel. There may be some that cannot be
-// used: see Kernel.
+// Devices lists the ports of the RDMA devices of the kernel, including devices that cannot be used:
+// see Kernel.
 func (h *Host) Devices() []Device {
 	entries, err := fs.ReadDir(h.Files, deviceClass)
 	if err != nil {
@@ -65,12 +65,12 @@ func (h *Host) Devices() []Device {
 	return all
 }
 
-// portOf is where the kernel tells of a port.
+// portOf returns the directory with the kernel's attributes of a port.
 func portOf(name string, port int) string {
 	return path.Join(deviceClass, name, "ports", strconv.Itoa(port))
 }
 
-// device reads what the kernel tells of a port.
+// device reads the kernel's attributes of a port.
 func (h *Host) device(name string, number int) Device {
 	port := portOf(name, number)
 	d := Device{Name: name, Port: number, Kind: "InfiniBand", Interfaces: h.interfacesOf(port)}
@@ -81,7 +81,7 @@ func (h *Host) device(name string, number int) Device {
 	case line(h.Files, path.Join(port, "link_layer")) == "Ethernet":
 		d.Kind = "RoCE"
 	}
-	if len(d.Interfaces) == 0 { // those of IP over InfiniBand are not named by GIDs
+	if len(d.Interfaces) == 0 { // gid_attrs does not name the interfaces of IP over InfiniBand
 		nets, _ := fs.ReadDir(h.Files, path.Join(deviceClass, name, "device/net")) // none for a device in software
 		for _, n := range nets {
 			if at := line(h.Files, path.Join(deviceClass, name, "device/net", n.Name(), "dev_port")); at == "" || at == strconv.Itoa(number-1) {
@@ -98,7 +98,8 @@ func (h *Host) device(name string, number int) Device {
 	return d
 }
 
-// interfacesOf lists the interfaces of the GIDs of a port, in the order of their numbers.
+// interfacesOf lists the network interfaces of the GIDs of a port, in the order of the GIDs'
+// indices.
 func (h *Host) interfacesOf(port string) []string {
 	entries, err := fs.ReadDir(h.Files, path.Join(port, "gid_attrs/ndevs"))
 	if err != nil {
@@ -134,15 +135,14 @@ func (h *Host) deviceOf() map[string]string {
 	return of
 }
 
-// library is what devices are driven through that gorun does not drive itself, by the name of its
-// interface, and libraryDirs are where distributions put it.
+// library is the file name of the library through which gorun uses the devices that it does not
+// drive itself. libraryDirs are the directories in which distributions install it.
 const library = "libibverbs.so.1"
 
 var libraryDirs = []string{"lib", "lib64", "lib/*", "usr/lib", "usr/lib64", "usr/lib/*", "usr/local/lib", "usr/local/lib64"}
 
-// Kernel returns nil if this process can use an RDMA device of the kernel, as
-// far as can be seen without opening it. Else the error says why not and what to
-// do; it is transport.ErrNotSupported.
+// Kernel returns nil if this process can probably use an RDMA device of the kernel; it opens none.
+// If not, the error gives the reason and the remedy; it is transport.ErrNotSupported.
 func (h *Host) Kernel() error {
 	missing := func(format string, args ...any) error {
 		return fmt.Errorf("kernel RDMA: %s: %w", fmt.Sprintf(format, args...), transport.ErrNotSupported)

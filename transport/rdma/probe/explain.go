@@ -2,9 +2,9 @@ package probe
 
 import "strings"
 
-// Explain says in a few lines what would carry RDMA between hosts with that wish,
-// and what there is besides: every line is indented by two spaces and ends with a
-// line feed.
+// Explain describes in a few lines which address would carry RDMA between hosts for the given -net
+// preference, and which devices and interfaces there are. Every line is indented by two spaces and
+// ends with a line feed.
 func (h *Host) Explain(wish string) string {
 	var b strings.Builder
 	say := func(what, text string) { b.WriteString("  " + what + ": " + text + "\n") }

@@ -20,17 +20,17 @@ type Interface struct {
 	Name     string
 	Up       bool
 	Loopback bool
-	// Virtual says that no hardware is behind it, as far as the kernel tells.
+	// Virtual is true if the kernel knows no hardware device behind the interface.
 	Virtual bool
 	// Speed is in Mbit/s; 0 if unknown.
 	Speed int
 	// MTU is in bytes.
 	MTU int
-	// Addresses are those of the interface with their networks.
+	// Addresses are the addresses of the interface with the lengths of their network prefixes.
 	Addresses []netip.Prefix
 }
 
-// String is the interface in one line.
+// String describes the interface in one line.
 func (i *Interface) String() string {
 	var b strings.Builder
 	b.WriteString(i.Name)
@@ -53,21 +53,20 @@ func (i *Interface) String() string {
 	return b.String()
 }
 
-// Host is where a probe looks. Tests give it other eyes.
+// Host is the source of what a probe reads. Tests replace its functions.
 type Host struct {
 	// Files is the root of the file system.
 	Files fs.FS
 	// Interfaces lists the network interfaces, in the kernel's order.
 	Interfaces func() ([]Interface, error)
-	// Access returns nil if this process may read and write the file of that
-	// absolute name.
+	// Access returns nil if this process may read and write the file with that absolute name.
 	Access func(name string) error
-	// Driven reports whether gorun drives a device of the kernel itself, without a library: siw
-	// and rxe.
+	// Driven reports whether gorun drives a device of the kernel itself, without a library. It does
+	// so for siw and rxe.
 	Driven func(device string) bool
 }
 
-// System is the host that this process runs on.
+// System returns the Host of the machine that this process runs on.
 func System() *Host {
 	files := os.DirFS("/")
 	return &Host{
@@ -78,7 +77,7 @@ func System() *Host {
 	}
 }
 
-// driven asks the kernel.
+// driven reports whether package uverbs drives the device.
 func driven(device string) bool {
 	all, err := uverbs.Devices()
 	if err != nil {
@@ -87,7 +86,7 @@ func driven(device string) bool {
 	return slices.ContainsFunc(all, func(d uverbs.Device) bool { return d.Name == device && uverbs.Drives(&d) })
 }
 
-// interfaces asks the kernel.
+// interfaces lists the network interfaces of the kernel.
 func interfaces(files fs.FS) ([]Interface, error) {
 	list, err := net.Interfaces()
 	if err != nil {
@@ -101,7 +100,7 @@ func interfaces(files fs.FS) ([]Interface, error) {
 		}
 		addresses, err := n.Addrs()
 		if err != nil {
-			continue // it went away since it was listed
+			continue // it was removed after it was listed
 		}
 		for _, a := range addresses {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
@@ -113,8 +112,8 @@ func interfaces(files fs.FS) ([]Interface, error) {
 	return all, nil
 }
 
-// speed reads the speed of an interface in Mbit/s. Virtual ones have none, or
-// say -1.
+// speed returns the speed of an interface in Mbit/s, or 0: the kernel has no speed of a virtual
+// interface, or gives it as -1.
 func speed(files fs.FS, name string) int {
 	n, err := strconv.Atoi(line(files, "sys/class/net/"+name+"/speed"))
 	if err != nil {

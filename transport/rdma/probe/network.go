@@ -12,17 +12,17 @@ import (
 
 // Choice is an address that a rank can listen on and connect from.
 type Choice struct {
-	// Interface is its name.
+	// Interface is the name of its network interface.
 	Interface string
-	// Address is a single address; a link-local one carries its zone.
+	// Address is a single address; a link-local IPv6 address contains its zone.
 	Address netip.Addr
-	// Network is the network of the address.
+	// Network is the network that the address belongs to.
 	Network netip.Prefix
-	// Device is the RDMA device of the interface, or "".
+	// Device is the RDMA device of the interface, or "" if there is none.
 	Device string
 }
 
-// String is the choice for a reader.
+// String describes the choice for people.
 func (c Choice) String() string {
 	s := c.Address.String() + " on " + c.Interface
 	if c.Device != "" {
@@ -31,18 +31,18 @@ func (c Choice) String() string {
 	return s
 }
 
-// NetworkError says that no interface fits a wish, and lists what there is. It
+// NetworkError reports that no interface matches a preference (-net), and lists the interfaces. It
 // is transport.ErrNotSupported.
 type NetworkError struct {
-	// Wish is the wish that nothing fits; "" if there was none.
+	// Wish is the preference that no address matches, or "" if there was none.
 	Wish string
-	// Cause says what is wrong with it.
+	// Cause is the reason why no address matches.
 	Cause string
-	// Interfaces is what there is.
+	// Interfaces are the interfaces of the host.
 	Interfaces []Interface
 }
 
-// Error names the wish, the cause and every interface.
+// Error names the preference, the cause and every interface.
 func (e *NetworkError) Error() string {
 	var b strings.Builder
 	if e.Wish != "" {
@@ -59,10 +59,10 @@ func (e *NetworkError) Error() string {
 	return b.String()
 }
 
-// Is says that the machine cannot do what was asked.
+// Is makes a NetworkError a transport.ErrNotSupported.
 func (e *NetworkError) Is(target error) bool { return target == transport.ErrNotSupported }
 
-// Network returns the address to use for a wish, "" for none. The error is a
+// Network returns the address to use for a preference; wish is "" without one. The error is a
 // *NetworkError unless the interfaces cannot be listed.
 func (h *Host) Network(wish string) (Choice, error) {
 	all, err := h.Interfaces()
@@ -87,7 +87,7 @@ func (h *Host) Network(wish string) (Choice, error) {
 	return Choice{}, &NetworkError{Wish: wish, Cause: strings.Join(causes, ", "), Interfaces: all}
 }
 
-// Owns reports whether an address is one of this host's, as every loopback address is.
+// Owns reports whether a is an address of this host. Every loopback address is one.
 func (h *Host) Owns(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	all, err := h.Interfaces()
@@ -96,7 +96,7 @@ func (h *Host) Owns(a netip.Addr) bool {
 	})
 }
 
-// choose fits one part of a wish.
+// choose returns the best address for one preference of the list.
 func choose(all []Interface, devices map[string]string, wish string) (Choice, error) {
 	fits, what, err := parse(all, wish)
 	if err != nil {
@@ -113,8 +113,8 @@ func choose(all []Interface, devices map[string]string, wish string) (Choice, er
 	return Choice{}, errors.New(what)
 }
 
-// parse returns what an address has to fulfil for a wish, and what to say when
-// none does.
+// parse returns the condition that an address has to meet for a preference, and the error text for
+// the case that no address meets it.
 func parse(all []Interface, wish string) (fits func(*Interface, netip.Addr) bool, what string, err error) {
 	for i := range all {
 		if all[i].Name != wish {
@@ -145,7 +145,7 @@ func parse(all []Interface, wish string) (fits func(*Interface, netip.Addr) bool
 	return nil, "", fmt.Errorf("there is no interface %q", wish)
 }
 
-// best returns the best address that fits, by the order of doc.go.
+// best returns the best address that meets the condition, in the order that doc.go gives.
 func best(all []Interface, devices map[string]string, fits func(*Interface, netip.Addr) bool) (Choice, bool) {
 	type candidate struct {
 		Choice
@@ -173,11 +173,11 @@ func best(all []Interface, devices map[string]string, fits func(*Interface, neti
 	if len(found) == 0 {
 		return Choice{}, false
 	}
-	// The first of equals is the kernel's.
+	// Of equal addresses MinFunc returns the first, which is the first in the kernel's order.
 	return slices.MinFunc(found, func(a, b candidate) int { return slices.Compare(a.rank[:], b.rank[:]) }).Choice, true
 }
 
-// count is 1 for what speaks against an address.
+// count returns 1 if a property speaks against an address, else 0.
 func count(against bool) int {
 	if against {
 		return 1

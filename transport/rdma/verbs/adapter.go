@@ -9,18 +9,18 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Adapter is an open interface adapter (dat_ia_open(3DAT)), from which all other objects
-// are made. It is safe for concurrent use, and so is everything made on it.
+// Adapter is an open interface adapter (dat_ia_open(3DAT)), from which all other objects are made.
+// It and all objects made from it are safe for concurrent use.
 type Adapter struct {
 	provider string
 	device   provider.Device
 	limits   Attributes
-	// registering counts calls that register or deregister memory without the lock, which
-	// Close waits for.
+	// registering counts the calls under way that register or deregister memory without the lock.
+	// Close waits for them.
 	registering sync.WaitGroup
 
-	// mu guards everything below and everything in the objects of the adapter. It is a
-	// leaf for consumers; the provider is called under it.
+	// mu guards everything below and everything in the objects of the adapter. A consumer may call
+	// the adapter with any lock of its own held. The provider is called under mu.
 	mu        sync.Mutex
 	regions   map[uint32]*MemoryRegion
 	recent    [recentRegions]*MemoryRegion // looked up last, by key
@@ -30,21 +30,21 @@ type Adapter struct {
 	requests  map[*ConnectionRequest]struct{}
 	queues    map[*CompletionQueue]struct{}
 	shared    map[*SharedReceiveQueue]struct{}
-	// events takes what happens to the adapter, or is nil.
+	// events is the queue that receives the events of the adapter itself, or nil.
 	events    *CompletionQueue
 	deadlines deadlines
-	// deferred are endpoints with something to do once no upcall is under way.
+	// deferred are the endpoints with work that has to wait until no upcall is under way.
 	deferred []*Endpoint
 	// later are the endpoints with requests that FlagMore may hold back.
 	later   []*Endpoint
 	waiting waiting
 	closed  bool
 	failure error
-	// removal is why the device has said that it is gone.
+	// removal is the device's reason for its removal, or nil while it is present.
 	removal error
 }
 
-// Open opens an interface of a provider.
+// Open opens an interface adapter of a provider, by its name.
 func Open(p Provider, name string) (*Adapter, error) {
 	if p == nil {
 		return nil, &OpError{Op: "open", Fault: ErrInvalidHandle}
@@ -69,8 +69,8 @@ func Open(p Provider, name string) (*Adapter, error) {
 // Attributes returns the adapter's properties and limits (dat_ia_query(3DAT)).
 func (a *Adapter) Attributes() Attributes { return a.limits }
 
-// Progress makes the adapter's progress without returning entries, and returns how many
-// steps it made. It is for consumers that have no completion queue.
+// Progress makes the adapter's progress without returning entries, and returns the number of steps
+// made. It is for consumers that have no completion queue.
 func (a *Adapter) Progress() int {
 	a.mu.Lock()
 	defer a.unlock()
@@ -80,7 +80,7 @@ func (a *Adapter) Progress() int {
 	return a.drive()
 }
 
-// Begin begins the requests that FlagMore holds back.
+// Begin posts the requests that FlagMore holds back.
 func (a *Adapter) Begin() {
 	a.mu.Lock()
 	defer a.unlock()
@@ -89,7 +89,7 @@ func (a *Adapter) Begin() {
 	}
 }
 
-// begin is Begin under the lock.
+// begin is Begin for callers that hold the lock.
 func (a *Adapter) begin() {
 	for i, ep := range a.later {
 		a.later[i] = nil
@@ -101,9 +101,9 @@ func (a *Adapter) begin() {
 	a.later = a.later[:0]
 }
 
-// Close ends everything on the adapter abruptly: connections break, requests that were not
-// answered are refused, memory is deregistered, waiters return ErrClosed. No more entries
-// are delivered. A second Close is a no-op.
+// Close ends everything on the adapter abruptly: it breaks connections, refuses requests that were
+// not answered, deregisters memory, and makes waiters return ErrClosed. No more entries are
+// delivered. A second Close is a no-op.
 func (a *Adapter) Close() error {
 	a.mu.Lock()
 	if a.closed {
@@ -132,7 +132,7 @@ func (a *Adapter) Close() error {
 	a.mu.Unlock()
 	a.registering.Wait()
 	var errs []error
-	for _, m := range a.regions { // nothing changes them any more
+	for _, m := range a.regions { // after registering.Wait no call changes them
 		errs = append(errs, m.domain.domain.Deregister(m.keys))
 	}
 	a.mu.Lock()
@@ -144,7 +144,7 @@ func (a *Adapter) Close() error {
 	return errors.Join(append(errs, a.device.Close())...)
 }
 
-// drive makes progress under the lock and returns how much.
+// drive makes progress under the lock and returns the number of steps made.
 func (a *Adapter) drive() int {
 	if a.failure != nil {
 		return 0
@@ -169,7 +169,7 @@ func (a *Adapter) drive() int {
 	return n
 }
 
-// expire ends the attempts whose time is over.
+// expire ends the connection attempts whose deadline has passed.
 func (a *Adapter) expire(now time.Time) int {
 	n := 0
 	for ep := a.deadlines.due(now); ep != nil; ep = a.deadlines.due(now) {
@@ -191,7 +191,7 @@ func (a *Adapter) fail(err error) {
 	}
 }
 
-// settle does what had to wait for the end of an upcall.
+// settle does the deferred work of endpoints, when no upcall is under way.
 func (a *Adapter) settle() {
 	for len(a.deferred) > 0 {
 		ep := a.deferred[len(a.deferred)-1]
@@ -200,8 +200,8 @@ func (a *Adapter) settle() {
 	}
 }
 
-// unlock ends a call: it settles what upcalls have left, releases the lock and wakes
-// whom the call concerns.
+// unlock ends a call: it does the deferred work of endpoints, releases the lock, and wakes the
+// waiters whose queues the call has changed.
 func (a *Adapter) unlock() {
 	if len(a.deferred) == 0 && !a.waiting.dirty {
 		a.mu.Unlock()
@@ -210,7 +210,7 @@ func (a *Adapter) unlock() {
 	a.conclude()
 }
 
-// conclude is unlock if there is something to settle, or a goroutine to wake.
+// conclude is unlock for the case that there is deferred work, or a goroutine to wake.
 func (a *Adapter) conclude() {
 	if len(a.deferred) > 0 && !a.closed {
 		a.settle()
@@ -229,7 +229,8 @@ func (a *Adapter) conclude() {
 // err makes the error of an operation on this adapter.
 func (a *Adapter) err(op string, cause error) error { return newError(op, a.provider, "", cause) }
 
-// newError makes an OpError, taking the fault out of its cause.
+// newError makes an OpError, whose Fault is the Fault in the cause, or ErrInsufficientResources if
+// there is none.
 func newError(op, name, peer string, cause error) error {
 	e := &OpError{Op: op, Provider: name, Peer: peer, Fault: ErrInsufficientResources, Err: cause}
 	var fault Fault

@@ -2,15 +2,15 @@ package verbs
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// Provider is a way to do RDMA on this machine: package iwarp has one. What it implements is
-// in package provider; a consumer only gives it to Open.
+// Provider is an implementation of RDMA on this machine; package iwarp has one. The methods that it
+// implements are declared in package provider. A consumer only passes it to Open.
 type Provider = provider.Provider
 
 // Attributes are the properties and limits of an adapter. Lengths are in bytes.
 type Attributes = provider.Attributes
 
-// EndpointAttributes are the properties of one endpoint (DAT_EP_ATTR). Lengths are
-// in bytes, counts per endpoint; none may exceed the adapter's.
+// EndpointAttributes are the properties of one endpoint (DAT_EP_ATTR). Lengths are in bytes, counts
+// per endpoint; none may exceed the adapter's limit.
 type EndpointAttributes = provider.EndpointAttributes
 
 // Service is the kind of a connection (librdmacm's port space).
@@ -35,22 +35,22 @@ const (
 	QoSPremium        = provider.QoSPremium
 )
 
-// CompletionFlags is how the completions of one stream of an endpoint wake the goroutines
-// that wait on the completion queue (dat_ep_create(3DAT), completion flags).
+// CompletionFlags selects which completions of one stream of an endpoint wake the goroutines that
+// wait on the completion queue (dat_ep_create(3DAT), completion flags).
 type CompletionFlags = provider.CompletionFlags
 
 const (
 	// CompletionThreshold is the default: every completion counts toward the
 	// threshold of Wait.
 	CompletionThreshold = provider.CompletionThreshold
-	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose
-	// completions are queued but wake no goroutine. Of the pages, for verbstest.
+	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose completions are
+	// queued but wake no goroutine. Of the pages: only verbstest uses it.
 	CompletionUnsignalled = provider.CompletionUnsignalled
-	// CompletionSolicitedWait is for receives only: those of messages sent with
-	// FlagSolicited wake, others do not. Of the pages, for verbstest.
+	// CompletionSolicitedWait is for receives only: the completion of a message that was sent with
+	// FlagSolicited wakes, that of another message does not. Of the pages: only verbstest uses it.
 	CompletionSolicitedWait = provider.CompletionSolicitedWait
 )
 
-// DepthDefault as a read depth selects the provider's choice. Query of a connected endpoint
-// returns the value. 0 means no reads.
+// DepthDefault as a read depth selects the provider's choice. Query of a connected endpoint returns
+// the chosen depth. A depth of 0 means no reads.
 const DepthDefault = provider.DepthDefault

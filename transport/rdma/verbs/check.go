@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// checkEndpoint finds what is wrong with attributes under the limits of an adapter.
+// checkEndpoint validates attributes against the limits of an adapter.
 func checkEndpoint(e *EndpointAttributes, l *Attributes) error {
 	if !slices.Contains(l.Services, e.Service) || !slices.Contains(l.QoS, e.QoS) {
 		return ErrModelNotSupported
@@ -24,8 +24,9 @@ func checkEndpoint(e *EndpointAttributes, l *Attributes) error {
 	return nil
 }
 
-// grant lowers attributes that were asked for to what a device grants. Queues are never
-// longer than was asked, because the consumer has sized completion queues by that.
+// grant lowers the attributes that were asked for to what a device grants. It never raises the
+// lengths of queues above what was asked, because the consumer has sized completion queues for
+// that.
 func grant(asked, granted *EndpointAttributes) {
 	for _, n := range [][2]*int{
 		{&asked.MaxRequests, &granted.MaxRequests},
@@ -43,7 +44,7 @@ func grant(asked, granted *EndpointAttributes) {
 	}
 }
 
-// check finds what is wrong with the parameters of a connection.
+// check validates the parameters of a connection.
 func (p *ConnParam) check(l *Attributes, dataMax int) error {
 	depth := func(n, limit int) bool { return n >= DepthDefault && n <= limit }
 	if p.RNRRetryCount > retryCountMax || !depth(p.ResponderResources, l.MaxReadsIn) || !depth(p.InitiatorDepth, l.MaxReadsOut) {
@@ -52,7 +53,7 @@ func (p *ConnParam) check(l *Attributes, dataMax int) error {
 	return checkPrivateData(p.PrivateData, dataMax)
 }
 
-// checkPrivateData checks that private data fits.
+// checkPrivateData checks that private data is no longer than the transport can carry.
 func checkPrivateData(data []byte, most int) error {
 	if len(data) > most {
 		return fmt.Errorf("%w: private data of %d bytes, of which the transport carries %d", ErrInvalidParameter, len(data), most)
@@ -60,7 +61,7 @@ func checkPrivateData(data []byte, most int) error {
 	return nil
 }
 
-// depth returns the first of the depths that is not DepthDefault.
+// depth returns the first of the given depths that is not DepthDefault.
 func depth(choices ...int) int {
 	for _, d := range choices {
 		if d != DepthDefault {
@@ -70,7 +71,7 @@ func depth(choices ...int) int {
 	return DepthDefault
 }
 
-// segmentsLength returns the number of bytes of a list.
+// segmentsLength returns the total number of bytes of a list of segments.
 func segmentsLength(list []Segment) int {
 	n := 0
 	for i := range list {

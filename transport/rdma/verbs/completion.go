@@ -6,17 +6,17 @@ import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 type Stream uint8
 
 const (
-	// StreamReceive completes receives.
+	// StreamReceive entries report the completion of receives.
 	StreamReceive Stream = iota + 1
-	// StreamRequest completes Send, Write, Read, atomics and Bind.
+	// StreamRequest entries report the completion of Send, Write, Read, atomics and Bind.
 	StreamRequest
-	// StreamConnection carries connection events of endpoints.
+	// StreamConnection entries report connection events of endpoints.
 	StreamConnection
-	// StreamConnectionRequest carries the requests that reach a Listener.
+	// StreamConnectionRequest entries deliver the requests that reach a Listener.
 	StreamConnectionRequest
-	// StreamLimit says that a shared receive queue fell below its limit.
+	// StreamLimit entries report that a shared receive queue fell below its limit.
 	StreamLimit
-	// StreamAdapter carries what happens to the adapter as a whole, see Adapter.Watch.
+	// StreamAdapter entries report events of the adapter as a whole, see Adapter.Watch.
 	StreamAdapter
 )
 
@@ -26,49 +26,48 @@ type Status = provider.Status
 // The statuses. Every one but StatusSuccess ends the connection.
 const (
 	StatusSuccess = provider.StatusSuccess
-	// StatusFlushed belongs to requests that were posted but not done when the
-	// connection ended, and to those posted afterwards.
+	// StatusFlushed means that the request was not done when the connection ended, or was posted
+	// afterwards.
 	StatusFlushed = provider.StatusFlushed
-	// StatusLocalLength says that a message was longer than its receive.
+	// StatusLocalLength means that a message was longer than its receive.
 	StatusLocalLength = provider.StatusLocalLength
-	// StatusLocalProtection says that local memory could not be used.
+	// StatusLocalProtection means that local memory could not be used.
 	StatusLocalProtection = provider.StatusLocalProtection
-	// StatusRemoteAccess says that the peer's memory does not allow the access.
+	// StatusRemoteAccess means that the peer's memory does not allow the access.
 	StatusRemoteAccess = provider.StatusRemoteAccess
-	// StatusRemoteOperation says that the peer could not do its part.
+	// StatusRemoteOperation means that the peer could not execute its part of the request.
 	StatusRemoteOperation = provider.StatusRemoteOperation
-	// StatusRemoteInvalidate says that the key to invalidate was not valid.
+	// StatusRemoteInvalidate means that the key to invalidate was not valid.
 	StatusRemoteInvalidate = provider.StatusRemoteInvalidate
-	// StatusReceiverNotReady says that the peer had no receive posted and all retries
-	// failed.
+	// StatusReceiverNotReady means that the peer had no receive posted and all retries failed.
 	StatusReceiverNotReady = provider.StatusReceiverNotReady
-	// StatusTransport says that the connection failed under the request.
+	// StatusTransport means that the connection failed during the request.
 	StatusTransport = provider.StatusTransport
 )
 
-// Completion is one entry of a completion queue. The entries of an endpoint come in
-// order: EventEstablished first, then completions, flushed ones too, and last the
-// event that ends the connection.
+// Completion is one entry of a completion queue. The entries of an endpoint come in this order:
+// first EventEstablished, then completions, including flushed ones, and last the event that ends
+// the connection.
 type Completion struct {
 	// Endpoint is the endpoint concerned; nil for StreamConnectionRequest, StreamLimit and
 	// StreamAdapter.
 	Endpoint *Endpoint
-	// ID is that of the WorkRequest or ReceiveRequest.
+	// ID is the ID of the WorkRequest or ReceiveRequest.
 	ID uint64
-	// Event is set for the streams that are not completions of work.
+	// Event is set in entries that report no completion of a work request.
 	Event *Event
 	// Length is the number of bytes received, sent, written or read.
 	Length int
-	// Invalidated is the local key that the message revoked, with FlagInvalidate.
+	// Invalidated is the local key that the message has revoked, if Flags contains FlagInvalidate.
 	Invalidated uint32
-	// Immediate is the number that came with FlagImmediate.
+	// Immediate is the number that the peer sent with FlagImmediate.
 	Immediate uint32
 	Stream    Stream
 	Op        Opcode
 	Status    Status
-	// Flags of a receive: FlagSolicited, FlagInvalidate and FlagImmediate as the peer set
-	// them.
+	// Flags contains, for a receive, those of FlagSolicited, FlagInvalidate and FlagImmediate that
+	// the peer set on the message.
 	Flags RequestFlags
-	// notify says that the entry wakes waiters.
+	// notify is true if the entry wakes waiters.
 	notify bool
 }

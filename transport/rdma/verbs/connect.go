@@ -9,10 +9,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Connect requests a connection to the listener at remote (dat_ep_connect(3DAT),
-// rdma_connect(3)); it resolves the route itself. The endpoint must be in StateUnconnected
-// and is then, before any event, in StateActiveConnectionPending, bound to a local port.
-// Exactly one event follows on the Connections queue:
+// Connect requests a connection to the listener at remote (dat_ep_connect(3DAT), rdma_connect(3)).
+// It resolves the route itself. The endpoint must be in StateUnconnected. When Connect returns
+// without error, the endpoint is bound to a local port, and in StateActiveConnectionPending until
+// an event follows. Exactly one event follows on the Connections queue:
 //
 //	EventEstablished        accepted; the endpoint is connected
 //	EventPeerRejected       the remote consumer rejected, with its private data
@@ -21,12 +21,11 @@ import (
 //	EventNonPeerRejected    every other reason; Event.Err says which
 //	EventDisconnected       Disconnect ended the attempt
 //
-// After all but the first the endpoint is in StateDisconnected.
+// After all events but the first the endpoint is in StateDisconnected.
 //
-// Connect itself fails with ErrInvalidState, ErrInvalidParameter (timeout not
-// positive, private data too long, depths or retry counts out of range),
-// ErrModelNotSupported (QoS, multipath), ErrInvalidAddress or
-// ErrInsufficientResources; nothing has changed then.
+// Connect itself fails with ErrInvalidState, ErrInvalidParameter (timeout not positive, private
+// data too long, depths or retry counts out of range), ErrModelNotSupported (QoS, multipath),
+// ErrInvalidAddress or ErrInsufficientResources. The endpoint is then unchanged.
 func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
 	const op = "connect"
 	if err := ep.lock(op); err != nil {
@@ -39,9 +38,9 @@ func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
 	return nil
 }
 
-// DupConnect is Connect to the address and with the flags of the last Connect of
-// other, which must be connected (dat_ep_dup_connect(3DAT)). Options' Flags are not
-// used. Of the pages: only verbstest calls it.
+// DupConnect is Connect to the address, and with the flags, of the last Connect of another
+// endpoint, which must be connected (dat_ep_dup_connect(3DAT)). It ignores o.Flags. Of the pages:
+// only verbstest calls it.
 func (ep *Endpoint) DupConnect(other *Endpoint, o ConnectOptions) error {
 	const op = "dup connect"
 	if err := ep.lock(op); err != nil {
@@ -61,7 +60,7 @@ func (ep *Endpoint) DupConnect(other *Endpoint, o ConnectOptions) error {
 	return nil
 }
 
-// connect is Connect under the lock.
+// connect is Connect for callers that hold the lock.
 func (ep *Endpoint) connect(remote netip.AddrPort, o *ConnectOptions) error {
 	l := &ep.adapter.limits
 	p := ConnParam{ResponderResources: DepthDefault, InitiatorDepth: DepthDefault, RetryCount: retryCountMax, RNRRetryCount: retryCountMax}
@@ -83,7 +82,7 @@ func (ep *Endpoint) connect(remote netip.AddrPort, o *ConnectOptions) error {
 	}
 	in := depth(p.ResponderResources, ep.attributes.ReadsIn, l.Endpoint.ReadsIn, l.MaxReadsIn)
 	out := depth(p.InitiatorDepth, ep.attributes.ReadsOut, l.Endpoint.ReadsOut, l.MaxReadsOut)
-	// The state is set first: a provider may fail at once, from within Connect.
+	// The state is set first, because a provider may report a failure from within Connect.
 	ep.state, ep.remote, ep.in, ep.out = StateActiveConnectionPending, remote, in, out
 	ep.active, ep.flags = true, o.Flags
 	local, err := ep.queuePair.Connect(remote, &provider.Proposal{
@@ -105,8 +104,8 @@ func (ep *Endpoint) connect(remote netip.AddrPort, o *ConnectOptions) error {
 	return nil
 }
 
-// timedOut ends an attempt whose time is over. A host that has not even taken the
-// request counts as not reached.
+// timedOut ends an attempt whose deadline has passed. The event is EventUnreachable if the host has
+// not even received the request, else EventTimedOut.
 func (ep *Endpoint) timedOut() {
 	t := EventUnreachable
 	if ep.queuePair.Contacted() {
@@ -116,7 +115,7 @@ func (ep *Endpoint) timedOut() {
 	ep.end(&Event{Type: t})
 }
 
-// established is provider.Upcalls.Established.
+// established implements Upcalls.Established of package provider.
 func (ep *Endpoint) established(answer *provider.Proposal, local, remote netip.AddrPort) error {
 	active := ep.state == StateActiveConnectionPending
 	if !active && ep.state != StateCompletionPending {
@@ -147,7 +146,7 @@ func (ep *Endpoint) established(answer *provider.Proposal, local, remote netip.A
 	return nil
 }
 
-// failed is provider.Upcalls.Failed.
+// failed implements Upcalls.Failed of package provider.
 func (ep *Endpoint) failed(why provider.Failure, privateData []byte, err error) {
 	e := Event{Type: EventNonPeerRejected, Err: err}
 	switch {
@@ -166,14 +165,15 @@ func (ep *Endpoint) failed(why provider.Failure, privateData []byte, err error) 
 	ep.end(&e)
 }
 
-// ended is provider.Upcalls.Disconnected and Upcalls.Broken.
+// ended implements Upcalls.Disconnected and Upcalls.Broken of package provider.
 func (ep *Endpoint) ended(t EventType, err error) {
 	if ep.state.transfers() {
 		ep.end(&Event{Type: t, Err: err})
 	}
 }
 
-// end moves to StateDisconnected: everything is flushed, then the event comes.
+// end moves the endpoint to StateDisconnected, flushes everything posted, and then reports the
+// event.
 func (ep *Endpoint) end(e *Event) {
 	ep.adapter.deadlines.remove(ep)
 	ep.state = StateDisconnected
@@ -182,13 +182,13 @@ func (ep *Endpoint) end(e *Event) {
 	ep.report(e)
 }
 
-// lost moves to StateError because the queue pair cannot be used any more.
+// lost moves the endpoint to StateError because the queue pair cannot be used any more.
 func (ep *Endpoint) lost(err error) {
 	switch ep.state {
 	case StateError, StateFreed:
 		return
 	case StateReserved, StatePassiveConnectionPending, StateUnconnected, StateDisconnected:
-		if ep.listener != nil { // it is not given to a request any more
+		if ep.listener != nil { // no request of the listener gets this endpoint any more
 			ep.listener.endpoint, ep.listener = nil, nil
 		}
 		ep.queuePair.Abort()
@@ -201,7 +201,7 @@ func (ep *Endpoint) lost(err error) {
 	}
 }
 
-// flush completes everything that is posted.
+// flush completes all posted requests and receives with StatusFlushed.
 func (ep *Endpoint) flush() {
 	ep.receives.flush()
 	ep.sends.flush()
@@ -217,13 +217,16 @@ func (ep *Endpoint) report(e *Event) {
 
 // Disconnect ends a connection or an attempt (dat_ep_disconnect(3DAT)).
 //
-// Connected and graceful: no request can be posted any more, those posted complete
-// first, the endpoint is in StateDisconnectPending meanwhile; the peer sees
-// EventDisconnected. Connected and abrupt, also after graceful: everything is
-// flushed at once; the peer sees EventDisconnected or EventBroken. During Connect or
-// after Accept either ends the attempt. In all cases EventDisconnected follows here
-// and the endpoint is then in StateDisconnected. In that state Disconnect does
-// nothing; before Connect or Accept it is ErrInvalidState.
+// Graceful, when connected: no request can be posted any more, and the requests posted so far
+// complete first. Meanwhile the endpoint is in StateDisconnectPending. The peer gets
+// EventDisconnected.
+//
+// Abrupt, when connected or after a graceful Disconnect: everything posted is flushed at once. The
+// peer gets EventDisconnected or EventBroken.
+//
+// During Connect or after Accept both kinds end the attempt. In all these cases EventDisconnected
+// follows on this side, and the endpoint is then in StateDisconnected. In that state Disconnect
+// does nothing. Before Connect or Accept it is ErrInvalidState.
 func (ep *Endpoint) Disconnect(how CloseFlags) error {
 	const op = "disconnect"
 	if err := ep.lock(op); err != nil {

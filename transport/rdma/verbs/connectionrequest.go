@@ -7,38 +7,38 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// ConnectionRequest is a request that has reached a Listener (DAT_CR). Exactly one
-// Accept or Reject succeeds; every call after it is ErrInvalidHandle. When the active
-// side has gone meanwhile, Accept still succeeds and EventAcceptCompletionError
-// follows. It is safe for concurrent use.
+// ConnectionRequest is a request that has reached a Listener (DAT_CR). Exactly one Accept or Reject
+// succeeds; every later call is ErrInvalidHandle. If the active side has ended its attempt
+// meanwhile, Accept still succeeds, and EventAcceptCompletionError follows. A ConnectionRequest is
+// safe for concurrent use.
 type ConnectionRequest struct {
 	listener      *Listener
 	handshake     provider.Handshake
 	local, remote netip.AddrPort
-	// proposal is the peer's, in its terms.
+	// proposal holds the values that the peer has sent, as seen from the peer.
 	proposal provider.Proposal
-	// endpoint is the one of a reserved service point, or nil.
+	// endpoint is the endpoint of a reserved service point, or nil.
 	endpoint *Endpoint
 	answered bool
 }
 
-// RequestInfo is what Query returns (dat_cr_query(3DAT)).
+// RequestInfo is the result of ConnectionRequest.Query (dat_cr_query(3DAT)).
 type RequestInfo struct {
-	// Local is where the request arrived, Remote where it came from; its port is the
-	// active side's port qualifier.
+	// Local is the address at which the request arrived. Remote is the address from which it came;
+	// its port is the active side's port qualifier.
 	Local, Remote netip.AddrPort
-	// Endpoint is that of a reserved service point, or nil.
+	// Endpoint is the endpoint of a reserved service point, or nil.
 	Endpoint *Endpoint
-	// Param are the values proposed, seen from this side: ResponderResources is what
-	// the peer wants to have under way toward us (its InitiatorDepth), InitiatorDepth
-	// what it lets us (its ResponderResources), each DepthDefault where the transport
-	// does not carry them. PrivateData may have zeros at its end that the peer did not
-	// send. Param, with PrivateData replaced, can be given to Accept.
+	// Param holds the proposed values, as seen from this side. ResponderResources is the number of
+	// Reads that the peer wants to have under way toward this side (the peer's InitiatorDepth).
+	// InitiatorDepth is the number that the peer allows this side (the peer's ResponderResources).
+	// Both are DepthDefault if the transport does not carry them. PrivateData may have zeros at its
+	// end that the peer did not send. Param, with PrivateData replaced, can be passed to Accept.
 	Param ConnParam
 	QoS   QoS
 }
 
-// lock locks the adapter of a request that is not answered, or returns an error.
+// lock acquires the lock of the adapter. It returns an error if the request was answered already.
 func (r *ConnectionRequest) lock(op string) error {
 	if r == nil {
 		return &OpError{Op: op, Fault: ErrInvalidHandle}
@@ -52,7 +52,7 @@ func (r *ConnectionRequest) lock(op string) error {
 	return nil
 }
 
-// Query returns what the request says.
+// Query returns the contents of the request.
 func (r *ConnectionRequest) Query() (RequestInfo, error) {
 	if err := r.lock("query request"); err != nil {
 		return RequestInfo{}, err
@@ -68,22 +68,21 @@ func (r *ConnectionRequest) Query() (RequestInfo, error) {
 	}, nil
 }
 
-// Accept connects the requesting endpoint with a local one (dat_cr_accept(3DAT),
-// rdma_accept(3)): with ep, or with the one the request carries, and then ep is nil.
-// The endpoint is in StateCompletionPending until EventEstablished or
-// EventAcceptCompletionError comes; after the latter it is in StateDisconnected and
-// its receives are flushed.
+// Accept connects the requesting endpoint with a local one (dat_cr_accept(3DAT), rdma_accept(3)).
+// The local endpoint is ep, or the one that the request carries; ep must then be nil. The endpoint
+// is in StateCompletionPending until EventEstablished or EventAcceptCompletionError comes. After
+// EventAcceptCompletionError it is in StateDisconnected and its receives are flushed.
 //
-// A nil p means no private data and the depths proposed, adjusted down to the
-// endpoint's attributes and the adapter's limits; so does DepthDefault. A greater
-// InitiatorDepth than proposed is ErrInvalidParameter; a smaller ResponderResources
-// lowers what the peer may have under way.
+// A nil p means no private data and the proposed depths, lowered to the endpoint's attributes and
+// the adapter's limits. A depth of DepthDefault means the same for that depth. An InitiatorDepth
+// greater than proposed is ErrInvalidParameter. A ResponderResources less than proposed lowers the
+// number of Reads that the peer may have under way.
 //
-// It fails with ErrInvalidHandle (ep is nil and the request has none, or ep is freed
-// or of another adapter), ErrInvalidState (ep is not unconnected) or
-// ErrInvalidParameter (private data too long, values out of range, ep given although
-// the request has one). The request and the endpoint are then as before: the request
-// can still be accepted, with another endpoint too, or rejected.
+// Accept fails with ErrInvalidHandle (ep is nil and the request has none, or ep is freed or of
+// another adapter), ErrInvalidState (ep is not unconnected) or ErrInvalidParameter (private data
+// too long, values out of range, or ep given although the request has one). The request and the
+// endpoint are then unchanged: the request can still be accepted, also with another endpoint, or
+// rejected.
 func (r *ConnectionRequest) Accept(ep *Endpoint, p *ConnParam) error {
 	const op = "accept"
 	if err := r.lock(op); err != nil {
@@ -103,7 +102,7 @@ func (r *ConnectionRequest) Accept(ep *Endpoint, p *ConnParam) error {
 	return nil
 }
 
-// prepare chooses the endpoint and computes the answer without any effect.
+// prepare chooses the endpoint and computes the answer. It changes nothing.
 func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, provider.Proposal, error) {
 	a := r.listener.adapter
 	l := &a.limits
@@ -138,10 +137,11 @@ func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, prov
 	return ep, answer, nil
 }
 
-// accepted is the depth with which one direction is accepted: as the consumer says, but
-// not more than the peer can use, because that is what goes over the wire (RFC 6581
-// section 9.1); else what was proposed, adjusted down to the endpoint's attribute and the
-// limit.
+// accepted returns the depth with which one direction is accepted. It is the consumer's explicit
+// depth, but not more than the peer has proposed, because the answer on the wire must not exceed
+// what the peer can use (RFC 6581 section 9.1). Without an explicit depth, it is the proposed
+// depth, lowered to the endpoint's attribute and the limit. If neither is known, it is the
+// attribute, or the default otherwise, lowered to the limit.
 func accepted(explicit, proposed, attribute, otherwise, limit int) int {
 	switch {
 	case explicit != DepthDefault && proposed != DepthDefault:
@@ -154,17 +154,16 @@ func accepted(explicit, proposed, attribute, otherwise, limit int) int {
 	return min(depth(attribute, limit), proposed, limit)
 }
 
-// end destroys the request.
+// end removes the request from the adapter: it is answered.
 func (r *ConnectionRequest) end() {
 	r.answered = true
 	r.listener.unanswered--
 	delete(r.listener.adapter.requests, r)
 }
 
-// Reject answers that the connection is not wanted (dat_cr_reject(3DAT)); the peer
-// sees EventPeerRejected with the private data. An endpoint that the request carries
-// is unconnected again. Private data that is too long is ErrInvalidParameter, and the
-// request is as before.
+// Reject rejects the connection request (dat_cr_reject(3DAT)); the peer gets EventPeerRejected with
+// the private data. An endpoint that the request carries is unconnected again. Private data that is
+// too long is ErrInvalidParameter, and the request is then unchanged.
 func (r *ConnectionRequest) Reject(privateData []byte) error {
 	const op = "reject"
 	if err := r.lock(op); err != nil {

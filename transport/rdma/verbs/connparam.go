@@ -8,38 +8,38 @@ import (
 // ConnParam are the parameters of a connection (rdma_conn_param of rdma_connect(3)
 // and rdma_accept(3)).
 type ConnParam struct {
-	// PrivateData is copied by the call and reaches the peer's ConnectionRequest (of
-	// Connect) or its EventEstablished (of Accept). The peer may see zeros after it:
-	// carry a length inside. Nil and empty are legal.
+	// PrivateData is copied by the call and delivered in the peer's ConnectionRequest (by Connect)
+	// or in its EventEstablished (by Accept). The peer may see zeros after it, so that its length
+	// has to be part of it. Nil and empty are legal.
 	PrivateData []byte
-	// ResponderResources (IRD) is the number of reads and atomics of the peer this
-	// side serves at a time, InitiatorDepth (ORD) the number it may itself have under
-	// way. DepthDefault takes the endpoint's attribute; 0 means none. A value above the
-	// adapter's limit is ErrInvalidParameter. Each side's InitiatorDepth ends at most at
-	// the other's ResponderResources.
+	// ResponderResources (IRD) is the number of the peer's Reads and atomics that this side serves
+	// at a time. InitiatorDepth (ORD) is the number that this side itself may have under way.
+	// DepthDefault selects the endpoint's attribute; 0 means none. A value above the adapter's
+	// limit is ErrInvalidParameter. When connected, the InitiatorDepth of each side is at most the
+	// other side's ResponderResources.
 	ResponderResources, InitiatorDepth int
 	// FlowControl is carried to the peer and configures nothing.
 	FlowControl bool
-	// RetryCount is how often a request is tried again when it is not answered, 0 to
-	// 7. Accept ignores it.
+	// RetryCount is how often a request without an acknowledgement is retransmitted, 0 to 7. Accept
+	// ignores it.
 	RetryCount uint8
-	// RNRRetryCount is how often a message of the peer is tried again when it finds
-	// no receive posted here, 0 to 7; 7 means for ever.
+	// RNRRetryCount is how often the peer retries a message for which no receive is posted here, 0
+	// to 7; 7 means without limit.
 	RNRRetryCount uint8
-	// SRQ and QPNum describe a queue pair that the caller made elsewhere. They are
-	// ignored: an endpoint has its own.
+	// SRQ and QPNum would describe a queue pair that the caller made elsewhere. They are ignored:
+	// an endpoint has a queue pair of its own.
 	SRQ   bool
 	QPNum uint32
 }
 
-// retryCountMax is what 3 bits hold.
+// retryCountMax is the largest number of 3 bits.
 const retryCountMax = 7
 
-// TimeoutInfinite as a timeout never ends (DAT_TIMEOUT_INFINITE).
+// TimeoutInfinite is a timeout that never ends (DAT_TIMEOUT_INFINITE).
 const TimeoutInfinite = time.Duration(math.MaxInt64)
 
-// ConnectFlags are the connect_flags of dat_ep_connect(3DAT), and one more. Other bits
-// do not count.
+// ConnectFlags are the connect_flags of dat_ep_connect(3DAT), and ConnectSameProvider. Other bits
+// are ignored.
 type ConnectFlags uint32
 
 const (
@@ -47,18 +47,18 @@ const (
 	ConnectDefault ConnectFlags = 0
 	// ConnectMultipath asks for several paths.
 	ConnectMultipath ConnectFlags = 1
-	// ConnectSameProvider says that the peer's adapter is of the same provider, which
-	// the consumer knows by other means. The provider may then ask the peer for what only
-	// the two of them know. A peer of another one must not be asked.
+	// ConnectSameProvider asserts that the peer's adapter is of the same provider, which the
+	// consumer must know from another source. The provider may then ask the peer for features that
+	// are private to that provider. An adapter of another provider must not be asked for them.
 	ConnectSameProvider ConnectFlags = 2
 )
 
-// ConnectOptions are the arguments of Connect beside the address.
+// ConnectOptions are the arguments of Connect except the address.
 type ConnectOptions struct {
 	// Timeout bounds the attempt. It must be positive; TimeoutInfinite is legal.
 	Timeout time.Duration
-	// Param may be nil: no private data, depths as the endpoint's attributes say,
-	// retry counts 7.
+	// Param may be nil, which means no private data, the depths of the endpoint's attributes, and
+	// retry counts of 7.
 	Param *ConnParam
 	QoS   QoS
 	Flags ConnectFlags
@@ -68,8 +68,8 @@ type ConnectOptions struct {
 type CloseFlags uint8
 
 const (
-	// CloseAbrupt flushes what is posted.
+	// CloseAbrupt flushes the posted requests and receives.
 	CloseAbrupt CloseFlags = iota
-	// CloseGraceful lets the requests posted so far complete first.
+	// CloseGraceful waits until the requests posted so far are complete.
 	CloseGraceful
 )

@@ -2,8 +2,8 @@ package verbs
 
 import "time"
 
-// deadlines are the endpoints whose attempt ends at a time. There are few of them
-// and they are looked through when the earliest one changes only.
+// deadlines holds the endpoints whose connection attempt has a deadline. There are few of them:
+// they are searched only when the earliest deadline is removed, or has passed.
 type deadlines struct {
 	endpoints []*Endpoint
 	// earliest is the first deadline, or zero.
@@ -12,7 +12,7 @@ type deadlines struct {
 
 func (d *deadlines) empty() bool { return len(d.endpoints) == 0 }
 
-// add watches an endpoint until at.
+// add adds an endpoint whose attempt ends at the given time.
 func (d *deadlines) add(ep *Endpoint, at time.Time) {
 	ep.deadline, ep.deadlineIndex = at, len(d.endpoints)
 	d.endpoints = append(d.endpoints, ep)
@@ -21,7 +21,7 @@ func (d *deadlines) add(ep *Endpoint, at time.Time) {
 	}
 }
 
-// remove ends that; it may be called for an endpoint that is not watched.
+// remove removes an endpoint; it does nothing for an endpoint that was not added.
 func (d *deadlines) remove(ep *Endpoint) {
 	if ep.deadline.IsZero() {
 		return
@@ -38,7 +38,7 @@ func (d *deadlines) remove(ep *Endpoint) {
 	}
 }
 
-// find looks for the earliest deadline.
+// find searches for the earliest deadline.
 func (d *deadlines) find() {
 	d.earliest = time.Time{}
 	for _, ep := range d.endpoints {
@@ -48,7 +48,7 @@ func (d *deadlines) find() {
 	}
 }
 
-// due removes and returns an endpoint whose deadline is not after now, or nil.
+// due removes and returns an endpoint whose deadline is not after now, or returns nil.
 func (d *deadlines) due(now time.Time) *Endpoint {
 	if d.earliest.IsZero() || d.earliest.After(now) {
 		return nil
