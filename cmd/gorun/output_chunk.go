@@ -2,18 +2,18 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// chunk is output of a rank that its agent has read, bytes or the end of the stream, or
-// the error that it ended with.
+// chunk is a piece of a rank's output: bytes that an agent has sent, the end of a stream, or the
+// error with which the rank ended.
 type chunk struct {
 	source *source
 	data   []byte // nil at the end
-	failed bool   // data is the error of a rank
-	again  bool   // that another rank has reported before
-	late   bool   // the source is new
+	failed bool   // data is the error with which the rank ended
+	again  bool   // failed, and another rank has reported the same error before
+	late   bool   // the chunk announces a new source and has no data
 }
 
-// addFailure adds the error that a rank ends with after its output. An error that another
-// rank has reported is not shown again, unless each rank has files of its own.
+// addFailure adds the error with which a rank ended, to be written after the rank's output. An
+// error that another rank has reported is not written again, unless each rank has files of its own.
 func (o *output) addFailure(rank int, text string, again bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -23,7 +23,7 @@ func (o *output) addFailure(rank int, text string, again bool) {
 	}
 }
 
-// moveFailure moves the error of a rank on, after what is in its pipe.
+// moveFailure writes the error of a rank, after the output that is still in its pipe.
 func (o *output) moveFailure(c chunk) {
 	for !c.source.ended && c.source.fd >= 0 && o.read(c.source) {
 	}
@@ -34,9 +34,9 @@ func (o *output) moveFailure(c chunk) {
 	}
 }
 
-// addRemote makes the sources of a rank that an agent runs. written is told how
-// many bytes the agent may send in place of those that were written. After run, the copying goroutine
-// takes them.
+// addRemote makes the sources of a rank that an agent runs. It calls written with the number of
+// bytes that were written to the destination: the agent gets that much credit back. If the copying
+// goroutine is running already, it adopts the sources.
 func (o *output) addRemote(r *rank, merged bool, written func(which stream, n int)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -46,7 +46,7 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 		}
 		s := &source{rank: r.number, which: which, fd: -1, room: newWindow()}
 		s.written = func(n int) {
-			s.room.give(n) // the agent gets its credit only now
+			s.room.give(n) // before written: the agent sends more as soon as it has the credit
 			written(which, n)
 		}
 		if o.running {
@@ -61,8 +61,8 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 	}
 }
 
-// feed hands over bytes of a source of an agent; none are its end. The bytes
-// are the output's from now on.
+// feed passes bytes that an agent has sent to their source; no bytes mean the end of the stream.
+// The output owns data from now on.
 func (o *output) feed(s *source, data []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,11 +74,11 @@ func (o *output) feed(s *source, data []byte) {
 // ring wakes the copying goroutine. Callers hold mu.
 func (o *output) ring() {
 	if !o.closed {
-		_, _ = unix.Write(o.wake[1], []byte{0}) // a full pipe wakes it as well
+		_, _ = unix.Write(o.wake[1], []byte{0}) // if the pipe is full, it will wake anyway
 	}
 }
 
-// takeChunks moves what agents have sent on, and reports whether no rank is left.
+// takeChunks writes the chunks that agents have sent, and reports whether no rank is left.
 func (o *output) takeChunks() (finished bool) {
 	var waste [64]byte
 	_, _ = unix.Read(o.wake[0], waste[:])

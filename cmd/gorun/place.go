@@ -31,7 +31,7 @@ func setMapBy(o *options, _ *app, v string) error {
 	return err
 }
 
-// setPolicy joins -ppn and -map-by.
+// setPolicy combines the values of -ppn and -map-by.
 func (o *options) setPolicy(p placement.Policy) error {
 	if p.PerHost > 0 && o.policy.PerHost > 0 && p.PerHost != o.policy.PerHost {
 		return fmt.Errorf("%d ranks per host were asked for before", o.policy.PerHost)
@@ -45,8 +45,8 @@ func setBindTo(o *options, _ *app, v string) error {
 	return setOneOf(&o.bindTo, placement.Kind(v), placement.None, placement.Core, placement.NUMA)
 }
 
-// deal decides how many ranks the programs have and which host runs each. Without hosts
-// this machine is the only one.
+// deal decides how many ranks each program has, and on which host each rank runs. Without -host and
+// the like, this machine is the only host.
 func (o *options) deal() error {
 	slots := []int{1}
 	if len(o.hosts) > 0 {
@@ -75,14 +75,15 @@ func (o *options) deal() error {
 	return err
 }
 
-// nodeDirectory has a directory for each NUMA node of the machine.
+// nodeDirectory contains a directory for each NUMA node of the machine.
 const nodeDirectory = "/sys/devices/system/node"
 
-// readMachine divides processors among the NUMA nodes. A kernel without such nodes has no
+// readMachine assigns processors to the NUMA nodes of the machine. A kernel without NUMA has no
 // directory of them.
 func readMachine(directory string, cpus []int) ([]placement.Domain, error) {
-	// A pattern for the files would read the directory of each node, which has hundreds of entries.
-	entries, _ := os.ReadDir(directory) // without them all processors are one node
+	// Glob with a pattern for the cpulist files would read the directory of each node, which has
+	// hundreds of entries.
+	entries, _ := os.ReadDir(directory) // without entries all processors belong to one node
 	nodes := map[int][]int{}
 	for _, e := range entries {
 		digits, is := strings.CutPrefix(e.Name(), "node")
@@ -105,13 +106,13 @@ func readMachine(directory string, cpus []int) ([]placement.Domain, error) {
 	return placement.Machine(nodes, cpus), nil
 }
 
-// refusedPolicy makes the warning below appear once.
+// refusedPolicy lets preferMemory print its warning once.
 var refusedPolicy sync.Once
 
-// preferMemory makes the calling thread, and with it the processes it starts, prefer the
-// memory of a NUMA node; -1 is for no preference. Containers may forbid this (seccomp(2)),
-// kernels without NUMA do not have it, and a node without memory, or whose memory the cpuset
-// leaves out, is no valid one (EINVAL): ranks run without it.
+// preferMemory makes the calling thread, and the processes that it starts, prefer the memory of a
+// NUMA node; -1 means no preference. In three cases ranks run without the preference: a container
+// may forbid the system call (seccomp(2)); a kernel without NUMA does not have it; a node without
+// memory, or whose memory the cpuset excludes, is not valid (EINVAL).
 func preferMemory(node int) error {
 	mode, mask := unix.MPOL_DEFAULT, &unix.CPUSet{}
 	if node >= 0 {

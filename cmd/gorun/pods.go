@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// podsAnswerDefault is how long pods wait for each other: they are scheduled one by one,
-	// and each node has to load the image.
+	// podsAnswerDefault is how long pods wait for each other by default. The scheduler starts them
+	// one by one, and each node has to pull the image.
 	podsAnswerDefault = 10 * time.Minute
 	// podRetryMin and podRetryMax are the times between two attempts to reach the first pod.
 	podRetryMin, podRetryMax = 100 * time.Millisecond, 2 * time.Second
-	// podSecretBytesMin is the shortest secret of pods: less is no secret.
+	// podSecretBytesMin is the least length of the pods' secret: a shorter one can be guessed.
 	podSecretBytesMin = 16
 )
 
-// takePods makes the hosts of a job from its pods.
+// takePods sets the hosts of a job to its pods.
 func (o *options) takePods(p *allocation.Pods) error {
 	slots := p.Slots
 	if slots == 0 {
@@ -40,7 +40,7 @@ func (o *options) takePods(p *allocation.Pods) error {
 		}
 		slots = len(cpus)
 	}
-	if p.Count == 1 { // like any machine
+	if p.Count == 1 { // a single pod is like any other machine
 		return o.addHosts(hostList{{name: "localhost", slots: slots}}, nil)
 	}
 	var l hostList
@@ -58,7 +58,8 @@ func (o *options) takePods(p *allocation.Pods) error {
 	return o.addHosts(l, nil)
 }
 
-// podName returns the name of a pod: the hosts of a Job's pods differ in the number at the end.
+// podName returns the host name of pod i. The host names of a Job's pods differ in the number at
+// the end.
 func podName(own, i int) (string, error) {
 	name, err := os.Hostname()
 	if base, ok := strings.CutSuffix(name, "-"+strconv.Itoa(own)); ok && err == nil && checkHostName(base) == nil {
@@ -67,7 +68,7 @@ func podName(own, i int) (string, error) {
 	return "pod-" + strconv.Itoa(i), err
 }
 
-// podSecret returns what the pods of this attempt of the job know, and nobody else.
+// podSecret returns the secret that only the pods of this attempt of the job share.
 func podSecret(p *allocation.Pods) ([32]byte, error) {
 	text, err := os.ReadFile(p.Secret)
 	if err != nil {
@@ -80,7 +81,7 @@ func podSecret(p *allocation.Pods) ([32]byte, error) {
 	return derive(text, "pods", p.Attempt), nil
 }
 
-// saltedSecret returns the secret of a job of pods.
+// saltedSecret returns the secret of one job of the pods, which is derived with the job's salt.
 func saltedSecret(p *allocation.Pods, salt []byte) ([32]byte, error) {
 	secret, err := podSecret(p)
 	if err != nil {
@@ -89,7 +90,7 @@ func saltedSecret(p *allocation.Pods, salt []byte) ([32]byte, error) {
 	return derive(secret[:], "job", string(salt)), nil
 }
 
-// secretOf returns the job's secret for the ranks of a plan.
+// secretOf returns the secret of the job to which the ranks of a plan belong.
 func secretOf(p link.Plan) ([link.SecretBytes]byte, error) {
 	if !p.Salted {
 		return [link.SecretBytes]byte(p.Secret), nil
@@ -104,18 +105,18 @@ func secretOf(p link.Plan) ([link.SecretBytes]byte, error) {
 	return saltedSecret(a.Pods, p.Secret)
 }
 
-// derive makes a secret of another one, for a purpose.
+// derive derives a secret for one purpose from another secret.
 func derive(secret []byte, purpose, detail string) [32]byte {
 	h := hmac.New(sha256.New, secret)
 	h.Write([]byte("gorun " + purpose + "\x00" + detail))
 	return [32]byte(h.Sum(nil))
 }
 
-// podHelloTimeout is how long the agent of a pod may take to say hello. A slow node keeps
-// nobody else waiting.
+// podHelloTimeout is how long the agent of a pod may take to send its Hello after it has connected.
+// The pods are greeted concurrently, so that a slow node delays no other.
 const podHelloTimeout = 30 * time.Second
 
-// noAnswerError is the error about an agent that has connected and does not say hello.
+// noAnswerError is the error about an agent that has connected and does not send its Hello.
 type noAnswerError struct{ text string }
 
 // Error implements error.
@@ -141,8 +142,8 @@ func joinPods(o *options) int {
 	return runAgent("", false)
 }
 
-// reachPod connects to the first pod, which may not be scheduled, and whose name may not be
-// known, for some time.
+// reachPod connects to the first pod. It retries until the deadline, because that pod may not be
+// scheduled yet, and its name may not be resolvable yet.
 func reachPod(p *allocation.Pods, secret [32]byte, until time.Time) (*os.File, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), until)
 	defer cancel()
@@ -158,12 +159,12 @@ func reachPod(p *allocation.Pods, secret [32]byte, until time.Time) (*os.File, e
 		if time.Until(until) < delay {
 			return nil, fmt.Errorf("the first pod, %s at port %d, was not reached in time: %w (-answer-within; its log says more)", p.Root, p.Port, failure)
 		}
-		time.Sleep(delay) // nothing announces that the first pod listens
+		time.Sleep(delay) // the listening of the first pod cannot be waited for
 		delay = min(2*delay, podRetryMax)
 	}
 }
 
-// knockOnce tries all addresses of the first pod.
+// knockOnce tries to connect to each address of the first pod, once.
 func knockOnce(ctx context.Context, p *allocation.Pods, secret [32]byte, until time.Time) (*os.File, error) {
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", p.Root)
 	if err != nil {
@@ -179,8 +180,8 @@ func knockOnce(ctx context.Context, p *allocation.Pods, secret [32]byte, until t
 	return nil, err
 }
 
-// takeConnection makes a connection the standard input and output of this process, as they are
-// when a command has started an agent.
+// takeConnection makes a connection the standard input and output of this process: an agent that a
+// command has started uses these for its link.
 func takeConnection(conn *os.File) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// prepare carries out a frame that comes before the ranks.
+// prepare handles a frame that arrives before the ranks are started.
 func (a *agent) prepare(k link.Kind, body []byte) error {
 	if !a.greeted && k != link.KindGreet {
 		return fmt.Errorf("frame of kind %d before the greeting: %w", k, link.ErrMalformed)
@@ -38,7 +38,7 @@ func (a *agent) prepare(k link.Kind, body []byte) error {
 			a.follow(p)
 		}
 		return err
-	case link.KindDown: // a neighbour's agent runs the ranks of this host
+	case link.KindDown: // for the agents below; another agent on this machine runs this host's ranks
 		a.below.tell(body)
 		return nil
 	default:
@@ -46,7 +46,7 @@ func (a *agent) prepare(k link.Kind, body []byte) error {
 	}
 }
 
-// greet answers the greeting.
+// greet handles the greeting and answers with Hello.
 func (a *agent) greet(g link.Greet) {
 	a.greeted, a.inbox.paths = true, link.Strings(g.Programs)
 	for _, path := range a.inbox.paths {

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// jobProcesses returns the processes that belong to a job by their environment, and the
-// children of this process, all of which are orphans of the job, without this process and
-// its watchdog.
+// jobProcesses returns the processes that belong to a job: those with the job's variable in their
+// environment, and the children of this process, which are all orphans of the job. This process and
+// its watchdog are not among them.
 func jobProcesses(id string) []int {
 	self := os.Getpid()
 	entries, err := os.ReadDir("/proc")
@@ -29,8 +29,8 @@ func jobProcesses(id string) []int {
 	return found
 }
 
-// processParent returns the parent of a process; false for zombies and for
-// processes that are not there.
+// processParent returns the parent of a process. It returns false for a zombie and for a process
+// that does not exist.
 func processParent(pid int) (int, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -39,9 +39,9 @@ func processParent(pid int) (int, bool) {
 	return statParent(stat)
 }
 
-// statParent is processParent of what /proc/PID/stat holds.
+// statParent parses the contents of /proc/PID/stat for processParent.
 func statParent(stat []byte) (int, bool) {
-	// The name is in parentheses and may hold anything: proc(5).
+	// The name of the executable is in parentheses and may contain any character (proc(5)).
 	i := bytes.LastIndexByte(stat, ')')
 	if i < 0 {
 		return 0, false

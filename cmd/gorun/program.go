@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Exit codes of gorun itself, as in timeout(1) and the shells.
+// Exit codes of gorun itself, the same as those of timeout(1) and the shells.
 const (
 	exitTimeout      = 124
 	exitLauncher     = 125
@@ -24,7 +24,7 @@ const (
 	exitSignalOffset = 128
 )
 
-// exitError is an error that decides gorun's exit code.
+// exitError is an error that determines gorun's exit code.
 type exitError struct {
 	code int
 	err  error
@@ -45,10 +45,10 @@ func exitCode(err error) int {
 	return exitLauncher
 }
 
-// programs finds the executables of a job and builds those that are Go code.
+// programs finds the executables of a job, and builds the programs that are Go code.
 type programs struct {
-	scratch string            // existing directory for what is built
-	built   map[string]string // path of the executable by program
+	scratch string            // existing directory for the executables that are built
+	built   map[string]string // paths of the executables, by program
 	flags   []string          // of go build
 	say     func(format string, args ...any)
 }
@@ -66,14 +66,14 @@ func needsBuild(program string) bool {
 	return strings.HasSuffix(program, ".go") && st.Mode()&0o111 == 0
 }
 
-// isImportPath reports whether a program that is no file can be the import
+// isImportPath reports whether the name of a program, for which there is no file, can be the import
 // path of a package, such as example.org/module/command.
 func isImportPath(program string) bool {
 	return strings.Contains(program, "/") && !strings.HasPrefix(program, "/") &&
 		!strings.HasPrefix(program, "./") && !strings.HasPrefix(program, "../")
 }
 
-// find returns the path of the executable of a program.
+// find returns the path of a program's executable, and builds it if it is Go code.
 func (p *programs) find(program string) (string, error) {
 	if needsBuild(program) {
 		return p.build(program)
@@ -106,7 +106,8 @@ func (p *programs) find(program string) (string, error) {
 	return filepath.Abs(program)
 }
 
-// build builds a Go package or file once. The output of the go command is shown.
+// build builds a Go package or file, unless it was built before. It shows the output of the go
+// command.
 func (p *programs) build(program string) (string, error) {
 	if path, ok := p.built[program]; ok {
 		return path, nil
@@ -115,8 +116,8 @@ func (p *programs) build(program string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("build %s: %w", program, err)
 	}
-	// With a directory as target, the go command refuses packages that are not commands,
-	// and chooses the usual name of the executable.
+	// If the target is a directory, the go command rejects packages that are not commands, and
+	// chooses the usual name of the executable.
 	cmd := exec.Command("go", slices.Concat([]string{"build"}, p.flags, []string{"-o", dir + "/", program})...)
 	if st, err := os.Stat(program); err == nil && st.IsDir() {
 		cmd.Args[len(cmd.Args)-1], cmd.Dir = ".", program

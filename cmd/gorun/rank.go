@@ -12,23 +12,24 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// rank is the state of one rank in gorun. The fields up to started are set before
-// supervision begins; the rest belongs to the supervising goroutine.
+// rank is the state of one rank in gorun. The fields down to started are set before supervision
+// begins; from then on only the supervising goroutine uses the others.
 type rank struct {
 	number  int
 	local   int // number among the ranks of its node
 	app     *app
-	host    string            // the machine it is on, for messages
-	remote  *host             // whose agent has started it, nil if this process has
+	host    string            // name of the machine it runs on, for messages
+	remote  *host             // the host whose agent has started it, nil if this process has
 	path    string            // of the executable
 	cpus    []int             // processors it may use
-	place   placement.Binding // of a rank that this process starts
+	place   placement.Binding // where it is bound, if this process starts it
 	pid     int
 	conn    *os.File      // gorun's end of the bootstrap socket, nil for a remote one
 	served  chan struct{} // closed when all frames of the rank have been read
-	streams [2]*source    // of a remote rank
+	streams [2]*source    // output of a remote rank
 	started time.Time
-	// record is a mapping with the memory of its flight recorder at recordAt, nil of a remote rank.
+	// record is a mapping that contains the memory of its flight recorder at recordAt; nil for a
+	// remote rank.
 	record   []byte
 	recordAt int
 
@@ -36,26 +37,26 @@ type rank struct {
 	last   []string  // its last operations, if a signal has ended it
 	status syscall.WaitStatus
 	usage  unix.Rusage
-	clean  bool             // ended in order
+	clean  bool             // it exited with code 0, and had left the job or never joined it
 	doing  *bootstrap.Doing // its last report of blocked operations, nil if there is none
 	epoch  int              // how often it was started before
-	before []incarnation    // its processes that have ended and were followed by another one
+	before []incarnation    // its earlier processes, each of which another one has replaced
 	// stillborn is how often in a row it has ended before it had joined the job.
 	stillborn int
-	cold      bool             // its next process is no spare
-	joined    bool             // its process has joined the job, in whatever generation
-	starting  bool             // its agent has been told to start it again
-	held      []heldPipe       // its output, while it is a spare
-	warm      bool             // a spare has taken its place in this generation
-	promised  bool             // its agent should have a spare for it
+	cold      bool             // its next process must not be a spare
+	joined    bool             // its process has joined the job, in any generation
+	starting  bool             // its agent was told to start it again and has not answered
+	held      []heldPipe       // its output pipes, while its process is a spare
+	warm      bool             // its process in this generation was a spare
+	promised  bool             // its agent is expected to have a spare for it
 	handled   bool             // the program has recovered from its loss
-	asked     int              // the last question that it was asked
-	answered  int              // the last question that it has answered
-	lost      string           // why its node was lost with it, "" if it was not
-	said      *bootstrap.Event // the error that it ends with, nil if it reported none
+	asked     int              // number of the last question that it was asked, such as what it waits for
+	answered  int              // number of the last question that it has answered
+	lost      string           // the reason if it was lost with its node, else ""
+	said      *bootstrap.Event // the error that it reported before its end, nil for none
 }
 
-// running reports whether the rank has not been reaped.
+// running reports whether the rank was started and has not been reaped.
 func (r *rank) running() bool { return (r.pid > 0 || r.starting) && r.ended.IsZero() }
 
 // drained reports whether all frames of the rank have been read.
@@ -75,12 +76,12 @@ func (r *rank) signal(sig syscall.Signal) {
 	case r.remote != nil:
 		r.remote.signal(r.number, sig)
 	default:
-		// It is no error if the group has ended already.
+		// An error means that the group has ended already.
 		_ = syscall.Kill(-r.pid, sig)
 	}
 }
 
-// where names the host of a remote rank, for a list.
+// where names the host of a remote rank, for use in a list.
 func (r *rank) where() string {
 	if r.remote == nil {
 		return ""
@@ -88,7 +89,7 @@ func (r *rank) where() string {
 	return "host " + r.host + ", "
 }
 
-// code returns the exit code of a rank as a shell would show it.
+// code returns the exit code of a rank as a shell would report it.
 func (r *rank) code() int {
 	if r.lost != "" {
 		return exitLauncher

@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 )
 
-// rankLogs are the files of -output-dir: rank.N.out and rank.N.err. Those of
-// earlier jobs are replaced when the job starts. Links in the path of the directory are
-// followed, since the user named that path; links in the place of a file are not.
+// rankLogs are the files of -output-dir: rank.N.out and rank.N.err. The files of an earlier job are
+// replaced when the job starts. Symbolic links in the path of the directory are followed, because
+// the user named that path. A symbolic link in the place of a file is not followed.
 type rankLogs struct {
 	files [][2]*os.File // by rank and stream
 }
 
-// newRankLogs makes the directory and the files of a job. With merged there
-// is no rank.N.err.
+// newRankLogs creates the directory and the files of a job. If merged is true, it creates no
+// rank.N.err.
 func newRankLogs(dir string, size int, merged bool) (*rankLogs, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("-output-dir: %w", err)
@@ -36,7 +36,7 @@ func newRankLogs(dir string, size int, merged bool) (*rankLogs, error) {
 	return l, nil
 }
 
-// close closes the files. Errors of writing may show only now.
+// close closes the files. It may be the first to report an error of writing.
 func (l *rankLogs) close() error {
 	var err error
 	for _, pair := range l.files {

@@ -8,24 +8,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exit is the end of a rank.
+// exit records the end of a process of a rank.
 type exit struct {
 	rank   *rank
 	at     time.Time
 	status syscall.WaitStatus
 	usage  unix.Rusage
-	last   []string // operations of a remote rank
+	last   []string // last operations of a remote rank
 }
 
-// children are the processes of ranks that the reaper knows.
+// children are the processes of ranks that the reaper waits for.
 type children struct {
 	mu      sync.Mutex // guards what follows; held while a rank is started again
 	byPID   map[int]*rank
 	reaping bool
-	started int // ranks that were started again
+	started int // number of ranks that were started again
 }
 
-// begin makes the reaper know the ranks that were started at first.
+// begin registers the processes of the ranks that the job begins with.
 func (c *children) begin(ranks []*rank) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,7 +35,7 @@ func (c *children) begin(ranks []*rank) {
 	}
 }
 
-// start starts a rank again, and the reaper if it has ended.
+// start starts a rank again and registers its process. It starts the reaper if that has ended.
 func (c *children) start(r *rank, spawn func(*rank) error, reap func()) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +51,7 @@ func (c *children) start(r *rank, spawn func(*rank) error, reap func()) error {
 	return nil
 }
 
-// rename makes a process that of another rank. It returns false if the process has ended.
+// rename assigns a process to another rank. It returns false if the process has ended.
 func (c *children) rename(pid int, r *rank) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *children) rename(pid int, r *rank) bool {
 	return true
 }
 
-// find returns the rank of a process, nil if it is none, and forgets it.
+// find removes a process and returns its rank, or nil if it is not the process of a rank.
 func (c *children) find(pid int) *rank {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,8 @@ func (c *children) count() int {
 	return c.started
 }
 
-// end ends the reaper, unless a rank was started since there were so many.
+// end marks the reaper as ended and returns true, unless a rank was started since count returned
+// started.
 func (c *children) end(started int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,19 +89,20 @@ func (c *children) end(started int) bool {
 	return !c.reaping
 }
 
-// beginReaping starts the reaper when the first processes run.
+// beginReaping starts the reaper after the first processes were started.
 func (n *node) beginReaping() {
 	n.children.begin(n.ranks)
 	go n.reap()
 }
 
-// reap collects every child of this process, orphans that became its children among
-// them, and reports the ranks. It ends when there is no child any more.
+// reap waits for every child of this process, including orphans that became its children, and
+// reports those that are ranks. It ends when there are no more children.
 func (n *node) reap() {
 	for {
 		started := n.children.count()
-		// The process is looked up first: until a zombie is collected, its ID cannot be
-		// that of another process or group.
+		// awaitChild leaves the process a zombie. Until the zombie is reaped, its ID cannot be the
+		// ID of another process or process group, so that the lookup and the kill concern this
+		// process.
 		pid, errno := awaitChild()
 		if errno == unix.EINTR {
 			continue

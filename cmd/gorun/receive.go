@@ -17,21 +17,21 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// inbox takes the files that gorun sends to an agent with -copy, into the directory that the
-// agent removes at its end, and passes them on to the agents below that are to have them. The
-// goroutine that reads the link only queues what arrives: a slow host below must not delay the
-// frames to the others. gorun's window bounds the queue.
+// inbox receives the files that the launcher sends to an agent with -copy. It writes them to the
+// directory that the agent removes at its end, and forwards them to the agents below that need
+// them. The goroutine that reads the link only enqueues the frames: a slow host below must not
+// delay the frames for other hosts. The launcher's window bounds the queue.
 type inbox struct {
-	dir   string   // "" if nothing can be taken
-	paths []string // on gorun's machine, by number
+	dir   string   // "" if the agent cannot store files
+	paths []string // paths on the launcher's machine, by number
 	conn  *link.Conn
 	below *branches
-	queue *frames // for the goroutine that takes the files, which ends with close
+	queue *frames // for the goroutine that receives the files until close
 	open  bool    // a file is arriving
 
 	mu     sync.Mutex        // guards what follows
-	copies map[string]string // what stands for a path of gorun's machine
-	shared map[int][]int     // the commands that a file is passed on to
+	copies map[string]string // the copy's path here, by the path on the launcher's machine
+	shared map[int][]int     // by file: the numbers of the commands to forward it to
 }
 
 func newInbox(dir string, conn *link.Conn, below *branches) *inbox {
@@ -40,10 +40,10 @@ func newInbox(dir string, conn *link.Conn, below *branches) *inbox {
 	return b
 }
 
-// close ends the goroutine. No file follows.
+// close ends the goroutine. No more files may follow.
 func (b *inbox) close() { b.queue.put(received{err: io.EOF}) }
 
-// number checks the number of a file.
+// number validates the number of a file.
 func (b *inbox) number(i int) error {
 	if i >= len(b.paths) {
 		return fmt.Errorf("file %d of %d: %w", i, len(b.paths), link.ErrMalformed)
@@ -51,7 +51,7 @@ func (b *inbox) number(i int) error {
 	return nil
 }
 
-// share takes the commands that a file will be passed on to.
+// share records the commands to which a file will be forwarded.
 func (b *inbox) share(body []byte) error {
 	numbers, err := link.ParseNumbers(body)
 	if err == nil {
@@ -66,7 +66,7 @@ func (b *inbox) share(body []byte) error {
 	return nil
 }
 
-// take takes the header of a file, a piece of it, or its end.
+// take enqueues the header of a file, a piece of it, or its end, after a check of the order.
 func (b *inbox) take(k link.Kind, body []byte) error {
 	switch {
 	case k == link.KindFileData && !b.open:
@@ -85,7 +85,7 @@ func (b *inbox) take(k link.Kind, body []byte) error {
 	return nil
 }
 
-// run takes the files one after the other.
+// run receives the files one after the other.
 func (b *inbox) run() {
 	for {
 		f := b.queue.take()
@@ -101,21 +101,22 @@ func (b *inbox) run() {
 	}
 }
 
-// receive takes one file, and passes it on piece by piece. The agents below check its hash as
-// this one does. The error is the first one here; the whole file is taken in any case.
+// receive receives one file and forwards it piece by piece. The agents below check its hash as this
+// agent does. The error is the first one that occurred here. After an error the rest of the file is
+// still received.
 func (b *inbox) receive(i int, header []byte) error {
 	b.mu.Lock()
 	to := b.shared[i]
 	b.mu.Unlock()
-	// A program finds its own name in the last element of its path, and two of the same name
-	// may differ.
+	// The copy keeps the last element of the path, because a program may read its own name there.
+	// The hash is a directory, because two programs of the same name may differ.
 	path, hash := b.paths[i], header[4:]
 	name := filepath.Join(b.dir, hex.EncodeToString(hash[:8]), filepath.Base(path))
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
 		err := b.unpack(r, name, hash)
-		_, _ = io.Copy(io.Discard, r) // after an error nobody waits for the sender
+		_, _ = io.Copy(io.Discard, r) // after an error the rest is discarded, so that the writer does not block
 		done <- err
 	}()
 	b.pass(to, link.KindFile, header)
@@ -123,7 +124,7 @@ func (b *inbox) receive(i int, header []byte) error {
 	for {
 		f := b.queue.take()
 		if f.err != nil {
-			return errors.Join(w.CloseWithError(f.err), <-done) // the agent ends
+			return errors.Join(w.CloseWithError(f.err), <-done) // the link has ended, and the agent ends
 		}
 		b.pass(to, link.KindFileData, f.body)
 		if len(f.body) == 0 {
@@ -131,7 +132,7 @@ func (b *inbox) receive(i int, header []byte) error {
 		}
 		_, _ = w.Write(f.body)
 		if due += len(f.body); due > link.FileWindowBytes/8 {
-			b.credit(due - 1) // the last byte is due until the file is there
+			b.credit(due - 1) // one byte of credit is kept until the file is complete
 			due = 1
 		}
 	}
@@ -145,12 +146,12 @@ func (b *inbox) receive(i int, header []byte) error {
 	return err
 }
 
-// credit returns bytes to gorun's window.
+// credit returns credit for n bytes to the launcher's window.
 func (b *inbox) credit(n int) {
 	b.conn.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(n))
 }
 
-// pass sends a frame to agents below. One that has ended is skipped: gorun knows of it.
+// pass sends a frame to agents below. It skips an agent that has ended, which the launcher knows.
 func (b *inbox) pass(to []int, k link.Kind, body []byte) {
 	for _, number := range to {
 		if r := b.below.find(number); r != nil {
@@ -160,7 +161,7 @@ func (b *inbox) pass(to []int, k link.Kind, body []byte) {
 	}
 }
 
-// unpack writes a file from its compressed bytes.
+// unpack decompresses a file, writes it and checks its hash.
 func (b *inbox) unpack(r io.Reader, name string, hash []byte) error {
 	if b.dir == "" {
 		return errors.New("-copy: gorun was not copied to this host, and takes no programs")
@@ -188,7 +189,7 @@ func (b *inbox) unpack(r io.Reader, name string, hash []byte) error {
 	return nil
 }
 
-// local returns what stands for a path of gorun's machine here.
+// local returns the path here of the copy of a file, or path itself if the file was not copied.
 func (b *inbox) local(path string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// lastOperations bounds the operations of each kind that a report shows of a rank.
+// lastOperations is how many operations of each kind a report shows of a rank.
 const lastOperations = 4
 
-// mapRecord maps the memory of the rank's flight recorder, which is read when the rank cannot answer
-// any more. Without it the rank runs all the same.
+// mapRecord maps the memory of the rank's flight recorder, so that gorun can read it when the rank
+// cannot answer any more. If the mapping fails, the rank runs without it.
 func (s *spawner) mapRecord(r *rank) {
 	at := int64(r.local)*s.describe.NodeRange + flight.Offset
 	before := at % int64(os.Getpagesize())
@@ -27,9 +27,9 @@ func (s *spawner) mapRecord(r *rank) {
 	}
 }
 
-// closeRecord ends the use of the record of a rank that has ended, because the mapping keeps all memory
-// of the node. It returns the last operations of a rank that a signal has ended; those of a remote one come
-// with its end.
+// closeRecord unmaps the record of a rank that has ended, because the mapping keeps all memory of
+// the node allocated. It returns the rank's last operations if a signal has ended it; an agent
+// sends the last operations of a remote rank with the rank's end.
 func (r *rank) closeRecord(x exit) []string {
 	if r.record == nil {
 		return x.last
@@ -43,8 +43,8 @@ func (r *rank) closeRecord(x exit) []string {
 	return last
 }
 
-// recorded returns the last operations of a rank of this process in lines, the oldest first; nil if it
-// has recorded none.
+// recorded returns the last operations of a rank that this process has started, a line each, the
+// oldest first. It returns nil if the rank has recorded none.
 func (r *rank) recorded(now time.Time) []string {
 	if r.record == nil {
 		return nil
@@ -62,7 +62,8 @@ func (r *rank) recorded(now time.Time) []string {
 	return lines
 }
 
-// look returns what the flight recorder of a rank of this process has, and whether it has anything.
+// look returns the contents of the flight recorder of a rank that this process has started. It
+// returns false if there are none.
 func (r *rank) look(l link.Look, now time.Time) (link.Record, bool) {
 	if r.record == nil {
 		return link.Record{}, false
@@ -84,7 +85,8 @@ func (r *rank) look(l link.Look, now time.Time) (link.Record, bool) {
 	return seen, true
 }
 
-// block is lines below a title, as the last block of a job shows them; "" without lines.
+// block returns lines below a title, in the form of the last block of a job, or "" if there are no
+// lines.
 func block(title string, lines []string) string {
 	if len(lines) == 0 {
 		return ""

@@ -7,17 +7,17 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// failing takes the error that a rank is about to end with.
+// failing records the error that a rank reports before it ends, and adds it to the output.
 func (j *job) failing(r *rank, e bootstrap.Event) {
 	if r.said != nil {
-		return // the first is the reason
+		return // the first error counts
 	}
 	r.said = &e
 	j.out.addFailure(r.number, fmt.Sprintf("rank %d: %s\n", r.number, e.Text), j.said.add(r.number, e.Text))
 }
 
-// failure is the end of the rank for the verdict: that of the rank that has caused it, if
-// the error says which.
+// failure returns the failure that the verdict records for the end of a rank. If the rank's error
+// names another rank as its cause, this is the failure of that other rank.
 func (j *job) failure(r *rank, code int) failure {
 	f := failure{rank: r.number, code: code, how: r.how(), ended: []*rank{r}}
 	e := r.said
@@ -34,13 +34,13 @@ func (j *job) failure(r *rank, code int) failure {
 	return f
 }
 
-// refrains counts the ranks that end with the same error.
+// refrains records which ranks end with the same error.
 type refrains struct {
-	texts []string // in the order of the first
+	texts []string // in the order in which they came first
 	ranks map[string][]int
 }
 
-// add counts a rank and reports whether another rank had the same error before.
+// add records the error of a rank and reports whether another rank had the same error before.
 func (s *refrains) add(rank int, text string) bool {
 	before := s.ranks[text]
 	if before == nil {
@@ -53,7 +53,7 @@ func (s *refrains) add(rank int, text string) bool {
 	return before != nil
 }
 
-// counts returns a line for each error that several ranks ended with.
+// counts returns a line for each error with which more than one rank ended.
 func (s *refrains) counts() []string {
 	var lines []string
 	for _, text := range s.texts {

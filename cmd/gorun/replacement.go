@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// visited acts on a pod that comes while ranks run: the platform has started it again, and it has room for
-// ranks.
+// visited handles a connection of a pod while ranks run: the platform has started the pod again,
+// which therefore has room for ranks.
 func (j *job) visited(v visit) {
 	old := j.hosts[v.number]
 	at := slices.Index(j.kept, old)
@@ -32,14 +32,14 @@ func (j *job) visited(v visit) {
 	}
 }
 
-// prepare greets the agent of a pod that has been started again, gives it a plan without ranks, and ends what there is of
-// the pod before.
+// prepare greets the agent of a pod that was started again, sends it a plan without ranks, and ends
+// the connection to the pod's former agent.
 func (v visit) prepare(at int) visit {
 	h := v.host
 	if v = v.greet(); v.err != nil {
 		return v
 	}
-	// As in neighbours: two pods may be on one machine.
+	// As neighbours does, it makes the node's ID unique, because two pods may be on one machine.
 	h.node[0] ^= byte(v.number)
 	h.node[1] ^= byte(v.number >> 8)
 	if v.err = h.order(h.job.orders, at, 1); v.err != nil {
@@ -50,14 +50,14 @@ func (v visit) prepare(at int) visit {
 	return v
 }
 
-// replace makes a pod that has been started again the host of its number.
+// replace makes a pod that was started again the host of its number.
 func (j *job) replace(v visit, at int) {
 	h := v.host
 	h.readDone, h.way = make(chan struct{}), bootstrap.NewLink(down{h.conn})
 	j.hosts[v.number], j.kept[at] = h, h
 	go h.listen()
 	for len(j.lost) > 0 {
-		j.lostHost(<-j.lost) // which was the pod before
+		j.lostHost(<-j.lost) // the pod's former agent
 	}
 	who := h.name + " has come again"
 	if len(j.homeless.ranks) == 0 {

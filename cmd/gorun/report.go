@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// report is what -report writes. Times are RFC 3339, durations in seconds,
-// memory in bytes.
+// report is the contents of the file that -report writes. Times are in RFC 3339 form, durations in
+// seconds, memory in bytes.
 type report struct {
 	Version  int            `json:"version"` // of this format: 1
 	Job      string         `json:"job"`
@@ -55,7 +55,7 @@ type reportRank struct {
 	Doing *bootstrap.Doing `json:"doing,omitempty"`
 }
 
-// writeReport writes the report of a finished job, whole or not at all.
+// writeReport writes the report of a finished job, either the whole report or none.
 func writeReport(j *job, code int) error {
 	host := hostname()
 	r := report{
@@ -102,8 +102,8 @@ func writeReport(j *job, code int) error {
 	return nil
 }
 
-// checkReport returns why a report cannot be written to a file. It is called before the job
-// starts.
+// checkReport returns the reason why a report cannot be written to a file, or nil. It is called
+// before the job starts.
 func checkReport(name string) error {
 	err := replaceable(name)
 	if dir := filepath.Dir(name); err == nil {

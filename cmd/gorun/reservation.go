@@ -12,20 +12,21 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// processorDirectory has a directory for each processor of the machine. A lock on it
-// (flock(2)) means that a job has bound a rank to the processor: every user can take it, no
-// file is created for it, and the kernel releases it when the process that holds it ends.
+// processorDirectory contains a directory for each processor of the machine. A lock on such a
+// directory (flock(2)) means that a job has bound a rank to the processor. Every user can acquire
+// the lock, no file is created for it, and the kernel releases it when the process that holds it
+// ends.
 const processorDirectory = "/sys/devices/system/cpu"
 
-// reservation is the processors that no other job on this machine binds ranks to.
+// reservation holds processors to which no other job on this machine binds ranks.
 type reservation struct {
 	cpus  []int
-	locks []*os.File // of the processors, for as long as this process lives
+	locks []*os.File // on the processors, until release or the end of this process
 }
 
-// reserve takes as many of the processors as there are ranks, or all of them where
-// there are more ranks. The error says which of them other jobs have. Where the
-// machine shows no processors warning says that, and nothing is reserved.
+// reserve reserves as many of the processors as there are ranks, or all of them if there are more
+// ranks. If too few are free, the error names those that other jobs have. If the machine does not
+// show its processors, reserve reserves none and returns a warning.
 func reserve(directory string, cpus []int, ranks int) (r *reservation, warning, err error) {
 	r = &reservation{}
 	var taken []int
@@ -53,8 +54,8 @@ func reserve(directory string, cpus []int, ranks int) (r *reservation, warning, 
 	return r, nil, nil
 }
 
-// lockProcessor takes the lock of a directory. The error is unix.EWOULDBLOCK if another
-// process has it.
+// lockProcessor acquires the lock of a directory. The error is unix.EWOULDBLOCK if another process
+// holds it.
 func lockProcessor(name string) (*os.File, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -72,7 +73,7 @@ func lockProcessor(name string) (*os.File, error) {
 	return f, nil
 }
 
-// release gives the processors back.
+// release releases the locks of the processors.
 func (r *reservation) release() {
 	for _, f := range r.locks {
 		_ = f.Close()

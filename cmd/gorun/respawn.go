@@ -17,29 +17,32 @@ import (
 )
 
 const (
-	// restartsDefault is how many restarts a job has with -on-failure respawn.
+	// restartsDefault is the maximum number of restarts of a job with -on-failure respawn.
 	restartsDefault = 3
-	// restartsMax bounds respawn=N: the generations of a job share the addresses of its ranks.
+	// restartsMax bounds N in respawn=N: a rank keeps the node memory of all generations mapped, and they
+	// share its 47 bits of addresses.
 	restartsMax = 10000
 	// stillbornMax is how often in a row a rank may end before it has joined the job.
 	stillbornMax = 2
 )
 
-// restarts is what a job knows about ranks that were started again.
+// restarts is the state of a job whose ranks are started again after a loss.
 type restarts struct {
-	spawner *spawner // of this machine, nil with hosts and where ranks are not started again
-	count   int      // of the job, one for each loss
-	// generation is that of a job on hosts: more than count, if ranks had to wait for a host.
+	spawner *spawner // of this machine; nil if the job has hosts, or does not start ranks again
+	count   int      // restarts of the job, one for each loss
+	// generation is the number of the generation of a job on hosts. It exceeds count if ranks had
+	// to wait for a host.
 	generation int
-	// unused counts the spares of a program that have ended since one has become a rank.
+	// unused counts, by program, the spares that have ended since a spare last became a rank.
 	unused map[*app]int
 }
 
 // respawns reports whether ranks are started again.
 func (o *options) respawns() bool { return o.onFailure == bootstrap.OnFailureRespawn }
 
-// respawn starts ranks again that were lost together, in the next generation of the job. It returns
-// false if they are not started again, and adds the reason to their failure.
+// respawn starts ranks again that were lost together, in the next generation of the job, and
+// returns true. If they are not started again, it returns false, and adds the reason to their
+// failure.
 func (j *job) respawn(lost []*rank, f *failure) bool {
 	if !j.opts.respawns() || j.watch.ending {
 		return false
@@ -63,7 +66,8 @@ func (j *job) respawn(lost []*rank, f *failure) bool {
 	return false
 }
 
-// returnOrWait starts ranks again, with those that wait for a host, or lets them wait, too.
+// returnOrWait starts ranks again, with those that wait for a host, or makes them wait for one,
+// too.
 func (j *job) returnOrWait(lost []*rank, who string) error {
 	all := j.homeless.with(lost)
 	why := j.house(all)
@@ -76,7 +80,8 @@ func (j *job) returnOrWait(lost []*rank, who string) error {
 	return why
 }
 
-// restart starts ranks again that have a place. who says what has happened to the last of them.
+// restart starts ranks again to which a host is assigned. who describes the loss, or what has made
+// it possible to start them.
 func (j *job) restart(lost []*rank, who string) error {
 	j.restarts.count++
 	complain("%s; %s started again%s (%d of %d)", who, pronoun(lost), moved(lost), j.restarts.count, j.opts.restarts)
@@ -85,7 +90,7 @@ func (j *job) restart(lost []*rank, who string) error {
 	}
 	for _, r := range lost {
 		if r.warm {
-			j.used(r.app) // of a host that is in the agent's answer
+			j.used(r.app) // on a remote host, the agent's answer reports the use of a spare
 		}
 	}
 	j.homeless, j.watch.hang = homeless{}, hang{}
@@ -99,7 +104,7 @@ func pronoun(lost []*rank) string {
 	return "they are"
 }
 
-// moved names the hosts of ranks that come again on others than before.
+// moved names the hosts of those ranks that are started again on another host than before.
 func moved(lost []*rank) string {
 	var names []string
 	for _, r := range lost {
@@ -113,14 +118,14 @@ func moved(lost []*rank) string {
 	return " on " + strings.Join(names, ", ")
 }
 
-// errSaid is why a rank is not started again that says with which error it ends: it would end with it
-// again. The error says enough.
+// errSaid is the reason why a rank is not started again that has reported an error of its own
+// before its end: it would end with the same error again. Its error is all that the user needs.
 var errSaid = errors.New("it has an error of its own")
 
-// final returns why ranks are not started again, nil if they are.
+// final returns the reason why ranks are not started again, or nil if they are.
 func (j *job) final(lost []*rank) error {
 	for _, r := range j.ranks {
-		// Before the next generation, in which all join again.
+		// This is read before the next generation begins, in which all ranks join again.
 		r.joined = r.joined || j.server.State(r.number) == bootstrap.RankJoined
 	}
 	numbers := make([]int, len(lost))
@@ -131,7 +136,7 @@ func (j *job) final(lost []*rank) error {
 		if r.stillborn++; r.joined {
 			r.stillborn = 0
 		}
-		r.cold = r.stillborn > 0 // it may have been a spare that ends, and the next one would, too
+		r.cold = r.stillborn > 0 // its process may have been a spare, and the next spare might end so, too
 		if r.stillborn >= stillbornMax {
 			return errors.New("it ended twice before it had joined the job")
 		}
@@ -146,7 +151,7 @@ func (j *job) final(lost []*rank) error {
 	return nil
 }
 
-// again prepares a rank for its next start, when its process has ended in a generation.
+// again prepares a rank for its next start, after its process has ended in a generation.
 func (r *rank) again(generation int) {
 	before := r.incarnation()
 	before.generation = generation
@@ -158,11 +163,11 @@ func (r *rank) again(generation int) {
 	if r.remote == nil {
 		r.conn, r.served = nil, nil
 	} else {
-		r.host, r.served = r.remote.name, make(chan struct{}) // before a frame of the next process can come
+		r.host, r.served = r.remote.name, make(chan struct{}) // before a frame of the next process can arrive
 	}
 }
 
-// renew begins the next generation of the job, and starts the ranks that were lost.
+// renew begins the next generation of the job, and starts the lost ranks in it.
 func (j *job) renew(lost []*rank) error {
 	next := bootstrap.Next{Cause: lost[0].how()}
 	for _, r := range lost {
@@ -183,9 +188,9 @@ func (j *job) renew(lost []*rank) error {
 	})
 }
 
-// renew makes what the ranks of the next generation on this node share, lets it begin, and starts those
-// that were lost, in the processes of spares as long as there are any. What is described, and the ranks of
-// the node, are those of the generation already.
+// renew makes what the ranks of the next generation share on this node, calls begin, which begins
+// the generation, and starts the lost ranks. It uses the processes of spares as long as there are
+// any. s.describe and the ranks of the node are those of the next generation already.
 func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.Next) error) error {
 	if err := s.share(); err != nil {
 		return err
@@ -213,8 +218,8 @@ func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.
 	return errors.Join(err, s.unshare())
 }
 
-// onThread starts a process after the others, on the one thread that does so. It lives as long as gorun,
-// see start.
+// onThread starts a process after the initial ones. All such processes are started by one thread,
+// which lives as long as gorun: see start.
 func (s *spawner) onThread(r *rank, start func(*rank) error) error {
 	if s.orders == nil {
 		s.orders = make(chan func())
@@ -236,11 +241,11 @@ func (s *spawner) onThread(r *rank, start func(*rank) error) error {
 	return <-started
 }
 
-// inputAgain is what a rank reads that was started again: nothing, because its predecessor may
-// have read of what there is.
+// inputAgain is the standard input of a rank that was started again: it is empty, because the
+// former process may have read a part of the input.
 func inputAgain(*rank) (*os.File, bool, error) { return nil, false, nil }
 
-// mayRespawn refuses spares that are of no use.
+// mayRespawn returns an error if -spares is given without -on-failure respawn.
 func (o *options) mayRespawn() error {
 	if o.spares > 0 && !o.respawns() {
 		return errors.New("-spares is for -on-failure respawn")
@@ -248,7 +253,7 @@ func (o *options) mayRespawn() error {
 	return nil
 }
 
-// setOnFailure reads -on-failure.
+// setOnFailure parses the value of -on-failure.
 func setOnFailure(o *options, _ *app, v string) error {
 	name, count, counted := strings.Cut(v, "=")
 	if name != bootstrap.OnFailureRespawn {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settle waits until all frames of a dead rank have been read. Another process may have
-// inherited its socket; bytes that are not in the buffer by now are not the rank's.
+// settle waits until all frames of a dead rank have been read. Another process may have inherited
+// the rank's socket. Bytes that arrive in the buffer from now on are not from the rank.
 func (j *job) settle(r *rank) {
 	if r.remote == nil {
 		if err := shutRead(r.conn); err != nil {
@@ -33,7 +33,7 @@ func (j *job) settle(r *rank) {
 	}
 }
 
-// shutRead makes a socket end after what has arrived.
+// shutRead makes reads from a socket end after the data that has arrived.
 func shutRead(f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// The calls in which gorun sleeps while the job runs keep no P of Go's scheduler. The
-// scheduler's monitor would look at such a P every 20 us for 10 ms, on a processor of a rank
-// that has just started: a sixth of that processor's time, measured. What Go's poller waits
-// for (connections, the watchdog's pipe) keeps none anyway.
+// The calls in which gorun sleeps while the job runs release their P of Go's scheduler before they
+// block. The scheduler's monitor would examine a P in such a call every 20 us for 10 ms, on a
+// processor of a rank that has just started. This takes a sixth of that processor's time, measured.
+// Waits in Go's network poller (connections, the watchdog's pipe) hold no P in any case.
 
 // childInfo is the part of siginfo_t that waitid(2) fills, on 64-bit Linux.
 type childInfo struct {
@@ -20,15 +20,14 @@ type childInfo struct {
 	pid int32
 }
 
-// awaitChild waits until a child has ended and returns its process ID; the child stays a
-// zombie.
+// awaitChild waits until a child has ended and returns its process ID. The child stays a zombie.
 func awaitChild() (int, syscall.Errno) {
 	var info unix.Siginfo
 	_, _, errno := blocking.Syscall6(unix.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), unix.WEXITED|unix.WNOWAIT, 0, 0)
 	return int((*childInfo)(unsafe.Pointer(&info)).pid), errno
 }
 
-// awaitEvents is epoll_wait(2).
+// awaitEvents calls epoll_wait(2).
 func awaitEvents(epoll int, events []unix.EpollEvent, millis int) (int, syscall.Errno) {
 	n, _, errno := blocking.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(millis), 0, 0)
 	return int(n), errno

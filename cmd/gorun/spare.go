@@ -9,19 +9,20 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// noRank is the number of a spare: a process that has started, and waits before the function of Main
-// until it gets the number of a rank that was lost.
+// noRank is the number of a spare: a process that was started, and waits before the function of
+// Main until it gets the number of a lost rank.
 const noRank = -1
 
-// heldPipe is the reading end of an output of a spare. What the spare writes stays in the pipe until it
-// is a rank.
+// heldPipe is the reading end of an output pipe of a spare. The spare's output stays in the pipe
+// until the spare becomes a rank.
 type heldPipe struct {
 	which stream
 	fd    int
 }
 
-// addSpare starts a process of a program that waits on this node. It is bound when it takes the place of a
-// rank: before, whose that is is not known. As many threads run in it as in any rank here.
+// addSpare starts a process of a program that waits on this node. The process is bound to
+// processors only when it takes the place of a rank, because the processors are those of the rank.
+// It has as many threads as the rank of this node with the fewest.
 func (s *spawner) addSpare(a *app, path string) error {
 	share := len(s.node.cpus)
 	for _, r := range s.node.ranks {
@@ -38,7 +39,7 @@ func (s *spawner) addSpare(a *app, path string) error {
 	return nil
 }
 
-// startSpare starts one on the calling thread.
+// startSpare starts a spare on the calling thread.
 func (s *spawner) startSpare(r *rank) error {
 	held := *s
 	held.memory = s.null
@@ -52,8 +53,8 @@ func (s *spawner) startSpare(r *rank) error {
 	return held.startRank(r)
 }
 
-// engage gives a lost rank the process of a spare of its program, bound to the rank's processors, and
-// reports whether there was one that lives.
+// engage gives a lost rank the process of a spare of the same program, and binds it to the rank's
+// processors. It reports whether there was a live spare.
 func (s *spawner) engage(r *rank) bool {
 	for {
 		at := slices.IndexFunc(s.spares, func(spare *rank) bool { return spare.app == r.app })
@@ -69,12 +70,12 @@ func (s *spawner) engage(r *rank) bool {
 			s.bindSpare(r, spare.cpus)
 			return true
 		}
-		*r = was // the spare has ended
+		*r = was // the spare has ended: try the next one
 	}
 }
 
-// bindSpare binds a rank that has the process of a spare. One that cannot be bound stays where the
-// spare was.
+// bindSpare binds a rank whose process was a spare to the rank's processors. If that fails, the
+// process keeps the processors of the spare.
 func (s *spawner) bindSpare(r *rank, was []int) {
 	if s.node.bind == placement.None {
 		return
@@ -85,7 +86,7 @@ func (s *spawner) bindSpare(r *rank, was []int) {
 	}
 }
 
-// present makes a spare the rank that it is now.
+// present connects the socket and the output of a spare that has become a rank.
 func (s *spawner) present(r *rank) error {
 	go s.wires.serve(r)
 	for _, p := range r.held {
@@ -97,7 +98,8 @@ func (s *spawner) present(r *rank) error {
 	return nil
 }
 
-// spareEnded closes what gorun has of a spare that had no place yet, and says how it ended.
+// spareEnded closes the descriptors of a spare that has not become a rank, and describes how it
+// ended.
 func spareEnded(x exit) string {
 	r := x.rank
 	r.status, r.clean = x.status, true
@@ -108,7 +110,7 @@ func spareEnded(x exit) string {
 	return fmt.Sprintf("a spare process (%spid %d) %s", r.where(), r.pid, r.how())
 }
 
-// setSpares reads -spares.
+// setSpares parses the value of -spares.
 func setSpares(o *options, _ *app, v string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 0 || n > ranksMax {

@@ -20,9 +20,9 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// spawnersMax bounds the threads that start ranks. The parent's thread sleeps
-// in vfork until the child's exec, so a few threads keep all processors busy. A thread costs as
-// much as half the start of a rank, and has some to start.
+// spawnersMax bounds the threads that start ranks. The parent's thread sleeps in vfork until the
+// child's exec, so that a few threads keep all processors busy. Creating a thread costs half as much
+// as starting a rank, so that one thread is created for every ranksPerSpawner ranks.
 const (
 	spawnersMax     = 4
 	ranksPerSpawner = 4
@@ -41,39 +41,39 @@ type spawner struct {
 	wires    *wiring
 	environ  []string // of every rank
 	memory   *os.File
-	shelf    *bootstrap.Shelf // part of it, for as long as the process lives
+	shelf    *bootstrap.Shelf // its part for the book, open until this process ends
 	secret   *os.File
 	null     *os.File
-	describe bootstrap.Job // what all ranks have in common
-	// generations is how many the job may have.
+	describe bootstrap.Job // values that all ranks have in common
+	// generations is the maximum number of generations of the job.
 	generations int
-	// spares wait for the place of a rank.
+	// spares are the processes that wait to become a rank.
 	spares []*rank
-	orders chan func() // to the thread of onThread, nil before the first
+	orders chan func() // to the thread of onThread; nil before its first use
 }
 
-// wiring says where the streams and the bootstrap sockets of a node's ranks
-// lead to. Its functions are called from several goroutines.
+// wiring connects the streams and the bootstrap sockets of a node's ranks. Its functions are called
+// from several goroutines.
 type wiring struct {
-	// input returns what a rank reads, nil for nothing, and whether it is the
-	// spawner's to close after the start.
+	// input returns the file that a rank reads, or nil for an empty input, and whether the spawner
+	// has to close the file after the start.
 	input func(r *rank) (f *os.File, owned bool, err error)
-	// stdout is the standard output of all ranks, nil for a pipe each.
+	// stdout is the standard output of all ranks, or nil if each rank gets a pipe.
 	stdout *os.File
 	// merge joins standard error to standard output.
 	merge bool
-	// output takes over the reading end of a pipe of a rank.
+	// output takes ownership of the reading end of a rank's output pipe.
 	output func(r *rank, which stream, fd int) error
 	// serve reads a rank's socket to its end and closes r.served.
 	serve func(r *rank)
 }
 
-// newSpawner makes what the ranks of a node share. common is what is the same
-// for all ranks of the world, generations how many the job may have.
+// newSpawner makes what the ranks of a node share. common holds the values that are the same for
+// all ranks of the world; generations is the maximum number of generations of the job.
 func newSpawner(n *node, common bootstrap.Job, generations int, secret [32]byte, environ []string, w *wiring) (*spawner, error) {
 	s := &spawner{node: n, wires: w, environ: append(environ, agentVariable(n.id)), describe: common, generations: generations}
 	var err error
-	if len(n.ranks) > 0 { // else they may come in a later generation
+	if len(n.ranks) > 0 { // a node without ranks may get some in a later generation
 		err = n.bindRanks()
 	}
 	if err == nil {
@@ -91,7 +91,8 @@ func newSpawner(n *node, common bootstrap.Job, generations int, secret [32]byte,
 	return s, nil
 }
 
-// share makes the node memory of a generation, and describes the node. Without ranks it makes none.
+// share makes the node memory of a generation, and describes the node. If the node has no ranks, it
+// makes none.
 func (s *spawner) share() (err error) {
 	ranks := s.node.ranks
 	s.describe.LocalSize, s.describe.Processors, s.describe.Peers = len(ranks), len(s.node.cpus), nil
@@ -106,12 +107,13 @@ func (s *spawner) share() (err error) {
 	return err
 }
 
-// close closes the descriptors that only the ranks need.
+// close closes the descriptors that only the ranks use.
 func (s *spawner) close() error {
 	return errors.Join(s.unshare(), s.secret.Close(), s.null.Close())
 }
 
-// unshare closes the node memory, which the ranks of a generation have.
+// unshare closes the descriptor of the node memory, which the ranks of the generation have
+// inherited.
 func (s *spawner) unshare() error {
 	memory := s.memory
 	if s.memory = nil; memory == nil {
@@ -120,8 +122,8 @@ func (s *spawner) unshare() error {
 	return memory.Close()
 }
 
-// rankEnviron returns what ranks get of an environment: all but the identity of
-// a rank, which the process itself may have.
+// rankEnviron returns the part of an environment that ranks inherit: all variables except those
+// with the identity of a rank, which this process may itself have.
 func rankEnviron(own []string) []string {
 	identity := append(bootstrap.Job{}.Environ(), bootstrap.EnvFDs+"=", envAgent+"=")
 	env := make([]string, 0, len(own)+8)
@@ -134,8 +136,8 @@ func rankEnviron(own []string) []string {
 	return env
 }
 
-// start starts all ranks. Ranks that started before an error are left to the
-// caller.
+// start starts all ranks. If it returns an error, the caller has to end the ranks that were started
+// before.
 func (s *spawner) start() error {
 	var next atomic.Int64
 	var failed atomic.Bool
@@ -200,7 +202,7 @@ func (s *spawner) startRank(r *rank) error {
 	return nil
 }
 
-// startError gives an error of exec its exit code.
+// startError gives an error of exec the exit code that a shell has for it.
 func startError(r *rank, err error) error {
 	switch {
 	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
@@ -216,7 +218,7 @@ func startError(r *rank, err error) error {
 // jobOf returns the identity of a rank.
 func (s *spawner) jobOf(r *rank) bootstrap.Job {
 	j := s.describe
-	if r.number == noRank { // which Join replaces
+	if r.number == noRank { // Join replaces these values
 		j.Rank, j.LocalRank, j.LocalSize, j.NodeRank, j.Nodes, j.Peers = 0, 0, 1, 0, 1, nil
 		return j
 	}
@@ -245,8 +247,8 @@ func (s *spawner) rankEnv(r *rank) []string {
 	return lastWins(append(env, fmt.Sprintf("%s=%d,%d,%d", bootstrap.EnvFDs, rankSocketFD, rankMemoryFD, rankSecretFD)))
 }
 
-// lastWins removes variables that are set again later. getenv(3) takes the
-// first of several, which is not what -x means.
+// lastWins removes variables that are set again later in env. getenv(3) returns the first of
+// several, but a later -x has to override an earlier value.
 func lastWins(env []string) []string {
 	seen := make(map[string]bool, len(env))
 	out := env[:0:0]
@@ -260,10 +262,10 @@ func lastWins(env []string) []string {
 	return out
 }
 
-// rankFiles are the descriptors of a rank.
+// rankFiles holds the descriptors that a rank inherits.
 type rankFiles struct {
-	child []*os.File // in the order of the child's numbers
-	owned []*os.File // those of child that gorun closes after the start
+	child []*os.File // in the order of the descriptor numbers in the child
+	owned []*os.File // the subset of child that gorun closes after the start
 }
 
 func (f *rankFiles) closeChild() {
@@ -272,8 +274,8 @@ func (f *rankFiles) closeChild() {
 	}
 }
 
-// rankFiles makes the descriptors of a rank and passes gorun's ends to the functions that
-// serve them.
+// rankFiles makes the descriptors of a rank, and passes gorun's ends of them to the functions of
+// wires.
 func (s *spawner) rankFiles(r *rank) (*rankFiles, error) {
 	f := &rankFiles{}
 	stdin, err := s.stdinOf(r, f)
@@ -292,7 +294,7 @@ func (s *spawner) rankFiles(r *rank) (*rankFiles, error) {
 	}
 	socket := os.NewFile(uintptr(pair[1]), "rank")
 	f.owned = append(f.owned, socket)
-	// Non-blocking, so that the runtime's poller serves it.
+	// The socket is nonblocking so that Go's network poller serves it.
 	if err := unix.SetNonblock(pair[0], true); err != nil {
 		f.closeChild()
 		return nil, fmt.Errorf("socket: %w", err)
@@ -336,7 +338,7 @@ func (s *spawner) outputPipe(r *rank, which stream, f *rankFiles) (*os.File, err
 	}
 	write := os.NewFile(uintptr(p[1]), "output")
 	f.owned = append(f.owned, write)
-	// Non-blocking: its reader serves other pipes, too.
+	// The pipe is nonblocking because its reader reads other pipes, too.
 	if err := unix.SetNonblock(p[0], true); err != nil {
 		return nil, fmt.Errorf("output pipe: %w", err)
 	}

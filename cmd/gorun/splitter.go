@@ -6,36 +6,37 @@ import (
 )
 
 const (
-	// partialDelay is how long the start of a line waits for more of it.
+	// partialDelay is how long the start of a line is held back after it has last grown.
 	partialDelay = 100 * time.Millisecond
-	// partialAgeMax is how long it waits for its end.
+	// partialAgeMax is how long the start of a line is held back at most.
 	partialAgeMax = time.Second
-	// crowdDelay and crowdAgeMax take the place of partialDelay and partialAgeMax where other
-	// ranks write: on a crowded machine a rank may wait in the midst of a line for its turn.
+	// crowdDelay and crowdAgeMax replace partialDelay and partialAgeMax while other ranks write: on
+	// a machine with more ranks than processors, a rank may have to wait for a processor in the
+	// middle of a line.
 	crowdDelay  = time.Second
 	crowdAgeMax = 10 * time.Second
-	// lineBytesMax is how much of a line is held back. A longer line is
-	// written in pieces.
+	// lineBytesMax is how many bytes of a line are held back. A longer line is written in pieces.
 	lineBytesMax = 1 << 20
-	// continued marks, on tagged output, a line that continues in a later one.
+	// continued ends, on tagged output, the written part of a line whose rest follows as a later
+	// line.
 	continued = "\\\n"
 )
 
-// splitter cuts one stream into whole lines and tags them. It is pure: bytes
-// in, bytes out, and the time is given.
+// splitter cuts one stream into whole lines and tags them. It does no input or output, and the
+// caller passes the time.
 //
-// Without a tag the output has exactly the bytes of the input.
+// Without a tag the output consists of exactly the bytes of the input.
 type splitter struct {
 	tag   func(dst []byte, now time.Time) []byte // nil without tags
-	hold  bool                                   // hold back starts of lines
-	held  []byte                                 // the start of a line
+	hold  bool                                   // whether starts of lines are held back
+	held  []byte                                 // the start of a line, held back
 	since time.Time                              // when held became non-empty
 	last  time.Time                              // when held grew
-	stall time.Duration                          // since then the stream was not looked at for so long
+	stall time.Duration                          // for how long the stream was not read since then
 	out   []byte                                 // reused for results
 }
 
-// newSplitter returns a splitter that starts lines with what tag appends.
+// newSplitter returns a splitter; tag appends the tag with which a line starts.
 func newSplitter(tag func([]byte, time.Time) []byte, hold bool) *splitter {
 	return &splitter{tag: tag, hold: hold}
 }
@@ -43,8 +44,8 @@ func newSplitter(tag func([]byte, time.Time) []byte, hold bool) *splitter {
 // pending reports whether the start of a line is held back.
 func (s *splitter) pending() bool { return len(s.held) > 0 }
 
-// due returns when the start of a line has waited long enough: it has not
-// grown for a while, as a prompt, or it grows slowly, as a row of dots.
+// due returns the time at which the start of a line has to be written: it has not grown for a
+// while, as a prompt, or it grows slowly, as a row of dots.
 func (s *splitter) due() time.Time {
 	quiet, old := s.last.Add(partialDelay), s.since.Add(s.stall+partialAgeMax)
 	if old.Before(quiet) {
@@ -53,8 +54,8 @@ func (s *splitter) due() time.Time {
 	return quiet
 }
 
-// dueAmong is due where other streams have last written at a time, with which the line would
-// mix: it waits until they are quiet, too.
+// dueAmong is due for the case that other streams have written, the last time at others. The line
+// would mix with their lines, so that it waits until they are quiet, too.
 func (s *splitter) dueAmong(others time.Time) time.Time {
 	due, quiet, old := s.due(), others.Add(crowdDelay), s.since.Add(s.stall+crowdAgeMax)
 	switch {
@@ -67,13 +68,14 @@ func (s *splitter) dueAmong(others time.Time) time.Time {
 	}
 }
 
-// stalled says that the stream was not looked at for a time, which is no silence of its writer.
+// stalled records that gorun has not read the stream for d. This time must not count as silence of
+// the writer.
 func (s *splitter) stalled(d time.Duration) {
 	s.last, s.stall = s.last.Add(d), s.stall+d
 }
 
-// feed takes bytes of the stream and returns what may be written now. The
-// result is valid until the next call and may be data itself.
+// feed takes bytes of the stream and returns the bytes that may be written now. The result is valid
+// until the next call, and may be data itself.
 func (s *splitter) feed(data []byte, now time.Time) []byte {
 	if s.tag == nil && (!s.hold || (len(s.held) == 0 && data[len(data)-1] == '\n')) {
 		return data
@@ -95,15 +97,15 @@ func (s *splitter) feed(data []byte, now time.Time) []byte {
 	return s.out
 }
 
-// flush returns the start of a line that has waited long enough.
+// flush returns the start of a line that has been held back long enough.
 func (s *splitter) flush() []byte {
 	s.out = s.out[:0]
 	s.partial(s.since)
 	return s.out
 }
 
-// end returns what is left at the end of the stream. A tagged line gets the
-// newline it lacks, because the next tag must start a line.
+// end returns what is held back at the end of the stream. A tagged line without a newline gets one,
+// because the next tag must start a line.
 func (s *splitter) end() []byte {
 	s.out = s.out[:0]
 	if len(s.held) == 0 {
@@ -119,7 +121,8 @@ func (s *splitter) end() []byte {
 	return s.out
 }
 
-// lines appends whole lines to out; the first continues what is held.
+// lines appends whole lines to out. The first of them continues the start of a line that is held
+// back.
 func (s *splitter) lines(data []byte, now time.Time) {
 	if s.tag == nil {
 		s.out = append(append(s.out, s.held...), data...)
@@ -137,7 +140,7 @@ func (s *splitter) lines(data []byte, now time.Time) {
 	}
 }
 
-// partial appends what is held to out, marked if there are tags.
+// partial appends the start of a line that is held back to out, with a mark if there are tags.
 func (s *splitter) partial(now time.Time) {
 	if s.tag == nil {
 		s.out = append(s.out, s.held...)

@@ -10,27 +10,27 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// stdinFeed copies standard input to the ranks that get it. One rank alone gets
-// it without copying, unless it is a terminal: ranks are in process groups of
-// their own and may not read from it.
+// stdinFeed copies standard input to the ranks that get it. If only one rank gets it, the rank
+// inherits it without copying, unless it is a terminal: ranks are in process groups of their own
+// and may not read from the terminal.
 type stdinFeed struct {
 	all  bool
 	only int // the rank that gets it, if not all
-	// used is called with the number of bytes that no rank needs any longer, or is nil.
+	// used is called with the number of bytes that no rank needs any more; it may be nil.
 	used func(n int)
 
 	mu    sync.Mutex // guards what follows
-	data  []byte     // what some sink has not got yet
-	base  int        // bytes that were before data
+	data  []byte     // input that some sink has not got yet
+	base  int        // position of data in the input
 	ended bool
-	more  *sync.Cond // data or ended changed
+	more  *sync.Cond // signals that data or ended has changed
 	sinks []*sink
 }
 
 // sink is the pipe of a rank.
 type sink struct {
 	w  *os.File
-	at int // bytes it has got; maximal once it is closed
+	at int // bytes it has got; closed once the pipe is closed
 }
 
 // newFeed returns a feed without sinks.
@@ -40,8 +40,8 @@ func newFeed(all bool, only int) *stdinFeed {
 	return f
 }
 
-// newStdin decides how standard input reaches the ranks: a file that the only one
-// that gets it inherits, or a feed, or neither.
+// newStdin decides how standard input reaches the ranks. It returns the file that the only rank to
+// get it inherits, or a feed, or neither.
 func newStdin(mode string, only int) (inherit *os.File, feed *stdinFeed) {
 	terminal := isTerminal(0)
 	switch {
@@ -58,7 +58,7 @@ func newStdin(mode string, only int) (inherit *os.File, feed *stdinFeed) {
 // feeds reports whether a rank gets the input.
 func (f *stdinFeed) feeds(rank int) bool { return f.all || rank == f.only }
 
-// pipe makes another sink and returns its reading end.
+// pipe makes another sink and returns the reading end of its pipe.
 func (f *stdinFeed) pipe() (*os.File, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -70,14 +70,14 @@ func (f *stdinFeed) pipe() (*os.File, error) {
 	return read, nil
 }
 
-// run starts copying from this process's input. It ends with the process: a read from a
-// terminal cannot be canceled.
+// run starts copying from this process's standard input. The copying lasts until the process ends,
+// because a read from a terminal cannot be canceled.
 func (f *stdinFeed) run() {
 	f.deliver()
 	go f.read()
 }
 
-// deliver starts copying to the sinks.
+// deliver starts a goroutine for each sink.
 func (f *stdinFeed) deliver() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,7 +100,7 @@ func (f *stdinFeed) read() {
 	}
 }
 
-// append adds a copy of input.
+// append adds a copy of data to the input.
 func (f *stdinFeed) append(data []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +109,7 @@ func (f *stdinFeed) append(data []byte) {
 	f.more.Broadcast()
 }
 
-// end says that there is no more input.
+// end marks the end of the input.
 func (f *stdinFeed) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,7 +117,7 @@ func (f *stdinFeed) end() {
 	f.more.Broadcast()
 }
 
-// trim forgets what every sink has got. Callers hold mu.
+// trim releases the input that every sink that is not closed has got. Callers hold mu.
 func (f *stdinFeed) trim() {
 	end := f.base + len(f.data)
 	low := end
@@ -137,8 +137,8 @@ func (f *stdinFeed) trim() {
 	}
 }
 
-// readInput reads standard input once, and from a terminal only while gorun is in the
-// foreground: in the background the read would stop gorun.
+// readInput reads standard input once. It reads from a terminal only while gorun is in the
+// foreground: in the background the read would stop gorun (SIGTTIN).
 func readInput(buf []byte) (int, error) {
 	for {
 		poll := []unix.PollFd{{Fd: 0, Events: unix.POLLIN}}
@@ -146,7 +146,7 @@ func readInput(buf []byte) (int, error) {
 			return 0, errno
 		}
 		if isTerminal(0) && !inForeground(0) {
-			// There is no notification when the shell returns the terminal.
+			// No notification reports that the shell has returned the terminal.
 			_, _ = unix.Poll(nil, 200)
 			continue
 		}
@@ -158,10 +158,10 @@ func readInput(buf []byte) (int, error) {
 	}
 }
 
-// closed is beyond every position in the input.
+// closed is greater than every position in the input.
 const closed = math.MaxInt
 
-// write copies everything to one rank, at its own speed.
+// write copies the whole input to one rank, as fast as that rank reads.
 func (f *stdinFeed) write(s *sink) {
 	for s.at != closed {
 		f.mu.Lock()
@@ -175,7 +175,7 @@ func (f *stdinFeed) write(s *sink) {
 			n, err = s.w.Write(chunk)
 		}
 		f.mu.Lock()
-		if s.at += n; len(chunk) == 0 || err != nil { // the end, or the rank does not want more
+		if s.at += n; len(chunk) == 0 || err != nil { // end of input, or the rank has closed its end
 			s.at = closed
 		}
 		f.trim()

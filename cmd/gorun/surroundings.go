@@ -11,11 +11,11 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
 )
 
-// shownHostsMax is how many hosts of an allocation are printed by name.
+// shownHostsMax is how many hosts of an allocation are printed with their names.
 const shownHostsMax = 4
 
-// findHosts takes the hosts that a scheduler has given to this job, if the command line
-// names none. o.took then says so.
+// findHosts uses the hosts that a scheduler has given to this job, if the command line names none.
+// It then describes them in o.took.
 func (o *options) findHosts(getenv func(string) string) error {
 	if len(o.hosts) > 0 {
 		return nil
@@ -72,8 +72,8 @@ func (o *options) findHosts(getenv func(string) string) error {
 	return nil
 }
 
-// ask lets a scheduler say which hosts an allocation has. It does not say how many ranks each
-// takes: one per processor, as many as there are here.
+// ask runs the scheduler's command that prints the hosts of an allocation. The command does not
+// print the number of ranks for each host: it is taken to be the number of processors of this host.
 func ask(a *allocation.Allocation) error {
 	cpus, err := allowedCPUs()
 	if err != nil {
@@ -90,7 +90,7 @@ func ask(a *allocation.Allocation) error {
 	return a.Answer(strings.TrimSpace(string(out)), len(cpus))
 }
 
-// addAllocation takes the hosts of an allocation.
+// addAllocation adds the hosts of an allocation to the options.
 func (o *options) addAllocation(a *allocation.Allocation) error {
 	if a.File != "" {
 		l, err := readHostFile(a.File)

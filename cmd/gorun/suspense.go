@@ -7,26 +7,27 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// causeDelay is how long the end of a rank is waited for that another one has named as the reason for its own.
-// The kernel closes the connections of a process before its parent can know of its end, and what the
-// agents of two hosts say overtakes each other.
+// causeDelay is how long gorun waits for the end of a rank whose loss another rank has named as the reason for its
+// own end. That report can arrive first: the kernel closes the connections of a process before its parent can
+// reap it, and the reports of two agents are not ordered.
 const causeDelay = 2 * time.Second
 
-// suspense is the time in which a rank has failed because of the loss of another one, as it says, whose end is not
-// known yet. The job goes on meanwhile: if it were ended, nobody could tell whether the rank that is named
-// has ended by itself. The zero value is that of a job in which no rank has failed so.
+// suspense is the state of a job in which a rank has failed and named the loss of another rank as the reason, while
+// the end of that other rank is not known yet. The job goes on meanwhile: once gorun has ended the ranks, it cannot
+// tell whether the named rank had ended by itself. In the zero value no rank has failed in this way.
 type suspense struct {
-	of    *rank            // that is waited for
-	heard <-chan struct{}  // closed when its agent has said anything since; nil for one of this machine
-	late  <-chan time.Time // it has lasted long enough
-	// patient says that it was made longer once, for an agent that is silent.
+	of    *rank            // the named rank
+	heard <-chan struct{}  // closed when the agent of that rank has sent anything since; nil for a rank of this machine
+	late  <-chan time.Time // fires when the wait is over
+	// patient is true if the wait was extended once, because the agent is silent.
 	patient bool
-	// untold are ranks whose ends the others do not know of: they would end by them, and name these.
+	// untold are the ranks whose ends the other ranks have not been told of. Told of them, the others would end
+	// as well and name these ranks as the reason.
 	untold []*rank
 }
 
-// endKnowing ends the job, with the exception of a rank that is about to end by itself, as soon as the cause
-// of the first failure is known, or is not to be expected any more.
+// endKnowing ends all ranks except spared, which is about to end by itself and may be nil, once the cause of the
+// first failure is known or cannot be expected any more.
 func (j *job) endKnowing(spared *rank) {
 	s, of := &j.watch.suspense, j.verdict.cause()
 	if j.watch.ending || !j.mayHaveEnded(of) {
@@ -34,7 +35,7 @@ func (j *job) endKnowing(spared *rank) {
 		return
 	}
 	if s.late == nil {
-		// Not again for the cause of a cause: the job ends within the time.
+		// The wait does not begin again for the cause of a cause, so that its total time is bounded.
 		s.late = time.After(causeDelay)
 	}
 	if s.of != of {
@@ -45,16 +46,16 @@ func (j *job) endKnowing(spared *rank) {
 	}
 }
 
-// mayHaveEnded reports whether the end of a rank, nil for none, may be on its way and count. One that has left
-// the job in order has not failed; the loss of one that would be started again is no failure, but that nobody
-// goes on after it; and where the others go on anyway, the job ends for another reason.
+// mayHaveEnded reports whether a report of the end of r may still arrive and matter. It returns false if r is nil
+// or has finalized, which is no failure; if lost ranks are started again; and if the other ranks continue after a
+// failure.
 func (j *job) mayHaveEnded(r *rank) bool {
 	return r != nil && r.running() && j.server.State(r.number) != bootstrap.RankFinalized &&
 		!j.opts.respawns() && j.opts.onFailure != bootstrap.OnFailureContinue
 }
 
-// suspenseLate ends a job whose ranks have named one that has not ended: the way to it is broken. An agent
-// that has been silent may have its end to tell, unless it is lost itself.
+// suspenseLate ends the job when the wait for the named rank is over: that rank runs, but the connection to it is
+// broken. If its agent has been silent, suspenseLate extends the wait once until gorun would declare the host lost.
 func (j *job) suspenseLate() {
 	s := &j.watch.suspense
 	select {
@@ -68,7 +69,7 @@ func (j *job) suspenseLate() {
 	j.end()
 }
 
-// gone tells the others of the end of a rank, when they may know.
+// gone tells the other ranks of the end of r, or notes r as untold while a named rank is waited for.
 func (j *job) gone(r *rank) {
 	if j.watch.suspense.late != nil && !j.watch.ending {
 		j.watch.suspense.untold = append(j.watch.suspense.untold, r)
@@ -77,7 +78,7 @@ func (j *job) gone(r *rank) {
 	j.server.Gone(r.number, r.how())
 }
 
-// tellGone tells them when the job ends.
+// tellGone tells the other ranks of the ends of the untold ranks. It is called when the job ends.
 func (j *job) tellGone() {
 	for _, r := range j.watch.suspense.untold {
 		j.server.Gone(r.number, r.how())

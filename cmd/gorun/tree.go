@@ -12,7 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// radixEnv is how many agents gorun and each agent start, in place of radixDefault.
+// radixEnv is the variable with the number of agents that the launcher and each agent start. Its
+// default is radixDefault.
 const (
 	radixEnv     = "GORUN_RADIX"
 	radixDefault = 32
@@ -31,9 +32,9 @@ func radix() (int, error) {
 	return n, nil
 }
 
-// grow makes a tree of the hosts, if there are more than one process starts. Agents on this
-// machine are next to gorun, and so are those that a scheduler starts: it sees to the load
-// itself, and its command is told what gorun knows of the surroundings.
+// grow arranges the hosts in a tree, if there are more hosts than one process starts agents on. The
+// launcher itself starts agents on this machine, and agents that a scheduler starts: the scheduler
+// spreads the load itself, and its command depends on what the launcher knows of the allocation.
 func (j *job) grow() error {
 	most, err := radix()
 	if err != nil || j.opts.hidden != nil {
@@ -56,13 +57,14 @@ func (j *job) grow() error {
 	return nil
 }
 
-// nextTo returns the hosts whose commands this process runs.
+// nextTo returns the hosts whose commands this process itself runs.
 func nextTo(hosts []*host) []*host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h *host) bool { return h.via != nil })
 }
 
-// pause tells the agents not to count silence: gorun is about to stop. What is written to a
-// host goes through those above it, which come before it in the list.
+// pause tells the agents that the launcher is about to stop and must not count as silent. A frame
+// for a host passes the hosts above it, which come before it in the list: pause flushes the list
+// from its end.
 func (j *job) pause() {
 	for _, h := range j.hosts {
 		h.conn.Pause()
@@ -74,27 +76,28 @@ func (j *job) pause() {
 	}
 }
 
-// silence is why a host that says nothing is given up. What it says comes through the hosts
-// above it: as soon as one of these is heard, or lost, it is known which one is the cause.
+// silence returns the reason for which a silent host is given up. Its frames come through the hosts
+// above it. As soon as one of these sends something, or is lost, silence knows which host is the
+// cause.
 func (h *host) silence() error {
 	for up := h.via; up != nil; up = up.via {
 		select {
 		case <-up.lost():
 			return up.took()
 		case <-h.lost():
-			return h.reason() // it was given up for another reason meanwhile
+			return h.reason() // the host was given up for another reason meanwhile
 		case <-up.conn.Heard():
 		}
 	}
 	return fmt.Errorf("it has been silent for %v: the host or the network is down", link.Silence)
 }
 
-// took is why a host below a lost one is lost.
+// took returns the reason for the loss of a host below the lost host h.
 func (h *host) took() error {
 	return fmt.Errorf("it was reached through host %s, which is lost: %w", h.name, h.reason())
 }
 
-// numbers returns the ranks of a host and of those below it.
+// numbers returns the ranks of a host and of all hosts below it.
 func (h *host) numbers() []int {
 	var all []int
 	for _, r := range h.ranks {
@@ -106,7 +109,7 @@ func (h *host) numbers() []int {
 	return all
 }
 
-// greetAll waits for the agents of hosts, and then starts those below them.
+// greetAll waits for the agents of hosts, and then starts the agents below them and greets those.
 func (j *job) greetAll(hosts []*host) error {
 	errs := make([]error, len(hosts))
 	var wait sync.WaitGroup
@@ -119,8 +122,8 @@ func (j *job) greetAll(hosts []*host) error {
 			for _, b := range h.below {
 				errs[i] = errors.Join(errs[i], b.startThere())
 			}
-			// The goroutine that reads a shared link must not wait for one host: the frames
-			// of the other hosts are behind it.
+			// The goroutine that reads a link which hosts share must not wait for one of them: the
+			// frames of the other hosts are behind it.
 			h.frames = newFrames()
 			go h.sort()
 			if errs[i] == nil {
@@ -132,8 +135,8 @@ func (j *job) greetAll(hosts []*host) error {
 	return errors.Join(errs...)
 }
 
-// frames are what an agent has sent and nobody has received yet. The windows of the protocol
-// bound them: while other agents are asked, nobody receives those of this one.
+// frames is the queue of the frames that an agent has sent and nobody has received yet. While the
+// launcher asks other agents it receives none of them. The windows of the protocol bound the queue.
 type frames struct {
 	mu   sync.Mutex // guards what follows
 	more *sync.Cond
@@ -160,7 +163,7 @@ func (f *frames) put(r received) {
 	f.more.Signal()
 }
 
-// take waits for a frame. The end of the link stays.
+// take waits for a frame. An error, which means the end of the link, stays in the queue.
 func (f *frames) take() received {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +178,7 @@ func (f *frames) take() received {
 	return first
 }
 
-// receive returns the next frame of the agent that is not of a host below it.
+// receive returns the next frame of this agent itself, not of a host below it.
 func (h *host) receive() (link.Kind, []byte, error) {
 	if h.frames == nil {
 		return h.conn.Receive()
@@ -184,7 +187,7 @@ func (h *host) receive() (link.Kind, []byte, error) {
 	return f.kind, f.body, f.err
 }
 
-// startThere starts the command on the host above.
+// startThere makes the agent of the host above start the command that starts this host's agent.
 func (h *host) startThere() error {
 	h.open()
 	e := link.Exec{Number: h.number, Line: link.Texts(h.line)}
@@ -204,24 +207,25 @@ func (h *host) startThere() error {
 	return nil
 }
 
-// tunnel is the input of a command on the host above.
+// tunnel is the standard input of a command that runs on the host above.
 type tunnel struct{ h *host }
 
-// Write sends bytes, which begin and end with a frame once there are frames: the agent above
-// puts others between them.
+// Write sends bytes to the command. As soon as they are frames, p holds whole frames, because the
+// agent above inserts frames between two Writes.
 func (t tunnel) Write(p []byte) (int, error) {
 	t.h.via.conn.Room()
 	t.h.via.conn.Send(link.KindExecInput, link.Numbered(t.h.number), p)
 	return len(p), nil
 }
 
-// Close ends the input.
+// Close ends the standard input of the command.
 func (t tunnel) Close() error {
 	t.h.via.conn.Send(link.KindExecInput, link.Numbered(t.h.number))
 	return nil
 }
 
-// sort hands the frames of an agent to the hosts that they are of, until the link ends.
+// sort passes each frame that comes over the link to the host that has sent it, until the link
+// ends.
 func (h *host) sort() {
 	ended := make([]bool, len(h.below))
 	for {
@@ -230,7 +234,7 @@ func (h *host) sort() {
 			err = h.handOn(k, body, ended)
 		}
 		if err == nil && k == link.KindDone {
-			return // and the commands of those below have ended before
+			return // the commands of the hosts below have ended before
 		}
 		if err == nil {
 			continue
@@ -247,7 +251,7 @@ func (h *host) sort() {
 	}
 }
 
-// handOn hands over one frame.
+// handOn passes one frame to its host.
 func (h *host) handOn(k link.Kind, body []byte, ended []bool) error {
 	switch k {
 	case link.KindExecOutput, link.KindExecRemark:
@@ -259,7 +263,7 @@ func (h *host) handOn(k link.Kind, body []byte, ended []bool) error {
 			_, err = h.below[number].errs.Write(rest)
 			return err
 		}
-		// A host that was given up is not read any more.
+		// Write fails if the host was given up: its output is not read any more.
 		_, _ = h.below[number].deliver.Write(rest)
 		return nil
 	case link.KindExecEnd:
@@ -276,7 +280,7 @@ func (h *host) handOn(k link.Kind, body []byte, ended []bool) error {
 	}
 }
 
-// finish ends the streams of a command on another host.
+// finish ends the streams of a command that has ended on another host.
 func (h *host) finish(code int, how string) {
 	h.code, h.how = code, how
 	close(h.exited)

@@ -139,7 +139,7 @@ func usage() string {
 	return b.String()
 }
 
-// line is the line of a flag in the help.
+// line returns the line of a flag in the help.
 func (f flag) line() string {
 	left := "-" + strings.Join(f.names, ", -")
 	if f.value != "" {
@@ -148,7 +148,8 @@ func (f flag) line() string {
 	return fmt.Sprintf("  %-26s %s\n", left, f.help)
 }
 
-// foreign maps flags of other launchers to what a user of gorun should know.
+// foreign maps flags of other launchers to the equivalent in gorun, or to the reason why none is
+// needed.
 var foreign = map[string]string{
 	"oversubscribe":     "not needed: more ranks than processors is normal",
 	"allow-run-as-root": "not needed: root is normal",
@@ -189,7 +190,7 @@ func unknownFlag(name string) error {
 			return fmt.Errorf("unknown flag -%s: did you mean -np %s? %s", name, digits, more)
 		}
 	}
-	best, at := "", 3 // more than two edits apart is no typing error
+	best, at := "", 3 // a name more than two edits away is not suggested
 	for _, f := range flags {
 		for _, n := range f.names {
 			if d := distance(name, n); d < at && d < len(n) {
@@ -203,8 +204,8 @@ func unknownFlag(name string) error {
 	return errors.New("unknown flag -" + name + " " + more)
 }
 
-// distance counts the insertions, deletions and changes that make a into b
-// (Levenshtein 1966), row by row.
+// distance returns the least number of insertions, deletions and changes that turn a into b
+// (Levenshtein 1966). It computes the table row by row.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -10,29 +10,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// failure is what went wrong first.
+// failure describes a failure of the job.
 type failure struct {
-	rank int          // -1 if no rank is to blame
+	rank int          // the rank that has failed, -1 if none has
 	of   *incarnation // the process of the rank, nil for the present one
 	code int          // exit code of the job
 	how  string
-	// told refers to what was printed when it went wrong, and is not printed again; "" if nothing was.
+	// told refers to the message that was printed when the failure occurred, so that it is not
+	// printed again; "" for none.
 	told string
-	then string // why it was not started again, to follow how
+	then string // appended to how: why the rank was not started again
 	// lost is the rank that ended, if the other ranks continued.
 	lost *rank
-	// ended are the ranks whose end it is, and cause is the one whose loss was the reason, as they say; nil for none.
+	// ended are the ranks that have ended with this failure. cause is the rank whose loss they name as the
+	// reason, or nil.
 	ended []*rank
 	cause *rank
 }
 
-// verdict collects what decides the exit code and the last block of a job. Only the first
-// failure that the program has not handled counts: later ones may be its consequences.
+// verdict collects what determines the exit code and the last block of a job's output. Only the
+// first failure that the program has not handled counts: later failures may be its consequences.
 type verdict struct {
 	first     *failure
 	later     []failure      // after the first, in order
-	interrupt syscall.Signal // that ended the job, 0 for none
-	timeout   time.Duration  // that ended the job, 0 for none
+	interrupt syscall.Signal // the signal that ended the job, 0 for none
+	timeout   time.Duration  // the -timeout that ended the job, 0 for none
 	silent    bool           // gorun's output has no reader any more
 }
 
@@ -45,9 +47,9 @@ func (v *verdict) blame(f failure) {
 	v.later = append(v.later, f)
 }
 
-// root returns the place of the failure that has caused the first one, as far as the failures say: in later,
-// or -1 for the first one itself. Ranks that name each other, because the way between them is broken, have
-// no other cause.
+// root returns the index in later of the failure that has caused the first one, or -1 if the first one has no
+// known cause. If the connection between two ranks is broken, each names the other as the cause; then the
+// first failure counts.
 func (v *verdict) root() int {
 	at, f := -1, v.first
 	for range v.later {
@@ -63,8 +65,7 @@ func (v *verdict) root() int {
 	return at
 }
 
-// cause returns the rank by whose loss all went wrong, as the one says that ended first because of it; nil if
-// nobody names one.
+// cause returns the rank that the earliest failure in the chain of causes names, or nil if it names none.
 func (v *verdict) cause() *rank {
 	if at := v.root(); at >= 0 {
 		return v.later[at].cause
@@ -72,7 +73,8 @@ func (v *verdict) cause() *rank {
 	return v.first.cause
 }
 
-// trace makes the failure the first one that has caused it: its report may have had the longer way.
+// trace moves the failure that has caused the first one to the front. Its report may have arrived later, through
+// another agent.
 func (v *verdict) trace() {
 	if at := v.root(); at >= 0 {
 		cause := v.later[at]
@@ -81,8 +83,8 @@ func (v *verdict) trace() {
 	}
 }
 
-// decide finds the failure that counts, and removes the losses of ranks that the program has recovered from,
-// unless the job was ended by its user.
+// decide determines the failure that counts. It removes the losses of ranks from which the program has
+// recovered, unless a signal of the user ended the job.
 func (v *verdict) decide() {
 	for v.first != nil {
 		v.trace()
@@ -108,10 +110,10 @@ func (v *verdict) code() int {
 	}
 }
 
-// tailLinesMax bounds the lines of standard error that are repeated.
+// tailLinesMax is how many lines of a rank's standard error are repeated.
 const tailLinesMax = 10
 
-// text returns the last block of a job, "" after success.
+// text returns the last block of a job's output, or "" after success.
 func (v *verdict) text(j *job) string {
 	if v.silent || (v.first == nil && v.timeout == 0) {
 		return ""
@@ -146,7 +148,7 @@ func (v *verdict) text(j *job) string {
 	return b.String()
 }
 
-// writeRank writes how the rank to blame has failed, and the last that is known of it.
+// writeRank writes how the failed rank has failed, with its last lines and operations.
 func (v *verdict) writeRank(b *strings.Builder, j *job) {
 	r, of := j.ranks[v.first.rank], v.first.of
 	if of == nil {
@@ -167,7 +169,7 @@ func (v *verdict) writeRank(b *strings.Builder, j *job) {
 	b.WriteString(block("its last operations", of.last))
 }
 
-// lastLines returns up to n last lines of text that are not empty at the end.
+// lastLines returns the last lines of text, at most n. It ignores empty lines at the end.
 func lastLines(text []byte, n int) []string {
 	s := strings.TrimRight(string(text), "\n")
 	if s == "" {
@@ -175,7 +177,7 @@ func lastLines(text []byte, n int) []string {
 	}
 	lines := strings.Split(s, "\n")
 	if len(text) == tailBytesMax && len(lines) > 1 {
-		lines = lines[1:] // its start is cut off
+		lines = lines[1:] // the start of the first line is missing
 	}
 	return lines[max(0, len(lines)-n):]
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// visit is a pod that has reached the first one.
+// visit is a pod that has connected to the first pod.
 type visit struct {
 	number int
 	conn   *os.File
-	host   *host // nil before the agent was greeted
-	err    error // of that
-	// replaces is the host of the pod before it was started again, while ranks run.
+	host   *host // the pod as a host; nil before the agent is greeted
+	err    error // of the greeting
+	// replaces is the pod's former host, if the pod was started again while ranks run.
 	replaces *host
 }
 
-// visits are the pods that come. nil has none.
+// visits delivers the pods that connect. A nil *visits delivers none.
 type visits struct {
 	door   *bootstrap.Door
 	come   chan visit
@@ -28,7 +28,7 @@ type visits struct {
 	closed chan error    // the end of the door
 }
 
-// openVisits makes a door for so many pods.
+// openVisits opens a door for the given number of pods.
 func openVisits(port uint16, secret [32]byte, pods int) (*visits, error) {
 	door, err := bootstrap.OpenDoor(port, secret, pods)
 	if err != nil {
@@ -43,7 +43,7 @@ func openVisits(port uint16, secret [32]byte, pods int) (*visits, error) {
 	return v, nil
 }
 
-// arrivals is where they come.
+// arrivals returns the channel on which the visits come.
 func (v *visits) arrivals() <-chan visit {
 	if v == nil {
 		return nil
@@ -51,7 +51,7 @@ func (v *visits) arrivals() <-chan visit {
 	return v.come
 }
 
-// deliver hands over a visit, or ends it if nobody takes it.
+// deliver sends a visit to the receiver of arrivals, or ends the visit after close.
 func (v *visits) deliver(next visit) {
 	select {
 	case v.come <- next:
@@ -60,7 +60,7 @@ func (v *visits) deliver(next visit) {
 	}
 }
 
-// close ends the visits.
+// close closes the door. Later visits are ended.
 func (v *visits) close() error {
 	if v == nil {
 		return nil
@@ -69,7 +69,7 @@ func (v *visits) close() error {
 	return v.door.Close()
 }
 
-// end ends the connection of a pod that is not needed.
+// end closes the connection of a pod that is not needed.
 func (v visit) end() {
 	if v.host != nil && v.host.quit != nil {
 		v.host.quit()
@@ -77,8 +77,9 @@ func (v visit) end() {
 	_ = v.conn.Close()
 }
 
-// awaitPods returns when the agents of all other pods have said hello. They are greeted as
-// they come, since both sides count silence from then on. If ranks are started again pods may come later, too.
+// awaitPods waits until the agents of all other pods have said hello. Each agent is greeted as soon
+// as it comes, because both sides count silence from then on. If ranks may be started again, pods
+// are also accepted later.
 func (j *job) awaitPods() error {
 	p := j.opts.pods
 	if len(j.hosts) < p.Count {
@@ -99,7 +100,7 @@ func (j *job) awaitPods() error {
 	return err
 }
 
-// receivePods takes the pods that come until all are there. Each is greeted by a goroutine.
+// receivePods greets each pod that comes, in a goroutine of its own, until all pods are there.
 func (j *job) receivePods() error {
 	late := time.NewTimer(j.opts.answer)
 	defer late.Stop()
@@ -116,7 +117,7 @@ func (j *job) receivePods() error {
 		select {
 		case v := <-j.visits.come:
 			switch {
-			case v.number == 0: // a second first pod
+			case v.number == 0: // another pod that has the number of the first one
 				v.end()
 			case v.host == nil:
 				h := j.hosts[v.number]
@@ -137,11 +138,11 @@ func (j *job) receivePods() error {
 	}
 }
 
-// greet greets the agent of a pod.
+// greet greets the agent of a pod and waits for its Hello.
 func (v visit) greet() visit {
 	h := v.host
 	h.open()
-	close(h.exited) // there is no command
+	close(h.exited) // no command has started the agent
 	h.in, h.out, h.begun, h.code = v.conn, v.conn, true, -1
 	if v.err = v.conn.SetDeadline(time.Now().Add(podHelloTimeout)); v.err == nil {
 		v.err = h.greet()
@@ -152,8 +153,9 @@ func (v visit) greet() visit {
 	return v
 }
 
-// take makes an agent that was greeted that of its host. One that goes before it has said
-// hello comes again, as does one whose container was started again; the newer connection counts.
+// take makes the greeted agent of a pod the agent of its host. An agent that ends before it has
+// said hello comes again, and so does one whose container was started again. The newest connection
+// counts.
 func (j *job) take(v visit) error {
 	var gone *noAnswerError
 	if v.err != nil {

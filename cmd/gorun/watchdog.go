@@ -12,22 +12,22 @@ import (
 	"github.com/gorun-hpc/gorun/internal/cgroup"
 )
 
-// The watchdog is a small process of gorun's own that reads a pipe from it (package watchdog).
-// When the pipe ends without the message of an orderly end, gorun has been killed, and the
-// watchdog kills and removes what the job left.
+// The watchdog is a small process that gorun starts, and that reads a pipe from gorun (package
+// watchdog). If the pipe ends without the message of an orderly end, gorun was killed. The watchdog
+// then kills the processes that the job has left, and removes its files.
 
 // scratchPrefix is the start of the name of every scratch directory.
 const scratchPrefix = "gorun-"
 
-// watchdogPID is the process id of the watchdog, 0 before it runs. It is set
-// once, before any rank starts.
+// watchdogPID is the process ID of the watchdog, 0 before it is started. It is set once, before any
+// rank starts.
 var watchdogPID int
 
-// guardian is gorun's end of its watchdog.
+// guardian holds gorun's end of the pipe to the watchdog.
 type guardian struct{ pipe *os.File }
 
-// startWatchdog starts the watchdog with its orders, pairs of a flag and a
-// value: "-cgroup DIR", "-job ID", "-scratch DIR".
+// startWatchdog starts the watchdog. Its orders are pairs of a flag and a value: "-cgroup DIR",
+// "-job ID", "-scratch DIR".
 func startWatchdog(orders []string) (*guardian, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -41,9 +41,9 @@ func startWatchdog(orders []string) (*guardian, error) {
 	defer func() { _ = null.Close() }()
 	args := append([]string{"gorun", watchdog.Command}, orders...)
 	nul := null.Fd()
-	// A session of its own: neither the terminal nor a kill of gorun's
-	// process group reaches it. It needs no environment, least of all that
-	// of a job.
+	// The watchdog has a session of its own, so that neither the terminal nor a kill of gorun's
+	// process group reaches it. It needs no environment; with that of a job it would count as a
+	// process of the job.
 	watchdogPID, err = syscall.ForkExec("/proc/self/exe", args, &syscall.ProcAttr{
 		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Files: []uintptr{nul, nul, nul, r.Fd()},
 		Sys: &syscall.SysProcAttr{Setsid: true},
@@ -54,13 +54,13 @@ func startWatchdog(orders []string) (*guardian, error) {
 	return &guardian{pipe: w}, nil
 }
 
-// dismiss ends the watchdog without any action.
+// dismiss ends the watchdog, which then takes no action.
 func (w *guardian) dismiss() error {
 	_, err := w.pipe.Write([]byte{watchdog.Clean})
 	return errors.Join(err, w.pipe.Close())
 }
 
-// watchOver is the main function of the watchdog process, which gets here when gorun was killed.
+// watchOver executes the watchdog's orders. The watchdog process calls it when gorun was killed.
 func watchOver(orders []string) int {
 	var err error
 	for i := 0; i+1 < len(orders); i += 2 {
@@ -70,7 +70,7 @@ func watchOver(orders []string) int {
 		case "-job":
 			err = errors.Join(err, scan{id: value}.kill())
 		case "-scratch":
-			// A second check: only directories that gorun made are removed.
+			// Only directories that gorun has made are removed; the prefix is a second check.
 			if strings.HasPrefix(filepath.Base(value), scratchPrefix) {
 				err = errors.Join(err, os.RemoveAll(value))
 			}

@@ -8,30 +8,31 @@ import (
 // Host is a host of an allocation.
 type Host struct {
 	Name  string
-	Slots int    // ranks that it takes
-	Group string // an argument of Remote that hosts of this part of the job need, "" for none
+	Slots int    // number of ranks that it takes
+	Group string // the argument in place of %g in Remote for this host, "" for none
 }
 
-// Allocation is what a scheduler has given to a job.
+// Allocation is the set of hosts that a scheduler has given to a job.
 type Allocation struct {
 	Source string   // the scheduler and its name of the job, for messages
-	From   string   // the variables that say so, for messages
+	From   string   // the variables that describe it, for messages
 	Hosts  []Host   // in the scheduler's order; nil if File names them
-	Ranks  int      // that were asked for, 0 for one per slot
-	File   string   // a file with the hosts, "" if Hosts has them
+	Ranks  int      // number of ranks that the user has asked for, 0 for one per slot
+	File   string   // a file that lists the hosts, "" if Hosts has them
 	Remote []string // the command that starts a process on a host, which replaces %h; nil for gorun's default
-	Args   []string // to be added to the default command
+	Args   []string // arguments to append to gorun's default command
 	Ask    []string // a command that prints the hosts, for Answer; nil if they are known
 	Pods   *Pods    // the containers that run the hosts' agents by themselves, nil if none do
 
-	// Hidden reports whether the command is not to see a variable, nil if it may see all.
+	// Hidden reports whether a variable must be hidden from the command; nil if it may see all
+	// variables.
 	Hidden func(name string) bool
 }
 
-// groupArgument stands for Host.Group in Remote; it is left out for a host without one.
+// groupArgument stands for Host.Group in Remote. For a host without Group the word is left out.
 const groupArgument = "%g"
 
-// Command returns the words of Remote for a host of a group.
+// Command returns the words of Remote for the hosts of a group.
 func Command(remote []string, group string) []string {
 	words := make([]string, 0, len(remote))
 	for _, w := range remote {
@@ -48,9 +49,9 @@ func Command(remote []string, group string) []string {
 // errUnset is the cause of an error about a variable that has no value.
 var errUnset = errors.New("is not set")
 
-// Find returns the allocation that the environment describes, nil if it describes none.
-// getenv returns "" for a variable that is not set. A scheduler takes precedence over what a
-// container platform says.
+// Find returns the allocation that the environment describes, or nil if it describes none. getenv
+// returns "" for a variable that is not set. The variables of a scheduler take precedence over
+// those of a container platform.
 func Find(getenv func(string) string) (*Allocation, error) {
 	for _, find := range []func(func(string) string) (*Allocation, error){slurm, pods, hostFile, flux, indexed} {
 		if a, err := find(getenv); a != nil || err != nil {
@@ -60,7 +61,7 @@ func Find(getenv func(string) string) (*Allocation, error) {
 	return nil, nil //nolint:nilnil // no allocation is no error
 }
 
-// assemble joins the names of hosts with their counts.
+// assemble makes hosts from their names and their numbers of slots.
 func assemble(names []string, counts []int, group string) ([]Host, error) {
 	if len(names) != len(counts) {
 		return nil, fmt.Errorf("%d hosts, and numbers of ranks for %d", len(names), len(counts))

@@ -2,14 +2,14 @@ package allocation
 
 import "fmt"
 
-// fluxExec starts an agent on a host of an instance of Flux, by the number of its broker. It
-// passes on whole lines, as srun does.
+// fluxExec starts an agent on a host of an instance of Flux, which is named by the number of its
+// broker. Like srun it forwards the output in whole lines.
 var fluxExec = []string{"flux", "exec", groupArgument}
 
-// flux finds an instance of Flux: in the shell of flux alloc, the script of flux batch, or what
-// flux start runs. In a task of flux run the variables are those of the instance around it,
-// which is not the task's alone. The brokers are numbered in the order of the attribute
-// hostlist (flux-broker-attributes(7)).
+// flux finds an instance of Flux, in three places: the shell of flux alloc, the script of flux
+// batch, and the program that flux start runs. In a task of flux run the variables describe the
+// instance around the task, which the task shares with others: flux then finds none. The brokers
+// are numbered in the order of the attribute hostlist (flux-broker-attributes(7)).
 func flux(getenv func(string) string) (*Allocation, error) {
 	if getenv("FLUX_URI") == "" || getenv("FLUX_TASK_RANK") != "" {
 		return nil, nil //nolint:nilnil // no allocation is no error
@@ -20,7 +20,7 @@ func flux(getenv func(string) string) (*Allocation, error) {
 	}, nil
 }
 
-// Answer takes what the command Ask has printed. each is the number of slots per host.
+// Answer sets Hosts from the output of the command Ask. each is the number of slots per host.
 func (a *Allocation) Answer(text string, each int) error {
 	names, err := ParseHostlist(text)
 	if err != nil {

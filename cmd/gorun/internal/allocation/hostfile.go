@@ -8,13 +8,13 @@ import (
 // mpiHostFile is where the MPI Operator of Kubernetes mounts the list of its workers.
 const mpiHostFile = "/etc/mpi/hostfile"
 
-// fileVariables name a file with hosts, as set for the launchers of Open MPI, MPICH and
-// Intel MPI.
+// fileVariables are the variables that name a file with hosts for the launchers of Open MPI, MPICH
+// and Intel MPI.
 var fileVariables = []string{"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}
 
-// hostFile finds a file with hosts, whose containers run sshd: the MPI Operator and the
-// trainers of Kubeflow give the launcher's container such a file, and the arguments of ssh
-// in a variable for Open MPI.
+// hostFile finds a file with hosts whose containers run sshd. The MPI Operator and the trainers of
+// Kubeflow give the launcher's container such a file. They also pass arguments for ssh, in a
+// variable of Open MPI.
 func hostFile(getenv func(string) string) (*Allocation, error) {
 	a := &Allocation{Args: strings.Fields(getenv("OMPI_MCA_plm_rsh_args"))}
 	for _, name := range fileVariables {

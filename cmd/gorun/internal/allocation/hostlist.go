@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// hostsMax bounds the hosts of a list, so that a damaged one costs no memory.
+	// hostsMax bounds the hosts of a list, so that a damaged list cannot use much memory.
 	hostsMax = 1 << 16
 	// nameBytesMax bounds the name of a host (RFC 1035, section 2.3.4).
 	nameBytesMax = 255
 )
 
-// errTooMany ends the expansion of a list.
+// errTooMany reports that the expansion of a list exceeds hostsMax.
 var errTooMany = fmt.Errorf("more than %d", hostsMax)
 
-// ParseHostlist expands a list of hosts in the form of Slurm and Flux: "n[1-3,07-12]x,login",
-// with ranges that keep leading zeros, and several brackets in a name.
+// ParseHostlist expands a list of hosts in the form of Slurm and Flux: "n[1-3,07-12]x,login".
+// Ranges keep leading zeros, and a name may contain several brackets.
 func ParseHostlist(text string) ([]string, error) {
 	var all []string
 	for _, part := range splitOutside(text) {
@@ -54,7 +54,7 @@ func splitOutside(text string) []string {
 	return append(parts, text[from:])
 }
 
-// expand returns the names for one entry of a list.
+// expand returns the names of one entry of a list.
 func expand(entry string) ([]string, error) {
 	names := []string{""}
 	for {
@@ -97,7 +97,7 @@ func expand(entry string) ([]string, error) {
 	return names, nil
 }
 
-// choices expands what is in a bracket: "1-3,07-12".
+// choices expands the text in a bracket: "1-3,07-12".
 func choices(text string) ([]string, error) {
 	parts, err := ranges.Split(text, ranges.Limits{Below: math.MaxInt, Count: hostsMax})
 	if errors.Is(err, ranges.ErrTooMany) {
@@ -112,7 +112,7 @@ func choices(text string) ([]string, error) {
 	return all, err
 }
 
-// ParseCounts expands numbers of ranks per host in the form of Slurm: "2(x3),1".
+// ParseCounts expands the numbers of ranks per host in the form of Slurm: "2(x3),1".
 func ParseCounts(text string) ([]int, error) {
 	var all []int
 	for part := range strings.SplitSeq(text, ",") {
