@@ -84,7 +84,8 @@ func (d *domain) Deregister(keys provider.Registered) error {
 
 // pinnedMost returns how many bytes the process may have registered at a time, or 0 if there is no
 // limit: the kernel applies RLIMIT_MEMLOCK unless the process has CAP_IPC_LOCK (ib_umem_get). siw
-// ignores the capability, so that registrations fail there although pinnedMost returns 0.
+// ignores the capability, so that registrations beyond the limit fail there although pinnedMost
+// returns 0.
 func pinnedMost() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil || limit.Cur > math.MaxInt {

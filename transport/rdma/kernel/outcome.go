@@ -63,8 +63,8 @@ func (p *queuePair) speak() {
 	p.RequestsPosted()
 }
 
-// speak does that for the queue pairs whose quietUntil has passed, and removes from quiet those
-// that do not hold requests back any more.
+// speak calls speak of the queue pairs whose quietUntil has passed, and removes from quiet all queue
+// pairs that do not hold requests back any more.
 func (d *device) speak(now time.Time) {
 	left := d.quiet[:0]
 	for _, p := range d.quiet {

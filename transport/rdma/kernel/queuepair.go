@@ -254,8 +254,8 @@ func (p *queuePair) destroy() {
 	p.linger()
 }
 
-// linger destroys the queue pair in the background. Device.Close waits for it before it ends the
-// device.
+// linger destroys the queue pair in the background. The device is ended after that: see
+// device.Close.
 func (p *queuePair) linger() {
 	p.device.lingering.Add(1)
 	p.device.ends.Add(1)

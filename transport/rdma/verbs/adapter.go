@@ -19,8 +19,8 @@ type Adapter struct {
 	// Close waits for them.
 	registering sync.WaitGroup
 
-	// mu guards everything below and everything in the objects of the adapter. A consumer may call
-	// the adapter with any lock of its own held. The provider is called under mu.
+	// mu guards everything below and everything in the objects of the adapter. For consumers it is
+	// the last lock in the lock order. The provider is called under it.
 	mu        sync.Mutex
 	regions   map[uint32]*MemoryRegion
 	recent    [recentRegions]*MemoryRegion // looked up last, by key
