@@ -3,10 +3,9 @@
 //
 //	gorun -np 2 -bind-to core ./bench/latency
 //
-// With -pairs all ranks take part, rank i with rank i+N/2 (osu_multi_lat). With -heard N
-// ranks 0 and 1 first receive a message from each of that many other ranks, which then
-// block in a receive: this shows the cost of peers that have sent before and now send nothing
-// now.
+// With -pairs all ranks take part, rank i with rank i+N/2 (osu_multi_lat). With -heard N, ranks 0
+// and 1 first receive a message from each of N other ranks, which then block in a receive. This
+// shows the cost of peers that have sent messages before and are now idle.
 package main
 
 import (
@@ -20,8 +19,8 @@ import (
 )
 
 const (
-	tagHello = 201 // from the other peers, before
-	tagEnd   = 202 // to them, in the end
+	tagHello = 201 // from the other ranks, before the measurement
+	tagEnd   = 202 // to the other ranks, after the measurement
 )
 
 var (
@@ -34,7 +33,7 @@ func main() {
 	osu.Define("latency", "1:4M", osu.Latency).Main(2, bodies.Run)
 }
 
-// run does the part of one rank.
+// run runs the benchmark in one rank.
 func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	measuring, half := 2, 1
@@ -86,15 +85,15 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	return dismiss(c)
 }
 
-// mean returns the mean of the ranks' values.
+// mean returns the mean of the values of all ranks.
 func mean(c *runtime.Comm, mine float64) (float64, error) {
 	sum := make([]float64, 1)
 	err := collectives.AllReduce(c, []float64{mine}, sum, collectives.Sum)
 	return sum[0] / float64(c.Size()), err
 }
 
-// beHeard is the part of the other ranks: each sends a message to ranks 0 and 1, if -heard
-// includes it, and blocks until rank 0 is done.
+// beHeard runs in the ranks that do not measure. If -heard includes the rank, beHeard sends a
+// message to ranks 0 and 1. Then it blocks until rank 0 has finished.
 func beHeard(c *runtime.Comm) error {
 	var word [1]int64
 	if c.Rank() < 2+*heard {
@@ -108,7 +107,7 @@ func beHeard(c *runtime.Comm) error {
 	return err
 }
 
-// hear receives the messages of beHeard.
+// hear receives the messages that beHeard sends in other ranks.
 func hear(c *runtime.Comm) error {
 	var word [1]int64
 	for range *heard {
@@ -119,7 +118,7 @@ func hear(c *runtime.Comm) error {
 	return nil
 }
 
-// dismiss ends the wait of the ranks that do not measure.
+// dismiss sends the message for which the ranks that do not measure wait. Only rank 0 sends.
 func dismiss(c *runtime.Comm) error {
 	var word [1]int64
 	for peer := 2; c.Rank() == 0 && !*pairs && peer < c.Size(); peer++ {

@@ -1,13 +1,14 @@
-// Command launch measures how long a job takes from its start over its first barrier to its
-// end, on hosts that are reached by ssh: of gorun, of MPICH's mpiexec.hydra and of Open MPI's
-// mpirun, in turn, beside ssh alone. Without -host it makes the hosts, of namespaces of this
-// machine, which takes root and sshd:
+// Command launch measures the time from the start of a job, through its first barrier, to its end,
+// on hosts that are reached by ssh. It runs jobs of gorun, of MPICH's mpiexec.hydra and of Open
+// MPI's mpirun in turn, and ssh alone for comparison. Without -host it creates hosts from
+// namespaces of this machine, which requires root and sshd:
 //
 //	go run ./bench/launch -hosts 16
 //	go run ./bench/launch -host n1,n2,n3,n4 -ppn 8
 //
-// What is not installed is left out. The same number of ranks runs on each host; the job is
-// once true(1), and once the program startup or its twin for MPI, which meets in a barrier.
+// Launchers that are not installed are omitted. The same number of ranks runs on each host. Each
+// system runs two jobs: true(1), and the program startup or its twin for MPI, which calls one
+// barrier.
 package main
 
 import (
@@ -21,7 +22,7 @@ import (
 	"syscall"
 )
 
-// options are the command line.
+// options contains the flags of the command line.
 type options struct {
 	names  string
 	rsh    string

@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// patience is how long a job may take. MPICH's has hung here.
+// patience is the timeout of a job. Jobs of MPICH have hung here.
 const patience = 30 * time.Second
 
-// attempts are how many of a system's jobs may fail before it is not started again.
+// attempts is the number of failures of a job after which it is not started again.
 const attempts = 3
 
-// sample is what was measured of one job.
+// sample contains the measurements of one job of a system.
 type sample struct {
 	system, program string
 	times           []time.Duration
-	used            []time.Duration // processor time, as far as it is known
+	used            []time.Duration // processor time, for the runs in which it is known
 	failed          int
-	said            string // by the last that failed
+	said            string // output of the last run that failed
 }
 
-// results are in the order of the first round.
+// results contains the samples in the order in which the first round ran the jobs.
 type results []sample
 
-// of returns the sample of a job.
+// of returns the sample of a job, and appends an empty one if there is none.
 func (r *results) of(system, program string) *sample {
 	for i := range *r {
 		if s := &(*r)[i]; s.system == system && s.program == program {
@@ -58,7 +58,7 @@ func (r *results) measure(ctx context.Context, s site, j job) {
 	after, _ := s.processor()
 	if err != nil {
 		if s.clear != nil {
-			s.clear() // ranks that spin would slow all jobs that follow
+			s.clear() // ranks that still poll would slow down all following jobs
 		}
 		to.failed, to.said = to.failed+1, fmt.Sprintf("%v: %s", err, said.String())
 		return
@@ -69,7 +69,7 @@ func (r *results) measure(ctx context.Context, s site, j job) {
 	}
 }
 
-// processor returns the processor time of all hosts until now.
+// processor returns the processor time that all hosts have used so far, and whether it is known.
 func (s site) processor() (time.Duration, bool) {
 	if s.used == nil {
 		return 0, false
@@ -77,13 +77,14 @@ func (s site) processor() (time.Duration, bool) {
 	return s.used()
 }
 
-// median returns the middle of some times, the lower of two.
+// median returns the median of some times, the lower of the two middle ones if their number is
+// even.
 func median(times []time.Duration) time.Duration {
 	times = slices.Sorted(slices.Values(times))
 	return times[(len(times)-1)/2]
 }
 
-// table returns the medians, and what they are to those of ssh alone.
+// table returns a table of the medians, and of their ratios to the median of ssh alone.
 func (r *results) table(hosts, ppn, rounds int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %d hosts, %d ranks each, %d rounds in turn, load %s\n", hosts, ppn, rounds, load())
@@ -111,7 +112,7 @@ func (r *results) table(hosts, ppn, rounds int) string {
 	return b.String()
 }
 
-// load is how busy the machine is.
+// load returns the load average of the machine over one minute.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

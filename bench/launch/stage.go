@@ -14,18 +14,18 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// site is where jobs run.
+// site describes the hosts of the jobs and how they are reached.
 type site struct {
 	hosts  []string
-	rsh    string                       // reaches them from where jobs are started
-	inside []string                     // the command that a command is started by, nil for this machine
-	net    string                       // that connects the hosts, "" if the systems are to find out
-	used   func() (time.Duration, bool) // processor time of all hosts until now, nil if that is not known
-	clear  func()                       // ends what a job has left on the hosts, nil if that is not known
+	rsh    string                       // the command that reaches the hosts from where jobs are started
+	inside []string                     // the command that runs another one there, nil if jobs are started on this machine
+	net    string                       // the network that connects the hosts, "" if the systems have to find it out
+	used   func() (time.Duration, bool) // returns the processor time of all hosts until now, nil if it is unknown
+	clear  func()                       // ends what a job has left on the hosts, nil if it is not known how
 }
 
-// stage is what package nscluster takes for a test: this program is none, and package testing
-// lets nobody else implement its interface.
+// stage is the testing.TB that package nscluster requires. This program is no test. Only package
+// testing can implement that interface, so stage embeds it.
 type stage struct {
 	testing.TB
 	cleanups []func()
@@ -57,7 +57,7 @@ func (t *stage) Fatalf(format string, args ...any) { t.Fatal(fmt.Sprintf(format,
 func (t *stage) Skip(args ...any)                  { t.Fatal(args...) }
 func (t *stage) Skipf(format string, args ...any)  { t.Fatalf(format, args...) }
 
-// hosts makes hosts, and one more that jobs are started on.
+// hosts creates count hosts, and one more from which jobs are started.
 func (t *stage) hosts(count int) (site, error) {
 	var s site
 	done := make(chan struct{})
@@ -74,16 +74,16 @@ func (t *stage) hosts(count int) (site, error) {
 	return s, t.failed
 }
 
-// clearHosts kills all processes of the hosts but the hosts' own.
+// clearHosts kills all processes on the hosts except the hosts' own.
 func clearHosts(c *nscluster.Cluster) {
 	for _, h := range c.Hosts() {
 		for _, pid := range c.Processes(h) {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+			_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have ended
 		}
 	}
 }
 
-// end takes the hosts down.
+// end removes the hosts.
 func (t *stage) end() {
 	done := make(chan struct{})
 	go func() {

@@ -12,10 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// system is something that starts jobs.
+// system is a launcher whose jobs are measured.
 type system struct {
 	name    string
-	startup string // the program with a barrier, "" for none
+	startup string // the program with a barrier, "" if there is none
 	line    func(s site, ppn int, program string) []string
 	env     []string
 }
@@ -26,15 +26,15 @@ type job struct {
 	line, env       []string
 }
 
-// bare is ssh alone: the same number of connections, all at once, and nothing else.
+// bare is ssh alone: the same number of connections, all at the same time, and nothing else.
 var bare = system{name: "ssh", line: func(s site, _ int, program string) []string {
 	return []string{"sh", "-c", "for h in " + strings.Join(s.hosts, " ") + "; do " + s.rsh + " -x -T -oBatchMode=yes $h " + program + " & done; wait"}
 }}
 
-// with returns the hosts with something after the name of each.
+// with returns the names of the hosts, separated by commas, each followed by the string after.
 func with(s site, after string) string { return strings.Join(s.hosts, after+",") + after }
 
-// build builds what runs, and returns the systems that are there.
+// build builds the programs in dir and returns the systems that are installed.
 func build(ctx context.Context, dir string) ([]system, error) {
 	if err := launch.Install(".", dir, nil, "cmd/gorun", "bench/startup"); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func build(ctx context.Context, dir string) ([]system, error) {
 	return all, nil
 }
 
-// cases are the jobs of a round.
+// cases returns the jobs of a round.
 func cases(systems []system, s site, ppn int) []job {
 	var all []job
 	for _, program := range []string{"true", "barrier"} {

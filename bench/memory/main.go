@@ -1,10 +1,10 @@
-// Command memory prints how much of the machine's memory a rank uses after one barrier: its
-// proportional set size (PSS), in which shared pages count in parts.
+// Command memory prints how much memory a rank uses after one barrier: its proportional set size
+// (PSS), in which each process counts its share of the pages that it shares with others.
 //
 //	gorun -np 64 ./bench/memory
 //
-// With -alltoall all ranks first exchange blocks, so that every pair has exchanged
-// messages, and with -shared the first column is the shared memory of all ranks.
+// With -alltoall all ranks first exchange blocks, so that every pair has exchanged messages. With
+// -shared the first column is the sum of the shared memory of all ranks.
 package main
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The all-to-all: words per block, and rounds unless -i is given. A pair that has
-// exchanged some messages may get a ring of its own.
+// Words per block of the all-to-all, and its rounds unless -i is given. A pair that has exchanged
+// some messages may get a ring of its own.
 const (
 	blockWords = 16
 	rounds     = 20
@@ -33,7 +33,7 @@ func main() {
 	osu.Define("memory", "0", osu.Latency).Main(1, run)
 }
 
-// run does the part of one rank.
+// run runs the benchmark in one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	if *allToAll {
@@ -49,8 +49,8 @@ func run(w *runtime.World, o *osu.Options) error {
 		return err
 	}
 	all := make([]float64, 2*c.Size())
-	// No rank ends before all have measured: its share of common pages would be added to
-	// the others.
+	// No rank ends before all ranks have measured: its share of common pages would be added to the
+	// shares of the others.
 	if err := collectives.AllGather(c, []float64{mine.total, mine.shared}, all); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	return table.Only(0, values...)
 }
 
-// exchange does the all-to-alls and checks the last.
+// exchange does the all-to-alls and checks the data of the last one.
 func exchange(c *runtime.Comm, times int) error {
 	if times == 0 {
 		times = rounds

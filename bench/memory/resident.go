@@ -6,12 +6,11 @@ import (
 	"os"
 )
 
-// residence is the proportional set size of this process in KiB, and the part of
-// it that lies in shared memory: its sum over all ranks is the shared memory that they have
-// touched.
+// residence is the proportional set size of this process in KiB, and the part of it that is shared
+// memory. The sum of shared over all ranks is the shared memory that they have touched.
 type residence struct{ total, shared float64 }
 
-// resident reads smaps_rollup, see proc(5).
+// resident reads the residence from /proc/self/smaps_rollup, see proc(5).
 func resident() (residence, error) {
 	var r residence
 	text, err := os.ReadFile("/proc/self/smaps_rollup")

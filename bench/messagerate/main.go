@@ -1,5 +1,5 @@
-// Command messagerate measures how many messages per second pairs of ranks
-// pass, rank i to rank i+N/2, in windows of 64, as osu_mbw_mr does:
+// Command messagerate measures the number of messages per second that pairs of ranks transfer, from
+// rank i to rank i+N/2, in windows of 64, as osu_mbw_mr does:
 //
 //	gorun -np 2 -bind-to core ./bench/messagerate -m 8
 package main
@@ -18,7 +18,7 @@ func main() {
 	osu.Define("messagerate", "1:4K", osu.MessageRate).Main(2, bodies.Run)
 }
 
-// run does the part of one rank: the lower half sends, the upper half receives.
+// run runs the benchmark in one rank: the lower half of the ranks sends, the upper half receives.
 func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	if c.Size()%2 == 1 {

@@ -3,9 +3,9 @@
 //
 //	gorun -np 4 ./bench/npb -kernel cg -class A
 //
-// It ends with an error when the numbers do not agree with the published ones.
+// It ends with an error if the results do not agree with the published ones.
 //
-// With -checkpoint cg keeps copies of its state, with which it goes on after the loss of a rank:
+// With -checkpoint, cg keeps copies of its state, from which it continues after the loss of a rank:
 //
 //	gorun -np 4 -on-failure respawn ./bench/npb -kernel cg -class A -checkpoint
 package main
@@ -68,7 +68,7 @@ func main() {
 	})
 }
 
-// resume runs cg on all ranks, and goes on after the loss of some.
+// resume runs cg on all ranks. After the loss of some ranks it continues from the last checkpoint.
 func resume(w *runtime.World, class npb.Class) error {
 	store, err := checkpoint.New(checkpoint.Config{})
 	if err != nil {
@@ -84,8 +84,8 @@ func resume(w *runtime.World, class npb.Class) error {
 	})
 }
 
-// run runs the kernel on all ranks. Rank 0 prints the result and fails when it
-// is not verified.
+// run runs the kernel on all ranks. Rank 0 prints the report and returns an error if the report is
+// not verified.
 func run(w *runtime.World, kernel func(*runtime.Comm, npb.Class) (*npb.Report, error), class npb.Class) error {
 	report, err := kernel(w.Comm(), class)
 	if err != nil || w.Rank() != 0 {

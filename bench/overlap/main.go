@@ -1,7 +1,8 @@
-// Command overlap measures a nonblocking allreduce beside a computation: each rank starts it,
-// computes, and waits for it. It prints the mean time of the three together, and the shortest
-// time of the computation alone. A runtime that moves data while the program computes is near
-// to the longer of the two; one that moves data only in calls is near to their sum:
+// Command overlap measures a nonblocking allreduce together with a computation: each rank starts
+// the allreduce, computes, and waits for the allreduce. It prints the mean duration of these three
+// steps, and the shortest duration of the computation alone. If a runtime moves data while the
+// program computes, the first is near to the longer of allreduce and computation. If it moves data
+// only in calls, the first is near to their sum:
 //
 //	gorun -np 2 -bind-to core ./bench/overlap -m 1M -for 1ms
 package main
@@ -23,7 +24,7 @@ func main() {
 	o.Main(1, run)
 }
 
-// run does the part of one rank.
+// run runs the benchmark in one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	if *work <= 0 {
 		return fmt.Errorf("-for %v is no time to compute", *work)

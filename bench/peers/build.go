@@ -13,11 +13,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// timeoutBuild bounds the building of a peer, with fetching its modules.
+// timeoutBuild bounds the time to build a peer, including the download of its modules.
 const timeoutBuild = 3 * time.Minute
 
-// build builds ours, the twins and the peers that are Go programs, and leaves out
-// the systems that lack.
+// build builds gorun's own programs, the twins, and the peers that are Go programs. It omits the
+// systems that are not installed or cannot be built, and records why in the result.
 func (c *comparison) build(ctx context.Context, ucx bool) error {
 	var programs, twins []string
 	for _, m := range c.measurements {
@@ -62,8 +62,7 @@ func (c *comparison) build(ctx context.Context, ucx bool) error {
 	return nil
 }
 
-// buildProgram builds a peer that is a Go program, which may be a module of its
-// own.
+// buildProgram builds a peer that is a Go program. Its directory may be a module of its own.
 func (c *comparison) buildProgram(ctx context.Context, s *system) error {
 	module, err := moduleDir()
 	if err != nil {
@@ -72,8 +71,8 @@ func (c *comparison) buildProgram(ctx context.Context, s *system) error {
 	return buildIn(ctx, filepath.Join(module, "bench", "peers", s.program), filepath.Join(c.dir, s.program), s.title)
 }
 
-// buildIn builds the Go program of a directory. The error is one line, the
-// last that was printed: without a network there may be one for each module.
+// buildIn builds the Go program of a directory. Of the output of go build, the error contains only
+// the last line: without a network there may be a line for each module.
 func buildIn(ctx context.Context, dir, binary, title string) error {
 	ctx, cancel := context.WithTimeout(ctx, timeoutBuild)
 	defer cancel()
@@ -90,7 +89,7 @@ func buildIn(ctx context.Context, dir, binary, title string) error {
 	return fmt.Errorf("%s: not built: %w: %s", title, err, lines[len(lines)-1])
 }
 
-// version returns what a system says of its version.
+// version returns the version that a system reports, or "" if it is unknown.
 func (s *system) version(dir string) string {
 	if s.program == "" {
 		return version(s.launcher, s.env, "--version")

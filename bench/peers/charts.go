@@ -46,7 +46,7 @@ func drawStored(o *options) error {
 	return nil
 }
 
-// draw writes the pictures that there are figures for.
+// draw writes the pictures for which there are results.
 func (c *comparison) draw(out string) error {
 	var all error
 	for i := range c.curves {
@@ -58,7 +58,7 @@ func (c *comparison) draw(out string) error {
 	return all
 }
 
-// writePicture writes a file, or nothing if there is nothing to draw.
+// writePicture writes a picture to a file. It writes no file if there is nothing to draw.
 func writePicture(name string, write func(io.Writer) error) error {
 	var picture strings.Builder
 	if err := write(&picture); err != nil {
@@ -70,8 +70,8 @@ func writePicture(name string, write func(io.Writer) error) error {
 	return os.WriteFile(name, []byte(picture.String()), 0o644)
 }
 
-// curveChart is the picture of a curve: for each system and size the median of the
-// rounds and the extremes.
+// curveChart returns the chart of a curve: for each system and size the median and the extremes of
+// the rounds.
 func (c *comparison) curveChart(what *curve) *chart.Curves {
 	all := &chart.Curves{Unit: what.unit, Header: chart.Header{Title: what.title, Notes: c.notes("Bands: from the lowest to the highest of them.")}}
 	for i := range c.systems {
@@ -92,7 +92,7 @@ func (c *comparison) curveChart(what *curve) *chart.Curves {
 	return all
 }
 
-// ratioChart is the picture of the rows that compare gorun with a peer.
+// ratioChart returns the chart of the rows that compare gorun with a peer.
 func (c *comparison) ratioChart() *chart.Bars {
 	all := &chart.Bars{First: gorun, Header: chart.Header{Title: c.title, Notes: c.notes("Whiskers: the lowest and the highest ratio of a round.")}}
 	for i := range c.rows {
@@ -103,8 +103,8 @@ func (c *comparison) ratioChart() *chart.Bars {
 	return all
 }
 
-// bar returns the bar of a row: how many times better than the peer gorun is. It returns
-// false for a row without a comparison.
+// bar returns the bar of a row: by which factor gorun is better than the peer. It returns false for
+// a row without such a comparison.
 func (c *comparison) bar(r *row) (chart.Ratio, bool) {
 	_, system, _ := c.reference(r)
 	l := c.line(r)
@@ -132,7 +132,7 @@ func (c *comparison) bar(r *row) (chart.Ratio, bool) {
 	}, true
 }
 
-// program returns the command that made some values.
+// program returns the program of the measurement to which a key of values belongs.
 func (c *comparison) program(key string) string {
 	for i := range c.measurements {
 		if c.measurements[i].key == measurementOf(key) {
@@ -151,14 +151,14 @@ func (c *comparison) titleOf(system string) string {
 	return system
 }
 
-// Patterns of the versions that systems and modules print, and the part that is shown.
+// The versions that systems and modules print. The matched part is shown.
 var (
 	versionNumber = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
 	versionDate   = regexp.MustCompile(`^v0\.0\.0-(\d{4})(\d\d)(\d\d)`)
 )
 
-// shortVersion returns what is shown of a version, nothing for that of the standard
-// library.
+// shortVersion returns the part of a version that is shown. For Go's own version, that of the
+// standard library, it returns "".
 func shortVersion(v string) string {
 	switch date := versionDate.FindStringSubmatch(v); {
 	case date != nil:
@@ -169,7 +169,7 @@ func shortVersion(v string) string {
 	return versionNumber.FindString(v)
 }
 
-// notes say below a title what the figures are and where they come from.
+// notes returns the lines below a title: what the figures are, and the systems and the machine.
 func (c *comparison) notes(spread string) []string {
 	m := &c.result.Machine
 	rounds := fmt.Sprintf("Medians of %d rounds, in which the systems took turns. ", c.rounds)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// machine says where and with what was measured.
+// machine describes the machine and the commit of a measurement.
 type machine struct {
 	CPU        string `json:"cpu"`
 	Processors int    `json:"processors"`
@@ -23,7 +23,7 @@ func thisMachine() machine {
 	m := machine{Processors: goruntime.NumCPU(), Go: goruntime.Version() + " " + goruntime.GOARCH}
 	cpu := read("/proc/cpuinfo")
 	m.CPU = field(cpu, "model name")
-	if family := field(cpu, "cpu family"); family != "" { // the name alone can hide the generation
+	if family := field(cpu, "cpu family"); family != "" { // the name alone may not show the generation
 		m.CPU += fmt.Sprintf(" (family %s, model %s)", family, field(cpu, "model"))
 	}
 	m.Kernel = strings.TrimSpace(read("/proc/sys/kernel/osrelease"))
@@ -34,7 +34,7 @@ func thisMachine() machine {
 	return m
 }
 
-// text is a line about the machine.
+// text returns a line that describes the machine.
 func (m *machine) text() string {
 	text := fmt.Sprintf("Measured on %s, %d processors, Linux %s, %s", m.CPU, m.Processors, m.Kernel, m.Go)
 	if m.Commit != "" {
@@ -43,11 +43,11 @@ func (m *machine) text() string {
 	return text + ".\n"
 }
 
-// versionLine matches the line with the version in the output of Open MPI (under the name
-// of its launcher's part), MPICH and gorun.
+// versionLine matches the line that contains the version in the output of Open MPI (which names
+// OpenRTE, the part that its launcher belongs to), MPICH and gorun.
 var versionLine = regexp.MustCompile(`\(Open MPI\)|\(OpenRTE\)|Version|gorun`)
 
-// version returns the first line a launcher prints about its version.
+// version returns the line in which a launcher prints its version, or "".
 func version(launcher string, env []string, args ...string) string {
 	cmd := exec.Command(launcher, args...)
 	cmd.Env = append(os.Environ(), env...)
@@ -63,7 +63,7 @@ func version(launcher string, env []string, args ...string) string {
 	return ""
 }
 
-// read returns the text of a file, nothing when it cannot be read.
+// read returns the text of a file, or "" if the file cannot be read.
 func read(name string) string {
 	text, err := os.ReadFile(name)
 	if err != nil {

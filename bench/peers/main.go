@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// options are the command line.
+// options contains the flags of the command line.
 type options struct {
 	rounds     int
 	part       []string
@@ -61,7 +61,7 @@ func main() {
 	}
 }
 
-// partNames are the names of all comparisons.
+// partNames returns the names of all comparisons.
 func partNames() []string {
 	all := plans()
 	names := make([]string, len(all))
@@ -71,7 +71,7 @@ func partNames() []string {
 	return names
 }
 
-// complete checks the command line and says where results go.
+// complete validates the command line and chooses the directory of the results.
 func (o *options) complete(arguments []string, part, only string) error {
 	if len(arguments) > 0 {
 		return fmt.Errorf("unexpected argument %q", arguments[0])
@@ -103,7 +103,7 @@ func (o *options) complete(arguments []string, part, only string) error {
 	return err
 }
 
-// compare builds everything, measures and writes the results.
+// compare builds the programs, runs the measurements and writes the results.
 func compare(ctx context.Context, o *options) error {
 	dir, err := os.MkdirTemp("", "gorun-peers")
 	if err != nil {
@@ -137,7 +137,7 @@ func compare(ctx context.Context, o *options) error {
 		}
 		stopped := c.run(ctx)
 		if o.resume {
-			c.plan = p // stored results of other rows are reported, too
+			c.plan = p // report the stored results of all other rows too
 			c.drop()
 		} else if stopped != nil {
 			return stopped // results of an interrupted run do not replace complete ones
@@ -152,7 +152,7 @@ func compare(ctx context.Context, o *options) error {
 	return nil
 }
 
-// resume takes the samples that were written before.
+// resume loads the samples and problems of earlier runs from the stored results in out, if any.
 func (c *comparison) resume(out string) error {
 	name := filepath.Join(out, c.name+".json")
 	before, err := stored(name)
@@ -171,8 +171,8 @@ func (c *comparison) resume(out string) error {
 	return nil
 }
 
-// choose drops the rows that do not match, the curves, which belong to no row, and the
-// measurements that no row needs.
+// choose restricts the comparison to the rows that match -only. It drops the other rows, the
+// measurements that no remaining row needs, and all curves, because they belong to no row.
 func (c *comparison) choose(only *regexp.Regexp) {
 	if only.String() == "" {
 		return
@@ -188,7 +188,7 @@ func (c *comparison) choose(only *regexp.Regexp) {
 	c.measurements = slices.DeleteFunc(slices.Clone(c.measurements), func(m measurement) bool { return !needed[m.key] })
 }
 
-// drop drops the rows that no run was for yet.
+// drop drops the rows whose measurement gorun has not run yet.
 func (c *comparison) drop() {
 	c.rows = slices.DeleteFunc(slices.Clone(c.rows), func(r row) bool {
 		key := measurementOf(r.measurement)
@@ -196,8 +196,8 @@ func (c *comparison) drop() {
 	})
 }
 
-// report prints the tables and, if there is a directory for them, writes them, the
-// samples and the pictures.
+// report prints the tables. If out names a directory, it writes the tables, the samples and the
+// pictures there.
 func (c *comparison) report(out string) error {
 	var paragraphs []string
 	add := func(text string) {

@@ -8,67 +8,66 @@ import (
 	"time"
 )
 
-// quickRanks bounds the ranks of -quick.
+// quickRanks bounds the number of ranks with -quick.
 const quickRanks = 8
 
-// measurement is one run of one program by every system. It yields a value for
+// measurement is a program that every system runs with the same arguments. A run yields a value for
 // each message size.
 type measurement struct {
 	key       string
-	program   string // ours is bench/program, the twin twins/program.c
+	program   string // gorun's program is bench/program, the twin is twins/program.c
 	ranks     int
 	args      []string
-	ours      []string // more arguments for ours alone
-	env       []string // environment of ours alone
-	network   bool     // through the network, on one machine too
-	launch    []string // more arguments for our launcher
-	spinning  []string // more arguments for a system whose ranks spin: fewer iterations
-	quick     []string // more arguments for all with -quick
+	ours      []string // more arguments for gorun's program alone
+	env       []string // environment of gorun's program alone
+	network   bool     // through the network, even on one machine
+	launch    []string // more arguments for gorun's launcher
+	spinning  []string // more arguments for a system whose ranks poll without sleeping: fewer iterations
+	quick     []string // more arguments for all systems with -quick
 	bound     bool     // each rank has a core of its own
 	reference string   // the reference code that peers run in place of a twin
 	wall      bool     // the value is the time of the whole run in seconds
-	alone     bool     // ours alone
-	named     bool     // what is printed are lines "name value unit": each is a key of its own, see keyOf
-	partners  []string // the other systems that take part, when not all do
-	fails     bool     // a rank is meant to die: what was printed counts
-	times     int      // rounds at most, 0: all
-	peers     int      // rounds of the peers at most, 0: all
+	alone     bool     // only gorun runs it
+	named     bool     // the output has lines "name value unit"; each has a key of its own, see keyOf
+	partners  []string // the other systems that take part, nil: all
+	fails     bool     // a rank is meant to die: the output counts although the run fails
+	times     int      // maximum number of rounds, 0: all
+	peers     int      // maximum number of rounds of the peers, 0: all
 	timeout   time.Duration
 }
 
-// row is a line of the table: a value of a measurement against that of others.
+// row is a line of the table: it compares a value of a measurement with another value.
 type row struct {
 	name        string
 	unit        string
 	measurement string
 	size        int
-	against     string // better, a system that is a peer, absolute, or another measurement of ours
-	theirs      string // measurement of the peers' values, "": the same
+	against     string // better, the name of a peer, absolute, or the key of another measurement of gorun
+	theirs      string // key of the peers' values, "": the same as measurement
 	higher      bool   // larger is better
 	bar, aim    float64
 	free        bool // no bar: shown for information
 }
 
-// What rows are compared with, besides the names of systems and measurements.
+// The values of row.against that are not names of systems or measurements.
 const (
 	better   = "better"   // the better of the default peers
 	absolute = "absolute" // the bar is a value, not a ratio
 )
 
-// keyOf is the key of the values of a line that a named measurement prints. They
-// are of size 0.
+// keyOf returns the key of the values of one line that a named measurement prints. Their size is 0.
 func keyOf(measurement, line string) string { return measurement + ": " + line }
 
-// measurementOf returns the key of the measurement that a key of values is of.
+// measurementOf returns the key of the measurement to which a key of values belongs.
 func measurementOf(key string) string {
 	measurement, _, _ := strings.Cut(key, ": ")
 	return measurement
 }
 
-// namedLine is a line of a named measurement.
+// namedLine matches a line of the output of a named measurement.
 var namedLine = regexp.MustCompile(`^(\S.*\S) +(-?\d+\.\d+)( \S+| )?$`)
 
-// parseNamed reads the lines "name value unit". Others are skipped.
+// parseNamed parses the lines "name value unit" and skips all other lines.
 func parseNamed(text string) (map[string]float64, error) {
 	values := map[string]float64{}
 	for line := range strings.Lines(text) {
@@ -91,11 +90,11 @@ func parseNamed(text string) (map[string]float64, error) {
 	return values, nil
 }
 
-// wallSize is the size under which the time of a whole run is kept.
+// wallSize is the message size under which the duration of a whole run is stored.
 const wallSize = 0
 
-// parseTable reads the rows of an OSU table: a size and its first value. Lines
-// that begin with # and lines without two numbers are skipped.
+// parseTable parses the rows of an OSU table: the size and the first value after it. It skips lines
+// that begin with # and lines without two numbers.
 func parseTable(text string) (map[int]float64, error) {
 	values := map[int]float64{}
 	for line := range strings.Lines(text) {

@@ -10,38 +10,39 @@ const (
 	mib = 1 << 20
 
 	timeoutRun  = 120 * time.Second
-	timeoutHuge = 90 * time.Second // 256 ranks: a peer that has not ended by then hangs
+	timeoutHuge = 90 * time.Second // for 256 ranks: a peer that has not ended by then hangs
 )
 
 var (
 	fewIterations = []string{"-i", "20", "-x", "2"}
 	fewWorks      = []string{"-i", "2", "-x", "0", "-for", "1ms"}
-	// The counts of OSU are over in the first milliseconds of a process, when what
-	// has started it and what the first messages set up still take their share. These
-	// last some tens of milliseconds before they are timed, by what an operation
-	// takes: a fraction of a microsecond, some microseconds, or more.
+	// OSU's numbers of iterations take only the first milliseconds of a process, in which the start
+	// of the process and the setup by the first messages still take a share of the time. The
+	// following numbers give a warm-up of some tens of milliseconds before the timed iterations.
+	// Which one fits depends on the duration of an operation: a fraction of a microsecond, some
+	// microseconds, or more.
 	warm     = []string{"-i", "50000", "-x", "50000"}
 	warmFew  = []string{"-i", "10000", "-x", "5000"}
 	warmLong = []string{"-i", "500", "-x", "200"}
-	// Windows of 64 messages.
+	// For windows of 64 messages.
 	warmWindows = []string{"-i", "50", "-x", "25"}
 )
 
-// plan is a comparison: what is measured, with which systems, the table and the
-// pictures that are made of it.
+// plan is a comparison: the measurements, the systems, and the table and the pictures of the
+// results.
 type plan struct {
 	name         string // of the files of results
-	title        string // of the picture of ratios, for which there is none without it
+	title        string // title of the picture of ratios; if it is "", there is no such picture
 	measurements []measurement
 	rows         []row
 	curves       []curve
-	// summary says that the rows are summed up below the table.
+	// summary is true if the report has a summary of the rows below the table.
 	summary bool
-	// load says that the table has the load average beside the figures.
+	// load is true if the table shows the load average beside the figures.
 	load bool
-	// references says that the peers run codes that were built before, in the directory of -npb.
+	// references is true if the peers run reference codes, which are in the directory of -npb.
 	references bool
-	// peers returns the systems, ours first; the programs are built in dir.
+	// peers returns the systems, gorun first. The programs are built in dir.
 	peers func(dir string, ucx bool) []system
 }
 
@@ -60,8 +61,8 @@ func messagePlan() plan {
 	}
 }
 
-// bounded gives measurements the limit of time and the few iterations that they have
-// when they say nothing else.
+// bounded sets the timeout of measurements that have none, and the few iterations of -quick for
+// measurements that do not set their own.
 func bounded(measurements []measurement) []measurement {
 	for i := range measurements {
 		m := &measurements[i]
@@ -75,7 +76,7 @@ func bounded(measurements []measurement) []measurement {
 	return measurements
 }
 
-// pairMeasurements are those of two ranks on two cores.
+// pairMeasurements returns the measurements of two ranks on two cores.
 func pairMeasurements() []measurement {
 	return []measurement{
 		{key: "latency", program: "latency", ranks: 2, bound: true, args: append([]string{"-m", "8,1K,8K"}, warm...)},
@@ -93,12 +94,13 @@ func pairMeasurements() []measurement {
 	}
 }
 
-// allreduce returns the arguments of the sum of float32s of some sizes.
+// allreduce returns the arguments for an allreduce that adds float32 values, for some sizes.
 func allreduce(sizes string) []string {
 	return []string{"-op", "allreduce", "-type", "float32", "-m", sizes}
 }
 
-// jobMeasurements are those of whole jobs: starting, waiting, memory.
+// jobMeasurements returns the measurements of whole jobs: start, waiting, stalls, loss of a rank,
+// allocations and memory.
 func jobMeasurements() []measurement {
 	return []measurement{
 		{key: "startup", program: "startup", ranks: 64, wall: true},
@@ -114,7 +116,7 @@ func jobMeasurements() []measurement {
 	}
 }
 
-// pairRows are the lines of two ranks on two cores.
+// pairRows returns the rows of two ranks on two cores.
 func pairRows() []row {
 	return []row{
 		{name: "latency 8 B", unit: "us", measurement: "latency", size: 8, against: better, bar: 1, aim: 0.7},
@@ -139,7 +141,7 @@ func pairRows() []row {
 	}
 }
 
-// jobRows are the lines of whole jobs.
+// jobRows returns the rows of whole jobs.
 func jobRows() []row {
 	return []row{
 		{name: "start to end of 64 ranks", unit: "s", measurement: "startup", size: wallSize, against: better, bar: 0.2, aim: 0.1},

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// timeoutActors bounds a run of all measurements of a system.
+// timeoutActors bounds a run of a system, which does all measurements of one key.
 const timeoutActors = 2 * time.Minute
 
-// Keys of the measurements of actors: what bench/actors and its peers print.
+// Keys of the measurements of actors. bench/actors and its peers print several values for each.
 const (
 	onNode  = "actors on a node"
 	overTCP = "actors over TCP"
 	within  = "actors within a process"
 )
 
-// actorPlan compares actors with protoactor's remote, and has net/rpc beside it.
+// actorPlan compares gorun's actors with protoactor's remote, and also measures net/rpc.
 func actorPlan() plan {
 	once, few := []string{"-rounds", "1"}, []string{"-scale", "0.01"}
 	measurements := []measurement{
@@ -35,7 +35,7 @@ func actorPlan() plan {
 	}
 }
 
-// actorSystems returns ours and those that are measured beside its actors.
+// actorSystems returns gorun and the systems that its actors are compared with.
 func actorSystems(dir string, _ bool) []system {
 	return []system{
 		{
@@ -47,8 +47,8 @@ func actorSystems(dir string, _ bool) []system {
 	}
 }
 
-// actorRows are the lines of actors. On a node, too, the peers go over loopback
-// TCP: they have nothing else.
+// actorRows returns the rows of actors. The rows of actors on a node compare with the peers over
+// loopback TCP, because the peers have no other transport.
 func actorRows() []row {
 	latency := func(where, ours, theirs string) row {
 		return row{name: "actors " + ours + ", " + place[where], unit: "us", measurement: keyOf(where, ours), theirs: keyOf(overTCP, theirs), against: protoactor}
@@ -118,11 +118,11 @@ func actorRows() []row {
 	return append(rows, localActorRows()...)
 }
 
-// place says where a measurement is made.
+// place maps the keys of measurements to the words for them in the names of rows.
 var place = map[string]string{onNode: "node", overTCP: "TCP", within: "process"}
 
-// localActorRows are the lines of actors that tell others of their process, beside
-// protoactor as it is.
+// localActorRows returns the rows of actors that send to actors of the same process. They compare
+// with protoactor without its remote.
 func localActorRows() []row {
 	line := func(ours, theirs, unit string) row {
 		return row{name: "actors " + ours, unit: unit, measurement: keyOf(within, ours), theirs: keyOf(within, theirs), against: protoactor, bar: 1}

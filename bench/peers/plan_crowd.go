@@ -2,10 +2,10 @@ package main
 
 import "fmt"
 
-// crowds are the numbers of ranks with which two cores are shared.
+// crowds contains the numbers of ranks that share two cores.
 var crowds = []int{4, 8, 16}
 
-// crowdPlan compares ranks that outnumber the cores with those of Open MPI and MPICH.
+// crowdPlan compares gorun with Open MPI and MPICH when ranks outnumber the cores.
 func crowdPlan() plan {
 	measurements, rows := manyMeasurements(), manyRows()
 	for _, ranks := range crowds {
@@ -18,7 +18,7 @@ func crowdPlan() plan {
 	}
 }
 
-// manyMeasurements are those of jobs of tens and hundreds of ranks.
+// manyMeasurements returns the measurements of jobs of tens and hundreds of ranks.
 func manyMeasurements() []measurement {
 	return []measurement{
 		{key: "latency", program: "latency", ranks: 2, bound: true, alone: true, args: append([]string{"-m", "8"}, warm...)},
@@ -30,7 +30,7 @@ func manyMeasurements() []measurement {
 	}
 }
 
-// crowdMeasurements are those of ranks that share the cores.
+// crowdMeasurements returns the measurements of ranks that share the cores.
 func crowdMeasurements(ranks int) []measurement {
 	key := func(what string) string { return fmt.Sprintf("%s %d", what, ranks) }
 	return []measurement{
@@ -41,7 +41,7 @@ func crowdMeasurements(ranks int) []measurement {
 	}
 }
 
-// manyRows are the lines of jobs of tens and hundreds of ranks.
+// manyRows returns the rows of jobs of tens and hundreds of ranks.
 func manyRows() []row {
 	return []row{
 		{name: "latency 8 B, 63 other peers heard from, to 1", unit: "us", measurement: "heard 63", size: 8, against: "heard 1", bar: 1.3},
@@ -52,7 +52,7 @@ func manyRows() []row {
 	}
 }
 
-// crowdRows are the lines of ranks that share the cores.
+// crowdRows returns the rows of ranks that share the cores.
 func crowdRows(ranks int) []row {
 	lines := []struct {
 		what, key string

@@ -1,15 +1,16 @@
 package main
 
-// curve is a picture of something over the size of a message.
+// curve is a picture of a quantity over the size of a message.
 type curve struct {
 	name         string // of the file of the picture
 	title        string
 	unit         string
-	measurements []string // keys; of each some of the sizes
+	measurements []string // keys of measurements; each covers some of the sizes
 }
 
-// Counts of the curves, chosen by the duration of a message or of a window of 64. Half of
-// them or more are warm-up, so that the first sizes do not contain the start of a process.
+// Numbers of iterations of the curves, chosen by the duration of a message or of a window of 64.
+// Half of the iterations or more are warm-up, so that the start of a process does not affect the
+// first sizes.
 var (
 	curveShort       = []string{"-m", "1:8K", "-i", "20000", "-x", "20000"}
 	curveLong        = []string{"-m", "16K:4M", "-i", "1000", "-x", "1000"}
@@ -17,8 +18,8 @@ var (
 	curveLongWindow  = []string{"-m", "16K:4M", "-i", "30", "-x", "50"}
 )
 
-// curvePlan compares latency and bandwidth over the size of a message, from 1 B to
-// 4 MiB, with those of Open MPI and MPICH.
+// curvePlan compares latency and bandwidth of gorun, Open MPI and MPICH over the size of a message,
+// from 1 B to 4 MiB.
 func curvePlan() plan {
 	sweep := func(key, program string, args []string) measurement {
 		return measurement{key: key, program: program, ranks: 2, bound: true, args: args}

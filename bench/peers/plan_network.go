@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// rawTCP is the program that measures TCP itself, without gorun's messages.
+// rawTCP is the program that measures TCP without gorun's messages.
 const rawTCP = "rawtcp"
 
-// timeoutNetwork is for the runs over loopback.
+// timeoutNetwork bounds the runs over loopback.
 const timeoutNetwork = 60 * time.Second
 
-// Counts for messages that take microseconds each, and for windows of 64 of them:
-// some tenths of a second, after a warm-up of the same length, in which TCP's buffers
-// grow.
+// Numbers of iterations for messages that take microseconds each, and for windows of 64 of them.
+// The timed iterations take some tenths of a second. The warm-up before them, in which TCP's
+// buffers grow, takes about as long or somewhat less.
 var (
 	netWarm    = []string{"-i", "20000", "-x", "10000"}
 	netWindows = []string{"-i", "30", "-x", "10"}
@@ -29,8 +29,8 @@ var (
 	twoSizes   = []string{"-m", "64K,1M"}
 )
 
-// networkPlan compares ranks that go through the network with those of Open MPI and
-// MPICH that do, and with TCP itself.
+// networkPlan compares gorun with Open MPI, MPICH and raw TCP for ranks that communicate through
+// the network.
 func networkPlan() plan {
 	return plan{
 		name: "rdma", title: "gorun beside Open MPI and MPICH through the network: two ranks, TCP over loopback",
@@ -38,9 +38,9 @@ func networkPlan() plan {
 	}
 }
 
-// networkMeasurements are those of ranks that go through the network although they
-// are on one machine, and of TCP itself. In those of two nodes gorun takes the one
-// machine for two, of which the first has the two ranks that measure.
+// networkMeasurements returns the measurements of ranks that communicate through the network
+// although they are on one machine, and of TCP itself. The measurements with twoNodes or fourRanks
+// make gorun treat the machine as two nodes.
 func networkMeasurements() []measurement {
 	over := func(m measurement) measurement {
 		m.network, m.timeout = true, timeoutNetwork
@@ -69,8 +69,8 @@ func networkMeasurements() []measurement {
 	}
 }
 
-// networkRows are the lines of networkMeasurements: each beside the peers, which go
-// through TCP too, and beside TCP itself.
+// networkRows returns the rows of networkMeasurements. They compare gorun with the peers, which
+// communicate through TCP too, and with TCP itself.
 func networkRows() []row {
 	rows := []row{
 		{name: "rdma message rate 8 B", unit: "1/s", measurement: "rdma message rate", size: 8, against: better, higher: true, bar: 2},
@@ -111,8 +111,8 @@ func networkRows() []row {
 	return append(rows, encryptionRows()...)
 }
 
-// encryptionRows are the lines of connections without CRC and of encrypted ones, to those with CRC, which are
-// the default.
+// encryptionRows returns the rows of connections without CRC and of encrypted connections. They
+// compare with connections with CRC, which are the default.
 func encryptionRows() []row {
 	return []row{
 		{name: "rdma latency 8 B without CRC, to that with CRC", unit: "us", measurement: "rdma latency bare", size: 8, against: "rdma latency", free: true},

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// timeoutNPB bounds a run of a NAS kernel, of class A on a loaded machine.
+// timeoutNPB bounds a run of a NAS kernel: it suffices for class A on a loaded machine.
 const timeoutNPB = 90 * time.Second
 
 var (
@@ -19,7 +19,8 @@ var (
 	npbRanks   = []int{2, 4}
 )
 
-// npbPlan compares the NAS kernels of bench/npb with the reference codes, which were built before.
+// npbPlan compares the NAS kernels of bench/npb with the reference codes, which the user has built
+// before.
 func npbPlan() plan {
 	p := plan{name: "npb", references: true, summary: true, load: true, peers: systems}
 	for _, kernel := range npbKernels {
@@ -37,20 +38,20 @@ func npbPlan() plan {
 	return p
 }
 
-// referencePath is where a reference code is built with the compilers of a system: each has a copy
-// of the tree of the codes, under its name.
+// referencePath returns the path of a reference code that was built with the compilers of the
+// system. Each system has a copy of the tree of the codes, in a directory with the system's name.
 func (s *system) referencePath(program string) string {
 	return filepath.Join(s.references, s.name, "bin", program)
 }
 
-// mops is the line of a NAS kernel that says how fast it was, verified the one that says that its
-// results are right.
+// mops matches the line of a kernel's report that contains the speed. verified matches the line
+// that reports that the results are right.
 var (
 	mops     = regexp.MustCompile(`(?m)^ Mop/s total +=\s+([0-9.]+)`)
 	verified = regexp.MustCompile(`(?m)^ Verification +=\s+SUCCESSFUL`)
 )
 
-// parseReport reads the report of a NAS kernel.
+// parseReport parses the report of a NAS kernel and returns its Mop/s under size 0.
 func parseReport(text string) (map[int]float64, error) {
 	fields := mops.FindStringSubmatch(text)
 	switch {
@@ -63,10 +64,10 @@ func parseReport(text string) (map[int]float64, error) {
 	return map[int]float64{0: v}, err
 }
 
-// loadOf is the name, beside those of systems, under which the load average before each run is kept.
+// loadOf is the name under which the load average before each run is stored, in place of a system.
 const loadOf = "load"
 
-// noteLoad keeps the load average, of a minute.
+// noteLoad stores the load average over one minute with the results of m.
 func (c *comparison) noteLoad(m *measurement) {
 	text, _, _ := strings.Cut(read("/proc/loadavg"), " ")
 	if v, err := strconv.ParseFloat(text, 64); err == nil {

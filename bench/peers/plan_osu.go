@@ -8,17 +8,17 @@ import (
 	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
 )
 
-// osuSizes are the sizes of messages in bytes, osuRanks the numbers of ranks.
+// osuSizes contains the sizes of messages in bytes, osuRanks the numbers of ranks.
 var (
 	osuSizes = []int{8, kib, 16 * kib, 64 * kib, mib}
 	osuRanks = []int{2, 4, 8}
 )
 
-// osuOperations are the collective operations with a size.
+// osuOperations contains the collective operations that have a message size.
 var osuOperations = []string{"bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"}
 
-// osuPlan compares as OSU measures: each row in processes of its own, which do OSU's
-// default counts of iterations, timed and before, with buffers from the heap.
+// osuPlan compares in the way of OSU's benchmarks. Each row has processes of its own, which do
+// OSU's default numbers of warm-up and timed iterations, with buffers from the heap.
 func osuPlan() plan {
 	var p plan
 	p.name, p.peers, p.summary = "osu", systems, true
@@ -36,7 +36,8 @@ func osuPlan() plan {
 	return p
 }
 
-// addPoints adds what moves between pairs of ranks. Bandwidth is that of two ranks.
+// addPoints adds the measurements of messages between pairs of ranks. Bandwidth is measured with
+// two ranks only.
 func (p *plan) addPoints(ranks int) {
 	for _, size := range osuSizes {
 		of := func(program string, more ...string) measurement {
@@ -58,8 +59,8 @@ func (p *plan) addPoints(ranks int) {
 	}
 }
 
-// addWritten adds collectives of which every rank writes its buffer before each call:
-// buffers that never change stay in the caches of their readers.
+// addWritten adds collectives in which every rank writes its buffer before each call. Buffers that
+// never change would stay in the caches of their readers.
 func (p *plan) addWritten() {
 	for _, operation := range osuOperations {
 		for _, size := range []int{64 * kib, mib} {
@@ -70,7 +71,7 @@ func (p *plan) addWritten() {
 	}
 }
 
-// collectiveOf is the measurement of a collective operation.
+// collectiveOf returns the measurement of a collective operation.
 func collectiveOf(operation string, size int) measurement {
 	args := []string{"-op", operation, "-m", strconv.Itoa(size)}
 	if strings.Contains(operation, "reduce") || strings.HasSuffix(operation, "scan") {
@@ -79,8 +80,8 @@ func collectiveOf(operation string, size int) measurement {
 	return measurement{program: "collective", args: args}
 }
 
-// addOSU adds a measurement and its row. Ranks that outnumber the cores are not bound,
-// and MPICH's, which spin, do fewer iterations.
+// addOSU adds a measurement and its row. If there are more than two ranks, they are not bound, and
+// systems whose ranks poll without sleeping, such as MPICH, do fewer iterations.
 func (p *plan) addOSU(ranks int, kind, name string, size int, m measurement) {
 	r := row{unit: "us", size: size, against: better, bar: 1, aim: 0.7}
 	switch kind {

@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// result is everything that was measured. It is written as JSON.
+// result contains everything that was measured. It is stored as JSON.
 type result struct {
 	Machine machine `json:"machine"`
 	Systems []info  `json:"systems"`
 	Rounds  int     `json:"rounds"`
 	Quick   bool    `json:"quick,omitempty"` // the figures mean nothing
-	// Samples are the values by measurement, system and size, one per round.
+	// Samples contains the values by measurement, system and size, one value per round.
 	Samples map[string]map[string]map[int][]float64 `json:"samples"`
-	// Problems are the last errors of runs by measurement and system.
+	// Problems contains the last error of the runs by measurement and system.
 	Problems map[string]map[string]string `json:"problems,omitempty"`
 	Table    []line                       `json:"table"`
 }
 
-// info describes a system that took part, or why it did not.
+// info describes a system that took part, or why it did not take part.
 type info struct {
 	Name    string `json:"name"`
 	Title   string `json:"title"`
@@ -36,7 +36,7 @@ func newResult(rounds int) *result {
 	}
 }
 
-// add keeps the values of one run.
+// add adds the values of one run to the samples.
 func (r *result) add(measurement, system string, values map[int]float64) {
 	bySystem := r.Samples[measurement]
 	if bySystem == nil {
@@ -51,7 +51,7 @@ func (r *result) add(measurement, system string, values map[int]float64) {
 	}
 }
 
-// rounds returns how many rounds of a measurement a system has done.
+// rounds returns the number of rounds of a measurement that a system has done.
 func (r *result) rounds(measurement, system string) int {
 	done := 0
 	for key, bySystem := range r.Samples {
@@ -65,7 +65,7 @@ func (r *result) rounds(measurement, system string) int {
 	return done
 }
 
-// fail keeps why a run gave no values.
+// fail records why a run gave no values.
 func (r *result) fail(measurement, system string, err error) {
 	if r.Problems[measurement] == nil {
 		r.Problems[measurement] = map[string]string{}
@@ -73,7 +73,7 @@ func (r *result) fail(measurement, system string, err error) {
 	r.Problems[measurement][system] = err.Error()
 }
 
-// median returns the median of the rounds' values, and whether there are any.
+// median returns the median of the values of all rounds, and whether there are any values.
 func (r *result) median(measurement, system string, size int) (float64, bool) {
 	samples := slices.Clone(r.Samples[measurement][system][size])
 	if len(samples) == 0 {
@@ -87,7 +87,7 @@ func (r *result) median(measurement, system string, size int) (float64, bool) {
 	return (samples[middle-1] + samples[middle]) / 2, true
 }
 
-// stored reads a result that was written.
+// stored reads a result that write has stored.
 func stored(name string) (*result, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -100,7 +100,7 @@ func stored(name string) (*result, error) {
 	return r, nil
 }
 
-// write writes the result as JSON.
+// write stores the result as JSON.
 func (r *result) write(name string) error {
 	text, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// comparison is one run of this program.
+// comparison is one plan that this program carries out.
 type comparison struct {
 	plan              // the measurements and the systems
-	dir        string // of the built programs
-	references string // of the reference codes
+	dir        string // directory of the built programs
+	references string // directory of the reference codes
 	systems    []system
 	rounds     int
 	quick      bool
@@ -24,8 +24,8 @@ type comparison struct {
 	result     *result
 }
 
-// run does all rounds. Within a round the systems take turns in each
-// measurement, and the system that begins changes from round to round.
+// run does all rounds. In each round every measurement is run by all systems, one after the other.
+// The system that begins changes from round to round.
 func (c *comparison) run(ctx context.Context) error {
 	for round := range c.rounds {
 		for i := range c.measurements {
@@ -55,15 +55,15 @@ func (c *comparison) due(m *measurement, s *system, round int) bool {
 		return false
 	case m.times > 0 && round >= m.times:
 		return false
-	case c.result.rounds(m.key, s.name) > round: // of an earlier run
+	case c.result.rounds(m.key, s.name) > round: // done in an earlier run of this program
 		return false
 	case m.peers > 0 && !ours && round >= m.peers:
 		return false
 	}
-	return c.result.Problems[m.key][s.name] == "" // what failed once is not waited for again
+	return c.result.Problems[m.key][s.name] == "" // a measurement that has failed once is not repeated
 }
 
-// once does one run and keeps its values or its error.
+// once does one run and stores its values or its error.
 func (c *comparison) once(ctx context.Context, m *measurement, s *system, round int) {
 	command := s.command(c.dir, m, c.quick)
 	if c.load {

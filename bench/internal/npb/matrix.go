@@ -2,12 +2,12 @@ package npb
 
 import "slices"
 
-// cgRcond is the reciprocal of the condition number CG asks of its matrix.
+// cgRcond is the reciprocal of the condition number that CG prescribes for its matrix.
 const cgRcond = 0.1
 
-// Matrix is a block of a sparse matrix by rows: the elements of row i, in the
-// order of their columns, are Value[Start[i]:Start[i+1]] in the columns
-// Column[Start[i]:Start[i+1]]. Rows and columns count from 0 in the block.
+// Matrix is a block of a sparse matrix, stored by rows. The elements of row i, in the order of
+// their columns, are Value[Start[i]:Start[i+1]]. Column[Start[i]:Start[i+1]] contains their column
+// numbers. Rows and columns are numbered from 0 within the block.
 type Matrix struct {
 	Start  []int
 	Column []int32
@@ -25,15 +25,14 @@ type sparseVector struct {
 	value []float64
 }
 
-// NewMatrix makes the elements of a block of the matrix of CG (makea of
-// cg.f90): the sum over i of size_i * v_i * v_i^T with sparse random vectors
-// v_i, plus (rcond - shift) on the diagonal. The stream of random numbers is
-// one for the whole matrix, so every rank makes all vectors and keeps its
-// elements.
+// NewMatrix computes the elements of block b of the matrix of CG (makea of cg.f90). The matrix is
+// the sum over i of size_i * v_i * v_i^T with sparse random vectors v_i, plus (rcond - shift) on
+// the diagonal. A single stream of random numbers generates the whole matrix, so every rank
+// generates all vectors and keeps only the elements of its own block.
 func NewMatrix(n, nonzer int, shift float64, b Block) *Matrix {
 	vectors := cgVectors(n, nonzer)
 	rows := b.LastRow - b.FirstRow
-	room := make([]int, rows+1) // room[i+1]: elements of row i, repeated ones included
+	room := make([]int, rows+1) // room[i+1]: number of elements of row i, including repeated ones
 	for i := range vectors {
 		v := &vectors[i]
 		inside := 0
@@ -56,14 +55,14 @@ func NewMatrix(n, nonzer int, shift float64, b Block) *Matrix {
 	return raw.merge(b.LastCol - b.FirstCol)
 }
 
-// cgVectors makes the n random vectors (sprnvc and vecset of cg.f90).
+// cgVectors generates the n random vectors (sprnvc and vecset of cg.f90).
 func cgVectors(n, nonzer int) []sparseVector {
 	span := 1
 	for span < n {
 		span *= 2
 	}
 	r := Random(seedCG)
-	r.Next() // cg.f90 throws the first number away
+	r.Next() // cg.f90 discards the first number
 	var (
 		vectors = make([]sparseVector, n)
 		index   = make([]int32, 0, n*(nonzer+1))
@@ -89,8 +88,8 @@ func cgVectors(n, nonzer int) []sparseVector {
 	return vectors
 }
 
-// scatter puts every product that falls into the block in its row, in the
-// order in which it is made. m.Start has the room of each row.
+// scatter stores every product that falls into the block in its row, in the order of computation.
+// m.Start contains the start of the space of each row.
 func (m *Matrix) scatter(vectors []sparseVector, n int, shift float64, b Block) {
 	next := slices.Clone(m.Start)
 	size, ratio := 1.0, root(cgRcond, n)
@@ -118,14 +117,14 @@ func (m *Matrix) scatter(vectors []sparseVector, n int, shift float64, b Block) 
 	}
 }
 
-// merge returns the matrix with repeated elements added up and the columns
-// of every row in order.
+// merge returns the matrix in which repeated elements are added up and the elements of every row
+// are sorted by column.
 func (m *Matrix) merge(cols int) *Matrix {
 	var (
 		rows  = len(m.Start) - 1
 		out   = &Matrix{Start: make([]int, rows+1)}
 		sums  = make([]float64, cols)
-		seen  = make([]int, cols) // row number + 1 of the last row with this column
+		seen  = make([]int, cols) // 1 + number of the last row that had an element in this column
 		order []int32
 	)
 	out.Column = make([]int32, 0, len(m.Column))
@@ -149,8 +148,8 @@ func (m *Matrix) merge(cols int) *Matrix {
 	return out
 }
 
-// Multiply sets y = A*x. Four partial sums hide the latency of the addition;
-// their order is fixed, so results repeat.
+// Multiply sets y = A*x. It uses four partial sums to hide the latency of the addition. The order
+// of the additions is fixed, so results are reproducible.
 func (m *Matrix) Multiply(y, x []float64) {
 	start := m.Start[:len(y)+1]
 	lo := start[0]

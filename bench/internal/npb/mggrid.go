@@ -2,15 +2,16 @@ package npb
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// Tags of planes on their way to the next and to the previous rank. Of two ranks either is
-// both to the other.
+// Tags of the planes that a rank sends to the next rank (mgUp) and to the previous rank (mgDown).
+// In a job of two ranks, each rank is both the next and the previous rank of the other, so the tag
+// distinguishes the two messages.
 const (
 	mgUp   = 1
 	mgDown = 2
 )
 
-// grid is consecutive planes of a periodic cube, with a point more at both ends of each
-// axis: the neighbours across the border. x varies fastest.
+// grid contains consecutive planes of a periodic cube. Each axis has one more point at both ends,
+// for copies of the neighbours across the border. x varies fastest.
 type grid struct {
 	side, planes int
 	at           []float64
@@ -20,7 +21,7 @@ func newGrid(side, planes int) grid {
 	return grid{side, planes, make([]float64, (side+2)*(side+2)*(planes+2))}
 }
 
-// plane returns plane k; 0 and planes+1 are the neighbours.
+// plane returns plane k. Planes 0 and planes+1 are the copies of the neighbouring planes.
 func (g grid) plane(k int) []float64 {
 	n := (g.side + 2) * (g.side + 2)
 	return g.at[k*n : (k+1)*n]
@@ -33,26 +34,27 @@ func (g grid) row(k, j int) []float64 {
 	return g.at[first : first+n : first+n]
 }
 
-// inner returns the planes without the neighbours.
+// inner returns planes 1 to planes, without the copies of the neighbouring planes.
 func (g grid) inner() []float64 {
 	n := (g.side + 2) * (g.side + 2)
 	return g.at[n : n*(g.planes+1)]
 }
 
-// wrap makes a row periodic.
+// wrap copies the first and the last inner point of a row to the points across the border, so that
+// the row is periodic.
 func wrap(row []float64) {
 	n := len(row) - 2
 	row[0], row[n+1] = row[n], row[1]
 }
 
-// wrapPlane makes a plane periodic whose rows are so.
+// wrapPlane makes plane k periodic. Its rows must be periodic already.
 func (g grid) wrapPlane(k int) {
 	copy(g.row(k, 0), g.row(k, g.side))
 	copy(g.row(k, g.side+1), g.row(k, 1))
 }
 
-// halo fetches the planes before and after those of this rank. Within planes the kernels
-// have done it.
+// halo receives the planes before and after the planes of this rank. The kernels have already made
+// each plane periodic.
 func (m *multigrid) halo(l *level, g grid) error {
 	first, last := g.plane(1), g.plane(g.planes)
 	before, after := g.plane(0), g.plane(g.planes+1)

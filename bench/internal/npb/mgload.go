@@ -7,11 +7,13 @@ import (
 	"github.com/gorun-hpc/gorun/collectives"
 )
 
-// mgCharges is the number of points where the right side is +1, and that where it is -1.
+// mgCharges is the number of points at which the right side is +1, and also the number of points at
+// which it is -1.
 const mgCharges = 10
 
-// load sets the right side: of random numbers at all points, the places of the ten
-// largest have +1, those of the ten smallest -1, all others 0.
+// load sets the right side. It generates a random number for every point of the cube. The right
+// side is +1 at the points of the ten largest numbers, -1 at the points of the ten smallest, and 0
+// elsewhere.
 func (m *multigrid) load() error {
 	side := m.v.side
 	first := m.top().firstPlane
@@ -43,8 +45,8 @@ func (m *multigrid) load() error {
 	return nil
 }
 
-// collect returns the candidates of all ranks, as many of each: a rank has more points than
-// both lists hold.
+// collect returns the candidates of all ranks. Every rank contributes the same number of
+// candidates, because a rank has more points than both lists contain.
 func (m *multigrid) collect(found *candidates) (values []float64, places []int64, err error) {
 	n := 2 * mgCharges
 	mine, at := make([]float64, 0, n), make([]int64, 0, n)
@@ -60,7 +62,7 @@ func (m *multigrid) collect(found *candidates) (values []float64, places []int64
 	return values, places, collectives.AllGather(m.comm, at, places)
 }
 
-// charge stores a value at a place of the cube, if it is this rank's.
+// charge stores a value at a place of the cube, if the place belongs to this rank.
 func (m *multigrid) charge(place int, value float64) {
 	side := m.v.side
 	k := place/(side*side) - m.top().firstPlane
@@ -75,7 +77,7 @@ type candidate struct {
 	place int
 }
 
-// candidates are the smallest and the largest numbers so far, ten of each, in rising order.
+// candidates contains the ten smallest and the ten largest numbers so far, in rising order.
 type candidates struct{ low, high []candidate }
 
 func (c *candidates) offer(value float64, place int) {
@@ -92,7 +94,7 @@ func (c *candidates) offer(value float64, place int) {
 	}
 }
 
-// position returns where value belongs in a rising list.
+// position returns the index at which value has to be inserted into a rising list.
 func position(list []candidate, value float64) int {
 	at, _ := slices.BinarySearchFunc(list, value, func(c candidate, v float64) int { return cmp.Compare(c.value, v) })
 	return at

@@ -1,8 +1,7 @@
 package npb
 
-// The random numbers of NPB (common/randi8.f90): x' = a*x mod 2^46, and the
-// value is x' * 2^-46. The product overflows 64 bits harmlessly, because only
-// the low 46 bits are kept.
+// The random numbers of NPB (common/randi8.f90): the next state is x' = a*x mod 2^46, and the
+// number is x' * 2^-46. The product may overflow 64 bits: only its low 46 bits are used.
 const (
 	multiplier = 1220703125 // 5^13
 	modMask    = 1<<46 - 1
@@ -12,7 +11,7 @@ const (
 	seedCG = 314159265
 )
 
-// Random is the state of a generator: the last number it made, or its seed.
+// Random is the state of a generator: its last number as an integer, or its seed.
 type Random uint64
 
 // Next returns the next number, in (0, 1). The seed itself is never returned.
@@ -21,8 +20,8 @@ func (r *Random) Next() float64 {
 	return float64(*r) * unit
 }
 
-// Fill stores the next len(y) numbers in y, the same ones as len(y) calls of
-// Next. Four interleaved streams hide the latency of the multiplication.
+// Fill stores the next len(y) numbers in y, the same numbers that len(y) calls of Next return. It
+// computes four interleaved streams to hide the latency of the multiplication.
 func (r *Random) Fill(y []float64) {
 	const (
 		a1 = multiplier

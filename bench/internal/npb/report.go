@@ -9,27 +9,27 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Report is the outcome of a kernel. All ranks hold the same one.
+// Report is the result of a kernel. All ranks have equal copies.
 type Report struct {
 	Kernel     string // "EP", "CG", ...
 	Class      Class
-	Size       string // the problem's size in the kernel's own unit
+	Size       string // problem size in the kernel's own unit
 	Iterations int
 	Ranks      int
 	Time       time.Duration // of the slowest rank, timed part only
 	Mops       float64       // millions of operations per second, all ranks together
-	Operation  string        // what is counted
+	Operation  string        // the kind of operation that Mops counts
 	Values     []Value
 }
 
-// Value is one number of a kernel that is verified.
+// Value is one result of a kernel that is compared with the published one.
 type Value struct {
 	Name      string
 	Got, Want float64
 	Tolerance float64 // relative
 }
 
-// Verified reports whether every value agrees with the published one.
+// Verified reports whether the report has values and every value agrees with the published one.
 func (r *Report) Verified() bool {
 	for _, v := range r.Values {
 		if !Close(v.Got, v.Want, v.Tolerance) {
@@ -70,7 +70,7 @@ func (r *Report) Write(w io.Writer) error {
 	return err
 }
 
-// slowest returns the longest of the ranks' times.
+// slowest returns the longest of the times of all ranks.
 func slowest(c *runtime.Comm, mine time.Duration) (time.Duration, error) {
 	longest := make([]int64, 1)
 	err := collectives.AllReduce(c, []int64{int64(mine)}, longest, collectives.Max)

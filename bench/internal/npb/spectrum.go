@@ -8,27 +8,28 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Transforms along y and z take groups octets of columns at a time, across of them: as many bytes of a
-// row as are worth a visit of its page.
+// Transforms along y and z process groups octets of columns at a time, which are across columns.
+// This is enough bytes of each row to make the access to another page worthwhile.
 const (
 	groups = 2
 	across = groups * lanes
 )
 
-// spectrum is a rank's part of FT. In space a rank has planes of the box, [z][y][x]; of
-// the spectrum it has rows of all planes, again [z][y][x]. Blocks that an all-to-all turns one
-// into the other are those of [rank][z][y][x] with the rank's planes and rows.
+// spectrum is a rank's part of FT. In space, a rank has planes of the box, [z][y][x]. Of the
+// spectrum, it has some rows of every plane, again [z][y][x]. An all-to-all converts one
+// distribution to the other. Its blocks have the layout [rank][z][y][x], where z counts the rank's
+// planes and y its rows.
 type spectrum struct {
 	comm         *runtime.Comm
 	nx, ny, nz   int
-	planes, rows int // of this rank
+	planes, rows int // numbers of planes and rows of this rank
 	steps        int
 	values       []complex128 // the spectrum
 	work, turned []complex128
 	x, y, z      *transform
-	fx, fy, fz   []float64 // by what a step multiplies the spectrum: their product
-	atY, atBlock []int     // where the rows of a plane are in space, and in blocks
-	atZ          []int     // where the planes of the spectrum are
+	fx, fy, fz   []float64 // a step multiplies each value of the spectrum by fx[x]*fy[y]*fz[z]
+	atY, atBlock []int     // offsets of the rows of a plane in space, and in blocks
+	atZ          []int     // offsets of the planes of the spectrum
 }
 
 func newSpectrum(c *runtime.Comm, p ftProblem) *spectrum {
@@ -48,7 +49,7 @@ func newSpectrum(c *runtime.Comm, p ftProblem) *spectrum {
 	return s
 }
 
-// solve does the timed part and returns the checksum after each step.
+// solve runs the timed part and returns the checksum after each step.
 func (s *spectrum) solve() ([]complex128, error) {
 	s.fill()
 	if err := s.analyse(); err != nil {
@@ -68,7 +69,7 @@ func (s *spectrum) solve() ([]complex128, error) {
 	return sums, nil
 }
 
-// fill computes the initial values, in space, in work, and the tables.
+// fill computes the tables, and stores the initial values, which are in space, in work.
 func (s *spectrum) fill() {
 	s.x, s.y, s.z = newTransform(s.nx, 1), newTransform(s.ny, groups), newTransform(s.nz, groups)
 	s.fx, s.fy, s.fz = decay(s.nx), decay(s.ny), decay(s.nz)
@@ -85,8 +86,8 @@ func (s *spectrum) fill() {
 	}
 }
 
-// decay returns by what a step multiplies wave numbers of one axis: exp(-4 alpha pi^2 k^2),
-// where the upper half of the numbers is negative.
+// decay returns the factors by which a step multiplies the wave numbers of one axis: exp(-4 alpha
+// pi^2 k^2). The upper half of the indices stands for negative wave numbers k.
 func decay(n int) []float64 {
 	f := make([]float64, n)
 	for i := range f {
@@ -96,7 +97,7 @@ func decay(n int) []float64 {
 	return f
 }
 
-// analyse transforms work to the spectrum.
+// analyse transforms work to the spectrum, which it stores in values.
 func (s *spectrum) analyse() error {
 	size := s.nx * s.ny
 	for k := range s.planes {
@@ -116,7 +117,7 @@ func (s *spectrum) analyse() error {
 	return nil
 }
 
-// advance does one step and transforms the spectrum along z, to turned.
+// advance does one step of the spectrum and stores its inverse transform along z in turned.
 func (s *spectrum) advance() {
 	first := s.comm.Rank() * s.rows
 	for j := range s.rows {
@@ -132,7 +133,8 @@ func (s *spectrum) advance() {
 	}
 }
 
-// synthesize finishes the transform that advance began: in space, in work.
+// synthesize completes the inverse transform that advance began, and stores the values, which are
+// in space again, in work.
 func (s *spectrum) synthesize() error {
 	if err := collectives.AllToAll(s.comm, s.turned, s.work); err != nil {
 		return err
@@ -149,14 +151,14 @@ func (s *spectrum) synthesize() error {
 	return nil
 }
 
-// lines transforms a plane along x, lanes rows at a time.
+// lines transforms a plane along x, in place, lanes rows at a time.
 func (s *spectrum) lines(plane []complex128, inverse bool) {
 	for ; len(plane) > 0; plane = plane[lanes*s.nx:] {
 		s.x.lines(plane[:lanes*s.nx], inverse)
 	}
 }
 
-// checksum returns the mean of the samples, times their number.
+// checksum returns the sum of the samples, divided by the number of points of the box.
 func (s *spectrum) checksum() (complex128, error) {
 	var sum complex128
 	first := s.comm.Rank() * s.planes

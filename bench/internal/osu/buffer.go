@@ -14,13 +14,13 @@ type Element interface {
 	byte | int64 | float32 | float64
 }
 
-// Body is a benchmark over elements of one type, run by every rank.
+// Body is a benchmark over elements of one type. Every rank runs it.
 type Body func(w *runtime.World, o *Options) error
 
-// Bodies are the instances of a benchmark, by the names of -type.
+// Bodies contains the instances of a benchmark for each value of -type.
 type Bodies struct{ Byte, Int64, Float32, Float64 Body }
 
-// Run runs the instance that -type asks for.
+// Run runs the instance for the value of -type.
 func (b Bodies) Run(w *runtime.World, o *Options) error {
 	switch o.Type {
 	case "int64":
@@ -34,15 +34,15 @@ func (b Bodies) Run(w *runtime.World, o *Options) error {
 	}
 }
 
-// Count returns how many elements of type T are in size bytes, at least one
-// unless size is 0.
+// Count returns the number of elements of type T in size bytes, rounded up: at least one unless
+// size is 0.
 func Count[T Element](size int) int {
 	width := int(reflect.TypeFor[T]().Size())
 	return (size + width - 1) / width
 }
 
-// Slice returns n elements, each of which was written once: from the arena when
-// the options say so, else from the heap. They stay for the whole run.
+// Slice returns n elements from the arena if o.Arena is true, otherwise from the heap. It writes
+// each element once, so that the memory is faulted in. The slice is valid until the job ends.
 func Slice[T Element](w *runtime.World, o *Options, n int) ([]T, error) {
 	var slice []T
 	if o.Arena {
@@ -60,10 +60,10 @@ func Slice[T Element](w *runtime.World, o *Options, n int) ([]T, error) {
 	return slice, nil
 }
 
-// Largest returns the largest of the sizes.
+// Largest returns the largest message size of the options.
 func (o *Options) Largest() int {
 	return slices.Max(o.Sizes)
 }
 
-// Micros returns a duration in microseconds.
+// Micros converts a duration to microseconds.
 func Micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -13,17 +13,17 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// largeSize is the size above which a benchmark does fewer iterations.
+// largeSize is the size in bytes above which a benchmark does fewer iterations.
 const largeSize = 8192
 
-// Counts are numbers of iterations, timed and not timed before them, for sizes
-// up to 8 KiB and for larger ones.
+// Counts contains the numbers of timed iterations and of the untimed warm-up iterations before
+// them, for sizes up to 8 KiB and for larger sizes.
 type Counts struct {
 	Small, SmallWarmup, Large, LargeWarmup int
 }
 
-// The counts of OSU. MessageRate is ours: 100 windows of 64 small messages are
-// over in half a millisecond, too short to be measured.
+// The counts of OSU, except MessageRate, which this package sets: with OSU's counts, 100 windows of
+// 64 small messages take half a millisecond, which is too short to be measured.
 var (
 	Latency     = Counts{10000, 100, 1000, 10}
 	Bandwidth   = Counts{100, 10, 20, 2}
@@ -31,21 +31,21 @@ var (
 	MessageRate = Counts{1000, 100, 100, 10}
 )
 
-// Options are the flags all benchmarks share.
+// Options contains the flags that all benchmarks share.
 type Options struct {
 	Title      string // names the benchmark in the table
 	Sizes      []int  // in bytes
-	Iterations int    // 0: by Counts
-	Warmup     int    // of -1: by Counts
-	Type       string // of the elements: byte, int64, float32, float64
-	Arena      bool   // buffers lie in the arena
+	Iterations int    // 0: chosen by size, from Counts
+	Warmup     int    // -1: chosen by size, from Counts
+	Type       string // element type: byte, int64, float32, float64
+	Arena      bool   // allocate buffers from the arena
 	JSON       bool   // print JSON in place of the table
-	Full       bool   // more columns
+	Full       bool   // print more columns
 
 	counts Counts
 }
 
-// Define defines the shared flags. sizes is the default of -m.
+// Define defines the shared flags. sizes is the default of -m, counts the default of -i and -x.
 func Define(title, sizes string, counts Counts) *Options {
 	o := &Options{Title: title, counts: counts}
 	flag.Func("m", fmt.Sprintf("message `sizes` in bytes: min:max in powers of two, or a list 8,1024 (default %s)", sizes), func(s string) error {
@@ -63,8 +63,8 @@ func Define(title, sizes string, counts Counts) *Options {
 	return o
 }
 
-// Main parses the command line and runs a benchmark that needs a number of ranks.
-// Further flags are defined before it. It does not return.
+// Main parses the command line, runs a benchmark that needs at least the given number of ranks, and
+// does not return. Flags of the benchmark's own must be defined before the call.
 func (o *Options) Main(ranks int, run func(w *runtime.World, o *Options) error) {
 	o.Parse()
 	runtime.Main(func(w *runtime.World) error {
@@ -75,8 +75,8 @@ func (o *Options) Main(ranks int, run func(w *runtime.World, o *Options) error) 
 	})
 }
 
-// Parse parses the command line and ends the program when it is wrong, with a line
-// of each rank. Asked for help, rank 0 alone answers.
+// Parse parses the command line. If it is invalid, Parse prints one line in each rank and ends the
+// program. If help is requested, only rank 0 prints it.
 func (o *Options) Parse() {
 	flag.CommandLine.Init(o.Title, flag.ContinueOnError)
 	flag.CommandLine.SetOutput(io.Discard)
@@ -102,7 +102,7 @@ func (o *Options) Parse() {
 	}
 }
 
-// Loops returns the numbers of timed and of untimed iterations for a size.
+// Loops returns the numbers of timed and of warm-up iterations for a size.
 func (o *Options) Loops(size int) (timed, warmup int) {
 	timed, warmup = o.counts.Small, o.counts.SmallWarmup
 	if size > largeSize {
@@ -117,8 +117,8 @@ func (o *Options) Loops(size int) (timed, warmup int) {
 	return timed, warmup
 }
 
-// ParseSizes reads "min:max", the powers of two between them, or a list. A
-// number may end in K or M.
+// ParseSizes parses "min:max", which means min and its doublings up to max, or a comma-separated
+// list. A number may end in K or M.
 func ParseSizes(s string) ([]int, error) {
 	if low, high, ok := strings.Cut(s, ":"); ok {
 		first, err := parseSize(low)

@@ -6,16 +6,16 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Tags of the benchmarks' messages.
+// Tags of the messages of the benchmarks.
 const (
 	tagData = 1 // as OSU
 	tagAck  = 101
 	tagSync = 102
 )
 
-// PingPong sends s back and forth between two ranks, of which one is first, and
-// returns the time of one way in microseconds: that of the timed round trips over
-// twice their number.
+// PingPong sends s back and forth between two ranks; the rank with first set begins. It returns the
+// time of one way in microseconds: the duration of the timed round trips, divided by twice their
+// number.
 func PingPong[T Element](c *runtime.Comm, peer int, first bool, s, r []T, timed, warmup int) (float64, error) {
 	if err := Sync(c, peer); err != nil {
 		return 0, err
@@ -42,7 +42,7 @@ func PingPong[T Element](c *runtime.Comm, peer int, first bool, s, r []T, timed,
 	return Micros(time.Since(start)) / float64(2*timed), nil
 }
 
-// Sync waits for a peer that calls Sync too.
+// Sync waits until the peer calls Sync too.
 func Sync(c *runtime.Comm, peer int) error {
 	var mine, theirs [1]byte
 	_, err := runtime.SendRecv(c, mine[:], peer, tagSync, theirs[:], peer, tagSync)

@@ -6,25 +6,24 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Window is the number of messages under way at a time (-W of OSU).
+// Window is the number of messages in flight at a time (-W of OSU).
 const Window = 64
 
-// Stream sends windows of messages to a peer, or receives them: the receiver acknowledges
-// each window. It returns the time of the timed windows. Both directions at once make it a
-// bidirectional test: then sends and receives are both given.
+// Stream sends windows of messages to a peer, or receives them. The receiver acknowledges each
+// window. If both Send and Recv are set, the test is bidirectional.
 type Stream[T Element] struct {
 	Comm     *runtime.Comm
 	Peer     int
 	Send     []T // nil: nothing is sent
-	Recv     []T // nil: nothing is received; all messages go to the same memory
-	Windows  int // timed
-	Warmup   int // before
+	Recv     []T // nil: nothing is received; all messages are received in the same memory
+	Windows  int // number of timed windows
+	Warmup   int // number of untimed windows before them
 	requests []runtime.Request
 	ack      [1]byte
 }
 
-// RunSize runs the test with messages of size bytes from the beginning of send and
-// recv, as often as the options say. Either may be nil.
+// RunSize runs the test with messages of size bytes, from the start of send and into the start of
+// recv. o sets the numbers of windows. Either send or recv may be nil.
 func (s *Stream[T]) RunSize(o *Options, size int, send, recv []T) (time.Duration, error) {
 	s.Windows, s.Warmup = o.Loops(size)
 	n := Count[T](size)
@@ -50,7 +49,7 @@ func (s *Stream[T]) Run() (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-// window does one window and its acknowledgements.
+// window sends and receives one window and its acknowledgement.
 func (s *Stream[T]) window() error {
 	s.requests = s.requests[:0]
 	if s.Recv != nil {
@@ -67,7 +66,7 @@ func (s *Stream[T]) window() error {
 		return err
 	}
 	if s.Recv != nil && s.Send != nil {
-		return nil // each direction's end is the other's acknowledgement
+		return nil // the end of each direction acknowledges the other direction
 	}
 	if s.Send != nil {
 		_, err := runtime.Recv(s.Comm, s.ack[:], s.Peer, tagAck)
@@ -76,8 +75,7 @@ func (s *Stream[T]) window() error {
 	return runtime.Send(s.Comm, s.ack[:], s.Peer, tagAck)
 }
 
-// MBps returns the bandwidth of windows of messages of size bytes in 10^6
-// bytes per second.
+// MBps returns the bandwidth, in 10^6 bytes per second, of windows of messages of size bytes.
 func MBps(size, windows int, took time.Duration) float64 {
 	return float64(size) * float64(windows) * Window / 1e6 / took.Seconds()
 }

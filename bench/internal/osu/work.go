@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// alone is how often work is timed before it is measured beside something else. The shortest of
-// these times is its time alone.
+// alone is how often Compute is timed, besides a first call, before it is measured together with
+// something else. The shortest time of all these calls counts as the time of Compute alone.
 const alone = 10
 
-// Work returns how many terms Compute adds up in about d, and the shortest time that these took
-// here.
+// Work returns the number of terms that Compute adds up in about d, and the shortest measured time
+// of Compute with that number of terms.
 func Work(d time.Duration) (terms int, shortest time.Duration) {
 	const sample = 1 << 20
 	terms = int(float64(sample) * float64(d) / float64(shortestOf(sample)))
 	return terms, shortestOf(terms)
 }
 
-// shortestOf returns the shortest of some times of Compute.
+// shortestOf returns the shortest time of alone+1 calls of Compute.
 func shortestOf(terms int) time.Duration {
 	shortest := Compute(terms)
 	for range alone {

@@ -2,14 +2,16 @@ package row
 
 import "math"
 
-// Octet is eight complex numbers: the real parts, then the imaginary ones, so that a product of
-// them needs no shuffles. They belong to eight transforms.
+// Octet is the number of float64 values of an octet. An octet is eight complex numbers, each of a
+// different transform: first the eight real parts, then the eight imaginary parts. With this layout
+// a product of octets needs no shuffles.
 const Octet = 2 * block
 
-// Butterflies is a pass of radix 4 of Stockham's algorithm (Van Loan, Computational Frameworks for
-// the Fast Fourier Transform, 1992) over the octets x, to y. roots has six numbers for each of the
-// butterflies with other roots: the real and imaginary parts of w, w^2 and w^3. For each there are
-// width octets. The inverse transform needs the conjugate roots, too.
+// Butterflies does a pass of radix 4 of Stockham's algorithm (Van Loan, Computational Frameworks
+// for the Fast Fourier Transform, 1992) from the octets x to the octets y. roots contains six
+// numbers for each group of butterflies with the same roots: the real and imaginary parts of w, w^2
+// and w^3. Each group has width butterflies of four octets. For the inverse transform, the caller
+// must also pass the conjugate roots.
 func Butterflies(y, x, roots []float64, width int, inverse bool) {
 	count := len(roots) / 6
 	if count == 0 || width <= 0 {
@@ -27,7 +29,7 @@ func Butterflies(y, x, roots []float64, width int, inverse bool) {
 	butterflies(y, x0, x1, x2, x3, roots, width*Octet)
 }
 
-// butterflies is the portable loop of Butterflies. width is in numbers.
+// butterflies is the portable loop of Butterflies. width is in float64 values.
 func butterflies(y, x0, x1, x2, x3, roots []float64, width int) {
 	for at := 0; len(roots) >= 6; at += width {
 		w := (*[6]float64)(roots)
@@ -56,8 +58,9 @@ func turn(re, im, wRe, wIm float64) (r, i float64) {
 	return math.FMA(re, wRe, -(im * wIm)), math.FMA(re, wIm, im*wRe)
 }
 
-// Halves is the last pass where the length is not a power of four: y are the sums of the two
-// halves of x, then the differences. The length must be a multiple of [Octet] numbers.
+// Halves does the last pass of a transform whose length is not a power of four. It stores the sums
+// of the two halves of x in the first half of y, and the differences in the second half. len(x)
+// must be a multiple of [Octet].
 func Halves(y, x []float64) {
 	if len(x) == 0 {
 		return

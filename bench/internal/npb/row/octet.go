@@ -1,10 +1,11 @@
 package row
 
-// Lanes are which of eight numbers beside each other the lanes of an octet of [Split] hold. It is the
-// order in which two vectors of complex numbers are taken apart.
+// Lanes maps each lane of an octet of [Split] to the index of its number among eight consecutive
+// complex numbers. This is the order in which the vector loop unpacks two vectors of complex
+// numbers.
 var Lanes = [block]int{0, 4, 1, 5, 2, 6, 3, 7}
 
-// Split gathers octets: groups of them from src[at[p]:] on, for every p.
+// Split gathers octets: for every p, groups consecutive octets from src[at[p]:].
 func Split(dst []float64, src []complex128, at []int, groups int) {
 	if len(at) == 0 || groups <= 0 {
 		return
@@ -18,7 +19,7 @@ func Split(dst []float64, src []complex128, at []int, groups int) {
 	split(dst, src, at, groups)
 }
 
-// checkPlaces panics unless all of values[at[p]:][:groups*block] are there.
+// checkPlaces panics unless values[at[p]:][:groups*block] is within values for every p.
 func checkPlaces(values []complex128, at []int, groups int) {
 	for _, i := range at {
 		_ = values[i : i+groups*block]
@@ -39,7 +40,7 @@ func split(dst []float64, src []complex128, at []int, groups int) {
 	}
 }
 
-// Join is the inverse of [Split].
+// Join is the inverse of [Split]: it stores octets of src in dst[at[p]:] for every p.
 func Join(dst []complex128, src []float64, at []int, groups int) {
 	if len(at) == 0 || groups <= 0 {
 		return
@@ -67,8 +68,9 @@ func join(dst []complex128, src []float64, at []int, groups int) {
 	}
 }
 
-// Damp is [Split] of values that it multiplies before: those at at[p] by steps[p] and by factors, which
-// are in the order of the lanes, eight for each group.
+// Damp first multiplies values in place and then gathers them as [Split] does. It multiplies the
+// values at at[p] by steps[p] and by factors. factors contains eight numbers for each group, in the
+// order of the lanes.
 func Damp(dst []float64, values []complex128, at []int, steps, factors []float64) {
 	groups := len(factors) / block
 	if len(at) == 0 || groups == 0 {

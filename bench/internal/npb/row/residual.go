@@ -1,25 +1,27 @@
 package row
 
-// block is how many points a vector loop takes at a time. Rows of other lengths are for the
-// portable loops.
+// block is the number of points that a vector loop processes at a time. Rows whose length is not a
+// multiple of block use the portable loops.
 const block = 8
 
-// Stencil is where a row of a stencil of 27 points is read. All rows have n+2 points, of which
-// the first and the last are those across the border.
+// Stencil contains the rows that a stencil of 27 points reads for row j of a plane. All rows have
+// n+2 points. The first and the last point are copies of the neighbours across the border.
 type Stencil struct {
 	Below, Here, Above []float64 // rows j-1, j and j+1 of the plane itself
-	// PairBelow and PairHere are the sums of rows j-1 and j of the planes before and after it.
+	// PairBelow and PairHere are sums over the planes before and after: of their rows j-1 and of
+	// their rows j.
 	PairBelow, PairHere []float64
-	// PairAbove is set to Before+After, rows j+1 of the planes before and after it.
+	// PairAbove is set to Before+After. Before and After are rows j+1 of the planes before and
+	// after.
 	PairAbove, Before, After []float64
 }
 
-// Weights are the coefficients of a stencil. Those of [Residual] are for the centre, the edges and
-// the corners, those of [Smooth] for the centre, the faces and the edges.
+// Weights contains the coefficients of a stencil: for [Residual] those of the centre, the edges and
+// the corners, for [Smooth] those of the centre, the faces and the edges.
 type Weights [3]float64
 
-// Residual sets points 1 to n of r to v - A*u, where u is what s reads. r may be v. It sets
-// s.PairAbove.
+// Residual sets points 1 to n of r to v - A*u, where s contains the rows of u. r and v may be the
+// same slice. Residual sets s.PairAbove.
 func Residual(r, v []float64, s *Stencil, w *Weights) {
 	n := len(r) - 2
 	if wide && n > 0 && n%block == 0 {
@@ -37,7 +39,7 @@ func (s *Stencil) check(n int, row []float64) {
 	_, _, _, _ = s.PairHere[:n], s.PairAbove[:n], s.Before[:n], s.After[:n]
 }
 
-// residual is the portable loop of Residual. The sums left, here and right of a point
+// residual is the portable loop of Residual. The sums left of a point, at the point and right of it
 // move through registers.
 func residual(r, v []float64, s *Stencil, w *Weights) {
 	n := len(r) - 2

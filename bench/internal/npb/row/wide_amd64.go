@@ -2,7 +2,7 @@ package row
 
 import "golang.org/x/sys/cpu"
 
-// wide says that the vector loops can run.
+// wide reports whether the processor can run the vector loops.
 var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ
 
 //go:noescape

@@ -2,7 +2,7 @@
 
 package row
 
-// wide says that the vector loops can run. There are none.
+// wide reports whether the processor can run the vector loops. On this architecture there are none.
 const wide = false
 
 func residual8(r, v, um, uc, up, pm, pc, pp, a, b, k *float64, n int) {}
