@@ -1,7 +1,7 @@
-// Command skips reads the JSON of go test from standard input and prints what go
-// test would print without it: the line of every package, and the output of the
-// tests that failed; at the end, the names of what failed, and numbers. It appends a line per reason for which tests were skipped to
-// the file named by its argument.
+// Command skips reads the JSON output of go test from standard input. It prints what go test would
+// print without -json: the line of every package, and the output of the tests that failed. At the
+// end it prints the names of the tests and packages that failed, and counts. It appends a line for
+// each reason for which tests were skipped to the file that its argument names.
 package main
 
 import (
@@ -24,7 +24,7 @@ type event struct {
 // logged matches a line that a test wrote with Log, Skip or Error.
 var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n$`)
 
-// tally counts what ended, and names what failed.
+// tally contains counts of finished tests and packages, and the names of those that failed.
 type tally struct {
 	passed, failed, skipped, packages, failedPackages int
 
@@ -49,7 +49,7 @@ func (c *tally) add(e event) {
 	}
 }
 
-// String is a line for everything that failed, and the closing line.
+// String returns a line for each test or package that failed, and the closing line.
 func (c *tally) String() string {
 	verdict := "ok"
 	if c.failed+c.failedPackages > 0 || c.packages == 0 {
@@ -63,10 +63,10 @@ func (c *tally) String() string {
 		&failures, verdict, c.packages, c.failedPackages, c.passed, c.failed, c.skipped)
 }
 
-// report copies events to out, with a closing line, and returns a line per
-// top-level test and reason for which it or subtests of it were skipped.
+// report copies events to out, followed by a closing line. It returns a line for each top-level
+// test and reason for which the test, or a subtest, was skipped.
 func report(in io.Reader, out io.Writer) ([]string, error) {
-	output := map[string][]string{} // of the tests that have not ended
+	output := map[string][]string{} // of the tests that have not ended yet
 	skips := map[string]int{}
 	count := &tally{}
 	lines := bufio.NewReader(in)
@@ -81,7 +81,7 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 		}
 		var e event
 		if json.Unmarshal(line, &e) != nil {
-			fmt.Fprintf(out, "%s", line) // not of a test: the go command itself spoke
+			fmt.Fprintf(out, "%s", line) // not the JSON of a test, but a message of the go command itself
 			continue
 		}
 		count.add(e)
@@ -102,7 +102,7 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 		case e.Action == "fail" && e.Test != "":
 			fmt.Fprint(out, strings.Join(output[key], ""))
 			delete(output, key)
-		case e.Action == "fail": // a panic or the time limit leaves tests without an end
+		case e.Action == "fail": // after a panic or a timeout some tests have no end event
 			for _, key := range slices.Sorted(maps.Keys(output)) {
 				if strings.HasPrefix(key, e.Package+" ") {
 					fmt.Fprint(out, strings.Join(output[key], ""))
@@ -115,8 +115,7 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 	}
 }
 
-// numbered returns the keys in order, with the number of tests where there are
-// several.
+// numbered returns the keys in order. It appends the number of tests to a key if there are several.
 func numbered(skips map[string]int) []string {
 	var lines []string
 	for _, line := range slices.Sorted(maps.Keys(skips)) {
@@ -128,7 +127,7 @@ func numbered(skips map[string]int) []string {
 	return lines
 }
 
-// reason returns the last thing that a skipped test said.
+// reason returns the last message that a skipped test logged.
 func reason(output []string) string {
 	for _, line := range slices.Backward(output) {
 		if m := logged.FindStringSubmatch(line); m != nil {

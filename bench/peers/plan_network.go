@@ -13,7 +13,7 @@ const timeoutNetwork = 60 * time.Second
 
 // Numbers of iterations for messages that take microseconds each, and for windows of 64 of them.
 // The timed iterations take some tenths of a second. The warm-up before them, in which TCP's
-// buffers grow, takes about as long or somewhat less.
+// buffers grow, has a quarter to a half as many iterations.
 var (
 	netWarm    = []string{"-i", "20000", "-x", "10000"}
 	netWindows = []string{"-i", "30", "-x", "10"}
@@ -40,7 +40,8 @@ func networkPlan() plan {
 
 // networkMeasurements returns the measurements of ranks that communicate through the network
 // although they are on one machine, and of TCP itself. The measurements with twoNodes or fourRanks
-// make gorun treat the machine as two nodes.
+// make gorun treat the machine as two nodes. With twoNodes, the two ranks that measure are on the
+// first node.
 func networkMeasurements() []measurement {
 	over := func(m measurement) measurement {
 		m.network, m.timeout = true, timeoutNetwork

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// Names of the systems that rows refer to.
+// Names of systems, to which rows refer.
 const (
 	gorun   = "gorun"
 	openMPI = "openmpi"
@@ -21,26 +21,26 @@ const (
 	netRPC     = "netrpc"
 )
 
-// system is a message-passing system that can run a benchmark.
+// system is a system that can run a benchmark and be compared: gorun or a peer.
 type system struct {
 	name       string
 	title      string
-	compiler   string   // of the twins, "" for ours
-	references string   // where the reference codes of all systems are
-	program    string   // a Go program that starts its processes itself, in a directory below bench/peers
-	module     string   // the module of which it tells the version, "" if it is the standard library
-	launcher   string   // found on the PATH, for ours a built binary
-	bound      []string // launcher's arguments that put each rank on a core
-	crowded    []string // the same when ranks may outnumber cores: what is fastest for the system
+	compiler   string   // compiler of the twins, "" if the system has no twins, such as gorun
+	references string   // directory of the reference codes of all systems
+	program    string   // a Go program below bench/peers that starts its own processes, "" if launcher starts them
+	module     string   // the module of program whose version is reported, "" for the standard library
+	launcher   string   // a name on the PATH, for gorun the path of the built binary
+	bound      []string // arguments of the launcher that bind each rank to a core
+	crowded    []string // arguments in place of bound if ranks may outnumber cores: the fastest for the system
 	always     []string
 	env        []string
-	network    []string // launcher's arguments for going through the network
-	overTCP    []string // environment for the same
-	spins      bool     // ranks that wait keep their core even when others need it
-	variant    bool     // shown, but no peer to be compared with
+	network    []string // arguments of the launcher for communication through the network
+	overTCP    []string // environment for communication through the network
+	spins      bool     // waiting ranks keep their core even if other ranks need it
+	variant    bool     // shown in the table, but not a peer that rows compare with
 }
 
-// systems returns ours, the peers and, if asked for, their variants over UCX.
+// systems returns gorun, the peers and, if ucx is true, their variants over UCX.
 func systems(dir string, ucx bool) []system {
 	asRoot := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
 	all := make([]system, 0, 5)
@@ -75,7 +75,7 @@ func systems(dir string, ucx bool) []system {
 	return append(all, over, local)
 }
 
-// installed returns nil when the system can be used.
+// installed returns nil if the compiler and the launcher of the system are installed.
 func (s *system) installed() error {
 	for _, name := range []string{s.compiler, s.launcher} {
 		if name == "" {
@@ -126,7 +126,7 @@ func (s *system) command(dir string, m *measurement, quick bool) []string {
 	return append(command, args...)
 }
 
-// environment returns what is added to the environment of a run.
+// environment returns the variables that are added to the environment of a run.
 func (s *system) environment(m *measurement) []string {
 	env := slices.Clone(s.env)
 	if m.network {
@@ -138,13 +138,13 @@ func (s *system) environment(m *measurement) []string {
 	return env
 }
 
-// twinPath is where the twin of a program is built with a compiler.
+// twinPath returns the path of the twin of a program that was built with a compiler.
 func twinPath(dir, program, compiler string) string {
 	return filepath.Join(dir, program+"."+compiler)
 }
 
-// moduleDir returns the directory of gorun's module, which that of this program
-// takes in place of a published one.
+// moduleDir returns the directory of gorun's module. The module of this program uses the module in
+// that directory in place of a published version.
 func moduleDir() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", launch.Module).Output()
 	if err != nil {

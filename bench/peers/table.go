@@ -10,19 +10,19 @@ import (
 	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
 )
 
-// line is a row with its figures.
+// line is a row of the table with its values.
 type line struct {
 	Name    string             `json:"name"`
 	Unit    string             `json:"unit"`
 	Ours    float64            `json:"gorun"`
 	Theirs  map[string]float64 `json:"theirs,omitempty"` // by system
 	Against string             `json:"against"`
-	Ratio   float64            `json:"ratio"` // or the value itself, when there is nothing to compare with
+	Ratio   float64            `json:"ratio"` // or gorun's value itself if against is absolute
 	Bar     float64            `json:"bar,omitempty"`
 	Aim     float64            `json:"aim,omitempty"`
 	Higher  bool               `json:"higher_is_better,omitempty"`
 	Verdict string             `json:"verdict"`
-	Load    float64            `json:"load,omitempty"` // average before the runs
+	Load    float64            `json:"load,omitempty"` // load average before the runs
 }
 
 // Verdicts of a row.
@@ -30,11 +30,11 @@ const (
 	passed   = "pass"
 	attained = "aim"
 	missed   = "MISSED"
-	unknown  = "?" // there are no figures to compare
+	unknown  = "?" // there are no values to compare
 	shown    = ""  // no bar
 )
 
-// lines computes the table.
+// lines returns the lines of the table.
 func (c *comparison) lines() []line {
 	all := make([]line, len(c.rows))
 	for i := range c.rows {
@@ -43,7 +43,7 @@ func (c *comparison) lines() []line {
 	return all
 }
 
-// line computes one row.
+// line returns the line of one row.
 func (c *comparison) line(r *row) line {
 	l := line{
 		Name: r.name, Unit: r.unit, Against: r.against, Bar: r.bar, Aim: r.aim, Higher: r.higher,
@@ -71,7 +71,7 @@ func (c *comparison) line(r *row) line {
 	return l
 }
 
-// theirKey is the key of the peers' values.
+// theirKey returns the key of the peers' values.
 func (r *row) theirKey() string {
 	if r.theirs != "" {
 		return r.theirs
@@ -79,8 +79,8 @@ func (r *row) theirKey() string {
 	return r.measurement
 }
 
-// reference returns the measurement, the system and the size of the values that ours
-// are divided by. The system is "" when there is none.
+// reference returns the measurement, the system and the size of the value by which gorun's value is
+// divided. The system is "" if there is no such value.
 func (c *comparison) reference(r *row) (key, system string, size int) {
 	switch r.against {
 	case openMPI, mpich, protoactor, netRPC:
@@ -93,7 +93,7 @@ func (c *comparison) reference(r *row) (key, system string, size int) {
 			}
 		}
 		return r.theirKey(), name, r.size
-	default: // another measurement of ours
+	default: // another measurement of gorun
 		size = r.size
 		if _, ok := c.result.Samples[r.against][gorun][size]; !ok {
 			size = 8 // such rows compare with the small message
@@ -102,7 +102,7 @@ func (c *comparison) reference(r *row) (key, system string, size int) {
 	}
 }
 
-// verdict judges a ratio.
+// verdict compares a ratio with the bar and the aim of the row.
 func (r *row) verdict(ratio float64) string {
 	reached := func(goal float64) bool {
 		if r.higher {
@@ -165,8 +165,8 @@ func (c *comparison) text(lines []line) string {
 	return b.String()
 }
 
-// summary counts the rows that miss their bars and takes the median of the ratios, of
-// which those are inverted where higher is better.
+// summary returns a line with the number of rows that miss their bars and the median of the ratios.
+// Ratios of rows in which higher is better are inverted first.
 func summary(lines []line) string {
 	var ratios []float64
 	below := 0
@@ -192,8 +192,8 @@ func summary(lines []line) string {
 		len(ratios), below, number(median, true))
 }
 
-// curveText returns the points of a curve in Markdown, medians and extremes, or
-// nothing when there are none.
+// curveText returns the points of a curve, medians and extremes, as a table in Markdown, or "" if
+// there are none.
 func (c *comparison) curveText(what *curve) string {
 	all := c.curveChart(what)
 	if len(all.Series) == 0 {
@@ -222,7 +222,7 @@ func (c *comparison) curveText(what *curve) string {
 	return b.String()
 }
 
-// number prints a value with three digits that count.
+// number formats a value with three significant digits, or as "-" if ok is false.
 func number(v float64, ok bool) string {
 	if !ok {
 		return "-"
@@ -236,7 +236,7 @@ func number(v float64, ok bool) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// problems lists what failed and what was not there.
+// problems lists the systems that are missing and the measurements that failed.
 func (c *comparison) problems() string {
 	var b strings.Builder
 	for _, s := range c.result.Systems {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// twins are the sources of the C programs.
+// twins contains the sources of the C programs.
 //
 //go:embed twins
 var twins embed.FS

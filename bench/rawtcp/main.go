@@ -1,13 +1,13 @@
-// Command rawtcp measures a TCP connection over loopback between two ranks without anything
-// else: no messages, no matching, no netpoller, no sleep. It is the limit for
-// transport/rdma over TCP.
+// Command rawtcp measures only a TCP connection over loopback between two ranks: there are no
+// messages, no matching, no netpoller and no sleep. It is the limit for transport/rdma over TCP.
 //
 //	gorun -np 2 -bind-to core ./bench/rawtcp -m 8,8K             ping-pong
 //	gorun -np 2 -bind-to core ./bench/rawtcp -stream -m 64K,1M   windows of 64, one way
 //
-// Both ends spin on non-blocking sockets with TCP_NODELAY, each call without Go's
-// scheduler. The ranks use the runtime to exchange the port, and for nothing that is timed.
-// Iterations of -stream are windows, by default a hundredth of those of the ping-pong.
+// Both ends poll their sockets without blocking, with TCP_NODELAY. The system calls bypass Go's
+// scheduler. The ranks use the runtime only to exchange the port, and not in the timed part. With
+// -stream, iterations are windows, by default a hundredth of the number of iterations of the
+// ping-pong.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// tagPort is the tag of the message with the port.
+// tagPort is the tag of the message that contains the port.
 const tagPort = 1
 
 var stream = flag.Bool("stream", false, "measure the bandwidth of one direction, not the latency of a ping-pong")
@@ -28,7 +28,7 @@ func main() {
 	osu.Define("rawtcp", "1:4M", osu.Latency).Main(1, run)
 }
 
-// run does the part of one rank.
+// run runs the benchmark in one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	if c.Size() != 2 {
@@ -61,7 +61,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	})
 }
 
-// connect connects the two ranks.
+// connect returns the socket of a connection between the two ranks.
 func connect(c *runtime.Comm) (socket, error) {
 	var port [1]int64
 	if c.Rank() == 0 {
@@ -86,8 +86,7 @@ func connect(c *runtime.Comm) (socket, error) {
 	return l.accept()
 }
 
-// pingPong sends a message back and forth and returns the time of one way in
-// microseconds.
+// pingPong sends a message back and forth and returns the time of one way in microseconds.
 func pingPong(s socket, first bool, message []byte, timed, warmup int) (float64, error) {
 	var start time.Time
 	for i := range warmup + timed {
@@ -111,8 +110,8 @@ func pingPong(s socket, first bool, message []byte, timed, warmup int) (float64,
 	return osu.Micros(time.Since(start)) / float64(2*timed), nil
 }
 
-// windows sends windows of messages one way, each acknowledged with a byte, and
-// returns the bandwidth in MB/s.
+// windows sends windows of messages in one direction. The receiver acknowledges each window with a
+// byte. windows returns the bandwidth in MB/s.
 func windows(s socket, first bool, message []byte, timed, warmup int) (float64, error) {
 	var start time.Time
 	var ack [1]byte

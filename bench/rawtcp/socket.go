@@ -6,16 +6,16 @@ import (
 	"syscall"
 )
 
-// loopback is where the ranks meet.
+// loopback is the address over which the ranks connect.
 var loopback = [4]byte{127, 0, 0, 1}
 
-// errHungUp says that the other rank has closed the connection.
+// errHungUp means that the other rank has closed the connection.
 var errHungUp = errors.New("rawtcp: the other rank has closed the connection")
 
 // socket is a TCP socket that is not registered with Go's netpoller.
 type socket struct{ fd int }
 
-// newSocket opens a socket. It blocks; what is timed asks it not to, call by call.
+// newSocket opens a blocking socket. The timed system calls set MSG_DONTWAIT instead.
 func newSocket() (socket, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, syscall.IPPROTO_TCP)
 	if err != nil {
@@ -75,7 +75,7 @@ func dial(port int) (socket, error) {
 	return s.tuned()
 }
 
-// tuned disables Nagle's algorithm.
+// tuned disables Nagle's algorithm and returns the socket.
 func (s socket) tuned() (socket, error) {
 	if err := syscall.SetsockoptInt(s.fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1); err != nil {
 		s.close()
@@ -85,9 +85,9 @@ func (s socket) tuned() (socket, error) {
 }
 
 // close closes the socket.
-func (s socket) close() { _ = syscall.Close(s.fd) } // all that was sent was received
+func (s socket) close() { _ = syscall.Close(s.fd) } // everything that was sent has been received
 
-// send sends all bytes, spinning while there is no room for more.
+// send sends all bytes of b. It polls while the socket has no room.
 func (s socket) send(b []byte) error {
 	for len(b) > 0 {
 		n, errno := trySend(s.fd, b)
@@ -102,7 +102,7 @@ func (s socket) send(b []byte) error {
 	return nil
 }
 
-// receive fills b, spinning while nothing has arrived.
+// receive fills b. It polls while no bytes have arrived.
 func (s socket) receive(b []byte) error {
 	for len(b) > 0 {
 		n, errno := tryReceive(s.fd, b)

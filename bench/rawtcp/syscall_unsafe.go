@@ -5,17 +5,17 @@ import (
 	"unsafe"
 )
 
-// The calls bypass Go's scheduler: they return at once, and notifying it would cost about
-// as much as the call.
+// The system calls bypass Go's scheduler: they return at once, and to notify the scheduler would
+// cost about as much as the call.
 
-// trySend sends what the socket takes now.
+// trySend sends the bytes for which the socket has room now, and returns their number.
 func trySend(fd int, b []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
 		syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL, 0, 0)
 	return int(n), errno
 }
 
-// tryReceive receives what has arrived.
+// tryReceive receives the bytes that have arrived, and returns their number.
 func tryReceive(fd int, b []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
 		syscall.MSG_DONTWAIT, 0, 0)

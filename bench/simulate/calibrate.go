@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
 
-// Lengths at which messages are timed. The segments of a level end at some of them; those from
-// announced on are announced and fetched.
+// Lengths, in bytes, at which messages are timed. The segments of a level end at some of them.
+// Messages of the lengths in announced use rendezvous.
 var (
 	edges     = []int{1 << 10, 4 << 10, 16 << 10}
 	announced = []int{32 << 10, 64 << 10, 256 << 10, 1 << 20}
@@ -16,19 +16,19 @@ var (
 
 const (
 	short = 8
-	long  = 64 << 10 // of vectors that are copied and combined
-	few   = 2        // ranks of a processor when visits are timed, at least
-	many  = 8        // and at most
+	long  = 64 << 10 // length of the vectors that are copied and combined
+	few   = 2        // the lower number of ranks per processor in the measurements of visits
+	many  = 8        // the higher number
 )
 
-// calibrate makes a model of this machine, as one node, of what the programs of the directory
-// measure: ping-pongs and streams of two ranks, calls of one and two, and a ring of ranks that share
-// processors.
+// calibrate returns a model of this machine, as a single node, from measurements with the programs
+// of m's directory: ping-pongs and streams of two ranks, collective calls of one and of two ranks,
+// and a ring of ranks that share processors.
 func calibrate(m *measurement) (simulation.Model, error) {
 	processors := goruntime.NumCPU()
 	model := simulation.Model{
 		RanksPerNode: 1 << 20, Processors: processors,
-		Network: simulation.Level{{Latency: 1000}}, // not used: there is one node
+		Network: simulation.Level{{Latency: 1000}}, // not used: there is only one node
 	}
 	latency, err := m.run(2, append(append([]int{short}, edges...), announced...), nil, "latency", "-type", "float32")
 	if err != nil {
@@ -64,8 +64,8 @@ func calibrate(m *measurement) (simulation.Model, error) {
 	return model, err
 }
 
-// level returns the segments of a node of the time of a message one way in microseconds, and of the
-// processor time of a message of a stream in nanoseconds.
+// level returns the segments of a node. latency contains the times of messages one way in
+// microseconds. stream is the processor time of one message of a stream in nanoseconds.
 func level(latency figures, stream float64) simulation.Level {
 	whole := 1e3 * latency[short]
 	overhead := min(stream, whole/2)
@@ -92,15 +92,15 @@ func level(latency figures, stream float64) simulation.Level {
 	return l
 }
 
-// line returns the slope in nanoseconds per byte of the line through two figures, and where it starts
-// at no bytes.
+// line returns the slope, in nanoseconds per byte, of the line through two figures, and its value
+// at zero bytes, in nanoseconds.
 func line(f figures, from, to int) (slope, start float64) {
 	slope = max(1e3*(f[to]-f[from])/float64(to-from), 0)
 	return slope, 1e3*f[to] - slope*float64(to)
 }
 
-// visit returns the time of a visit with which the model gives the time of a ring of ranks that share
-// processors, so many on each.
+// visit returns the value of Visit for which the model predicts the measured time of a ring. crowd
+// is the number of ranks that share each processor.
 func visit(m *measurement, model simulation.Model, crowd int) (float64, error) {
 	u := simulation.Run{Operation: "allgather", Algorithm: "ring", Ranks: crowd * model.Processors, Bytes: short, Model: model}
 	measured, err := m.collective(u.Operation, u.Algorithm, u.Ranks, []int{short})

@@ -1,6 +1,6 @@
-// Command simulate predicts what the algorithms of a collective operation cost on a network that a
-// model describes, for up to hundreds of thousands of ranks. The algorithms are those that run
-// over real networks, the clock is virtual: see docs/simulation.md.
+// Command simulate predicts the cost of the algorithms of a collective operation, on a network that
+// a model describes, for up to hundreds of thousands of ranks. It runs the same algorithms as real
+// jobs, on a virtual clock: see docs/simulation.md.
 //
 //	go run ./bench/simulate -op allreduce -ranks 100000 -bytes 1M -alg all
 //	go run ./bench/simulate -op allreduce -ranks 1024 -bytes 8:16M -svg allreduce.svg
@@ -21,18 +21,18 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
 
-// options are what the flags say.
+// options contains the values of the flags.
 type options struct {
 	operation          string
 	algorithms         []string
-	all                bool // algorithms are all of the operation
+	all                bool // algorithms contains all algorithms of the operation
 	ranks, bytes       []int
 	root, messagesMax  int
 	model              simulation.Model
 	svg                string
 	json, printedModel bool
 	calibrate          bool
-	measurement        measurement // without a directory nothing is measured
+	measurement        measurement // if it has no directory, nothing is measured
 }
 
 func main() {
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// parse reads the command line.
+// parse parses and validates the command line.
 func parse(arguments []string, usage io.Writer) (*options, error) {
 	f := flag.NewFlagSet("simulate", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
@@ -112,7 +112,7 @@ func parse(arguments []string, usage io.Writer) (*options, error) {
 	return o, nil
 }
 
-// chosen returns the algorithms of a list.
+// chosen returns the algorithms of a comma-separated list, and whether the list is "all".
 func chosen(operation, list string) (names []string, all bool, err error) {
 	known, err := simulation.Algorithms(operation)
 	if err != nil || list == "all" {
@@ -127,7 +127,7 @@ func chosen(operation, list string) (names []string, all bool, err error) {
 	return names, false, nil
 }
 
-// run simulates and prints.
+// run runs the simulations and prints the results, or prints the model.
 func run(o *options, out io.Writer) error {
 	if o.calibrate {
 		var err error

@@ -12,31 +12,32 @@ import (
 	"strings"
 )
 
-// measurement runs bench/collective and bench/latency of this machine, which are in a directory with
-// gorun, one rank bound to each processor in turn.
+// measurement runs bench/collective, bench/latency and bench/messagerate on this machine. directory
+// contains them and gorun. Ranks are bound to the processors in turn.
 type measurement struct {
 	directory  string
 	rounds     int
 	iterations int
 }
 
-// figures are microseconds by bytes, the medians of the rounds.
+// figures maps a number of bytes to the median of the rounds, which is in the unit of the program:
+// microseconds, or messages per second of bench/messagerate.
 type figures map[int]float64
 
-// collective measures an algorithm of an operation: the mean over the ranks of a call's time, as
-// Result.Mean is.
+// collective measures an algorithm of an operation. It returns the duration of a call, as the mean
+// over the ranks, like Result.Mean.
 func (m *measurement) collective(operation, algorithm string, ranks int, sizes []int) (figures, error) {
 	return m.run(ranks, sizes, []string{"GORUN_COLL=" + operation + "=" + algorithm}, "collective", "-op", operation, "-type", "float32")
 }
 
-// run measures with a program of the directory.
+// run runs a program of the directory and returns the first value for each size.
 func (m *measurement) run(ranks int, sizes []int, environment []string, program string, arguments ...string) (figures, error) {
-	directory, err := filepath.Abs(m.directory) // a name without a slash would be looked for in PATH
+	directory, err := filepath.Abs(m.directory) // exec would look for a name without a slash in PATH
 	if err != nil {
 		return nil, err
 	}
 	list := make([]string, 1+len(sizes))
-	list[0] = strconv.Itoa(sizes[0]) // the first row warms up
+	list[0] = strconv.Itoa(sizes[0]) // the first row is a warm-up
 	for i, n := range sizes {
 		list[1+i] = strconv.Itoa(n)
 	}

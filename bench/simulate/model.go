@@ -10,9 +10,10 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
 
-// cluster is the model without -model: an assumption, not a measurement. Nodes have 100 Gbit/s
-// each way, 1.5 us from one to another and 0.3 us of processor time for a message at each end;
-// messages of more than 8 KiB are announced and fetched. Within a node, processors copy 10 GB/s.
+// cluster returns the model that is used without -model. It is an assumption, not a measurement.
+// Nodes have 100 Gbit/s in each direction. A message takes 1.5 us from one node to another, and 0.3
+// us of processor time at each end. Messages of more than 8 KiB use rendezvous. Within a node,
+// processors copy 10 GB/s.
 func cluster() simulation.Model {
 	return simulation.Model{
 		Network: simulation.Level{
@@ -27,7 +28,8 @@ func cluster() simulation.Model {
 	}
 }
 
-// modelFlags defines the flags of the model, and returns what makes it of them.
+// modelFlags defines the flags of the model, and returns the function that builds the model from
+// their values.
 func modelFlags(f *flag.FlagSet) func() (simulation.Model, error) {
 	file := f.String("model", "", "`file` of a model as -print-model prints it, in place of an assumed cluster of 100 Gbit/s")
 	perNode := f.Int("ranks-per-node", 0, "`number` of ranks on a node, in place of the model's")
@@ -63,7 +65,7 @@ func modelFlags(f *flag.FlagSet) func() (simulation.Model, error) {
 	}
 }
 
-// replace sets a parameter.
+// replace sets the parameter of a flag, in all segments of the network.
 func replace(m *simulation.Model, name string, v float64) {
 	switch name {
 	case "gamma":

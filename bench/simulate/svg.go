@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// curves are lines over two logarithmic axes, as a picture in SVG. bench/peers draws its figures
-// with a library that would be a requirement of every user's program here.
+// curves is a chart of lines over two logarithmic axes, which write stores as SVG. bench/peers
+// draws its charts with a library. Here that library would become a requirement of every program
+// that uses gorun.
 type curves struct {
 	Title, X, Y string
 	Series      []series
@@ -23,14 +24,14 @@ type series struct {
 	Points []point
 }
 
-// point is a place with positive coordinates. Others are left out.
+// point is a point of a line. It is drawn only if both coordinates are positive.
 type point struct{ x, y float64 }
 
-// colors of lines, which the colour-blind can tell apart (M. Okabe and K. Ito, "Color Universal
-// Design"); after the last one dashes begin.
+// colors contains the colors of lines, which are distinguishable for the colour-blind (M. Okabe and
+// K. Ito, "Color Universal Design"). Lines beyond the last color repeat the colors with dashes.
 var colors = [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
 
-// Places in the picture, in pixels.
+// Dimensions of the picture, in pixels.
 const (
 	plotWidth, plotHeight        = 640, 420
 	marginLeft, marginTop        = 80, 40
@@ -40,10 +41,10 @@ const (
 
 var errNoPoints = errors.New("there is nothing to draw")
 
-// scale is a logarithmic axis from a power of ten to another.
+// scale is a logarithmic axis between two powers of ten. low and high are their exponents.
 type scale struct{ low, high float64 }
 
-// axis returns the scale that holds all values.
+// axis returns the scale that includes all values.
 func (c *curves) axis(value func(point) float64) scale {
 	s := scale{math.Inf(1), math.Inf(-1)}
 	for _, line := range c.Series {
@@ -58,10 +59,10 @@ func (c *curves) axis(value func(point) float64) scale {
 	return s
 }
 
-// at returns where a value is on the scale, from 0 to 1.
+// at returns the position of a value on the scale, from 0 to 1.
 func (s scale) at(v float64) float64 { return (math.Log10(v) - s.low) / (s.high - s.low) }
 
-// drawn returns the points that have a place.
+// drawn returns the points that have positive coordinates.
 func (s *series) drawn() []point {
 	var all []point
 	for _, p := range s.Points {
@@ -72,7 +73,7 @@ func (s *series) drawn() []point {
 	return all
 }
 
-// write writes the picture.
+// write writes the picture to to.
 func (c *curves) write(to io.Writer) error {
 	x, y := c.axis(func(p point) float64 { return p.x }), c.axis(func(p point) float64 { return p.y })
 	if math.IsInf(x.low, 0) {
@@ -122,7 +123,7 @@ func (c *curves) line(w *bytes.Buffer, i int, right, bottom func(float64) float6
 	text(w, marginLeft+plotWidth+labelSpace+30, top+4, "start", c.Series[i].Name)
 }
 
-// label is a power of ten as it is written at an axis.
+// label returns the label of a power of ten at an axis.
 func label(exponent float64) string {
 	if exponent < -3 || exponent > 6 {
 		return fmt.Sprintf("1e%.0f", exponent)
@@ -130,9 +131,9 @@ func label(exponent float64) string {
 	return fmt.Sprint(math.Pow(10, exponent))
 }
 
-// text writes words at a place.
+// text writes words at a position.
 func text[X, Y int | float64](w *bytes.Buffer, x X, y Y, anchor, words string) {
 	fmt.Fprintf(w, `<text x="%.1f" y="%.1f" text-anchor="%s" fill="#1f2328">`, float64(x), float64(y), anchor)
-	_ = xml.EscapeText(w, []byte(words)) // a Buffer takes everything
+	_ = xml.EscapeText(w, []byte(words)) // writing to a Buffer cannot fail
 	fmt.Fprintln(w, "</text>")
 }

@@ -11,30 +11,31 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
 
-// row is a prediction.
+// row is a prediction for one algorithm, number of ranks and length.
 type row struct {
 	Ranks, Bytes int
 	Algorithm    string
-	Micros       float64 // until the last rank has ended
+	Micros       float64 // time until the last rank has finished
 	MeanMicros   float64 // mean over the ranks
-	Messages     int     // of all ranks
-	Volume       int     // bytes in them
+	Messages     int     // number of messages of all ranks
+	Volume       int     // number of bytes in these messages
 	Busiest      simulation.Cost
-	// Measured is the mean over the ranks on this machine with -measure, else 0.
+	// Measured is the measured time on this machine, the mean over the ranks, or 0 without
+	// -measure.
 	Measured float64 `json:",omitempty"`
-	// Left is why there is no prediction, else empty.
+	// Left is the reason why there is no prediction, or "".
 	Left string `json:",omitempty"`
 }
 
-// table prints predictions as they come.
+// table prints each prediction when it is added.
 type table struct {
 	o    *options
 	out  io.Writer
 	rows []row
-	err  error // the first of out
+	err  error // the first error of out
 }
 
-// printf prints a part of the table in words.
+// printf prints a part of the table as text, unless -json is given.
 func (t *table) printf(format string, a ...any) {
 	if t.err == nil && !t.o.json {
 		_, t.err = fmt.Fprintf(t.out, format, a...)
@@ -53,7 +54,7 @@ func newTable(o *options, out io.Writer) *table {
 	return t
 }
 
-// meaning says what the bytes of an operation are.
+// meaning returns what the bytes of an operation are the length of.
 func meaning(operation string) string {
 	switch operation {
 	case "bcast", "reduce", "allreduce", "scan", "exscan":
@@ -67,7 +68,7 @@ func meaning(operation string) string {
 	}
 }
 
-// rowsOf adds the rows of an algorithm on some ranks.
+// rowsOf adds the rows of an algorithm for one number of ranks and all lengths.
 func (t *table) rowsOf(ranks int, name string) error {
 	o := t.o
 	var measured figures
@@ -92,7 +93,7 @@ func (t *table) rowsOf(ranks int, name string) error {
 	return nil
 }
 
-// add prints a prediction, or why there is none.
+// add prints a prediction, or the reason why there is none.
 func (t *table) add(ranks, bytes int, name string, res *simulation.Result, left error, measured float64) {
 	r := row{Ranks: ranks, Bytes: bytes, Algorithm: name}
 	if left != nil {
@@ -116,10 +117,10 @@ func (t *table) add(ranks, bytes int, name string, res *simulation.Result, left 
 		r.Micros, r.Messages, r.Volume, max(b.Sent, b.Received), max(b.SentBytes, b.ReceivedBytes), b.Scratch)
 }
 
-// deviation is by how much the prediction is more than what was measured, as a part of it.
+// deviation returns by which fraction of the measured time the prediction exceeds it.
 func (r *row) deviation() float64 { return r.MeanMicros/r.Measured - 1 }
 
-// close prints what is printed at the end.
+// close prints the mean deviation with -measure, and the whole table as JSON with -json.
 func (t *table) close() error {
 	if n, sum := 0, 0.0; t.o.measurement.directory != "" {
 		for _, r := range t.rows {
@@ -138,7 +139,7 @@ func (t *table) close() error {
 	return e.Encode(map[string]any{"Operation": t.o.operation, "Model": t.o.model, "Rows": t.rows})
 }
 
-// draw writes curves of the predictions.
+// draw writes a chart of the predictions to a file.
 func (t *table) draw(name string) error {
 	overRanks := len(t.o.ranks) > 1
 	c := curves{Title: t.o.operation + " in virtual time", X: "bytes", Y: "us"}
@@ -176,13 +177,14 @@ func (t *table) draw(name string) error {
 	return nil
 }
 
-// fixedValue is a value of what is not on the axis, and how a curve's name says it.
+// fixedValue is a value of the quantity that is not on the x axis, and its words in the names of
+// curves.
 type fixedValue struct {
 	value        int
 	unit, suffix string
 }
 
-// fixed returns the values of what is not on the axis.
+// fixed returns the values of the quantity that is not on the x axis: ranks or bytes.
 func (t *table) fixed(overRanks bool) []fixedValue {
 	values, unit := t.o.ranks, "ranks"
 	if overRanks {

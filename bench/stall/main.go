@@ -1,7 +1,7 @@
-// Command stall measures what communication costs a computation that follows it: each rank
-// first computes alone, then repeatedly after an operation, the same work each time. It
-// prints the mean time of the work after the operation as a multiple of the shortest time
-// alone. It shows the work of the runtime on the program's core outside of calls:
+// Command stall measures by how much communication slows down the computation after it. Each rank
+// first computes alone, and then repeats an operation followed by the same computation. It prints
+// the mean time of the computation after the operation, divided by its shortest time alone. The
+// result shows the work that the runtime does on the program's core outside of calls:
 //
 //	gorun -np 2 -bind-to core ./bench/stall -op barrier -for 20ms
 package main
@@ -28,7 +28,7 @@ func main() {
 	o.Main(2, run)
 }
 
-// run does the part of one rank.
+// run runs the benchmark in one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	if *work <= 0 {
 		return fmt.Errorf("-for %v is no time to work", *work)
@@ -66,7 +66,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	})
 }
 
-// communicate does the operation.
+// communicate runs the operation before the computation.
 func communicate(c *runtime.Comm, mine, theirs []byte) error {
 	switch *operation {
 	case "barrier":
@@ -76,7 +76,7 @@ func communicate(c *runtime.Comm, mine, theirs []byte) error {
 	case "exchange":
 		peer := c.Rank() ^ 1
 		if peer == c.Size() {
-			return nil // the last of an odd number
+			return nil // the last rank of an odd number of ranks has no peer
 		}
 		_, err := runtime.SendRecv(c, mine, peer, tag, theirs, peer, tag)
 		return err

@@ -1,4 +1,4 @@
-// Command startup joins a job, does one barrier and ends. The time of the whole program is
+// Command startup joins a job, does one barrier and ends. The duration of the whole job is
 // measured:
 //
 //	time gorun -np 64 startup

@@ -1,19 +1,22 @@
-// Command survive measures what survivors of a rank do to go on: detect its death, revoke, agree
-// and shrink.
+// Command survive measures the steps by which the survivors continue after the loss of a rank: they
+// detect its death, revoke, agree and shrink.
 //
 //	gorun -np 8 -on-failure continue ./bench/survive
 //
-// Agree and shrink are means over many calls, at the slowest rank. Revoke is from the call to the end of
-// a receive at the last other rank, the median of 21. Detect is from just before the kill to the error
-// of a receive from any source at the last survivor; after it come, at the slowest rank, the Ack and
-// Agree that all of them end with, and the Shrink. The ranks of a node have the same clock; on
-// several hosts revoke and detect mean nothing.
+// Agree and Shrink are mean times over many calls, at the slowest rank. Revoke is the time from the
+// call of Revoke until a receive has ended at the last of the other ranks, the median of 21. Detect
+// is the time from just before the kill until a receive from any source returns an error at the
+// last survivor. "Agree after" is the time of the Ack and Agree that follow in all survivors, and
+// "Shrink after" that of the Shrink after them, at the slowest rank. The ranks of a node have the
+// same clock. If the job has several hosts, Revoke and Detect mean nothing.
 //
-// With -ulfm, and without gorun, it runs such jobs itself and prints the medians of many of them, in Markdown:
+// With -ulfm, and not started by gorun, it runs many such jobs itself and prints the medians of
+// their values, in Markdown:
 //
 //	go run ./bench/survive -ulfm [-np 2,4,8,16,32,64] [-jobs 11]
 //
-// With -pause it measures instead how long survivors do not compute when a lost rank is started again:
+// With -pause it measures something else: for how long survivors do not compute while a lost rank
+// is started again:
 //
 //	gorun -np 4 -on-failure respawn=20 [-spares 20] ./bench/survive -pause 20
 package main
@@ -34,16 +37,16 @@ import (
 )
 
 const (
-	tagTime  = 1 // of something that a rank is about to do
-	tagNever = 2 // of a message that nobody sends
-	// revocations are measured one by one.
+	tagTime  = 1 // tag of the message with the time of the kill
+	tagNever = 2 // tag of a message that no rank sends
+	// revocations is the number of Revokes, each of which is timed on its own.
 	revocations = 21
 )
 
 func main() {
 	o := osu.Define("survive", "0", osu.Latency)
 	o.Parse()
-	if *ulfm { // this process is no rank
+	if *ulfm { // this process is not a rank
 		if err := series(context.Background(), os.Stdout, o.Iterations); err != nil {
 			fmt.Fprintln(os.Stderr, "survive:", err)
 			os.Exit(1)
@@ -53,7 +56,7 @@ func main() {
 	o.Main(2, run)
 }
 
-// run does the part of one rank.
+// run runs the benchmark in one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	if *losses > 0 {
 		return pauses(w, *losses)
@@ -99,10 +102,10 @@ func run(w *runtime.World, o *osu.Options) error {
 	return table.Only(0, values...)
 }
 
-// second is the second value alone.
+// second returns the second value alone.
 func second[T any](_ T, err error) error { return err }
 
-// mean is the mean time of f at the slowest rank.
+// mean returns the mean time of a call of f at the slowest rank.
 func mean(c *runtime.Comm, timed, warmup int, f func() error) (time.Duration, error) {
 	var began time.Time
 	for i := range warmup + timed {
@@ -119,14 +122,15 @@ func mean(c *runtime.Comm, timed, warmup int, f func() error) (time.Duration, er
 	return slowest(c, time.Since(began)/time.Duration(timed))
 }
 
-// slowest is the longest time of all ranks.
+// slowest returns the longest of the times of all ranks.
 func slowest(c *runtime.Comm, d time.Duration) (time.Duration, error) {
 	all := []int64{int64(d)}
 	err := collectives.AllReduce(c, all, all, collectives.Max)
 	return time.Duration(all[0]), err
 }
 
-// revoked is the median time from a Revoke at rank 0 to its effect at the last other rank.
+// revoked returns the median time from the call of Revoke at rank 0 until a receive has ended at
+// the last of the other ranks.
 func revoked(c *runtime.Comm) (time.Duration, error) {
 	times := make([]time.Duration, 0, revocations)
 	for range revocations {
@@ -164,7 +168,7 @@ func revoked(c *runtime.Comm) (time.Duration, error) {
 	return times[len(times)/2], nil
 }
 
-// killed kills the last rank, and returns what follows at the slowest of the others.
+// killed kills the last rank, and returns the times of the following steps at the slowest survivor.
 func killed(c *runtime.Comm) (detect, agree, shrink time.Duration, err error) {
 	victim := c.Size() - 1
 	if err := collectives.Barrier(c); err != nil {

@@ -18,11 +18,11 @@ var (
 	cable  = flag.Bool("cut", false, "with -pause and hosts: print \"cut\" and go on, until somebody has cut off the last rank's host")
 )
 
-// exchanges is how many Barriers there are between two losses.
+// exchanges is the number of Barriers between two losses.
 const exchanges = 100
 
-// pauses measures how long the survivors of a loss do not compute: from their last Barrier before it to
-// the first one in the next World, at the slowest of them.
+// pauses measures for how long the survivors of a loss do not compute: the time from the last
+// Barrier before the loss to the first Barrier in the next World, at the slowest survivor.
 func pauses(w *runtime.World, n int) error {
 	var last time.Time
 	var all []time.Duration
@@ -62,7 +62,7 @@ func pauses(w *runtime.World, n int) error {
 	})
 }
 
-// kill ends this rank, or its host, and waits for that.
+// kill kills this rank, or with -agent the agent of its host, and blocks until this rank dies.
 func kill() error {
 	pid := os.Getpid()
 	if *whole {

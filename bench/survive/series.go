@@ -23,11 +23,11 @@ var (
 	gorun  = flag.String("gorun", "gorun", "with -ulfm: the `program` that starts the jobs")
 )
 
-// errSeries refuses a series that is none.
+// errSeries is the error for invalid values of -np or -jobs.
 var errSeries = errors.New("-ulfm: want -np 2,4,... of at least two ranks each, and at least one of -jobs")
 
-// series runs jobs of this program and writes a line for each number of ranks, with the median of each
-// column. iterations is -i of the jobs, 0 for their own.
+// series runs jobs of this program and writes a row for each number of ranks, which contains the
+// median of each column. iterations is -i of the jobs, 0 for their default.
 func series(ctx context.Context, out io.Writer, iterations int) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -41,7 +41,7 @@ func series(ctx context.Context, out io.Writer, iterations int) error {
 		var all []osu.Result
 		for range *jobs {
 			c := exec.CommandContext(ctx, *gorun, "-np", text, "-on-failure", "continue", self, "-json", "-i", strconv.Itoa(iterations))
-			var errs strings.Builder // that a rank was killed, of each
+			var errs strings.Builder // each job reports here that a rank was killed
 			c.Stderr = &errs
 			said, err := c.Output()
 			var r osu.Result
@@ -67,7 +67,7 @@ func series(ctx context.Context, out io.Writer, iterations int) error {
 	return nil
 }
 
-// line is the line of a number of ranks.
+// line returns the row of a number of ranks.
 func line(ranks int, all []osu.Result) string {
 	text := fmt.Sprintf("| %d |", ranks)
 	for column := range all[0].Columns {

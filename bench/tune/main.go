@@ -1,12 +1,12 @@
-// Command tune measures the algorithms of collective operations on a machine and writes the fastest
-// as a table, which the jobs of that machine take by GORUN_COLL_TABLE:
+// Command tune measures the algorithms of collective operations on a machine. It writes the fastest
+// as a table, which the jobs on that machine read from the file that GORUN_COLL_TABLE names:
 //
 //	gorun -np 4 -host h1:2,h2:2 ./bench/tune -o table.txt
 //	GORUN_COLL_TABLE=table.txt gorun -np 4 -host h1:2,h2:2 ./program
 //
-// The table is for communicators of as many ranks, and as many on a node, as the job has; tables of
-// several jobs may follow each other in one file. An algorithm replaces the built-in choice only if
-// it took a tenth less time.
+// The table applies to communicators with the same number of ranks, and the same number of ranks on
+// a node, as the job. A file may contain the tables of several jobs, one after the other. An
+// algorithm replaces the built-in choice only if it took less than 9/10 of its time.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// options are the flags.
+// options contains the values of the flags.
 type options struct {
 	operations []string
 	sizes      []int
@@ -44,7 +44,7 @@ func main() {
 	})
 }
 
-// parse reads the flags.
+// parse parses and validates the command line.
 func parse(args []string, errors io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("tune", flag.ContinueOnError)
@@ -78,7 +78,7 @@ func parse(args []string, errors io.Writer) (options, error) {
 	return o, nil
 }
 
-// write writes the table.
+// write writes the table to a file, or to the standard output if name is "-".
 func write(name string, lines []string) error {
 	text := "# operation  ranks  per node  up to bytes  algorithm\n" + strings.Join(lines, "")
 	if name == "-" {

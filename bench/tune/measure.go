@@ -11,18 +11,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// operationNames are the operations that can be tuned.
+// operationNames contains the operations that can be tuned.
 var operationNames = []string{"barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"}
 
-// rounds is how often the algorithms are measured in turn; the median counts.
+// rounds is how often all algorithms are measured, one after the other. The median counts.
 const rounds = 5
 
-// gain is the part of the time of the built-in choice that another algorithm may take at most.
+// gain is the fraction of the built-in choice's time below which another algorithm replaces it.
 const gain = 0.9
 
 // tune returns the lines of the table.
 func tune(c *runtime.Comm, o options) ([]string, error) {
-	// The operations that are not timed are on a communicator of their own.
+	// c uses the algorithm that is measured. The operations that are not timed use another
+	// communicator.
 	timing, err := c.Dup()
 	if err != nil {
 		return nil, err
@@ -31,7 +32,7 @@ func tune(c *runtime.Comm, o options) ([]string, error) {
 	return lines, errors.Join(err, timing.Close())
 }
 
-// table measures on c.
+// table measures the operations on c and returns the lines of the table.
 func table(c, timing *runtime.Comm, o options) (lines []string, err error) {
 	perNode := widest(c.Placement())
 	for _, op := range o.operations {
@@ -68,7 +69,8 @@ func widest(placement []int) int {
 	return slices.Max(ranks)
 }
 
-// fastest returns the algorithm to take.
+// fastest returns the algorithm for an operation and a length: the fastest one, or the built-in
+// choice if no other algorithm is faster by enough.
 func fastest(c, timing *runtime.Comm, op string, size, iterations int) (string, error) {
 	if err := collectives.Tune(c, nil); err != nil {
 		return "", err
@@ -105,7 +107,7 @@ func fastest(c, timing *runtime.Comm, op string, size, iterations int) (string, 
 	return choice, nil
 }
 
-// take makes c use an algorithm, and reports whether it can serve.
+// take makes c use an algorithm, and reports whether the algorithm can serve calls of that size.
 func take(c *runtime.Comm, op, name string, size int) (bool, error) {
 	table, err := collectives.ParseTable(strings.NewReader(op + " * * * " + name))
 	if err != nil {
@@ -118,9 +120,9 @@ func take(c *runtime.Comm, op, name string, size int) (bool, error) {
 	return got == name, err
 }
 
-// measure returns the seconds of a call, the mean of some calls at the slowest rank.
+// measure returns the duration of a call in seconds: the mean of some calls at the slowest rank.
 func measure(timing *runtime.Comm, call func() error, iterations int) (float64, error) {
-	if err := call(); err != nil { // the first one may open memory and connections
+	if err := call(); err != nil { // the first call may allocate memory and open connections
 		return 0, err
 	}
 	if err := collectives.Barrier(timing); err != nil {
@@ -137,7 +139,7 @@ func measure(timing *runtime.Comm, call func() error, iterations int) (float64, 
 	return slowest[0], err
 }
 
-// median returns the median, 0 of nothing.
+// median returns the median of v, or 0 if v is empty.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -146,7 +148,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// newCall returns the call that is measured. The root is rank 0, reductions add bytes.
+// newCall returns the call that is measured. The root is rank 0. Reductions add bytes.
 func newCall(c *runtime.Comm, op string, size int) func() error {
 	one, all := make([]byte, size), make([]byte, size*c.Size())
 	other := make([]byte, len(all))

@@ -5,7 +5,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// collectiveArguments are collective calls that no rank can make.
+// collectiveArguments contains collective calls with arguments that no rank may pass.
 var collectiveArguments = []program{
 	{name: "root that does not exist", finds: `root 2 of 2 ranks`, run: func(c *runtime.Comm) error {
 		return collectives.Bcast(c, one(), c.Size())
@@ -43,7 +43,7 @@ var collectiveArguments = []program{
 	}},
 }
 
-// collectiveMatching are collective calls that differ between ranks.
+// collectiveMatching contains collective calls that differ between ranks.
 var collectiveMatching = []program{
 	{name: "allreduce and broadcast", ranks: 3, flags: patient, finds: `different collective operations`, run: func(c *runtime.Comm) error {
 		if c.Rank() == 0 {
@@ -128,7 +128,7 @@ var collectiveMatching = []program{
 	}},
 }
 
-// collectiveOrdering are collective calls that some ranks do not make, or in another order.
+// collectiveOrdering contains collective calls that some ranks omit, or make in another order.
 var collectiveOrdering = []program{
 	{name: "barrier that a rank leaves out", ranks: 3, finds: `deadlock`, run: func(c *runtime.Comm) error {
 		if c.Rank() == 1 {

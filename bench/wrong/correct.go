@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// rights are correct programs, among them those that look like wrong ones.
+// rights contains correct programs. Some of them look like wrong ones.
 var rights = []program{
 	{name: "ping-pong", run: func(c *runtime.Comm) error {
 		for range 100 {
@@ -292,11 +292,11 @@ var rights = []program{
 	}},
 }
 
-// busy is longer than gorun waits before it looks for a deadlock.
+// busy is longer than the time for which gorun waits before it looks for a deadlock.
 const busy = 2500 * time.Millisecond
 
-// farm gives pieces of work to the rank that asks first. It is correct in any order. The first
-// questions are all there when rank 0 begins.
+// farm gives pieces of work to the rank that asks first. It is correct in any order of the
+// questions. The first question of every rank has been posted when rank 0 begins.
 func farm(c *runtime.Comm) error {
 	const pieces = 20
 	if c.Rank() > 0 {
@@ -332,7 +332,7 @@ func farm(c *runtime.Comm) error {
 	return nil
 }
 
-// collectiveTour calls many operations.
+// collectiveTour calls many collective operations.
 func collectiveTour(c *runtime.Comm) error {
 	n := c.Size()
 	return errors.Join(

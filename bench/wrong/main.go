@@ -1,12 +1,12 @@
-// Command wrong runs small programs that make one mistake each, and correct ones, under gorun
-// -check, and prints which mistakes are reported, as docs/wrong-programs.md:
+// Command wrong runs small programs under gorun -check. Each program has one mistake or is correct.
+// It prints which mistakes are reported, in the form of docs/wrong-programs.md:
 //
 //	go run ./bench/wrong > docs/wrong-programs.md
 //	go run ./bench/wrong -v -only 'ring of sends'
 //
-// The families of mistakes are those of MPI-CorrBench and of the MPI Bugs Initiative that are not of
-// one-sided communication. -only chooses programs by a regular expression of their names, -v prints
-// the report of each.
+// The families of mistakes are those of MPI-CorrBench and of the MPI Bugs Initiative, without those
+// of one-sided communication. -only selects programs by a regular expression for their names. -v
+// prints the report of each program.
 package main
 
 import (
@@ -47,7 +47,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// study judges the programs that were asked for and prints the table.
+// study judges the selected programs and prints the page.
 func study() error {
 	pattern, err := regexp.Compile(*only)
 	if err != nil {

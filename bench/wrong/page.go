@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// introduction is the head of the page. Its figures are of the wrong programs, the reported ones
-// among them, those reported with a line, all reports, the wrong programs among these, the correct
-// programs, and the correct ones that were reported as wrong.
+// introduction is the format of the head of the page. Its numbers are, in order: wrong programs,
+// wrong programs that are reported; the reported ones again, those reported with a source line; all
+// reported programs, the wrong ones among them; correct programs, those reported as wrong.
 const introduction = `# Wrong programs
 
 Which mistakes ` + "`gorun -check`" + ` reports: small programs that make one mistake each, in the families of
@@ -27,7 +27,7 @@ A report is an error at the call, a deadlock (exit code 86), or a finding of the
 a finding that does not make the job fail.
 `
 
-// page describes all programs with what was found.
+// page returns the page: the numbers, and a table of the programs and verdicts of each family.
 func page(list []family, verdicts []*verdict) string {
 	byName := make(map[string]*verdict)
 	for _, v := range verdicts {
@@ -61,7 +61,7 @@ func page(list []family, verdicts []*verdict) string {
 	return b.String()
 }
 
-// says is what the report says, or why there is none.
+// says returns the part of the report that identifies the mistake, or why there is no report.
 func (v *verdict) says() string {
 	switch {
 	case v.found() && v.noted:

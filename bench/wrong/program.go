@@ -13,32 +13,33 @@ import (
 // program is a small program of a few ranks, with at most one mistake.
 type program struct {
 	name string
-	// ranks is their number, 0 for 2.
+	// ranks is the number of ranks, 0 for 2.
 	ranks int
 	run   func(c *runtime.Comm) error
-	// flags are further ones of gorun.
+	// flags contains further flags of gorun.
 	flags []string
-	// finds is what the report of the mistake says, with a gap between its parts, missed why there
-	// is none. Both are "" for a correct program.
+	// finds is the text that the report of the mistake must contain, in parts that gap separates.
+	// missed is the reason why there is no report. Both are "" for a correct program.
 	finds, missed string
 }
 
-// patient is for calls that are compared after half a second to a second of waiting: on a busy machine a
-// deadlock may be proven before.
+// patient contains the flags of programs whose calls are compared only after they have waited for
+// half a second to a second. On a busy machine a deadlock could be proven, and reported, before.
 var patient = []string{"-on-deadlock", "ignore"}
 
-// gap stands for any text.
+// gap stands for any text between two parts of program.finds.
 const gap = " ... "
 
 // family is a class of mistakes.
 type family struct {
 	name string
-	// origin is what MPI-CorrBench and the MPI Bugs Initiative call it, "" for correct programs.
+	// origin is the name of the class in MPI-CorrBench and the MPI Bugs Initiative, "" for correct
+	// programs.
 	origin   string
 	programs []program
 }
 
-// families are all programs. Names are unique.
+// families contains all programs. Their names are unique.
 var families = []family{
 	{"Point to point: arguments", "CorrBench: ArgError; MBI: invalid parameter", arguments},
 	{"Point to point: matching", "CorrBench: ArgMismatch, MissingCall; MBI: call matching", matching},
@@ -52,7 +53,7 @@ var families = []family{
 	{"Correct programs", "", rights},
 }
 
-// find returns the program of a name.
+// find returns the program with a name.
 func find(name string) (p program, found bool) {
 	for _, f := range families {
 		if i := slices.IndexFunc(f.programs, func(p program) bool { return p.name == name }); i >= 0 {
@@ -62,17 +63,17 @@ func find(name string) (p program, found bool) {
 	return program{}, false
 }
 
-// size is the number of ranks.
+// size returns the number of ranks.
 func (p program) size() int { return max(p.ranks, 2) }
 
-// begins is the file and the line at which the program begins.
+// begins returns the file and the line at which the function of the program begins.
 func (p program) begins() (file string, line int) {
 	f := goruntime.FuncForPC(reflect.ValueOf(p.run).Pointer())
 	path, line := f.FileLine(f.Entry())
 	return filepath.Base(path), line
 }
 
-// padded is a structure with a gap, which is packed before it is sent.
+// padded is a structure with padding. It is packed before it is sent.
 type padded struct {
 	A int8
 	B int64
@@ -82,8 +83,8 @@ func one() []int { return []int{1} }
 
 func room(n int) []int { return make([]int, n) }
 
-// exit ends the process as a program does that forgets the other ranks.
+// exit ends the process without leaving the job, as a program does by mistake.
 func exit() { os.Exit(0) }
 
-// failure is the error alone.
+// failure returns the error alone.
 func failure[T any](_ T, err error) error { return err }

@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// arguments are calls that no rank can make (MPI-CorrBench's ArgError, the initiative's invalid
-// parameter).
+// arguments contains calls with arguments that no rank may pass (MPI-CorrBench's ArgError, invalid
+// parameter of the MPI Bugs Initiative).
 var arguments = []program{
 	{name: "send to a rank that does not exist", finds: `rank out of range: 2`, run: func(c *runtime.Comm) error {
 		return runtime.Send(c, one(), c.Size(), 7)
@@ -59,7 +59,7 @@ var arguments = []program{
 	}},
 }
 
-// matching are sends and receives that do not fit each other (ArgMismatch, call matching).
+// matching contains sends and receives that do not match (ArgMismatch, call matching).
 var matching = []program{
 	{name: "types that differ", finds: `elements of float64, the receive wants int64`, run: func(c *runtime.Comm) error {
 		if c.Rank() == 0 {
@@ -166,8 +166,8 @@ var matching = []program{
 	}},
 }
 
-// ordering are calls that fit, in an order that cannot end (MisplacedCall, call ordering, and
-// resource where it needs the runtime to store messages).
+// ordering contains calls that match, but in an order in which they cannot complete (MisplacedCall,
+// call ordering). Some of them would complete if the runtime stored messages (resource).
 var ordering = []program{
 	{name: "both receive first", finds: `deadlock`, run: func(c *runtime.Comm) error {
 		if _, err := runtime.Recv(c, room(1), 1-c.Rank(), 7); err != nil {

@@ -5,14 +5,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// races are programs whose end depends on what is faster (message race, global and local
-// concurrency).
+// races contains programs whose result depends on which rank or goroutine is faster (message race,
+// global and local concurrency).
 var races = []program{
 	{name: "two goroutines in one communicator's collectives", finds: `communicator is in use`, run: func(c *runtime.Comm) error {
 		ended := make(chan error, 2)
 		for range 2 {
 			go func() {
-				for range 100_000 { // longer than a turn of a goroutine, of which one processor runs one at a time
+				for range 100_000 { // longer than the time slice in which a processor runs one of the goroutines
 					if err := collectives.Barrier(c); err != nil {
 						ended <- err
 						return

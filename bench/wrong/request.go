@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// requests are nonblocking and persistent operations that are started, waited for or used in a
+// requests contains nonblocking and persistent operations that are started, waited for or used in a
 // wrong way (MissingCall and MisplacedCall of MPI_Wait, request lifecycle, missing wait and start).
 var requests = []program{
 	{name: "send without a wait", finds: `nobody waited for Isend`, run: func(c *runtime.Comm) error {

@@ -5,7 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// resources are what is not closed, or closed or used too late (resource leak, double free).
+// resources contains programs that do not close an object, or that close or use it too late
+// (resource leak, double free).
 var resources = []program{
 	{name: "duplicate that stays open", finds: `nobody closed the communicator world.dup`, run: func(c *runtime.Comm) error {
 		return failure(c.Dup())

@@ -15,20 +15,20 @@ import (
 	"time"
 )
 
-// verdict is what gorun says of a program.
+// verdict is the result of a program under gorun -check.
 type verdict struct {
 	program
 	correct bool
 	code    int
 	report  string // standard error
-	// noted is what is reported without making the job fail.
+	// noted reports whether the report contains a note, which does not make the job fail.
 	noted bool
 }
 
-// programTimeout ends a program that hangs.
+// programTimeout is the time after which a program that hangs is killed.
 const programTimeout = 2 * time.Minute
 
-// judge runs a program under gorun -check. self is this binary.
+// judge runs a program under gorun -check. self is the path of this binary.
 func judge(ctx context.Context, gorun, self string, p program, correct bool) (*verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, programTimeout)
 	defer cancel()
@@ -47,10 +47,11 @@ func newVerdict(p program, correct bool, code int, report string) *verdict {
 	return &verdict{program: p, correct: correct, code: code, report: report, noted: strings.Contains(report, "check: note: ")}
 }
 
-// alarmed reports whether something was reported as a mistake.
+// alarmed reports whether gorun reported a mistake: the job failed.
 func (v *verdict) alarmed() bool { return v.code != 0 }
 
-// found reports whether the mistake was reported.
+// found reports whether the mistake was reported: the report contains all parts of finds, in order,
+// and the job failed or the report contains a note.
 func (v *verdict) found() bool {
 	rest := v.report
 	for part := range strings.SplitSeq(v.finds, gap) {
@@ -63,7 +64,7 @@ func (v *verdict) found() bool {
 	return v.finds != "" && (v.alarmed() || v.noted)
 }
 
-// located reports whether a line of the program is in the report.
+// located reports whether the report contains a line of the program's function.
 func (v *verdict) located() bool {
 	file, first := v.begins()
 	next := after(file, first)
@@ -75,7 +76,7 @@ func (v *verdict) located() bool {
 	return false
 }
 
-// after is the line at which the next program of a file begins.
+// after returns the line at which the next program of a file begins.
 func after(file string, line int) int {
 	next := 1 << 30
 	for _, f := range families {
@@ -88,13 +89,15 @@ func after(file string, line int) int {
 	return next
 }
 
-// judgeAll judges the programs of the families, some at a time, in order.
+// judgeAll judges the programs of the families, several at a time, and returns the verdicts in the
+// order of the programs.
 func judgeAll(ctx context.Context, gorun, self string, list []family) ([]*verdict, error) {
 	var verdicts []*verdict
 	var errs []error
-	var mu sync.Mutex // guards both
+	var mu sync.Mutex // guards verdicts and errs
 	var running sync.WaitGroup
-	// Most programs that take time wait for the report of a deadlock.
+	// Most programs that take long only wait for the report of a deadlock, so there may be more of
+	// them than processors.
 	places := make(chan struct{}, 8*goruntime.NumCPU())
 	for _, f := range list {
 		for _, p := range f.programs {

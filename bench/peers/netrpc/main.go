@@ -1,8 +1,7 @@
-// Command netrpc measures net/rpc of the standard library between two processes
-// over loopback TCP: a sanity line beside bench/actors and protoactor's remote. It
-// starts itself again as the peer. net/rpc has no one-way messages; what stands
-// for their rate are calls in flight, a window at a time, that are answered with
-// nothing.
+// Command netrpc measures net/rpc of the standard library between two processes over loopback TCP.
+// Its values are a sanity check beside bench/actors and protoactor's remote. It starts itself again
+// as the peer. net/rpc has no one-way messages. In place of a rate of one-way messages, netrpc
+// measures a rate of calls with empty answers, of which a window is in flight at a time.
 //
 //	go -C bench/peers run ./netrpc
 package main
@@ -23,19 +22,19 @@ var (
 	scale = flag.Float64("scale", 1, "`factor` for the numbers of calls")
 )
 
-// window is how many calls are in flight.
+// window is the number of calls in flight.
 const window = 64
 
-// Service is what the peer offers.
+// Service contains the functions that the peer offers.
 type Service struct{}
 
-// Echo answers with what it got.
+// Echo returns its argument.
 func (Service) Echo(in []byte, out *[]byte) error {
 	*out = in
 	return nil
 }
 
-// Take answers with nothing.
+// Take returns nothing.
 func (Service) Take(_ []byte, _ *struct{}) error { return nil }
 
 func main() {
@@ -68,7 +67,7 @@ func peer() error {
 	return nil
 }
 
-// measure starts the peer and prints what it takes to call it.
+// measure starts the peer, and measures and prints calls to it.
 func measure() error {
 	cmd := exec.Command(os.Args[0], "-serve")
 	cmd.Stderr = os.Stderr
@@ -107,7 +106,7 @@ func measure() error {
 	return nil
 }
 
-// line prints the line of a measurement.
+// line runs a measurement, first a tenth of it as a warm-up, and prints its line.
 func line(name, unit string, run func(scale float64) (float64, error)) error {
 	if _, err := run(*scale / 10); err != nil {
 		return err
@@ -119,7 +118,8 @@ func line(name, unit string, run func(scale float64) (float64, error)) error {
 	return err
 }
 
-// calls measures a call of a given length that is answered, in microseconds.
+// calls measures the duration of a call, in microseconds, with an argument and an answer of the
+// given length.
 func calls(c *rpc.Client, bytes int, times float64) (float64, error) {
 	n := max(1, int(times))
 	in, out := make([]byte, bytes), make([]byte, 0, bytes)
@@ -132,7 +132,7 @@ func calls(c *rpc.Client, bytes int, times float64) (float64, error) {
 	return time.Since(start).Seconds() * 1e6 / float64(n), nil
 }
 
-// rate measures calls in flight, in millions a second.
+// rate measures the rate of calls in flight, in millions per second.
 func rate(c *rpc.Client, bytes int, windows float64) (float64, error) {
 	n := max(1, int(windows))
 	in, out := make([]byte, bytes), &struct{}{}

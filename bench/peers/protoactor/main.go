@@ -1,12 +1,11 @@
-// Command protoactor measures protoactor's own remote between two processes over
-// loopback TCP, and its plain actors: what bench/actors is compared with. It is a
-// module of its own, so that gRPC stays out of the other one. It starts itself
-// again as the peer.
+// Command protoactor measures protoactor's own remote between two processes over loopback TCP, and
+// its actors within a process. bench/actors is compared with its values. It is a module of its own,
+// so that gorun's module does not depend on gRPC. It starts itself again as the peer.
 //
 //	go -C bench/peers/protoactor run .
 //	go -C bench/peers/protoactor run . -local
 //
-// Each line is one measurement, "name value unit", as those of bench/actors.
+// Each line is one measurement, "name value unit", in the format of bench/actors.
 package main
 
 import (
@@ -50,16 +49,17 @@ func main() {
 	}
 }
 
-// system returns an actor system. Its log is discarded: that a connection ends with
-// the peer is no error here, and others are errors of a measurement.
+// system returns an actor system. Its log is discarded: that a connection ends with the peer is no
+// error here, and other errors are returned as errors of a measurement.
 func system() *actor.ActorSystem {
 	return actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}))
 }
 
-// connected returns an actor system with a port of its own. The remote is as it is
-// by default, but for what gRPC takes: a batch of messages of 64 KiB is more.
+// connected returns an actor system with a port of its own. The remote has its default
+// configuration, except for the largest message that gRPC receives: a batch of messages of 64 KiB
+// exceeds the default.
 func connected() *actor.ActorSystem {
 	s := system()
 	config := remote.Configure("127.0.0.1", 0)
@@ -68,7 +68,7 @@ func connected() *actor.ActorSystem {
 	return s
 }
 
-// peer has the actors that answer and count, and prints its address. It ends with
+// peer spawns the actors that answer and count, and prints its address. It returns at the end of
 // its standard input.
 func peer() error {
 	s := connected()
@@ -82,7 +82,7 @@ func peer() error {
 	return nil
 }
 
-// withPeer starts the peer and measures what it takes to reach it.
+// withPeer starts the peer and runs the measurements with it.
 func withPeer() error {
 	cmd := exec.Command(os.Args[0], "-serve")
 	cmd.Stderr = os.Stderr
@@ -112,7 +112,7 @@ func withPeer() error {
 	return measure(&bench{s: s, address: string(address), scale: *scale}, betweenProcesses)
 }
 
-// measure prints a line for each measurement.
+// measure runs all measurements, each after a warm-up of a tenth, and prints a line for each.
 func measure(b *bench, all []measurement) error {
 	for _, m := range all {
 		if _, err := m.run(&bench{s: b.s, address: b.address, scale: b.scale / 10}); err != nil {

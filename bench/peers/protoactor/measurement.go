@@ -13,10 +13,10 @@ const (
 	small = 64
 	large = 64 << 10
 
-	// fanInActors is how many actors send to one.
+	// fanInActors is the number of actors that send to a single one.
 	fanInActors = 1000
 
-	// patience is how long an answer may take.
+	// patience is the timeout of an answer.
 	patience = 30 * time.Second
 )
 
@@ -26,15 +26,15 @@ type measurement struct {
 	run        func(*bench) (float64, error)
 }
 
-// bench is the set-up of a measurement: this process's actor system and the address of
-// the peer's.
+// bench is the setup of a measurement: the actor system of this process, the address of the actor
+// system that it measures, and the factor for the numbers of messages.
 type bench struct {
 	s       *actor.ActorSystem
 	address string
 	scale   float64
 }
 
-// betweenProcesses are the measurements with the peer.
+// betweenProcesses contains the measurements with actors of the peer.
 var betweenProcesses = []measurement{
 	{"Tell 64 B one way", "us", (*bench).oneWay},
 	{"request/reply 64 B", "us", func(b *bench) (float64, error) { return b.requests(bytes(small), 2000) }},
@@ -49,7 +49,7 @@ var betweenProcesses = []measurement{
 	{"memory per remote PID", "B", (*bench).memoryOfPID},
 }
 
-// withinProcess are the measurements of plain actors.
+// withinProcess contains the measurements with actors of this process.
 var withinProcess = []measurement{
 	{"local Tell", "M/s", func(b *bench) (float64, error) { return b.tells(&record{}, 1_000_000) }},
 	{"local request/reply", "us", func(b *bench) (float64, error) { return b.requests(&record{}, 20000) }},
@@ -57,30 +57,31 @@ var withinProcess = []measurement{
 	{"memory per actor", "B", (*bench).memoryOfActor},
 }
 
-// bytes returns a message of n bytes.
+// bytes returns a message with n bytes.
 func bytes(n int) *wrapperspb.BytesValue { return wrapperspb.Bytes(make([]byte, n)) }
 
 // times scales a number of messages or actors.
 func (b *bench) times(n int) int { return max(1, int(float64(n)*b.scale)) }
 
-// pid returns the PID of an actor of the peer.
+// pid returns the PID of an actor of the measured actor system.
 func (b *bench) pid(name string) *actor.PID { return actor.NewPID(b.address, name) }
 
-// oneWay measures half of the round trip between an actor and one of the peer.
+// oneWay measures half of the round trip between an actor of this process and one of the peer, in
+// microseconds.
 func (b *bench) oneWay() (float64, error) {
 	peer, m := b.pid("return"), bytes(small)
 	both, err := b.pingPong(2000, func(c actor.Context) { c.Send(peer, c.Self()) }, func(c actor.Context) { c.Send(peer, m) })
 	return both / 2, err
 }
 
-// requests measures an actor that asks another, again with each answer.
+// requests measures an actor that sends a request and, at each answer, the next request.
 func (b *bench) requests(m any, n int) (float64, error) {
 	peer := b.pid("echo")
 	return b.pingPong(n, func(actor.Context) {}, func(c actor.Context) { c.Request(peer, m) })
 }
 
-// pingPong measures an actor that sends something for each message it gets, in
-// microseconds for each.
+// pingPong measures an actor that calls send at the start and at each message that it receives. It
+// returns the time per message in microseconds.
 func (b *bench) pingPong(n int, begin, send func(actor.Context)) (float64, error) {
 	n = b.times(n)
 	left, start := n, time.Time{}
@@ -103,7 +104,7 @@ func (b *bench) pingPong(n int, begin, send func(actor.Context)) (float64, error
 	return micros(took, n), b.s.Root.StopFuture(pid).Wait()
 }
 
-// futures measures RequestFuture.
+// futures measures RequestFuture, in microseconds per call.
 func (b *bench) futures(peer *actor.PID, m any, n int) (float64, error) {
 	n = b.times(n)
 	start := time.Now()
@@ -138,7 +139,7 @@ func (b *bench) tells(m any, n int) (float64, error) {
 	return float64(n) / time.Since(start).Seconds() / 1e6, err
 }
 
-// counted waits until a counter has received n messages.
+// counted waits until the counting actor peer has received n messages.
 func (b *bench) counted(peer *actor.PID, n int) error {
 	v, err := b.s.Root.RequestFuture(peer, wrapperspb.Int64(int64(n)), patience).Result()
 	if err != nil {
@@ -150,8 +151,8 @@ func (b *bench) counted(peer *actor.PID, n int) error {
 	return nil
 }
 
-// fanIn measures the rate of messages from many actors of the peer to one, in millions per
-// second.
+// fanIn measures the rate of messages from fanInActors actors of the peer to a single actor of this
+// process, in millions per second.
 func (b *bench) fanIn() (float64, error) {
 	each, founder := b.times(100), b.pid("founder")
 	if _, err := b.s.Root.RequestFuture(founder, wrapperspb.UInt64(uint64(each)), patience).Result(); err != nil {
@@ -164,8 +165,8 @@ func (b *bench) fanIn() (float64, error) {
 	return float64(each*fanInActors) / time.Since(start).Seconds() / 1e6, err
 }
 
-// memoryOfPID measures the bytes that this process stores for an actor of the peer after
-// a message to it.
+// memoryOfPID measures the number of bytes that this process stores per actor of the peer to which
+// it has sent a message.
 func (b *bench) memoryOfPID() (float64, error) {
 	n := b.times(4000)
 	v, err := b.s.Root.RequestFuture(b.pid("founder"), wrapperspb.Int32(int32(n)), patience).Result()
@@ -190,7 +191,7 @@ func (b *bench) memoryOfPID() (float64, error) {
 	return float64(after-before) / float64(n), nil
 }
 
-// memoryOfActor measures the bytes of an idle actor.
+// memoryOfActor measures the number of bytes of an idle actor.
 func (b *bench) memoryOfActor() (float64, error) {
 	n := b.times(10_000)
 	pids := make([]*actor.PID, n)
@@ -207,5 +208,5 @@ func (b *bench) memoryOfActor() (float64, error) {
 	return float64(grown) / float64(n), nil
 }
 
-// micros is the time of one of n.
+// micros returns the time per item in microseconds, if n items took d.
 func micros(d time.Duration, n int) float64 { return d.Seconds() * 1e6 / float64(n) }

@@ -8,35 +8,36 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Bars is a chart of ratios: a bar to the right of 1 says how many times better the
-// first system is, one to the left, in another colour, that it is worse.
+// Bars is a chart of ratios. A bar to the right of 1 shows how many times better the first system
+// is. A bar to the left, in another colour, shows that it is worse.
 type Bars struct {
 	Header
-	First string // the system
+	First string // name of the first system
 	Rows  []Ratio
 }
 
-// Ratio is a bar: how many times better something is than what it is compared with, in
-// the middle and in the extremes, and the two values.
+// Ratio is a bar: the median and the extremes of how many times better the first system is than
+// another one, and the values of the two systems.
 type Ratio struct {
 	Name              string
 	Low, Median, High float64
-	First, Other      string // the values, with units
-	Than              string // the other system
+	First, Other      string // the values of the two systems, with units
+	Than              string // the name of the other system
 }
 
 const (
 	barHeight vg.Length = 11
 	barRow    vg.Length = 22
 	columnGap vg.Length = 10
-	// fewTimes and manyTimes are the spans of ratios between which an axis has the powers
-	// of two.
+	// The axis of a span of ratios (the quotient of its ends) between fewTimes and manyTimes has
+	// lines at the powers of two.
 	fewTimes, manyTimes = 3, 200
-	// tickGap is the least between two labels of the axis.
+	// tickGap is the minimum distance of two labels of the axis.
 	tickGap vg.Length = 62
 )
 
-// WritePNG draws the chart. The error is ErrEmpty or that of w.
+// WritePNG draws the chart and writes it to w. It returns ErrEmpty if there is nothing to draw, or
+// the error of w.
 func (b *Bars) WritePNG(w io.Writer) error {
 	p, err := b.draw()
 	if err != nil {
@@ -79,10 +80,10 @@ func (b *Bars) draw() (*picture, error) {
 	return p, nil
 }
 
-// columns are the right ends of the columns of a chart of bars.
+// columns contains the positions of the columns of a chart of bars.
 type columns struct {
-	left, right vg.Length // of the bars
-	first, than vg.Length // the right end of the first values, the left end of the names
+	left, right vg.Length // the ends of the column of bars
+	first, than vg.Length // the right end of the first values, the left end of the other systems' names
 	otherWidth  vg.Length
 }
 
@@ -100,7 +101,7 @@ func (b *Bars) columns() columns {
 	return c
 }
 
-// times returns the ratios that have a line.
+// times returns the ratios at which the axis has a line.
 func (s *scale) times() []float64 {
 	switch span := s.high / s.low; {
 	case span > manyTimes:
@@ -116,8 +117,7 @@ func (s *scale) times() []float64 {
 	}
 }
 
-// axis returns the scale of the ratios. Beside the longest bars there is room for their
-// figures.
+// axis returns the scale of the ratios. It leaves room for the figures beside the longest bars.
 func (b *Bars) axis(c *columns) scale {
 	s := scale{low: 1, high: 1, from: c.left, to: c.right}
 	for i := range b.Rows {
@@ -133,7 +133,7 @@ func (b *Bars) axis(c *columns) scale {
 	return s
 }
 
-// bar draws one bar with the line between its extremes and its figure.
+// bar draws one bar, its figure, and the line from the lowest to the highest ratio.
 func (b *Bars) bar(p *picture, r *Ratio, y vg.Length, s *scale) {
 	one, end := s.place(1), s.place(r.Median)
 	low, high := s.place(r.Low), s.place(r.High)

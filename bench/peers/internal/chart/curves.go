@@ -12,21 +12,21 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Curves is a chart of something over the size of a message, a curve for each system,
-// with the medians in a table below.
+// Curves is a chart of a quantity over the size of a message. It has a curve for each system, and a
+// table of the medians below.
 type Curves struct {
 	Header
 	Unit   string
 	Series []Series
 }
 
-// Series is the curve of one system, by size.
+// Series is the curve of one system, ordered by size.
 type Series struct {
 	Name   string
 	Points []Point
 }
 
-// Point is what was measured for one length of messages.
+// Point contains the measured values for one message size.
 type Point struct {
 	Size              int
 	Low, Median, High float64
@@ -36,11 +36,11 @@ const (
 	plotHeight  vg.Length = 360
 	rowHeight             = textSize + lineGap
 	glyphRadius vg.Length = 3.5
-	// sizeStep is the factor between sizes that have a label and a column.
+	// sizeStep is the smallest factor between two sizes with a label and a column.
 	sizeStep = 4
 )
 
-// looks tell curves apart, in their order.
+// looks contains the looks of the curves, in the order of the series.
 var looks = []struct {
 	color color.NRGBA
 	shape draw.GlyphDrawer
@@ -53,10 +53,11 @@ var looks = []struct {
 	{yellow, draw.BoxGlyph{}, []vg.Length{2, 2}},
 }
 
-// ErrEmpty says that there is nothing to draw.
+// ErrEmpty means that there is nothing to draw.
 var ErrEmpty = errors.New("chart: there are no figures to draw")
 
-// WritePNG draws the chart. The error is ErrEmpty or that of w.
+// WritePNG draws the chart and writes it to w. It returns ErrEmpty if there is nothing to draw, or
+// the error of w.
 func (c *Curves) WritePNG(w io.Writer) error {
 	p, err := c.draw()
 	if err != nil {
@@ -73,7 +74,7 @@ func (c *Curves) draw() (*picture, error) {
 	top := c.below() + lineGap
 	p := newPicture(top + plotHeight + vg.Length(1+len(c.Series))*rowHeight + 2*lineGap + margin)
 	p.header(&c.Header)
-	// Where the longest label of the axis or name of a system ends, the plot begins.
+	// The plot begins to the right of the longest label of the axis or name of a system.
 	ticks := y.powers(10, y.multiples()...)
 	names := make([]string, 0, len(ticks)+len(c.Series))
 	for _, v := range ticks {
@@ -93,7 +94,7 @@ func (c *Curves) draw() (*picture, error) {
 		p.text(plain, text.XCenter, at, y.from+lineGap+textSize/2, Bytes(size))
 	}
 	p.text(plain, text.XLeft, margin, y.from+lineGap+textSize/2, c.tableTitle())
-	for i := range slices.Backward(c.Series) { // the first one lies above the others
+	for i := range slices.Backward(c.Series) { // the first curve is drawn last, above the others
 		c.curve(p, i, &x, &y)
 	}
 	c.table(p, y.from+lineGap+rowHeight, sizes, &x)
@@ -103,7 +104,7 @@ func (c *Curves) draw() (*picture, error) {
 // columnInset keeps the outermost columns of the table within the picture.
 const columnInset vg.Length = 24
 
-// tableTitle says what is in the table.
+// tableTitle returns the title of the table: its quantity and unit.
 func (c *Curves) tableTitle() string { return named("median,", c.Unit) }
 
 func (c *Curves) names() []string {
@@ -114,7 +115,7 @@ func (c *Curves) names() []string {
 	return all
 }
 
-// scales returns axes that hold all points, and whether there are any.
+// scales returns axes that include all points, and whether a chart can be drawn.
 func (c *Curves) scales() (x, y scale, ok bool) {
 	x, y = scale{low: math.Inf(1)}, scale{low: math.Inf(1)}
 	for i := range c.Series {
@@ -124,13 +125,13 @@ func (c *Curves) scales() (x, y scale, ok bool) {
 		}
 	}
 	if x.low >= x.high || x.low <= 0 || y.low <= 0 {
-		return x, y, false // a logarithm has no zero, and a curve has two points
+		return x, y, false // a logarithmic axis has no zero, and a curve needs two sizes
 	}
 	y.low, y.high = y.low/1.3, y.high*1.3
 	return x, y, true
 }
 
-// multiples are the digits of the values at the axis that have a line.
+// multiples returns the factors of powers of ten at which the axis has lines.
 func (s *scale) multiples() []float64 {
 	if s.high/s.low > 2000 {
 		return []float64{1}
@@ -138,7 +139,7 @@ func (s *scale) multiples() []float64 {
 	return []float64{1, 2, 5}
 }
 
-// columns returns the sizes that have a label.
+// columns returns the sizes that have a label and a column.
 func (c *Curves) columns() []int {
 	var all []int
 	for i := range c.Series {
@@ -159,7 +160,7 @@ func (c *Curves) columns() []int {
 	})
 }
 
-// curve draws the medians of a system and the band between its extremes.
+// curve draws the medians of a system, and a band from its lowest to its highest values.
 func (c *Curves) curve(p *picture, i int, x, y *scale) {
 	l, points := looks[i%len(looks)], c.Series[i].Points
 	n := len(points)
@@ -181,8 +182,8 @@ func (c *Curves) curve(p *picture, i int, x, y *scale) {
 	}
 }
 
-// table writes the medians below the sizes, with the names and marks of the systems
-// at the left.
+// table writes the medians below the sizes. At the left it writes the names of the systems and
+// draws their marks.
 func (c *Curves) table(p *picture, y vg.Length, sizes []int, x *scale) {
 	for i := range c.Series {
 		l := looks[i%len(looks)]

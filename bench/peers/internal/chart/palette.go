@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// colorsMax is what a palette has room for.
+// colorsMax is the maximum number of colors of a palette.
 const colorsMax = 256
 
-// reduced returns a picture with its most frequent colors, and in place of the others,
-// at the edges of letters, the nearest of these.
+// reduced returns a picture with only its colorsMax most frequent colors. It replaces each other
+// color, which occurs at the edges of letters, by the nearest of these.
 func reduced(from image.Image) *image.Paletted {
 	bounds, often := from.Bounds(), map[color.RGBA]int{}
 	pixels := image.NewRGBA(bounds)

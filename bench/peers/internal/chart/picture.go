@@ -17,20 +17,20 @@ import (
 const (
 	width  vg.Length = 850
 	margin vg.Length = 14
-	// dpi makes two pixels of a point.
+	// dpi is two pixels per point.
 	dpi = 144
 
 	titleSize vg.Length = 17
 	textSize  vg.Length = 13
 	noteSize  vg.Length = 12
 	lineGap   vg.Length = 5
-	// lift is how far, of its size, a text is raised so that its capital letters and not
-	// its box, which has room for accents, are in the middle.
+	// lift is the fraction of its size by which a text is raised. It centers the capital letters
+	// instead of the box of the text, which has room for accents.
 	lift = 0.1
 )
 
-// The colours of Okabe and Ito (Color Universal Design, 2008) that are distinguishable for
-// the colour-blind, and grays.
+// The colours of Okabe and Ito (Color Universal Design, 2008), which are distinguishable for the
+// colour-blind, and grays.
 var (
 	blue       = color.NRGBA{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}
 	vermillion = color.NRGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0xff}
@@ -43,13 +43,13 @@ var (
 	rule = color.NRGBA{R: 0xd8, G: 0xdc, B: 0xe0, A: 0xff}
 )
 
-// Header is what is written above a chart.
+// Header is the text above a chart.
 type Header struct {
 	Title string
-	Notes []string // paragraphs below it, in small letters
+	Notes []string // paragraphs below the title, in small letters
 }
 
-// picture is a canvas with its origin at the top left, and the places of all texts.
+// picture is a canvas with its origin at the top left, and the positions of all texts on it.
 type picture struct {
 	draw.Canvas
 	image  *vgimg.Canvas
@@ -57,7 +57,7 @@ type picture struct {
 	texts  []label
 }
 
-// label is a text that was drawn and the rectangle it takes.
+// label is a text that was drawn, and the rectangle that it occupies.
 type label struct {
 	text string
 	box  vg.Rectangle
@@ -68,13 +68,13 @@ func newPicture(height vg.Length) *picture {
 	return &picture{Canvas: draw.New(c), image: c, height: height}
 }
 
-// write writes the picture as PNG, with a palette, which takes a third of the space.
+// write writes the picture as PNG. The palette reduces the file to a third of its size.
 func (p *picture) write(w io.Writer) error {
 	encoder := png.Encoder{CompressionLevel: png.BestCompression}
 	return encoder.Encode(w, reduced(p.image.Image()))
 }
 
-// at is a point of the picture, down being positive.
+// at returns a point of the picture. y counts downwards from the top.
 func (p *picture) at(x, y vg.Length) vg.Point { return vg.Point{X: x, Y: p.height - y} }
 
 // line draws a line through points of the picture.
@@ -87,8 +87,8 @@ func (p *picture) rectangle(c color.Color, left, top, right, bottom vg.Length) {
 	p.FillPolygon(c, []vg.Point{p.at(left, top), p.at(right, top), p.at(right, bottom), p.at(left, bottom)})
 }
 
-// text puts a text at a place: y is the middle of its capital letters, x what the
-// alignment says.
+// text draws a text. y is the middle of its capital letters. align defines whether x is the left
+// end, the center or the right end.
 func (p *picture) text(s draw.TextStyle, align text.XAlignment, x, y vg.Length, t string) {
 	if t == "" {
 		return
@@ -111,12 +111,12 @@ func (p *picture) header(h *Header) {
 	}
 }
 
-// below returns the place of the first line below a header.
+// below returns the y coordinate of the first line below a header.
 func (h *Header) below() vg.Length {
 	return margin + titleSize + lineGap + vg.Length(len(h.lines()))*(noteSize+lineGap) + lineGap
 }
 
-// lines breaks the notes where the picture ends.
+// lines breaks the notes into lines that fit the width of the picture.
 func (h *Header) lines() []string {
 	var all []string
 	for _, n := range h.Notes {
@@ -134,10 +134,10 @@ func (h *Header) lines() []string {
 	return all
 }
 
-// fonts are compiled in, so that a picture is the same on every machine.
+// fonts contains compiled-in fonts, so that a picture is the same on every machine.
 var fonts = font.NewCache(liberation.Collection())
 
-// Styles of texts.
+// Styles of the texts.
 var (
 	title = style("LiberationSans-Bold", titleSize, ink)
 	plain = style("LiberationSans-Regular", textSize, ink)
@@ -157,7 +157,7 @@ func style(name string, size vg.Length, c color.Color) draw.TextStyle {
 	return s
 }
 
-// widest returns the width of the widest of some texts.
+// widest returns the width of the widest of the texts.
 func widest(s *draw.TextStyle, texts ...string) vg.Length {
 	w := vg.Length(0)
 	for _, t := range texts {

@@ -8,19 +8,19 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// scale is a logarithmic axis: values between low and high lie between from and to.
+// scale is a logarithmic axis. The values from low to high have the coordinates from from to to.
 type scale struct {
 	low, high float64
 	from, to  vg.Length
 }
 
-// place returns where a value lies.
+// place returns the coordinate of a value.
 func (s *scale) place(v float64) vg.Length {
 	part := math.Log(v/s.low) / math.Log(s.high/s.low)
 	return s.from + vg.Length(part)*(s.to-s.from)
 }
 
-// powers returns the powers of base times the multiples that the axis has.
+// powers returns the values on the axis that are a power of base times one of the multiples.
 func (s *scale) powers(base float64, multiples ...float64) []float64 {
 	var all []float64
 	for e := math.Floor(math.Log(s.low) / math.Log(base)); ; e++ {
@@ -36,7 +36,7 @@ func (s *scale) powers(base float64, multiples ...float64) []float64 {
 	}
 }
 
-// Bytes names a number of bytes that is a power of two.
+// Bytes formats a number of bytes, with a binary unit if it is a multiple of one.
 func Bytes(n int) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
@@ -48,7 +48,7 @@ func Bytes(n int) string {
 	}
 }
 
-// larger is the next unit from 1000 (or 1024) of one on.
+// larger maps a unit to the next larger unit, and to the number of smaller units in it.
 var larger = map[string]struct {
 	name string
 	of   float64
@@ -58,13 +58,13 @@ var larger = map[string]struct {
 	"B": {"KiB", 1024}, "KiB": {"MiB", 1024}, "MiB": {"GiB", 1024},
 }
 
-// Quantity names a value with its unit, with three digits.
+// Quantity formats a value with its unit and three significant digits.
 func Quantity(v float64, unit string) string {
 	v, unit = scaled(v, unit)
 	return named(figure(v), unit)
 }
 
-// figure prints a value with three digits, and with all that are before the point.
+// figure formats a value with three significant digits, and with all digits before the point.
 func figure(v float64) string {
 	v, behind := digits(v), 0
 	if v != 0 && math.Abs(v) < 1000 {
@@ -73,13 +73,14 @@ func figure(v float64) string {
 	return strconv.FormatFloat(v, 'f', behind, 64)
 }
 
-// mark names a value at an axis, which has few digits.
+// mark formats a value at an axis, without trailing zeros.
 func mark(v float64, unit string) string {
 	v, unit = scaled(v, unit)
 	return named(strconv.FormatFloat(v, 'f', -1, 64), unit)
 }
 
-// scaled returns a value, rounded to three digits, in the unit that suits it.
+// scaled returns a value, rounded to three significant digits, in the largest unit in which it is
+// at least 1, and that unit. It does not choose a smaller unit than the given one.
 func scaled(v float64, unit string) (float64, string) {
 	next, ok := larger[unit]
 	for ; ok && digits(v) >= next.of; next, ok = larger[unit] {
@@ -88,7 +89,7 @@ func scaled(v float64, unit string) (float64, string) {
 	return digits(v), unit
 }
 
-// named puts a unit behind a number.
+// named returns a number followed by its unit.
 func named(number, unit string) string {
 	switch unit {
 	case "":
@@ -101,24 +102,24 @@ func named(number, unit string) string {
 	return number + " " + unit
 }
 
-// digits rounds a value to three digits, but not those before the point.
+// digits rounds a value to three significant digits, but keeps all digits before the point.
 func digits(v float64) float64 {
 	if math.Abs(v) >= 1000 {
 		return math.Round(v)
 	}
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
 	if err != nil {
-		return v // no number that was just written is unreadable
+		return v // cannot happen: a number that was just formatted can be parsed
 	}
 	return rounded
 }
 
-// Times names a ratio.
+// Times formats a ratio.
 func Times(ratio float64) string {
 	return strconv.FormatFloat(ratio, 'f', decimals(ratio), 64) + "×"
 }
 
-// decimals is how many digits of a ratio are shown behind the point.
+// decimals returns the number of digits that are shown behind the point of a ratio.
 func decimals(ratio float64) int {
 	switch {
 	case ratio >= 99.95:
