@@ -12,66 +12,71 @@ import (
 )
 
 const (
-	// blockBytes is the size of a huge page, if the kernel says so.
+	// blockBytes is the size of a block and of a huge page. offered compares it with the kernel's size.
 	blockBytes = 2 << 20
-	// shortest is the length in bytes from which a copy counts.
+	// shortest is the length in bytes of the shortest copy that is counted.
 	shortest = 16 << 10
-	// price is how many bytes go through a block before it is collapsed.
+	// price is the number of bytes that are copied from and to a block before it is collapsed.
 	price = 8 << 20
-	// tries is how many failures to collapse a block are accepted, at twice the price each
-	// time: a peer that reads from the block at that moment prevents it.
+	// tries is the number of failed collapses of a block after which no other is attempted. A collapse
+	// fails if a peer reads from the block at that moment. Each failure doubles the price of the next attempt.
 	tries = 5
-	// rest is how long no collapse begins after one, as a multiple of its duration:
+	// rest is the pause after a collapse, as a multiple of the duration of that collapse. With 19,
 	// collapses take at most a twentieth of the time.
 	rest = 19
-	// blocksMax bounds the table. Beyond it counting begins again.
+	// blocksMax bounds the number of blocks in the table. If the table is full, a new block clears it, and
+	// counting begins again.
 	blocksMax = 1 << 12
-	// settled is a block's bytes when nothing more is to be done.
+	// settled is the value of block.left of a block that is not collapsed any more: it is a huge page, or
+	// cannot become one.
 	settled = math.MaxInt
 )
 
 // Traffic counts the bytes that are copied from and to blocks of memory, and collapses a
-// block into one huge page when enough bytes were copied to pay for the collapse. Pages of
-// the block that did not exist are allocated, up to 2 MiB of memory around a short slice.
+// block into one huge page when enough bytes were copied to pay for the collapse. The collapse
+// also allocates the pages of the block that did not exist: a short slice may cost up to
+// 2 MiB of memory around it.
 //
-// A collapse takes milliseconds, mostly asleep: the kernel waits until every processor
-// has run a work item (lru_add_drain_all). So a goroutine of its own makes it, one at
-// a time, with pauses between them; the caller of Note never waits.
+// A collapse takes milliseconds and sleeps most of this time: the kernel waits until every
+// processor has run a work item (lru_add_drain_all). Therefore a goroutine of its own executes
+// each collapse, one at a time, with pauses between them. The caller of Note never waits.
 //
-// Where huge pages are switched off ("never" in
-// /sys/kernel/mm/transparent_hugepage/enabled), or are not of 2 MiB, or the kernel
-// cannot collapse memory on demand (before Linux 6.1), it does nothing. The zero
-// value is ready for use. It may not be used by two goroutines at a time.
+// Traffic does nothing if huge pages are switched off ("never" in
+// /sys/kernel/mm/transparent_hugepage/enabled), if their size is not 2 MiB, or if the kernel
+// cannot collapse memory on demand (before Linux 6.1). The zero value is ready for use. Two
+// goroutines may not use a Traffic at the same time.
 type Traffic struct {
-	// Collapse makes one huge page of the block at an address; nil for madvise(2). It
-	// is for tests.
+	// Collapse makes one huge page of the block at an address. Tests set it; if it is nil, Traffic
+	// uses madvise(2).
 	Collapse func(addr uintptr, bytes int) error
 
 	blocks map[uintptr]block
-	// calm is the last block that was found settled, so that its copies take a short path.
+	// calm is the number of the last block that count found settled: Note returns early for copies
+	// within this block.
 	calm uintptr
-	// attempt is the collapse that is under way or whose result has not been taken, or nil.
+	// attempt is the collapse that is under way, or that has ended and whose result conclude has
+	// not processed yet; else nil.
 	attempt *attempt
-	// resume is when the next collapse may begin.
+	// resume is the time before which no collapse begins.
 	resume time.Time
-	opened bool
-	off    bool
+	opened bool // open has run
+	off    bool // the kernel cannot collapse blocks
 }
 
 type block struct {
-	left  int // bytes until it is collapsed, or settled
-	tries int
+	left  int // bytes still to be copied before the block is collapsed, or settled
+	tries int // failed attempts
 }
 
 // attempt is the collapse of one block.
 type attempt struct {
-	number uintptr // of the block
+	number uintptr // of the block: its address divided by blockBytes
 	err    error
 	took   time.Duration
-	ended  atomic.Bool // after which err and took are set
+	ended  atomic.Bool // set after err and took, which may be read only then
 }
 
-// Note counts a copy from or to b, which has not begun.
+// Note counts a copy from or to b. The caller calls it before the copy.
 func (t *Traffic) Note(b []byte) {
 	if len(b) < shortest || t.off {
 		return
@@ -87,7 +92,8 @@ func (t *Traffic) Note(b []byte) {
 	}
 }
 
-// count adds bytes to the traffic of a block.
+// count subtracts copied bytes from what is left of a block's price, and collapses the block if
+// nothing is left.
 func (t *Traffic) count(number uintptr, bytes int) {
 	if !t.opened {
 		t.open()
@@ -110,8 +116,8 @@ func (t *Traffic) count(number uintptr, bytes int) {
 	}
 }
 
-// due collapses a block that has paid the price, unless it is too soon after another
-// collapse: then the next copy from or to the block tries again.
+// due begins the collapse of a block whose price has been paid. It does nothing while another collapse
+// or the pause after it lasts; the next copy from or to the block calls due again.
 func (t *Traffic) due(number uintptr) {
 	if t.attempt != nil {
 		if !t.attempt.ended.Load() {
@@ -135,7 +141,7 @@ func (t *Traffic) due(number uintptr) {
 	}()
 }
 
-// conclude takes the result of a finished attempt.
+// conclude processes the result of a finished attempt.
 func (t *Traffic) conclude() {
 	a := t.attempt
 	t.attempt, t.resume = nil, time.Now().Add(rest*a.took)
@@ -148,12 +154,12 @@ func (t *Traffic) conclude() {
 	t.blocks[a.number] = k
 }
 
-// transient says that a block may be collapsed later.
+// transient reports whether a later collapse of the same block may succeed.
 func transient(err error) bool {
 	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.ENOMEM)
 }
 
-// open asks the kernel which huge pages it offers.
+// open makes the table of blocks and reads from the kernel's files whether blocks can be huge pages.
 func (t *Traffic) open() {
 	t.opened, t.blocks = true, make(map[uintptr]block)
 	if t.Collapse == nil {
@@ -162,7 +168,7 @@ func (t *Traffic) open() {
 	}
 }
 
-// offered says that there are huge pages of the size of a block.
+// offered reports whether the kernel has huge pages of the size of a block.
 func offered() bool {
 	const folder = "/sys/kernel/mm/transparent_hugepage/"
 	enabled, err := os.ReadFile(folder + "enabled")

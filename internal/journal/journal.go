@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// linesMax bounds the lines that wait to be written.
+// linesMax bounds the number of queued lines.
 const linesMax = 64
 
 // Journal is a queue of lines and the goroutine that writes them. It is safe for concurrent
-// use; a nil one drops everything.
+// use. A nil Journal drops all lines.
 type Journal struct {
 	write func(line string)
 
-	// mu guards the fields below it. Nothing is locked under it, nor written.
+	// mu guards the fields below it. No other lock is acquired and no line is written while mu is held.
 	mu    sync.Mutex
 	lines []string
-	// dropped counts the lines that did not fit since the last one that did.
+	// dropped counts the lines that Log has dropped since the last line about dropped lines.
 	dropped int
-	// done is closed when all is written; it is nil if nothing is queued.
+	// done is closed when all queued lines are written. It is nil while run is not running.
 	done chan struct{}
 }
 
-// New returns a journal whose lines are passed to write, in order and one at a time. It
+// New returns a journal that passes its lines to write, in order and one at a time. New
 // returns nil if write is nil.
 func New(write func(line string)) *Journal {
 	if write == nil {
@@ -32,7 +32,7 @@ func New(write func(line string)) *Journal {
 	return &Journal{write: write}
 }
 
-// Log has a line written soon. It never waits.
+// Log enqueues a line. It never waits for the output.
 func (j *Journal) Log(line string) {
 	if j == nil {
 		return
@@ -51,7 +51,7 @@ func (j *Journal) Log(line string) {
 	}
 }
 
-// confess adds a line about the lines that were dropped.
+// confess enqueues a line that states how many lines were dropped, if any. mu is held.
 func (j *Journal) confess() {
 	if j.dropped > 0 {
 		j.lines = append(j.lines, fmt.Sprintf("%d lines were dropped here, because the output was blocked", j.dropped))
@@ -59,14 +59,14 @@ func (j *Journal) confess() {
 	}
 }
 
-// run writes until there is nothing to write.
+// run writes lines until the queue is empty.
 func (j *Journal) run() {
 	for line, ok := j.next(); ok; line, ok = j.next() {
 		j.write(line)
 	}
 }
 
-// next takes the oldest line. Without one the writer ends.
+// next dequeues the oldest line. If there is none, it closes done and returns false, and run returns.
 func (j *Journal) next() (line string, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -83,8 +83,8 @@ func (j *Journal) next() (line string, ok bool) {
 	return line, true
 }
 
-// Flush waits until all is written, but not longer than most. It returns false when
-// something was not.
+// Flush waits until the queue is empty and its last line is written, but not longer than most. It
+// returns false if most has passed before that.
 func (j *Journal) Flush(most time.Duration) bool {
 	if j == nil {
 		return true

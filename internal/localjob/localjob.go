@@ -1,6 +1,6 @@
-// Package localjob runs the ranks of a runtime.Local over a network of the caller, which is the
-// simulator. It is a package of its own because the API of package runtime is for every program,
-// and the internal packages of runtime cannot be imported from elsewhere.
+// Package localjob runs the ranks of a runtime.Local over a network that the caller provides; the
+// caller is the simulator. These functions are not part of package runtime, because every program
+// would see them in its API, nor of an internal package of runtime, which the simulator cannot import.
 package localjob
 
 import (
@@ -9,29 +9,31 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Network connects the ranks of one process in place of shared memory. Each rank is a
-// node of its own then.
+// Network connects the ranks of one process, in place of shared memory. With a Network, each rank
+// is a node of its own.
 type Network interface {
-	// Transport is what the engine of a rank polls. It is closed with the rank's World.
+	// Transport returns the transport that the engine of a rank polls. World.Close of the rank
+	// closes it.
 	Transport(rank int) Transport
-	// Sleeper is what the goroutines of a rank sleep on.
+	// Sleeper returns the Sleeper on which the goroutines of a rank sleep.
 	Sleeper(rank int) transport.Sleeper
-	// Explain describes the way from a rank to a peer in one line.
+	// Explain describes the connection from a rank to a peer in one line.
 	Explain(rank, peer int) string
 }
 
 // Transport is one rank's side of a Network.
 type Transport interface {
 	transport.Transport
-	// Abandon is Close of a rank that leaves its generation of the job, without waiting for the others.
+	// Abandon closes the transport of a rank that leaves its generation of the job, without waiting
+	// for its peers.
 	Abandon() error
 }
 
-// Launcher carries what ranks and the launcher of a job say to each other, in the order of each
-// rank's calls.
+// Launcher delays the messages between ranks and the launcher of a job. It keeps the order of the
+// calls for each rank.
 type Launcher interface {
-	// Up calls arrive when the launcher receives something of a rank, Down when the rank receives
-	// something of the launcher, each on a goroutine of its own.
+	// Up calls arrive when a message of the rank reaches the launcher, Down when a message of the
+	// launcher reaches the rank. Each calls arrive on a goroutine of its own.
 	Up(rank int, arrive func())
 	Down(rank int, arrive func())
 }
@@ -40,37 +42,38 @@ type Launcher interface {
 type Config struct {
 	// Ranks is the number of ranks.
 	Ranks int
-	// Network connects them.
+	// Network connects the ranks in generation 0 of the job. If it is nil, they use shared memory.
 	Network Network
-	// Budget is a rank's memory in bytes for unexpected messages; 0 means the default.
+	// Budget is the limit in bytes of a rank's memory for unexpected messages; 0 means the default.
 	Budget int64
-	// Launcher is the way to what stands for the launcher, nil if that is none: then nobody but
-	// the Network reports the end of a rank of a Network.
+	// Launcher carries the messages between the ranks and the part of this process that stands for
+	// the launcher. If it is nil in a job with a Network and without Restarts, there is no launcher, and
+	// only the Network reports the end of a rank.
 	Launcher Launcher
-	// Restarts is how often a rank that was killed, or panics, is started again, all ranks together, as with gorun -on-failure
-	// respawn=N; 0 for never.
+	// Restarts is the number of restarts in the job, as with gorun -on-failure respawn=N. A rank that
+	// was killed or has panicked is started again. 0 means none.
 	Restarts int
-	// Next returns the network of a generation of the job, from 1 on; nil if Network is. Network is that
-	// of generation 0.
+	// Next returns the network of a generation of the job after generation 0. It is nil if Network is nil.
 	Next func(generation int) Network
-	// Main is the program of each rank, called at each start of one. world is its *runtime.World.
+	// Main is the program of a rank. It is called at each start of a rank; world is the *runtime.World
+	// of that rank.
 	Main func(world any) error
 }
 
 // Job is a job under way.
 type Job interface {
-	// Wait returns when all ranks have returned. Its error is the first failure, as that of
-	// runtime.LocalContext: a *RankError, or a *HangError after the end of ctx. The failure of a killed rank does
-	// not count. The job ends with ctx.
+	// Wait returns when Main has returned at all ranks. Its error is the first failure of the job, of the
+	// types that runtime.LocalContext returns: a *RankError, or a *HangError after the end of ctx. What
+	// Main returns at a killed rank does not count as a failure. The end of ctx ends the job.
 	Wait(ctx context.Context) error
-	// Report says what all ranks are doing.
+	// Report describes what each rank is doing.
 	Report() string
-	// Kill ends the operations of one rank with cause, and no rank waits for it at the end. The
-	// network reports the loss to the others, and so does the Launcher; without a Network that is
-	// this process. It returns false and does nothing if the rank has
-	// left its program, or, where ranks are started again, the job.
+	// Kill ends the operations of a rank with cause. The other ranks do not wait for this rank at the
+	// end of the job. The Network and the Launcher report the loss to the other ranks; without a Network,
+	// this process does. Kill returns false and does nothing if the rank has left its program or, with
+	// Restarts, the job.
 	Kill(rank int, cause error) bool
 }
 
-// Start begins a job. Package runtime sets it.
+// Start starts a job. Package runtime sets it.
 var Start func(Config) (Job, error)

@@ -1,9 +1,10 @@
-// Package malice has tests alone: a rank of a job that sends whatever it likes. It has the job's
-// secret, connects as every rank, and from then on what it sends is changed on its way, in every
-// layer at once: segments of DDP, frames of transport/rdma, headers of the engine, messages of
-// actors. The ranks that it sends to may give it up. They must not fail otherwise, must not wait
-// for ever, must serve others as before, and must neither write nor tell what is not for it.
+// Package malice only has tests. In each, one rank of a job is malicious. It has the job's secret
+// and connects like every rank. After that, the tests change the data that it sends, in every layer
+// at once: segments of DDP, frames of transport/rdma, headers of the engine, messages of actors.
+// Its peers may report it as lost. They must not fail otherwise, must not wait forever, must serve
+// other ranks as before, must not write memory that they have not exposed to the malicious rank,
+// and must not send it data that is meant for others.
 //
-// What a rank says to its agent, over its socket, is changed as well: the other ranks get their cards
-// and fences, whatever it was.
+// Other tests change what a rank sends to its agent over its socket. Whatever it sends, the other
+// ranks must get their cards and fences.
 package malice

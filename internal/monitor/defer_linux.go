@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tasks is where the threads of this process are listed (proc(5)).
+// tasks is the directory that lists the threads of this process (proc(5)).
 const tasks = "/proc/self/task"
 
-// deferred says that the monitor's thread has the policy SCHED_BATCH.
+// deferred reports whether Defer has given the monitor's thread the policy SCHED_BATCH.
 var deferred atomic.Bool
 
-// Defer gives the monitor's thread the policy SCHED_BATCH. Nothing changes where the thread
-// is not found, the process has another policy than SCHED_OTHER, or the kernel refuses.
+// Defer gives the monitor's thread the policy SCHED_BATCH. It does nothing if the thread is not
+// found, if the process has another policy than SCHED_OTHER, or if the kernel refuses the change.
 func Defer() {
 	if tid := thread(tasks, os.Getpid()); tid > 0 && change(tid, unix.SCHED_NORMAL, unix.SCHED_BATCH) {
 		deferred.Store(true)
@@ -25,22 +25,22 @@ func Defer() {
 	}
 }
 
-// The timer slack of a thread is how much later than asked for the kernel may wake it up, in nanoseconds
-// (prctl(2), PR_SET_TIMERSLACK).
+// The timer slack of a thread is the time in nanoseconds by which the kernel may delay the end of a
+// sleep (prctl(2), PR_SET_TIMERSLACK).
 const (
 	usualSlack   = 50_000
 	monitorSlack = 500_000
 )
 
-// lengthen makes the monitor's sleeps longer, where the process may: it takes CAP_SYS_NICE (proc(5),
-// timerslack_ns).
+// lengthen gives the monitor's thread a longer timer slack. Without CAP_SYS_NICE it has no effect
+// (proc(5), timerslack_ns).
 func lengthen(tid int) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/timerslack_ns", tid), fmt.Append(nil, monitorSlack), 0)
 }
 
-// Restore gives the calling thread the policy SCHED_OTHER and the usual timer slack back if it has inherited
-// the monitor's. It is called before a sleep, because they matter only
-// when a thread wakes up.
+// Restore gives the calling thread the policy SCHED_OTHER and the usual timer slack if it has inherited
+// the policy and the timer slack of the monitor. Ranks call it before they sleep, because policy and
+// slack matter only when a thread wakes up.
 func Restore() {
 	if !deferred.Load() {
 		return
@@ -51,7 +51,8 @@ func Restore() {
 	}
 }
 
-// change gives a thread with one policy another one, and reports whether it did.
+// change changes the policy of a thread to the policy to, and reports whether it did. It does nothing
+// if the thread's policy is not from.
 func change(tid int, from, to uint32) bool {
 	a, err := unix.SchedGetAttr(tid, 0)
 	if err != nil || a.Policy != from {
@@ -61,9 +62,10 @@ func change(tid int, from, to uint32) bool {
 	return unix.SchedSetAttr(tid, &b, 0) == nil
 }
 
-// thread returns the number of the monitor's thread, 0 if it is not found. It is the first
-// that Go starts (runtime.main), before the program's init functions: the lowest number
-// above that of the process, or the lowest at all where the kernel's count has begun again.
+// thread returns the thread ID of the monitor, or 0 if it is not found. The monitor is the first
+// thread that Go starts (runtime.main), before the program's init functions. So its ID is the lowest
+// ID above the process ID. If the kernel's IDs have wrapped around and there is none above, it is the
+// lowest of all.
 func thread(tasks string, pid int) int {
 	names, err := filepath.Glob(filepath.Join(tasks, "*"))
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/mutation/breaks"
 )
 
-// timeoutDefault is for the tests of one package. Those of the slowest take a minute.
+// timeoutDefault is the time limit for the tests of one package. The tests of the slowest package
+// take a minute.
 const timeoutDefault = 3 * time.Minute
 
 func main() {
@@ -46,12 +47,12 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return filepath.Dir(file), nil
 }
 
-// options are what the command line says.
+// options has the settings of the command line.
 type options struct {
 	verbose  bool
 	timeout  time.Duration
 	only     *regexp.Regexp // nil for every break
-	by       string         // the package whose tests run, empty for the break's own
+	by       string         // the package whose tests run, empty for the package of the break
 	packages []string
 }
 
@@ -75,7 +76,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// run does all of the command in the module at root and returns its exit code.
+// run executes the command in the module at root and returns the exit code.
 func run(ctx context.Context, root string, args []string, stdout, stderr io.Writer) int {
 	failed := func(err error, status int) int {
 		_, _ = fmt.Fprintln(stderr, "mutation:", err)

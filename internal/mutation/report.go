@@ -24,7 +24,7 @@ type share struct {
 	verdicts [breaks.DoesNotBuild + 1]int
 }
 
-// caught returns how many breaks the tests caught, and how many built.
+// caught returns how many breaks the tests caught, and how many breaks could be built.
 func (s *share) caught() (n, of int) {
 	n = s.verdicts[breaks.Caught] + s.verdicts[breaks.TimedOut]
 	return n, n + s.verdicts[breaks.NotCaught]
@@ -32,7 +32,7 @@ func (s *share) caught() (n, of int) {
 
 func (r *report) printf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format, args...) }
 
-// try runs the tests of a package on its breaks.
+// try runs the tests on the breaks of a package, after running them without a break.
 func (r *report) try(ctx context.Context, pkg string) error {
 	all, err := breaks.Load(r.trial.Root, pkg)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *report) try(ctx context.Context, pkg string) error {
 	return nil
 }
 
-// summarize prints the share caught of each package and of all.
+// summarize prints the share of caught breaks of each package and of all packages.
 func (r *report) summarize() {
 	r.printf("caught\n")
 	total := share{pkg: "in all"}
@@ -105,7 +105,7 @@ func (r *report) line(s *share) {
 	r.printf("\n")
 }
 
-// open reports whether a break was not caught, or cannot be.
+// open reports whether a break was not caught or did not build.
 func (r *report) open() bool {
 	for _, s := range r.shares {
 		if s.verdicts[breaks.NotCaught] > 0 || s.verdicts[breaks.DoesNotBuild] > 0 {

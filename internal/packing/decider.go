@@ -2,42 +2,43 @@ package packing
 
 import "time"
 
-// Mode says whether payload is compressed.
+// Mode selects whether payload is compressed.
 type Mode int
 
 const (
-	// Auto compresses where that is faster, see [Limits].
+	// Auto compresses payload if that is faster, see [Limits].
 	Auto Mode = iota
-	// Never sends payload as it is.
+	// Never sends payload uncompressed.
 	Never
-	// Always compresses whatever gets shorter by it.
+	// Always compresses every piece that becomes shorter.
 	Always
 )
 
-// Slowest is a rate in bytes per second at which no payload is worth the time of both sides; a look
-// at a faster way ends there.
+// Slowest is the rate in bytes per second from which on a way is too fast for compression: at this
+// rate, no payload gets so much shorter that it is worth the time of both sides.
 const Slowest = 1 << 30
 
-// vainMost is how many pieces in turn may not be worth it before payload goes as it is again.
+// vainMost is the number of consecutive pieces not worth compressing after which a Decider turns off.
 const vainMost = 4
 
-// Limits are those of a use of [Decider], in bytes.
+// Limits are the parameters of a [Decider]. Min, First, Most and Packed are in bytes.
 type Limits struct {
-	// Min is the shortest piece that may be compressed.
+	// Min is the length of the shortest piece that may be compressed.
 	Min int
-	// First and Most are the payload between two looks while it is off: twice as much after every
-	// look in vain.
+	// First is the payload between two looks while the Decider is off. It doubles with every look after
+	// which nothing is compressed, up to Most.
 	First, Most int
-	// Packed is the payload between two looks while it is on.
+	// Packed is the payload between two looks while the Decider is on.
 	Packed int
-	// Enough compresses pieces that get so many times shorter, whatever the way; 0 is none.
+	// Enough is the factor by which a piece has to become shorter to be compressed however fast the way
+	// is; 0 means that no factor suffices.
 	Enough int
 }
 
-// Pace is what is known of a way.
+// Pace is the result of a look at a way.
 type Pace struct {
-	Rate  float64 // bytes per second that it takes; 0 is unknown
-	Bound bool    // the way bounds it, and not what is at one of its ends
+	Rate  float64 // bytes per second that the way accepts; 0 if unknown
+	Bound bool    // the way limits Rate, not the processor at one of its ends
 }
 
 // Decider decides for one way whether its pieces are compressed. One goroutine uses it.
@@ -45,16 +46,16 @@ type Decider struct {
 	mode   Mode
 	limits Limits
 	on     bool
-	// next is the payload until the next look, wait what it was after the last one.
+	// next is the payload in bytes until the next look. wait is the value that stop sets next to.
 	next, wait int
-	vain       int
-	// blocked says that the way was full since the last look.
+	vain       int // consecutive pieces that were not worth compressing while on
+	// blocked reports whether the way was full since the last look.
 	blocked bool
-	// rate is that of the last look, 0 for a way that is not slow.
+	// rate is the rate of the way at the last look, 0 if the way was not slow.
 	rate float64
 }
 
-// New returns a decider of a mode.
+// New returns a Decider with a mode and limits.
 func New(m Mode, l Limits) Decider {
 	return Decider{mode: m, limits: l, on: m == Always, next: l.First, wait: l.First}
 }
@@ -62,11 +63,12 @@ func New(m Mode, l Limits) Decider {
 // On reports whether pieces are compressed.
 func (d *Decider) On() bool { return d.on }
 
-// Block says that the way was full: without it nothing can be faster than sending.
+// Block records that the way was full. While the way is never full, compression cannot make anything
+// faster.
 func (d *Decider) Block() { d.blocked = true }
 
-// Wants reports whether a piece of n bytes is to be tried. look is called where the way has to be looked
-// at.
+// Wants reports whether the caller should try to compress a piece of n bytes. Wants calls look if it is
+// time to look at the way.
 func (d *Decider) Wants(n int, look func() Pace) bool {
 	if d.mode != Auto || n < d.limits.Min {
 		return d.mode == Always && n >= d.limits.Min
@@ -91,14 +93,14 @@ func (d *Decider) Wants(n int, look func() Pace) bool {
 	return true
 }
 
-// stop has payload sent as it is until the next look.
+// stop turns the Decider off, and sets and doubles the payload until the next look.
 func (d *Decider) stop() {
 	d.on, d.vain = false, 0
 	d.next, d.wait = d.wait, min(2*d.wait, d.limits.Most)
 }
 
-// Judge says that n bytes of a piece became packed in the time that took, and reports whether they are to be
-// sent so.
+// Judge takes the result of compressing a piece: n bytes became packed bytes in the time took. It reports
+// whether the caller should send the compressed piece.
 func (d *Decider) Judge(n, packed int, took time.Duration) bool {
 	shorter := pays(n, packed)
 	if d.mode != Auto {
@@ -114,8 +116,9 @@ func (d *Decider) Judge(n, packed int, took time.Duration) bool {
 	return shorter && d.on
 }
 
-// saves reports whether compressing takes less time than the bytes that are not sent. The other side
-// unpacks in about half of the time, and neither has it for the program.
+// saves reports whether compressing and decompressing take less time than sending the bytes that
+// compression saves. The other side decompresses in about half of the time took. Both times count,
+// because the processors are not available to the program meanwhile.
 func (d *Decider) saves(n, packed int, took time.Duration) bool {
 	return d.rate > 0 && took+took/2 < time.Duration(float64(n-packed)/d.rate*float64(time.Second))
 }

@@ -6,19 +6,19 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// sampleBytes is how much of a piece is tried first, while payload goes as it is: random bytes cost no
-// more, and no memory.
+// sampleBytes is the length of the sample of a piece that is compressed first while the Decider is off.
+// So payload that does not become shorter costs the time of a sample only, and no memory for the piece.
 const sampleBytes = 4 << 10
 
-// samples has room for a compressed sample, which is at most 64 bytes longer.
+// samples has buffers for compressed samples. A sample becomes at most 64 bytes longer.
 var samples = sync.Pool{New: func() any { return new([sampleBytes + 64]byte) }}
 
-// pays reports whether n bytes are enough shorter when they are packed.
+// pays reports whether packed is shorter than n by at least an eighth.
 func pays(n, packed int) bool { return packed <= n-n/8 }
 
-// Promises reports whether a piece that Wants has said is to be tried is to be compressed as a whole. While
-// payload goes as it is, that takes a sample from its middle that gets shorter; if it does not, there are no
-// others until the next look.
+// Promises reports whether the caller should compress the whole of a piece for which Wants has returned
+// true. While the Decider is off, Promises compresses a sample from the middle of the piece. If the sample
+// does not become shorter, Promises returns false, and no piece is tried until the next look.
 func (d *Decider) Promises(piece []byte) bool {
 	if d.mode != Auto || d.on {
 		return true

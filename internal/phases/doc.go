@@ -1,4 +1,4 @@
-// Package phases has tests alone: programs of random phases, in each of which one rank is late while the others
-// wait for it in one of many ways. None of them may be called deadlocked by gorun. The same programs with a deadlock
-// of a random kind at their end must be ended for it, every time.
+// Package phases only has tests. They run programs of random phases. In each phase one rank is late, and the
+// other ranks wait for it in one of many ways. gorun may not report a deadlock of these programs. With a deadlock
+// of a random kind after the last phase, gorun must report it and end the program, every time.
 package phases

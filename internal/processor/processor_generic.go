@@ -4,13 +4,13 @@ package processor
 
 import "sync/atomic"
 
-// Store64 stores v with release semantics, and more.
+// Store64 stores v. The store is sequentially consistent, which includes release semantics.
 func Store64(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
 
-// Store32 stores v with release semantics, and more.
+// Store32 stores v as Store64 does.
 func Store32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
 
-// PrefetchWrite does nothing: it only affects speed.
+// PrefetchWrite does nothing, because a prefetch only affects speed.
 func PrefetchWrite(*uint64) {}
 
 // PrefetchWriteLines does nothing, too.

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// Limits bound a list.
+// Limits are the limits of a list.
 type Limits struct {
-	Below     int  // every number is smaller
-	Count     int  // at most so many numbers
-	Ascending bool // every number is larger than the one before it
+	Below     int  // every number must be smaller than Below
+	Count     int  // the list may have at most Count numbers
+	Ascending bool // every number must be larger than the number before it
 }
 
 // Range is a part of a list: the numbers from Low to High, or one number.
 type Range struct {
 	Low, High int
-	Digits    int // of Low as it was written, with leading zeros
+	Digits    int // number of digits of Low in the text, with leading zeros
 }
 
-// ErrTooMany is wrapped by the error about a list of more numbers than its Limits allow.
+// ErrTooMany is wrapped by the error about a list that has more numbers than its Limits allow.
 var ErrTooMany = errors.New("too many numbers")
 
-// Split reads a list, which has at least one number, and returns its parts. The error names
-// the part that is none or that is beyond the limits.
+// Split parses a list of at least one number, and returns its parts. The error names the part that
+// is not a number or range, or that exceeds the limits.
 func Split(text string, l Limits) ([]Range, error) {
 	var all []Range
 	count, last := 0, -1
@@ -51,7 +51,7 @@ func Split(text string, l Limits) ([]Range, error) {
 	return all, nil
 }
 
-// Parse reads a list as Split does, and returns its numbers.
+// Parse parses a list as Split does, and returns its numbers.
 func Parse(text string, l Limits) ([]int, error) {
 	parts, err := Split(text, l)
 	if err != nil {
@@ -66,7 +66,7 @@ func Parse(text string, l Limits) ([]int, error) {
 	return all, nil
 }
 
-// Format writes ascending numbers as a list, nothing for none.
+// Format returns ascending numbers as a list, "" if there are no numbers.
 func Format(numbers []int) string {
 	var b strings.Builder
 	for i := 0; i < len(numbers); i++ {

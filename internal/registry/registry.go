@@ -1,9 +1,9 @@
 // Package registry makes protoactor systems with a smaller table of actors. By default the
 // table has 32768 maps, 1024 buckets of 32: some 2 MiB of pointers that every garbage
-// collection scans. With many small messages this took 5 to 8 % of the time of actors.
+// collection scans. With many small messages this scan took 5 to 8 % of the time of actors.
 //
-// It stands by itself because two packages make systems: that of the program's
-// actors, and that of the transport whose connections are actors.
+// It is a package of its own because two packages make systems: runtime/actors for the
+// program's actors, and transport/rdma, whose connections are actors.
 package registry
 
 import (
@@ -14,24 +14,24 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// lettersTime is how long protoactor counts dead letters before it logs the next. Its
-// goroutine keeps the system and everything reachable from its actors in memory for that
-// time after the last dead letter: by default for a second.
+// lettersTime is the interval in which protoactor counts dead letters, to limit how many it logs.
+// The goroutine that ends the interval keeps the system and everything reachable from its actors
+// in memory up to this time after the last dead letter. Protoactor's default is a second.
 const lettersTime = 100 * time.Millisecond
 
 // NewSystem makes a system with a small table.
 func NewSystem(log *slog.Logger) *actor.ActorSystem {
 	s := actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return log }),
-		actor.WithDeadLetterThrottleCount(2), // one of so many is logged
+		actor.WithDeadLetterThrottleCount(2), // only the first dead letter in lettersTime is logged
 		actor.WithDeadLetterThrottleInterval(lettersTime),
 	)
 	Shrink(s)
 	return s
 }
 
-// Buckets is the number of buckets of the smaller table. A bucket has 32 maps with a lock
-// each.
+// Buckets is the number of buckets of the smaller table. A bucket has 32 maps, each with a
+// lock of its own.
 const Buckets = 16
 
 // Shrink makes the table of a system smaller. No other goroutine may use the system yet.
@@ -40,8 +40,8 @@ func Shrink(s *actor.ActorSystem) {
 	if n := len(table.LocalPIDs); n <= Buckets || n%Buckets != 0 {
 		return
 	}
-	// The bucket of an actor is a hash modulo their number: those in the first stay
-	// there, because the new number divides the old one.
+	// The bucket of an actor is a hash modulo the number of buckets. Since the new number divides
+	// the old one, the actors in the first buckets stay there.
 	all := table.LocalPIDs
 	table.LocalPIDs = slices.Clone(all[:Buckets])
 	for _, bucket := range all[Buckets:] {

@@ -5,83 +5,85 @@ import (
 	"time"
 )
 
-// Conditions are what a network and its ranks are like. A seed draws them; a test may set
-// them.
+// Conditions are the properties of a simulated network and its ranks. Draw draws them from a seed;
+// a test may set them.
 type Conditions struct {
-	// Caps of every endpoint, once it is connected.
+	// MaxEager, EagerBest, MaxReads, Get, Put and Batched set transport.Caps of every endpoint. Get, Put
+	// and MaxReads are in effect once the endpoint is connected. Batched sets CostlySend.
 	MaxEager, EagerBest, MaxReads int
 	Get, Put, Batched             bool
 
-	// Alone says that the memory of a peer is reached without a Poll of its rank.
+	// Alone is true if Gets and Puts reach the memory of a peer without a Poll of the peer.
 	Alone bool
 
-	// Latency is the shortest time of a message under way, Jitter the maximum of the random
+	// Latency is the shortest time that a message is in flight, Jitter the maximum of the random
 	// time added to it.
 	Latency, Jitter time.Duration
-	// StallRate is the chance that a message takes up to Stall longer.
+	// StallRate is the probability that a message takes longer, by up to Stall.
 	StallRate float64
 	Stall     time.Duration
 	// Connect is the longest time until a connection is established.
 	Connect time.Duration
-	// BreakRate is the chance that a message finds its connection lost. Nothing is sent
-	// between the two ranks then for up to Outage; what was under way arrives afterwards.
+	// BreakRate is the probability that the connection is lost when a message is sent. No message
+	// arrives and no operation is accepted between the two ranks then for up to Outage. Messages that
+	// were in flight arrive afterwards.
 	BreakRate float64
 	Outage    time.Duration
 
-	// Lane is how many messages one lane holds.
+	// Lane is the maximum number of messages in one lane.
 	Lane int
-	// AgainRate is the chance that an operation is refused with ErrAgain, as are those
-	// that follow for up to AgainFor.
+	// AgainRate is the probability that an operation is refused with ErrAgain. The operations that
+	// follow at the same endpoint are refused, too, for up to AgainFor.
 	AgainRate float64
 	AgainFor  time.Duration
 
-	// Budget is a rank's memory for unexpected messages.
+	// Budget is the limit in bytes of a rank's memory for unexpected messages.
 	Budget int64
-	// Slow ranks wake up late, by up to Lag.
+	// Slow has the ranks that wake up late, by up to Lag.
 	Slow map[int]bool
 	Lag  time.Duration
-	// EarlyWake is the chance that a sleep ends at once.
+	// EarlyWake is the probability that a sleep ends at once.
 	EarlyWake float64
 
-	// Launcher says that there is one: it reports deaths, and decides agreements. What ranks and
-	// the launcher say to each other takes as long as a message of ranks.
+	// Launcher is true if the job has a launcher. The launcher reports deaths and decides agreements.
+	// Messages between a rank and the launcher take as long as messages between ranks.
 	Launcher bool
 
-	// Deaths end ranks, in this order.
+	// Deaths are the ends of ranks, in the order in which they happen.
 	Deaths []Death
-	// Restarts is how often a rank that has died is started again, as with gorun -on-failure respawn=N.
+	// Restarts is the number of restarts in the job, as with gorun -on-failure respawn=N.
 	Restarts int
-	// Flaw makes the network break its contract, so that a test sees that this is found.
+	// Flaw makes the network break its contract, so that a test can check that programs find this.
 	Flaw Flaw
 }
 
-// Flaw is what a network does wrong, now and then.
+// Flaw is a violation of the contract of package transport that a network commits now and then.
 type Flaw int
 
 // The flaws.
 const (
-	Sound   Flaw = iota
-	Loses        // a message is lost
-	Doubles      // a message is handed over twice
-	Swaps        // two messages of a pair are handed over in the wrong order
-	Deaf         // an arrival does not ring
+	Sound   Flaw = iota // none
+	Loses               // a message is lost
+	Doubles             // a message is delivered twice
+	Swaps               // two messages of a pair are delivered in the wrong order
+	Deaf                // the arrival of a message does not wake the rank
 )
 
-// flawRate is how often a flaw shows.
+// flawRate is the probability that a message is delivered with the flaw.
 const flawRate = 0.05
 
-// Death is the end of a rank, once. One that has left its program does not die.
+// Death is the end of a rank, once. A rank that has left its program does not die.
 type Death struct {
 	Rank int
-	// Event is the number of the event of the network at which it ends.
+	// Event is the number of the network's event at which the rank dies.
 	Event int
 	// Notice is the longest time until another rank is notified.
 	Notice time.Duration
-	// Lossy says that messages under way may be lost with the rank.
+	// Lossy is true if messages of the rank that are in flight may be lost.
 	Lossy bool
 }
 
-// Draw returns the conditions that belong to a seed. mortal says that a rank may die.
+// Draw returns the conditions of a seed. mortal reports whether a rank may die.
 func Draw(seed int64, ranks int, mortal bool) Conditions {
 	r := stream(seed, streamConditions)
 	c := Conditions{

@@ -1,56 +1,65 @@
-// Package simulate runs a whole job in one process, in virtual time, under a seed: N
-// ranks, each with its World, engine, collectives and actors as they are, over a network
-// that is simulated.
+// Package simulate runs a whole job in one process, in virtual time, under a seed. The job has
+// N ranks, each with the unchanged code of World, engine, collectives and actors. Only the
+// network is simulated.
 //
 //	result := simulate.Run(t, program, seed, 0)
 //
-// A seed decides the number of ranks and the Conditions: delays and the order of messages
-// of different pairs, when a connection stands, connections that are lost and made again,
-// lanes without room, operations refused with ErrAgain, ranks that wake up late or early,
-// memory for unexpected messages, what the transport can do, and the events at which ranks
-// die. The order within a pair stays, as the contract of package transport says.
+// The seed determines the number of ranks and the Conditions: delays and the order of messages
+// of different pairs of ranks, the time at which a connection is established, connections that
+// are lost and established again, full lanes, operations refused with ErrAgain, ranks that wake
+// up late or early, memory for unexpected messages, the capabilities of the transport, and the
+// events at which ranks die. The messages from one rank to another stay in order, as the contract
+// of package transport demands.
 //
 // # Determinism
 //
-// The job runs in a bubble of testing/synctest: its clock advances when every goroutine
-// is blocked. One goroutine of the network carries out the events, one at a time, and lets
-// all others run until they block before the next. No two events have the same time and
-// pair. So ranks influence each other in the order of the events alone, and a rank with one
-// goroutine repeats exactly. The goroutines of one rank take turns as Go's scheduler has
-// it: the tests set GOMAXPROCS to 1 and collect no garbage during a run. Go orders by chance
-// the timers of a bubble that expire at the same time (timerWhen.less in runtime/time.go), so
-// the sleeps of a rank get lengths of their own, and the record sorts what happens at one time.
-// What is left is that a goroutine that runs for 10 ms of real time is preempted, and that
-// every 61st turn of the scheduler takes the goroutine that gave way. Of 30 seeds, each four
+// The job runs in a bubble of testing/synctest, whose clock advances when every goroutine
+// is blocked. One goroutine of the network executes the events, one at a time. Before the next
+// event it lets all other goroutines run until they block. No two events have the same time and
+// pair. So ranks influence each other only through the order of the events, and a rank with one
+// goroutine repeats exactly. Go's scheduler determines the order in which the goroutines of one
+// rank run. To make this order repeatable, RunSeeds and the tests set GOMAXPROCS to 1, and Run
+// disables garbage collection. Go fires timers of a bubble that expire at the same time in random
+// order (timerWhen.less in runtime/time.go). Therefore no two sleeps of a rank end at the same time,
+// and the record sorts the events of one time.
+//
+// Two causes of differences remain. A goroutine that runs for 10 ms of real time is preempted, and
+// every 61st turn of the scheduler takes the goroutine that has yielded. Of 30 seeds, each run four
 // times in a process of its own, 30 (exchange) and 30 (survive) had the same events every time.
-// TestSeedRepeatsTheRun counts them. With the race detector, which shuffles goroutines, a seed
-// repeats the network's decisions alone.
+// TestSeedRepeatsTheRun counts them. Under the race detector, which shuffles goroutines, a seed
+// repeats only the decisions of the network.
 //
 // # Hangs
 //
-// When all goroutines are blocked and no event comes for a minute of virtual time, or a
-// job takes longer than half an hour of it, the job hangs: it is ended, and the error has
-// what each rank waits for, the last events, and the command that repeats the run.
+// A job hangs if all goroutines are blocked and no event comes for a minute of virtual time, or
+// if it takes longer than half an hour of virtual time. Run ends it then. The error states what
+// each rank waits for, the last events, and the command that repeats the run.
 //
 // # Programs
 //
-// Package program has the programs, each with its oracle:
+// Package program has the programs, each with an oracle for its result:
 //
 //	go test ./internal/simulate                      some seeds of each, and the regression seeds
 //	go test ./internal/simulate -run TestPrograms/exchange -seed 7 -ranks 5
 //	go test ./internal/simulate -run TestPrograms -fresh 60s
 //
-// The programs are exchanges of messages with and without the death of a rank, collective
-// operations with and without one, collective operations of which one rank calls another
-// one, communicators that are made and closed with messages left in them, actors with and without the death of a rank, and
-// agreements of survivors, who shrink their communicator and go on. The examples heat, pi and ring are run
-// by TestSimulated of their own packages. TestFlawsOfTheNetworkAreFound shows that a network
-// that loses, doubles, swaps or does not announce messages is found within a few seeds. The
-// tables of breaks can be tried on the programs:
+// The programs are:
+//
+//   - exchanges of messages, collective operations and actors, each with and without the death of a rank;
+//   - collective operations of which one rank calls another operation than its peers;
+//   - communicators that are made, and closed with messages left in them;
+//   - agreements of survivors, which shrink their communicator and go on;
+//   - work in two communicators without a common member, one of which may lose a rank;
+//   - ranks that are started again, and resume from a checkpoint.
+//
+// TestSimulated of the examples heat, pi and ring runs these examples in the simulator.
+// TestFlawsOfTheNetworkAreFound checks that the programs detect, within a few seeds, a network that loses,
+// doubles or swaps messages, or does not announce them. The breaks of package internal/mutation can be tried
+// on the programs:
 //
 //	go run ./internal/mutation -by internal/simulate -only 'credit that came back' runtime/internal/engine
 //
-// Of ten breaks of the engine, -short finds all:
+// The tests find all ten of these breaks of the engine, with -short:
 //
 //	break                                               found by
 //	a synchronous send is not told of its match         exchange
@@ -64,8 +73,8 @@
 //	the youngest of the receives that match is taken    exchange
 //	an empty rendezvous is not acknowledged             collectives
 //
-// Of ten breaks of what starts ranks again, program resume finds all, most within a second; the first two by seeds that
-// found them once:
+// Program resume finds all ten of these breaks of the restart of ranks, most within a second. The first two are
+// found by regression seeds, which have found them once:
 //
 //	an engine that was aborted tells of dropped messages      regression seed
 //	operations of a World that is over go on                  regression seed
@@ -80,10 +89,11 @@
 //
 // # Limits
 //
-// The ranks are nodes of their own, so nothing runs over shared memory. The network stands
-// in for transport/rdma, whose own recovery is not part of the job. Giving way takes no
-// virtual time. A program that waits in protoactor does not notice that it was killed, so it has to wait
-// for Rank.Ended, too.
+// Each rank is a node of its own, so the code for shared memory is not tested. The network replaces
+// transport/rdma, so the recovery of connections in transport/rdma is not tested. A yield
+// (Sleeper.Yield) takes no virtual time. A program that waits in protoactor does not notice that its
+// rank was killed, so it has to wait for Rank.Ended, too.
 //
-// A seed that found a defect, or a break that others do not find, is listed in testdata/seeds.txt with what it found.
+// testdata/seeds.txt lists the seeds that have found a defect, or a break that other seeds do not find, each
+// with what it has found.
 package simulate

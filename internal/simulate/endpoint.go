@@ -6,16 +6,16 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// endpoint is the way from one rank to another as its engine sees it.
+// endpoint is the endpoint of one rank for a peer, which the rank's engine uses.
 type endpoint struct {
 	from  *node
 	peer  int
-	storm time.Duration // until when operations are refused
+	storm time.Duration // until this time, operations are refused with ErrAgain
 }
 
 var _ transport.Endpoint = (*endpoint)(nil)
 
-// pair is the lane.
+// pair returns the lane from the rank to the peer.
 func (e *endpoint) pair() *pair { return e.from.in.pair(e.from.rank, e.peer) }
 
 // Caps implements transport.Endpoint.
@@ -34,7 +34,8 @@ func (e *endpoint) Caps() transport.Caps {
 	return caps
 }
 
-// admit decides whether an operation may begin.
+// admit returns nil if an operation may begin, else the error with which it is refused. The network's
+// lock is held.
 func (e *endpoint) admit(op string) error {
 	d := e.from
 	c, p, now := &d.net.conditions, e.pair(), d.net.now()
@@ -87,17 +88,17 @@ func (e *endpoint) Put(src []byte, dst transport.Key, token uint64) error {
 	return e.start(&operation{name: "put", access: transport.AccessWrite, buffer: src, key: dst, token: token})
 }
 
-// FetchAdd implements transport.Endpoint: the engine uses none.
+// FetchAdd implements transport.Endpoint. It is not supported, because the engine does not use it.
 func (e *endpoint) FetchAdd(transport.Key, uint64, uint64) error {
 	return e.from.failure("fetch-add", e.peer, transport.ErrNotSupported)
 }
 
-// Map implements transport.Endpoint: each rank is a node of its own.
+// Map implements transport.Endpoint. It is not supported, because each rank is a node of its own.
 func (e *endpoint) Map(transport.Key, int) ([]byte, error) {
 	return nil, e.from.failure("map", e.peer, transport.ErrNotSupported)
 }
 
-// start begins a one-sided operation.
+// start posts a one-sided operation.
 func (e *endpoint) start(op *operation) error {
 	d := e.from
 	d.net.mu.Lock()
@@ -118,7 +119,7 @@ func (e *endpoint) start(op *operation) error {
 	return nil
 }
 
-// reads is how many Gets from a peer are under way.
+// reads returns the number of Gets from a peer that are under way.
 func (d *node) reads(peer int) int {
 	n := 0
 	for _, op := range d.operations {

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// event is something that happens in the network.
+// event is something that happens in the network at a time.
 type event struct {
-	at   time.Duration // since the beginning
-	pair *pair         // whose event it is
-	turn uint64        // its number among those of the pair
-	fire func()        // with the network's lock held
+	at   time.Duration // since the start of the job
+	pair *pair         // the pair of ranks to which the event belongs
+	turn uint64        // number of the event among the events of the pair
+	fire func()        // executes the event; called with the network's lock held
 }
 
-// before orders events: no two are equal, whatever order they were made in.
+// before reports whether e fires before o. This order is total, and does not depend on the order in
+// which the events of different pairs were made.
 func (e *event) before(o *event) bool {
 	if e.at != o.at {
 		return e.at < o.at
@@ -24,7 +25,7 @@ func (e *event) before(o *event) bool {
 	return e.turn < o.turn
 }
 
-// agenda are the events to come, the next one first.
+// agenda is the heap of the events to come. The next event is the first element.
 type agenda []*event
 
 var _ heap.Interface = (*agenda)(nil)

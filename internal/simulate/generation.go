@@ -8,19 +8,19 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// generation is the network of one generation of a job: ranks that were started again, and those that
-// have survived, have new transports and connections.
+// generation is the network of one generation of a job. In each generation, all ranks have new
+// transports and connections, survivors, too.
 type generation struct {
 	net    *Network
 	number int
 	ranks  []*node
-	pairs  []*pair // by from*n+to
+	pairs  []*pair // n*n for n ranks; from rank f to rank t at index f*n+t
 }
 
 var _ localjob.Network = (*generation)(nil)
 
-// generationPairs separates the numbers of the pairs and streams of generations. There are fewer ranks
-// and pairs than that.
+// generationPairs is the distance between the numbers of pairs and of streams of one generation and the
+// next. It exceeds the number of ranks and of pairs.
 const generationPairs = 1 << 16
 
 func newGeneration(net *Network, number, n int, seed int64) *generation {
@@ -37,7 +37,7 @@ func newGeneration(net *Network, number, n int, seed int64) *generation {
 	return g
 }
 
-// next begins a generation, which is the newest one from now on.
+// next makes the network of a generation, which becomes the newest generation.
 func (net *Network) next(number int, seed int64) *generation {
 	net.mu.Lock()
 	defer net.mu.Unlock()
@@ -58,10 +58,11 @@ func (g *generation) Explain(rank, peer int) string {
 	return fmt.Sprintf("rank %d to rank %d: simulated", rank, peer)
 }
 
-// pair returns the direction between two ranks.
+// pair returns the lane from one rank to another.
 func (g *generation) pair(from, to int) *pair { return g.pairs[from*len(g.ranks)+to] }
 
-// vanish lets the others notice in time that a rank is there no more. The network's lock is held.
+// vanish schedules for each other rank of the generation the event at which it notices the loss of d: within
+// notice after all messages of d have arrived, or, if lossy, perhaps before that. The network's lock is held.
 func (d *node) vanish(cause error, notice time.Duration, lossy bool) {
 	net := d.in.net
 	for _, other := range d.in.ranks {

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Apply returns the changed files of a break by their paths relative to root, which is
-// the module's. It fails if a change does not fit exactly once, or if the result is not
-// Go any more.
+// Apply returns the contents of the files that a break changes, by their paths relative to root,
+// the root of the module. It fails if the lines that a change replaces do not occur exactly once, or
+// if the result is not valid Go.
 func (b *Break) Apply(root string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, c := range b.Changes {
@@ -51,8 +51,8 @@ func (c *Change) apply(text string) (string, error) {
 	return strings.Replace(text, found, put, 1)[1:], nil
 }
 
-// occurrences counts the places where found begins in text. Unlike strings.Count it sees
-// those that share a line break.
+// occurrences counts the places where found begins in text. Unlike strings.Count it also counts
+// places that overlap because they share a line break.
 func occurrences(text, found string) int {
 	n := 0
 	for {

@@ -2,7 +2,7 @@
 // of a package, and runs the package's own tests on the result.
 //
 // The table of package a/b is internal/mutation/breaks/a_b.txt. An empty line separates
-// breaks. The first line of a break says what it does wrong. Then come the files, named
+// breaks. The first line of a break describes the mistake. Then come the files, with paths
 // relative to the package, each with its changes:
 //
 //	# the last message of a full queue is dropped
@@ -17,13 +17,12 @@
 //	push.go
 //	-	q.wake()
 //
-// Lines that begin with '-' are removed, those that begin with '+' are added, and those
-// that begin with a space stay; all of a line counts, its white space too. What a change
-// finds in the file, its removed lines and its context, are consecutive lines that occur
-// exactly once there. Another change in the same file names the file again. A file is
-// any source of the package but a test.
+// Lines that begin with '-' are removed, lines that begin with '+' are added, and lines that
+// begin with a space are context, which stays. The rest of a line must match the file exactly,
+// white space included. The removed lines and the context of a change must be consecutive lines
+// that occur exactly once in the file. Another change in the same file names the file again. A
+// file may be any source of the package except a test.
 //
-// A description that begins with 'race: ' is of a break that nothing but the race
-// detector sees, such as a plain store where an atomic one belongs: the tests run under
-// the detector then.
+// If a description begins with 'race: ', only the race detector can catch the break, such as a
+// plain store in place of an atomic store. The tests then run under the race detector.
 package breaks

@@ -14,22 +14,22 @@ const Tables = "internal/mutation/breaks"
 
 // Break is one plausible mistake in a package.
 type Break struct {
-	Name    string // what it does wrong
+	Name    string // describes the mistake
 	Package string // directory of the package, relative to the root of the module
-	Line    int    // where the table describes it
+	Line    int    // number of the break's first line in the table
 	Changes []Change
 }
 
 // racePrefix begins the names of breaks for the race detector.
 const racePrefix = "race: "
 
-// Race reports whether the tests run under the race detector to see the break.
+// Race reports whether the tests have to run under the race detector to catch the break.
 func (b *Break) Race() bool { return strings.HasPrefix(b.Name, racePrefix) }
 
 // Change replaces consecutive lines of one file.
 type Change struct {
-	File     string // relative to the package
-	Line     int    // where the table describes it
+	File     string // path relative to the package
+	Line     int    // number of the change's first line in the table
 	Old, New []string
 }
 
@@ -38,7 +38,7 @@ func Table(pkg string) string {
 	return path.Join(Tables, strings.ReplaceAll(pkg, "/", "_")+".txt")
 }
 
-// Packages returns the packages of the module at root that have a table, sorted.
+// Packages returns the directories of the packages in the module at root that have a table, sorted.
 func Packages(root string) ([]string, error) {
 	names, err := filepath.Glob(filepath.Join(root, Tables, "*.txt"))
 	if err != nil {
@@ -66,7 +66,7 @@ func Load(root, pkg string) ([]Break, error) {
 	return all, nil
 }
 
-// Parse reads the text of a package's table. An error begins with the number of its line.
+// Parse parses the text of a package's table. An error begins with the number of the invalid line.
 func Parse(pkg, text string) ([]Break, error) {
 	t := table{pkg: pkg}
 	for i, line := range strings.Split(text, "\n") {
@@ -80,13 +80,13 @@ func Parse(pkg, text string) ([]Break, error) {
 	return t.all, nil
 }
 
-// table is a table that is being read.
+// table is the state of Parse.
 type table struct {
 	pkg     string
 	all     []Break
-	current Break  // its Name is empty between breaks
-	file    string // of the next change
-	change  *Change
+	current Break   // the break that is being read; its Name is empty between breaks
+	file    string  // the file named last in the break, empty before the first
+	change  *Change // the last change of current, nil before the first line of a change
 }
 
 func (t *table) read(number int, line string) error {
@@ -123,7 +123,7 @@ func (t *table) read(number int, line string) error {
 	return nil
 }
 
-// edit takes one line of a change.
+// edit adds one line to the current change, or to a new one.
 func (t *table) edit(number int, sign byte, text string) {
 	if t.change == nil {
 		t.current.Changes = append(t.current.Changes, Change{File: t.file, Line: number})
@@ -137,7 +137,7 @@ func (t *table) edit(number int, sign byte, text string) {
 	}
 }
 
-// end closes the break that is being read, if there is one.
+// end validates the break that is being read, if any, and adds it to all.
 func (t *table) end() error {
 	b, changed := t.current, t.change != nil
 	t.current, t.file, t.change = Break{}, "", nil

@@ -17,8 +17,8 @@ import (
 // Verdict is the result of a package's tests on a break.
 type Verdict int
 
-// The verdicts. A test that does not end within the time given caught the break, too,
-// because it ends without it.
+// The verdicts. TimedOut, too, means that the tests have caught the break: without the break they
+// end within the time limit.
 const (
 	Caught Verdict = iota
 	TimedOut
@@ -26,37 +26,37 @@ const (
 	DoesNotBuild
 )
 
-// String returns the verdict as the report has it.
+// String returns the text of the verdict in the report.
 func (v Verdict) String() string {
 	return [...]string{"caught", "timed out", "NOT CAUGHT", "does not build"}[v]
 }
 
-// Trial runs tests of one module.
+// Trial runs the tests of packages of one module.
 type Trial struct {
 	Root    string        // of the module
-	Scratch string        // a directory for changed files, of this trial alone
-	Timeout time.Duration // for the tests of a package
+	Scratch string        // directory for changed files, which only this trial uses
+	Timeout time.Duration // time limit for the tests of a package
 	By      string        // the package whose tests run, empty for the package of the break
 }
 
-// Result is the end of one run of a package's tests.
+// Result is the result of one run of a package's tests.
 type Result struct {
 	Verdict Verdict
-	Test    string // the first that failed, or that was running when all ended
-	Output  string // of the tests, or of the compiler
+	Test    string // the first test that failed, or, if none did, the test that was running at the end
+	Output  string // of the tests and of the compiler
 	Took    time.Duration
 }
 
-// grace is what the go command gets on top of the tests' time, to build and to report.
+// grace is the time that the go command gets for building and reporting, in addition to the tests' time.
 const grace = 5 * time.Minute
 
-// Unbroken runs the tests of a package without any break, under the race detector or
-// not, and reports NotCaught if all is well.
+// Unbroken runs the tests of a package without a break, under the race detector if race is true.
+// The verdict is NotCaught if all tests pass.
 func (t *Trial) Unbroken(ctx context.Context, pkg string, race bool) (Result, error) {
 	return t.run(ctx, pkg, race, "")
 }
 
-// Run runs the package's tests on a break.
+// Run runs the tests on a break.
 func (t *Trial) Run(ctx context.Context, b *Break) (Result, error) {
 	files, err := b.Apply(t.Root)
 	if err != nil {
@@ -88,8 +88,8 @@ func (t *Trial) overlay(files map[string]string) (string, error) {
 	return name, os.WriteFile(name, text, 0o600)
 }
 
-// run runs the tests of a package with an overlay, or without one if it is empty. The
-// tests' processes form a group, which does not outlive the call.
+// run runs the tests of a package with the overlay file of that name, or without an overlay if the
+// name is empty. The processes of the tests form a process group, which run kills before it returns.
 func (t *Trial) run(ctx context.Context, pkg string, race bool, overlay string) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Timeout+grace)
 	defer cancel()
@@ -97,11 +97,11 @@ func (t *Trial) run(ctx context.Context, pkg string, race bool, overlay string) 
 	env := os.Environ()
 	if race {
 		args = append(args, "-race")
-		env = append(env, "CGO_ENABLED=1") // which the detector needs
+		env = append(env, "CGO_ENABLED=1") // the race detector needs cgo
 	}
 	if overlay != "" {
 		args = append(args, "-count=1")
-		// In the environment, so that it also applies to programs that tests build.
+		// The overlay is in the environment, so that it also applies to programs that tests build.
 		env = append(env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
 	var out bytes.Buffer
@@ -112,13 +112,13 @@ func (t *Trial) run(ctx context.Context, pkg string, race bool, overlay string) 
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = t.Root, env, &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second // for processes that left the group and hold the pipe
+	cmd.WaitDelay = time.Second // for processes that have left the group and hold the output pipe open
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		return Result{}, err
 	}
 	err := cmd.Wait()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what the tests left behind, if anything
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that the tests have left behind
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
 		return Result{}, cause
 	}
@@ -141,7 +141,7 @@ type event struct {
 	FailedBuild string
 }
 
-// read converts the output of go test into a result.
+// read parses the output of go test -json. failed reports whether the go command has failed.
 func read(text []byte, failed bool) Result {
 	r := Result{Verdict: NotCaught}
 	if failed {
@@ -152,7 +152,7 @@ func read(text []byte, failed bool) Result {
 	for line := range bytes.Lines(text) {
 		var e event
 		if json.Unmarshal(line, &e) != nil {
-			output.Write(line) // of the go command itself
+			output.Write(line) // printed by the go command itself
 			continue
 		}
 		output.WriteString(e.Output)
@@ -175,7 +175,7 @@ func read(text []byte, failed bool) Result {
 	case running != "":
 		r.Test = running
 	default:
-		r.Test = "the package" // its TestMain, most likely
+		r.Test = "the package" // most likely its TestMain has failed
 	}
 	return r
 }
