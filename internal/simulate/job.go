@@ -20,69 +20,70 @@ import (
 )
 
 const (
-	// limit is how long a job may take in virtual time.
+	// limit is the longest virtual time that a job may take.
 	limit = 30 * time.Minute
-	// realLimit is how long it may take in real time: a goroutine that never blocks stops
-	// the virtual clock.
+	// realLimit is the longest real time that a job may take. It ends a run in which a goroutine
+	// never blocks, because such a goroutine stops the virtual clock.
 	realLimit = 2 * time.Minute
 )
 
 var (
-	// ErrHang says that all goroutines of a job are blocked and no event is to come.
+	// ErrHang is the error of a job in which all goroutines are blocked and no event is to come.
 	ErrHang = errors.New("the job hangs: every goroutine is blocked, and nothing is under way")
 	// ErrGivenUp ends a job whose program cannot continue after a loss. It is not a failure.
 	ErrGivenUp = errors.New("the program gives up because of a loss, as it may")
-	// ErrLimit says that a job has not ended in time, though there are events.
+	// ErrLimit is the error of a job that has not ended within the virtual time limit, though events or
+	// timers go on.
 	ErrLimit = errors.New("the job does not end: events go on, or timers")
 )
 
-// Program is what the ranks of a simulated job do.
+// Program is the program that the ranks of a simulated job run.
 type Program struct {
-	// Name is that of the test.
+	// Name is the name of the program's subtest of TestPrograms.
 	Name string
 	// Ranks are the numbers of ranks among which the seed chooses.
 	Ranks []int
-	// Mortal says that the program expects the death of a rank.
+	// Mortal is true if the program expects the death of a rank.
 	Mortal bool
-	// Adapt changes the conditions that the seed has drawn. May be nil.
+	// Adapt changes the conditions that were drawn from the seed. It may be nil.
 	Adapt func(*Conditions)
-	// Trace gets a line for each event, unless nil.
+	// Trace receives a line for each event, unless it is nil.
 	Trace io.Writer
-	// Repeat is the command that repeats a run, "" for that of TestPrograms.
+	// Repeat is the command that repeats a run. "" means a command that runs TestPrograms.
 	Repeat string
-	// Main is run by each rank. It returns an error if what gorun did is wrong.
+	// Main is called at each rank. It returns an error if gorun behaves wrongly.
 	Main func(Rank) error
 }
 
-// Rank is what a rank's Main gets.
+// Rank is the argument of a rank's Main.
 type Rank struct {
 	*runtime.World
-	// Seed is the job's.
+	// Seed is the seed of the job.
 	Seed int64
-	// Conditions are the job's.
+	// Conditions are the conditions of the job.
 	Conditions *Conditions
-	// Ended is closed when the job ends before its time, or the rank dies: waits that are
-	// not gorun's end with it.
+	// Ended is closed when the job is ended early, or when the rank dies. Main must end every wait
+	// outside gorun then.
 	Ended <-chan struct{}
 
-	// Board is shared by the ranks of the job, for oracles.
+	// Board is a map that all ranks of the job share, for oracles.
 	Board *sync.Map
 
 	meeting *meeting
 }
 
-// Silence is longer than any message is under way.
+// Silence is longer than the time that any message is in flight.
 const Silence = 3 * time.Second
 
-// meeting is what the ranks of a job share for Meet.
+// meeting is the state of Meet, which the ranks of a job share.
 type meeting struct {
 	mu   sync.Mutex
-	n    int // ranks that are there
-	next chan struct{}
+	n    int           // number of ranks that have called Meet and wait
+	next chan struct{} // closed when all ranks have called Meet
 }
 
-// Meet waits, without a message, until all ranks have called it. Where a rank may die it must
-// not be called.
+// Meet waits until all ranks have called it, without sending messages. It must not be called in a
+// job in which a rank may die.
 func (r Rank) Meet() error {
 	m := r.meeting
 	m.mu.Lock()
@@ -100,38 +101,38 @@ func (r Rank) Meet() error {
 	}
 }
 
-// Calm is Meet, and then waits until nothing is under way.
+// Calm calls Meet, and then waits until no message is in flight.
 func (r Rank) Calm() error {
 	err := r.Meet()
-	time.Sleep(Silence + time.Duration(r.Rank())) // virtual time, another for each rank
+	time.Sleep(Silence + time.Duration(r.Rank())) // virtual time, different at each rank
 	return err
 }
 
-// Result is what a run came to.
+// Result is the result of a run.
 type Result struct {
 	Program string
 	Seed    int64
 	Ranks   int
-	// Conditions are those that the seed drew.
+	// Conditions are the conditions of the run: drawn from the seed, and changed by Program.Adapt.
 	Conditions Conditions
-	// Events is their number, Sum a sum over all: two runs of a seed have the same.
+	// Events is the number of events, Sum a hash of all events. Two runs of a seed should have the same.
 	Events int
 	Sum    uint64
-	// Virtual is how long the job took in virtual time.
+	// Virtual is the virtual time that the job took.
 	Virtual time.Duration
-	// Err is nil if all went as it should.
+	// Err is nil if the program found no error.
 	Err error
-	// Last are the last events.
+	// Last is the text of the last events.
 	Last string
 
 	repeat string
 }
 
-// RunSeeds runs a program of another package under the seeds from 1 to n, each in a subtest
-// that has its number.
+// RunSeeds runs a program of another package under the seeds 1 to n, each in a subtest
+// whose name is the seed.
 func RunSeeds(t *testing.T, p Program, n int64) {
 	t.Helper()
-	// The goroutines of a rank take turns in the same order each time.
+	// With one processor, the goroutines of a rank run in the same order each time.
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
 	for seed := int64(1); seed <= n; seed++ {
 		t.Run(strconv.FormatInt(seed, 10), func(t *testing.T) {
@@ -143,8 +144,8 @@ func RunSeeds(t *testing.T, p Program, n int64) {
 	}
 }
 
-// Run runs a program under a seed in a bubble of its own. ranks is 0 where the seed is to
-// choose.
+// Run runs a program under a seed in a bubble of its own. If ranks is 0, the seed chooses the
+// number of ranks.
 func Run(t *testing.T, p Program, seed int64, ranks int) (result Result) {
 	t.Helper()
 	r := stream(seed, streamRun)
@@ -159,13 +160,13 @@ func Run(t *testing.T, p Program, seed int64, ranks int) (result Result) {
 		panic(fmt.Sprintf("a goroutine does not block: %s", result.Command()))
 	})
 	defer late.Stop()
-	// A collection in the middle would run goroutines of its own.
+	// A garbage collection during the run would run goroutines of its own.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	synctest.Test(t, func(*testing.T) { result.run(p) })
 	return result
 }
 
-// Command repeats the run.
+// Command returns the shell command that repeats the run.
 func (r *Result) Command() string {
 	if r.repeat != "" {
 		return r.repeat
@@ -173,13 +174,13 @@ func (r *Result) Command() string {
 	return fmt.Sprintf("go test ./internal/simulate -run 'TestPrograms/%s$' -seed %d -ranks %d", r.Program, r.Seed, r.Ranks)
 }
 
-// String is the report of a run that failed.
+// String returns the report of a run that has failed.
 func (r *Result) String() string {
 	return fmt.Sprintf("%s of %d ranks under seed %d: %v\nconditions: %v\n%d events in %v, the last ones:\n%sto repeat it:\n  %s",
 		r.Program, r.Ranks, r.Seed, r.Err, r.Conditions, r.Events, r.Virtual, r.Last, r.Command())
 }
 
-// run is Run within the bubble.
+// run executes the job within the bubble and sets the fields of the result.
 func (r *Result) run(p Program) {
 	ctx, hang := context.WithCancelCause(context.Background())
 	defer hang(nil)
@@ -199,7 +200,7 @@ func (r *Result) run(p Program) {
 			if err != nil && life.Err() == nil {
 				net.fail()
 			}
-			if life.Err() == nil { // one that was killed may be there again
+			if life.Err() == nil { // otherwise the rank was killed, and may have been started again
 				net.runs(w.Rank(), false)
 			}
 			return err
@@ -233,17 +234,18 @@ func (r *Result) run(p Program) {
 	net.stop()
 	<-drained
 	r.finish(net, err)
-	// What goroutines a program has left end by themselves, or the bubble panics.
+	// Goroutines that the program has left must end by themselves in this time, or the bubble panics.
 	time.Sleep(patience) // virtual time
 }
 
-// lives has what ends with the ranks.
+// lives has the contexts that end with the ranks.
 type lives struct {
 	mu   sync.Mutex
-	ends []context.CancelFunc // of the newest process of each rank, nil before the first
+	ends []context.CancelFunc // by rank: cancels the context of its newest start, nil before the first
 }
 
-// begin returns a context that ends with a rank that is started, or with the job.
+// begin returns a context for a rank that is started. The context ends when this start of the rank
+// or the job ends.
 func (l *lives) begin(job context.Context, rank int) context.Context {
 	ctx, end := context.WithCancel(job)
 	l.mu.Lock()
@@ -252,7 +254,7 @@ func (l *lives) begin(job context.Context, rank int) context.Context {
 	return ctx
 }
 
-// end ends it.
+// end cancels the context of the newest start of a rank.
 func (l *lives) end(rank int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -261,7 +263,7 @@ func (l *lives) end(rank int) {
 	}
 }
 
-// finish takes note of the end.
+// finish sets the fields of the result when the job has ended with err.
 func (r *Result) finish(net *Network, err error) {
 	net.mu.Lock()
 	defer net.mu.Unlock()

@@ -4,7 +4,7 @@ import "github.com/gorun-hpc/gorun/internal/localjob"
 
 var _ localjob.Launcher = (*Network)(nil)
 
-// launcher is the way to the launcher, nil if the conditions have none.
+// launcher returns the localjob.Launcher of the job, nil if the conditions have no launcher.
 func (net *Network) launcher() localjob.Launcher {
 	if !net.conditions.Launcher {
 		return nil
@@ -12,10 +12,10 @@ func (net *Network) launcher() localjob.Launcher {
 	return net
 }
 
-// Up implements localjob.Launcher. The way is a pair of the rank with itself.
+// Up implements localjob.Launcher. The lane for both directions is the pair of the rank with itself.
 func (net *Network) Up(rank int, arrive func()) { net.carry(rank, arrive) }
 
-// Down implements localjob.Launcher. A rank that is dead receives nothing.
+// Down implements localjob.Launcher. A dead rank receives nothing.
 func (net *Network) Down(rank int, arrive func()) {
 	net.carry(rank, func() {
 		net.mu.Lock()
@@ -27,8 +27,8 @@ func (net *Network) Down(rank int, arrive func()) {
 	})
 }
 
-// carry calls arrive on a goroutine of its own at the time at which something arrives that a rank
-// and the launcher say to each other, in order.
+// carry schedules the arrival of a message between a rank and the launcher, after the messages before it.
+// At that time it calls arrive on a goroutine of its own.
 func (net *Network) carry(rank int, arrive func()) {
 	net.mu.Lock()
 	defer net.mu.Unlock()

@@ -10,44 +10,44 @@ import (
 	"time"
 )
 
-// errKilled is the cause of what ends with a rank that the conditions let die.
+// errKilled is the cause of the end of a rank that dies because of Conditions.Deaths.
 var errKilled = errors.New("killed by the simulator")
 
-// patience is how long in virtual time all goroutines may be blocked without an event
-// before the job hangs: longer than every limit of gorun itself.
+// patience is the virtual time for which all goroutines may be blocked without an event before the
+// job counts as hanging. It is longer than every timeout of gorun itself.
 const patience = time.Minute
 
-// Network connects the ranks of a simulated job. One goroutine carries out its events,
-// one at a time, and lets all others run until they block before the next: so ranks
-// influence each other in the order of the events alone.
+// Network connects the ranks of a simulated job. One goroutine executes its events, one at a time.
+// Before the next event it lets all other goroutines run until they block. So ranks influence each
+// other only through the order of the events.
 type Network struct {
 	conditions Conditions
 	begun      time.Time
-	// kick tells the goroutine of events that there is an earlier one.
+	// kick wakes the goroutine of run if an event was added that comes before all others.
 	kick chan struct{}
 
-	// mu guards the fields below and those of ranks and pairs. It is not held during
-	// callbacks. A sleeper's lock may be taken under it.
+	// mu guards the fields below and the fields of nodes and pairs. It is not held during callbacks
+	// of the engine. The lock of a sleeper may be acquired while mu is held.
 	mu sync.Mutex
-	// generations are those of the job, each with its own connections.
+	// generations are the networks of the job's generations, each with connections of its own.
 	generations []*generation
-	deaths      []Death // to come
+	deaths      []Death // the deaths that are still to come
 	agenda      agenda
 	record      record
-	faults      []string     // misuse of the transport
+	faults      []string     // descriptions of wrong uses of the transport
 	failed      bool         // the job is aborted
 	left        map[int]bool // ranks whose programs have ended
 	stopped     bool
 }
 
-// newNetwork returns the network of n ranks, to be made within the bubble of its job.
+// newNetwork returns the network of n ranks. It must be called within the bubble of the job.
 func newNetwork(n int, seed int64, c Conditions, trace io.Writer) *Network {
 	net := &Network{conditions: c, deaths: c.Deaths, left: map[int]bool{}, begun: time.Now(), kick: make(chan struct{}, 1), record: newRecord(trace)}
 	net.generations = []*generation{newGeneration(net, 0, n, seed)}
 	return net
 }
 
-// now is the time since the beginning.
+// now returns the virtual time since the start of the job.
 func (net *Network) now() time.Duration { return time.Since(net.begun) }
 
 // newest returns the newest generation. mu is held.
@@ -66,23 +66,24 @@ func (net *Network) schedule(p *pair, at time.Duration, fire func()) {
 	}
 }
 
-// fault notes a misuse of the transport. The network's lock is held. In an aborted job, and in a generation
-// that is over, every rank takes its memory back at once, also what a peer reads. So it does when all programs
-// have ended: a message to an actor that nobody waits for may be under way then.
+// fault records a wrong use of the transport. The network's lock is held. fault does nothing where a rank may
+// take memory back that a peer still reads: in an aborted job, in a generation that is over, and after the
+// programs of all ranks have ended. After that, a message to an actor may still be in flight, because nobody
+// waits for it.
 func (g *generation) fault(format string, args ...any) {
 	if net := g.net; !net.failed && g == net.newest() && len(net.left) < len(g.ranks) {
 		net.faults = append(net.faults, fmt.Sprintf(format, args...))
 	}
 }
 
-// fail says that the job is to be aborted.
+// fail records that the job is being aborted.
 func (net *Network) fail() {
 	net.mu.Lock()
 	defer net.mu.Unlock()
 	net.failed = true
 }
 
-// runs says that the program of a rank runs, or has ended.
+// runs records that the program of a rank runs, or, if still is false, has ended.
 func (net *Network) runs(rank int, still bool) {
 	net.mu.Lock()
 	defer net.mu.Unlock()
@@ -91,7 +92,7 @@ func (net *Network) runs(rank int, still bool) {
 	}
 }
 
-// stop ends run.
+// stop makes run return.
 func (net *Network) stop() {
 	net.mu.Lock()
 	net.stopped = true
@@ -102,8 +103,8 @@ func (net *Network) stop() {
 	}
 }
 
-// run carries out the events until stop. It calls kill when a rank is to die and stuck
-// when all goroutines are blocked and there is no event.
+// run executes the events until stop is called. It calls kill to end a rank that has to die. It calls
+// stuck if all goroutines were blocked without an event for patience.
 func (net *Network) run(kill func(rank int) bool, stuck func()) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -131,8 +132,8 @@ func (net *Network) run(kill func(rank int) bool, stuck func()) {
 	}
 }
 
-// step carries out the next event if its time has come. next is how long it takes until
-// the next one, or 0 after an event; pending is false when there is none.
+// step executes the next event if its time has come, and the deaths that are due. next is the time
+// until the next event, or 0 if an event was executed. pending is false if there is no event.
 func (net *Network) step(kill func(rank int) bool) (next time.Duration, pending, stopped bool) {
 	net.mu.Lock()
 	defer net.mu.Unlock()
@@ -153,8 +154,8 @@ func (net *Network) step(kill func(rank int) bool) (next time.Duration, pending,
 	return 0, true, false
 }
 
-// die ends a rank: nothing leaves it any more, and the others are notified in time. mu is
-// held, but given up for kill.
+// die ends a rank: it sends nothing any more, and the other ranks are notified within d.Notice. mu is
+// held, and released during the call of kill.
 func (net *Network) die(d Death, kill func(rank int) bool) {
 	var died []*node
 	for _, g := range net.generations {
@@ -167,7 +168,7 @@ func (net *Network) die(d Death, kill func(rank int) bool) {
 	net.mu.Lock()
 	if !killed {
 		for _, n := range died {
-			n.dead = false // it has left its program
+			n.dead = false // the rank has left its program
 		}
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// node is one rank's transport. The network's lock guards its fields.
+// node is the transport of one rank in one generation. The network's lock guards its fields.
 type node struct {
 	net     *Network
 	in      *generation
@@ -21,25 +21,25 @@ type node struct {
 	peers   []peer
 
 	dead, closed bool
-	// abandoned says that the rank has left without a word. closed is set, too.
+	// abandoned is true after Abandon: the rank has left without notice. closed is then true, too.
 	abandoned  bool
 	armed      bool
-	waiting    int // messages that have arrived
-	losses     int // of peers, to be reported
-	connecting int // connections under way
+	waiting    int // messages that have arrived and were not delivered to the engine yet
+	losses     int // losses of peers that were not reported to the engine yet
+	connecting int // connections that are being established
 
-	operations []*operation // of this rank, under way
-	requests   []*operation // of others, that wait for a Poll of this rank
+	operations []*operation // operations of this rank that are under way
+	requests   []*operation // operations of other ranks that wait for a Poll of this rank
 	exposed    map[uint64]*region
 	exposures  uint64
 }
 
 var _ localjob.Transport = (*node)(nil)
 
-// peer is what a rank knows of another.
+// peer is the state of a peer as its rank knows it.
 type peer struct {
-	cause    error // why it is down
-	reported bool
+	cause    error // of the loss of the peer, nil while it is up
+	reported bool  // the loss was reported to the engine
 }
 
 func newNode(g *generation, rank, n int, r *rand.Rand) *node {
@@ -85,13 +85,13 @@ func (d *node) Disarm() {
 	d.armed = false
 }
 
-// busy reports whether a Poll would find something.
+// busy reports whether a Poll would return events.
 func (d *node) busy() bool {
 	return !d.dead && (d.waiting > 0 || d.losses > 0 || len(d.requests) > 0) ||
 		slices.ContainsFunc(d.operations, func(op *operation) bool { return op.done })
 }
 
-// ring wakes the rank if Arm asked for it.
+// ring wakes the rank if it is armed, and disarms it.
 func (d *node) ring() {
 	if d.armed {
 		d.armed = false
@@ -106,7 +106,7 @@ func (d *node) MarkDown(peer int, cause error) {
 	d.markDown(peer, cause)
 }
 
-// markDown notes a loss, once.
+// markDown records the loss of a peer, unless it is recorded already, and wakes the rank.
 func (d *node) markDown(peer int, cause error) {
 	if d.dead || d.closed || d.peers[peer].cause != nil {
 		return
@@ -130,14 +130,15 @@ func (d *node) Close() error {
 	return nil
 }
 
-// noticed is the longest time until others notice that a rank has left without a word.
+// noticed is the longest time until the other ranks notice that a rank has called Abandon.
 const noticed = 10 * time.Millisecond
 
-// errLeft is how the others see that: their connections to it end.
+// errLeft is the cause that the other ranks get then: their connections to the rank end.
 var errLeft = errors.New("connection reset by the peer")
 
-// Abandon is Close without a word: nobody reads or writes memory for the rank any more, what others
-// ask for stays without an answer, and they see the loss of their connections.
+// Abandon closes the transport without notice. No operation of this rank accesses memory any more.
+// Gets and Puts of other ranks on it remain without a response, until these ranks notice the loss of
+// their connections.
 func (d *node) Abandon() error {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()
@@ -153,7 +154,7 @@ func (d *node) Abandon() error {
 	return nil
 }
 
-// failure makes the error of one operation.
+// failure returns the OpError of one operation.
 func (d *node) failure(op string, peer int, err error) error {
 	return &transport.OpError{Op: op, Transport: d.Name(), Peer: peer, Err: err}
 }

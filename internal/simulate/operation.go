@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// operation is a Get or a Put under way.
+// operation is a Get or a Put that is under way.
 type operation struct {
 	name   string
 	access transport.Access
@@ -16,23 +16,23 @@ type operation struct {
 	key    transport.Key
 	token  uint64
 
-	done  bool // to be handed over
+	done  bool // ended; the next Poll reports the completion
 	value uint64
 	err   error
 }
 
-// begin lets the request travel to the peer.
+// begin sends the request to the peer.
 func (op *operation) begin(p *pair) {
 	net := p.from.net
 	p.disturb()
 	net.schedule(p, net.now()+p.delay(), func() { op.reach(p) })
 }
 
-// reach is the arrival of the request at the peer.
+// reach executes the arrival of the request at the peer.
 func (op *operation) reach(p *pair) {
 	net := p.from.net
 	switch {
-	case op.done || p.to.dead || p.to.abandoned: // the loss of the peer ends it
+	case op.done || p.to.dead || p.to.abandoned: // the loss of the peer ends the operation
 	case net.now() < p.broken:
 		net.schedule(p, p.broken+p.delay(), func() { op.reach(p) })
 	case net.conditions.Alone:
@@ -43,7 +43,7 @@ func (op *operation) reach(p *pair) {
 	}
 }
 
-// carry touches the peer's memory, and lets the answer travel back.
+// carry copies from or to the peer's memory, and sends the response back to the issuer.
 func (op *operation) carry() {
 	if op.done {
 		return
@@ -71,7 +71,7 @@ func (op *operation) carry() {
 	})
 }
 
-// end notes the outcome, for the next Poll.
+// end records the result of the operation, which the issuer's next Poll reports.
 func (op *operation) end(err error) {
 	if op.done {
 		return
@@ -80,14 +80,14 @@ func (op *operation) end(err error) {
 	op.issuer.ring()
 }
 
-// region is one exposed slice.
+// region is one exposed slice and the address of its first byte in keys.
 type region struct {
 	bytes  []byte
 	base   uint64
 	access transport.Access
 }
 
-// regionAddr separates the addresses of exposures.
+// regionAddr is the distance between the base addresses of two exposures.
 const regionAddr = 1 << 40
 
 // Expose implements transport.Transport.
@@ -126,7 +126,7 @@ func (d *node) Conceal(k transport.Key) error {
 	return nil
 }
 
-// slice returns memory at a key for a peer with the right.
+// slice returns the n bytes of memory that a key names, if the region allows the access.
 func (d *node) slice(k transport.Key, n int, access transport.Access) ([]byte, error) {
 	r := d.exposed[k.Token]
 	if r == nil || r.access&access == 0 || k.Addr < r.base {

@@ -8,32 +8,32 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// pair is the way from one rank to another: an ordered lane.
+// pair is the lane from one rank to another.
 type pair struct {
 	number   int
 	from, to *node
 	random   *rand.Rand
-	turns    uint64 // of events
+	turns    uint64 // number of events so far
 
-	asked, stands bool          // the connection
-	broken        time.Duration // until when nothing leaves or arrives
-	last          time.Duration // when the last message is to arrive
+	asked, stands bool          // the connection was requested; it is established
+	broken        time.Duration // until this time the connection is lost: nothing is sent or arrives
+	last          time.Duration // the time at which the last message arrives
 
-	flight  []message // sent, in order
-	arrived []message // for the next polls, in order
-	gone    bool      // the receiver has given the sender up
+	flight  []message // messages in flight, in order
+	arrived []message // messages that have arrived, for the next polls, in order
+	gone    bool      // the receiver has reported the loss of the sender
 }
 
-// message is one message under way.
+// message is one message in flight.
 type message struct {
 	header  transport.Header
 	payload []byte
 }
 
-// back is the opposite direction.
+// back returns the lane of the opposite direction.
 func (p *pair) back() *pair { return p.from.in.pair(p.to.rank, p.from.rank) }
 
-// delay draws how long something takes on this way.
+// delay draws the time that a message or request takes on this lane.
 func (p *pair) delay() time.Duration {
 	c := &p.from.net.conditions
 	d := c.Latency + Within(p.random, c.Jitter)
@@ -43,7 +43,7 @@ func (p *pair) delay() time.Duration {
 	return d
 }
 
-// disturb may break the connection of both directions.
+// disturb breaks the connection, for both directions, with the probability BreakRate.
 func (p *pair) disturb() {
 	net := p.from.net
 	c := &net.conditions
@@ -55,7 +55,7 @@ func (p *pair) disturb() {
 	net.record.add(net.now(), "%d-%d lost until %v", p.from.rank, p.to.rank, p.broken)
 }
 
-// connect begins to make the connection.
+// connect begins to establish the connection, unless it has begun already.
 func (p *pair) connect() {
 	net := p.from.net
 	if p.asked {
@@ -88,7 +88,8 @@ func (p *pair) send(h transport.Header, payload []byte) {
 	net.schedule(p, p.last, p.deliver)
 }
 
-// deliver brings the oldest message to its receiver, or waits for the connection.
+// deliver moves the oldest message in flight to the receiver. While the connection is lost, it schedules
+// itself again instead.
 func (p *pair) deliver() {
 	net := p.from.net
 	if net.now() < p.broken {
@@ -97,7 +98,7 @@ func (p *pair) deliver() {
 		return
 	}
 	if len(p.flight) == 0 {
-		return // it was lost with its sender
+		return // the messages were lost with their sender
 	}
 	m := p.flight[0]
 	p.flight = p.flight[1:]
@@ -114,7 +115,7 @@ func (p *pair) deliver() {
 	p.to.ring()
 }
 
-// spoil breaks the contract with the message that has just arrived.
+// spoil applies a flaw to the message that has just arrived.
 func (p *pair) spoil(flaw Flaw) {
 	last := len(p.arrived) - 1
 	switch m := p.arrived[last]; {

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// rubbish is what messages become when they are no more the handler's.
+// rubbish overwrites the payload of a message when the handler, which may not keep it, has returned.
 const rubbish = 0xdb
 
 // Poll implements transport.Transport.
@@ -17,7 +17,7 @@ func (d *node) Poll(h transport.Handler, budget int) (int, error) {
 		return 0, d.failure("poll", -1, transport.ErrClosed)
 	}
 	if d.dead {
-		return d.complete(h), nil // so that its goroutines end
+		return d.complete(h), nil // the errors of its operations end the goroutines of the dead rank
 	}
 	if !d.busy() {
 		return 0, nil
@@ -44,7 +44,7 @@ func (d *node) Poll(h transport.Handler, budget int) (int, error) {
 	return events, nil
 }
 
-// choose returns one of the lanes from which a message has arrived, by chance.
+// choose returns a random lane on which a message has arrived, or nil if there is none.
 func (d *node) choose() *pair {
 	if d.waiting == 0 || d.dead {
 		return nil
@@ -58,7 +58,7 @@ func (d *node) choose() *pair {
 	return nil
 }
 
-// hand gives the oldest message of a lane to the handler.
+// hand passes the oldest message of a lane to the handler.
 func (d *node) hand(h transport.Handler, p *pair) {
 	m := p.arrived[0]
 	p.arrived = p.arrived[1:]
@@ -69,7 +69,7 @@ func (d *node) hand(h transport.Handler, p *pair) {
 	}
 }
 
-// complete hands over the operations that have ended.
+// complete reports the operations that have ended to the handler, and returns their number.
 func (d *node) complete(h transport.Handler) int {
 	n := 0
 	for {
@@ -84,7 +84,8 @@ func (d *node) complete(h transport.Handler) int {
 	}
 }
 
-// lose ends the operations on a lost peer and reports the loss.
+// lose ends the operations on a lost peer, reports them and the loss to the handler, and returns the
+// number of these events.
 func (d *node) lose(h transport.Handler, rank int) int {
 	down := &transport.PeerDown{Peer: rank, Cause: d.peers[rank].cause}
 	d.peers[rank].reported = true
@@ -101,7 +102,7 @@ func (d *node) lose(h transport.Handler, rank int) int {
 	return n + 1
 }
 
-// call calls the handler without the lock.
+// call calls fn, which calls the handler, without the network's lock.
 func (d *node) call(fn func()) {
 	d.net.mu.Unlock()
 	defer d.net.mu.Lock()

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Streams of random numbers of one seed. Those of ranks and of pairs follow theirs.
+// The numbers of a seed's streams of random numbers. The number of a rank is added to streamRanks, the
+// number of a pair to streamPairs.
 const (
 	streamConditions = iota
 	streamRun
@@ -14,21 +15,21 @@ const (
 	streamPrograms = 1 << 32
 )
 
-// stream returns one of a seed's streams.
+// stream returns the stream of random numbers of a seed that has this number.
 func stream(seed int64, number uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(seed), number))
 }
 
-// Random returns a stream of random numbers of the job's seed: that of a number that the
-// program chooses.
+// Random returns a stream of random numbers of the job's seed. The program chooses the number of
+// the stream.
 func (r Rank) Random(number uint32) *rand.Rand {
 	return stream(r.Seed, streamPrograms+uint64(number))
 }
 
-// Chance is true with this probability.
+// Chance returns true with the probability p.
 func Chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 
-// Pick returns one of the values.
+// Pick returns one of the values at random.
 func Pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
 // Within returns a random duration below most, 0 if most is 0.

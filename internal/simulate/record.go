@@ -13,21 +13,22 @@ import (
 // recordTail is how many of the last events a report shows.
 const recordTail = 40
 
-// record is the log of a run: a sum over all events and the text of the last ones.
+// record is the log of a run: a hash of all events and the text of the last events.
 type record struct {
 	sum    hash.Hash64
-	events int
-	tail   [recordTail]string
-	trace  io.Writer // of all lines, unless nil
+	events int                // number of events so far
+	tail   [recordTail]string // a ring of the last lines; event i is at i%recordTail
+	trace  io.Writer          // receives all lines, unless nil
 
-	// now are the lines of the present moment, at which Go decides who goes first.
+	// now has the lines of the events at the time at. Go's scheduler decides the order of events of
+	// the same time, so settle sorts them.
 	at  time.Duration
 	now []string
 }
 
 func newRecord(trace io.Writer) record { return record{sum: fnv.New64a(), trace: trace} }
 
-// add notes an event.
+// add records an event at a time.
 func (r *record) add(at time.Duration, format string, args ...any) {
 	if at != r.at {
 		r.settle()
@@ -37,20 +38,20 @@ func (r *record) add(at time.Duration, format string, args ...any) {
 	r.events++
 }
 
-// settle sorts the events of the present moment and counts them into the sum.
+// settle sorts the events of the last time, and adds them to the hash, the trace and the tail.
 func (r *record) settle() {
 	slices.Sort(r.now)
 	for i, line := range r.now {
 		_, _ = r.sum.Write([]byte(line)) // never fails
 		if r.trace != nil {
-			_, _ = fmt.Fprintln(r.trace, line) // it is for debugging
+			_, _ = fmt.Fprintln(r.trace, line) // an error may be ignored: the trace is for debugging
 		}
 		r.tail[(r.events-len(r.now)+i)%recordTail] = line
 	}
 	r.now = r.now[:0]
 }
 
-// last returns the last events in order.
+// last returns the text of the last events, in order.
 func (r *record) last() string {
 	var b strings.Builder
 	for i := max(0, r.events-recordTail); i < r.events; i++ {

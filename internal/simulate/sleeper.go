@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// sleeper is a rank's Sleeper in virtual time: a slow rank wakes up late. Yield takes no time:
-// it may be called under a sync.Mutex, and a goroutine that waits for the mutex keeps the
-// bubble's clock from advancing.
+// sleeper is a rank's Sleeper in virtual time. With it, a slow rank wakes up late. Yield takes no
+// virtual time, because it may be called while a sync.Mutex is held, and a goroutine that waits for
+// the mutex keeps the bubble's clock from advancing.
 type sleeper struct {
 	transport.ChannelSleeper
 	node *node
@@ -23,7 +23,7 @@ func (s *sleeper) Sleep(ticket uint32, nanos int64) {
 		return
 	}
 	if nanos > 0 {
-		nanos += int64(s.draw(time.Microsecond)) // no two goroutines wake at the same time
+		nanos += int64(s.draw(time.Microsecond)) // so that no two goroutines wake up at the same time
 	}
 	s.ChannelSleeper.Sleep(ticket, nanos)
 	if c.Slow[s.node.rank] {
@@ -34,7 +34,7 @@ func (s *sleeper) Sleep(ticket uint32, nanos int64) {
 // Idle implements transport.Sleeper.
 func (s *sleeper) Idle(ticket uint32, nanos int64) { s.Sleep(ticket, nanos) }
 
-// draw returns a random time below most.
+// draw returns a random duration below most.
 func (s *sleeper) draw(most time.Duration) time.Duration {
 	s.node.net.mu.Lock()
 	defer s.node.net.mu.Unlock()

@@ -15,31 +15,32 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// Actors is messages between the actors of all ranks: their order, back-pressure, futures,
-// and watches of actors that end.
+// Actors is a program in which the actors of all ranks send each other messages. It checks their order,
+// back-pressure, futures, and watches of actors that end.
 func Actors() simulate.Program {
 	return simulate.Program{Name: "actors", Ranks: []int{1, 2, 2, 3, 5}, Main: runActors}
 }
 
-// BrokenActors is Actors, during which a rank dies: what the others send each other arrives,
-// requests to that rank end, and every watcher is notified once of the end of its actor.
+// BrokenActors is the program of Actors with the death of a rank. The messages between the other ranks
+// must arrive, requests to the dead rank must end, and every watcher must be notified once of the end of each
+// actor that it watches.
 func BrokenActors() simulate.Program {
 	return simulate.Program{Name: "broken-actors", Ranks: []int{2, 3, 5}, Mortal: true, Main: runActors}
 }
 
-// Streams of random numbers.
+// Streams of random numbers of Actors.
 const (
-	streamCast   = 7000 // drawn by all ranks alike
-	streamActors = 7100 // of each rank
+	streamCast   = 7000 // the same at all ranks
+	streamActors = 7100 // plus the rank
 )
 
-// letter is a message of a sender to the actor of a rank.
+// letter is a message of a sender to the actor "sink" of a rank.
 type letter struct {
 	From, Sender, Number int
 	Text                 string
 }
 
-// quit ends a worker.
+// quit is the message that ends a worker.
 type quit struct{}
 
 func init() {
@@ -50,12 +51,12 @@ func init() {
 // futureTime is longer than all outages of a job together.
 const futureTime = 20 * time.Minute
 
-// cast is the plan of a job, the same at all ranks.
+// cast has the parameters of a job, which are the same at all ranks.
 type cast struct {
-	senders, letters int
-	longest          int
-	inline           bool
-	slow             time.Duration
+	senders, letters int           // senders of each rank, letters of each sender
+	longest          int           // upper bound of the length of a letter's text
+	inline           bool          // sink and echo are inline actors
+	slow             time.Duration // sleep of sink at every 16th letter
 }
 
 func runActors(r simulate.Rank) error {
@@ -77,7 +78,7 @@ func runActors(r simulate.Rank) error {
 	return p.run()
 }
 
-// stage is a rank of the program.
+// stage is the state of one rank of the program.
 type stage struct {
 	rank   simulate.Rank
 	cast   cast
@@ -87,13 +88,13 @@ type stage struct {
 
 	mu       sync.Mutex
 	wrong    error
-	received map[[2]int]int // by rank and sender: how many letters
-	complete chan struct{}
-	ended    map[int]int // by rank: how often its worker was reported as terminated
-	watched  chan struct{}
+	received map[[2]int]int // by rank and sender: number of letters received
+	complete chan struct{}  // receives a value for each letter, except letters of the mortal rank
+	ended    map[int]int    // by rank: how often its worker was reported as terminated
+	watched  chan struct{}  // receives a value for each report of a terminated worker
 }
 
-// fail notes the first mistake.
+// fail records an error, unless one is recorded already.
 func (p *stage) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +124,7 @@ func (p *stage) run() error {
 	return p.wrong
 }
 
-// spawn makes the actors of this rank.
+// spawn spawns the actors sink, echo, worker and watcher of this rank.
 func (p *stage) spawn() error {
 	where := p.system.Worker()
 	if p.cast.inline {
@@ -150,7 +151,7 @@ func (p *stage) spawn() error {
 	return err
 }
 
-// sink takes letters and checks their order.
+// sink receives letters, and checks their order and length.
 func (p *stage) sink(c actor.Context) {
 	m, ok := c.Message().(*letter)
 	if !ok {
@@ -174,13 +175,14 @@ func (p *stage) sink(c actor.Context) {
 	}
 }
 
-// length is that of a letter's text.
+// length returns the length of the text of a letter.
 func length(number, longest int) int { return number * 7919 % longest }
 
-// to is the rank to which a sender of a rank writes.
+// to returns the rank to which a sender of a rank sends its letters.
 func (p *stage) to(rank, sender int) int { return (rank + sender) % p.rank.Size() }
 
-// sender sends letters, from a goroutine or from an actor, depending on its number.
+// sender returns a function that sends the letters of sender k: from a goroutine if k is even, from
+// an actor if k is odd.
 func (p *stage) sender(k int, r *rand.Rand) func() error {
 	pid := p.system.PID(p.to(p.rank.Rank(), k), "sink")
 	next := func(i int) *letter {
@@ -198,7 +200,7 @@ func (p *stage) sender(k int, r *rand.Rand) func() error {
 		}
 	}
 	return func() error {
-		// One letter for each message to itself, so that a full outbox stops it.
+		// The actor sends one letter for each message to itself, so that a full outbox suspends it.
 		i, over := 0, make(chan struct{})
 		_, err := p.system.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if c.Message() != "go" {
@@ -219,7 +221,7 @@ func (p *stage) sender(k int, r *rand.Rand) func() error {
 	}
 }
 
-// ask sends requests and waits for the answers.
+// ask sends requests, and waits for and checks the answers.
 func (p *stage) ask() error {
 	for i := range 20 {
 		to := (p.rank.Rank() + i) % p.rank.Size()
@@ -235,8 +237,8 @@ func (p *stage) ask() error {
 	return nil
 }
 
-// watcher watches the workers of all ranks, ends that of the next one, and counts the
-// notices.
+// watcher is an actor. It watches the workers of all ranks, ends the worker of the next rank, or of its own
+// rank in a job in which a rank may die, and counts the notices of terminated workers.
 func (p *stage) watcher(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
@@ -245,7 +247,7 @@ func (p *stage) watcher(c actor.Context) {
 		}
 		to := (p.rank.Rank() + 1) % p.rank.Size()
 		if p.mortal >= 0 {
-			to = p.rank.Rank() // any other rank that ends the worker may die
+			to = p.rank.Rank() // another rank may die before it has ended the worker of this rank
 		}
 		c.Send(p.system.PID(to, "worker"), &quit{})
 	case *actor.Terminated:
@@ -293,10 +295,10 @@ func (p *stage) await() error {
 	return nil
 }
 
-// errEnded ends the waits of a job that has ended.
+// errEnded is the error of waits that end because the job or the rank has ended.
 var errEnded = errors.New("the job has ended")
 
-// wait waits for something to happen.
+// wait waits until happened has a value or is closed, or until the job or the rank ends.
 func (p *stage) wait(happened <-chan struct{}) error {
 	select {
 	case <-happened:

@@ -12,20 +12,20 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Collectives is collective operations, blocking and not, on the communicator of the World
-// and on parts of it, with messages of a program between them.
+// Collectives is a program of blocking and nonblocking collective operations on the communicator
+// of the World and on a part of it, with messages of the program between them.
 func Collectives() simulate.Program {
 	return simulate.Program{Name: "collectives", Ranks: []int{1, 2, 3, 4, 5, 7, 8}, Main: collective}
 }
 
-// BrokenCollectives is Collectives, during which a rank dies: every other rank ends, with
-// an error that names the rank if one of its operations fails.
+// BrokenCollectives is the program of Collectives with the death of a rank. Every other rank must end.
+// If one of its operations fails, the error must name the dead rank or be ErrCommBroken.
 func BrokenCollectives() simulate.Program {
 	return simulate.Program{Name: "broken-collectives", Ranks: []int{2, 3, 5, 8}, Mortal: true, Main: collective}
 }
 
-// Streams of random numbers: the members of a communicator draw the same, each rank some
-// of its own.
+// Streams of random numbers. From streamMembers on, all members of a communicator draw the same
+// numbers; from streamOwn on, each rank draws its own.
 const (
 	streamSteps = 5000 + iota
 	streamMembers
@@ -36,17 +36,18 @@ const (
 type member struct {
 	comm   *runtime.Comm
 	random *rand.Rand // the same at all members
-	own    *rand.Rand // the rank's
-	// world are the ranks of the members in the World.
+	own    *rand.Rand // differs from rank to rank
+	// world has the ranks of the members in the World.
 	world []int
 	step  int
 	open  []pending
 }
 
-// called is one call: what it is, of how many elements, its root if it has one.
+// called is one call of an operation: its kind, the number of elements, and the root, which only
+// rooted kinds use.
 type called struct{ kind, n, root int }
 
-// pending is a nonblocking operation and the check of its result.
+// pending is a nonblocking operation that is under way, and the function that checks its result.
 type pending struct {
 	request runtime.Request
 	check   func() error
@@ -60,17 +61,16 @@ func collective(r simulate.Rank) error {
 	return nil
 }
 
-// expected reports whether an error is a consequence of the loss of the rank that may be
-// lost. nil is.
+// expected reports whether err is nil or a consequence of the loss of the rank that may be lost.
 func expected(c *simulate.Conditions, err error) bool {
 	lost := newLosses(c)
 	var peer *runtime.PeerError
 	return err == nil || lost.mortal && (errors.Is(err, runtime.ErrCommBroken) || errors.As(err, &peer) && peer.Rank == lost.rank)
 }
 
-// collectiveSteps does a number of operations. Where one fails, the communicators are
-// broken, so that members that were not in it do not wait for this rank, and the
-// nonblocking operations end.
+// collectiveSteps executes a number of operations. If one fails, it breaks both communicators, so that
+// the nonblocking operations end, and members that were not in the failed operation do not wait for
+// this rank.
 func collectiveSteps(r simulate.Rank) (err error) {
 	draw := r.Random(streamSteps)
 	color := make([]int, r.Size())
@@ -79,7 +79,7 @@ func collectiveSteps(r simulate.Rank) (err error) {
 	}
 	part, err := r.Comm().Split(color[r.Rank()], draw.IntN(3)*r.Rank()%2)
 	if err != nil {
-		// Other ranks may be in the part already, where they cannot be told.
+		// Other ranks may have made their part already. This rank has none, so it cannot break theirs.
 		if err = newLosses(r.Conditions).unexpected(err); err == nil {
 			err = simulate.ErrGivenUp
 		}
@@ -123,12 +123,12 @@ func worldRanks(c *runtime.Comm) []int {
 	return list
 }
 
-// value is what a member contributes to a step at an index.
+// value returns the element that a member contributes to the current step at an index.
 func (m *member) value(rank, i int) int64 {
 	return int64(uint32(m.world[rank]+1)*2654435761+uint32(m.step)*40503+uint32(i)*69069) % 1000
 }
 
-// values are those of a member, from an index on.
+// values returns n elements of a member's contribution, beginning at the index from.
 func (m *member) values(rank, from, n int) []int64 {
 	list := make([]int64, n)
 	for i := range list {
@@ -151,13 +151,13 @@ const (
 	kindStarted // a nonblocking operation
 )
 
-// draw draws a collective operation that blocks.
+// draw draws a blocking collective operation.
 func (m *member) draw() called {
 	kind := simulate.Pick(m.random, kindBarrier, kindBcast, kindReduce, kindReduce, kindAllReduce, kindAllReduce, kindGather, kindScatter, kindAllGather, kindAllToAll)
 	return called{kind, simulate.Pick(m.random, 0, 1, 2, 17, 100, 3000), m.random.IntN(m.comm.Size())}
 }
 
-// next does one operation, the same at all members.
+// next executes one operation, which is the same at all members.
 func (m *member) next() error {
 	m.step++
 	c := m.draw()
@@ -176,7 +176,7 @@ func (m *member) next() error {
 	return nil
 }
 
-// do does one operation and checks its result.
+// do executes one operation and checks its result.
 func (m *member) do(c called) error {
 	switch c.kind {
 	case kindBarrier:
@@ -203,7 +203,7 @@ func (m *member) do(c called) error {
 	}
 }
 
-// equal compares a result with the expected one.
+// equal returns an error that shows the first difference between a result and the expected result.
 func equal(got, want []int64) error {
 	if slices.Equal(got, want) {
 		return nil
@@ -215,7 +215,7 @@ func equal(got, want []int64) error {
 	return fmt.Errorf("element %d of %d is wrong: got %v, want %v", i, len(want), got[i:min(i+3, len(got))], want[i:min(i+3, len(want))])
 }
 
-// folded is the naive reduction of all members' values.
+// folded returns the result of a reduction of all members' values in rank order.
 func (m *member) folded(n int, fn func(a, b int64) int64) []int64 {
 	all := m.values(0, 0, n)
 	for rank := 1; rank < m.comm.Size(); rank++ {
@@ -226,14 +226,13 @@ func (m *member) folded(n int, fn func(a, b int64) int64) []int64 {
 	return all
 }
 
-// operator is an operator with its meaning.
+// operator is a reduction operator of package collectives, and the function that it computes.
 type operator struct {
 	op collectives.Op
 	fn func(a, b int64) int64
 }
 
-// operators are some that commute and one that does not: a and b as the digits of a number
-// in base 1009, modulo a prime.
+// operators returns three operators that commute and one that does not: its result is its right operand.
 func operators() []operator {
 	last := func(_, b int64) int64 { return b }
 	return []operator{
@@ -275,7 +274,7 @@ func (m *member) allReduce(n int) error {
 	return equal(got, m.folded(n, o.fn))
 }
 
-// all are the values of all members, one behind the other.
+// all returns the values of all members from an index on, concatenated in rank order.
 func (m *member) all(from, n int) []int64 {
 	list := make([]int64, 0, n*m.comm.Size())
 	for rank := range m.comm.Size() {
@@ -324,7 +323,7 @@ func (m *member) allToAll(n int) error {
 	return equal(got, m.all(n*m.comm.Rank(), n))
 }
 
-// ring is a message of the program to the next member.
+// ring sends a message to the next member and receives one from the previous member.
 func (m *member) ring(n int) error {
 	size, rank := m.comm.Size(), m.comm.Rank()
 	left, got := (rank+size-1)%size, make([]int64, n)
@@ -334,7 +333,7 @@ func (m *member) ring(n int) error {
 	return equal(got, m.values(left, 0, n))
 }
 
-// begin starts a nonblocking operation.
+// begin starts a nonblocking operation, and adds it to open.
 func (m *member) begin(n, root int) {
 	switch m.random.IntN(3) {
 	case 0:
@@ -353,7 +352,7 @@ func (m *member) begin(n, root int) {
 	}
 }
 
-// settle waits for the nonblocking operations, in an order of the rank's own.
+// settle waits for the nonblocking operations in an order that differs from rank to rank.
 func (m *member) settle() error {
 	for len(m.open) > 0 {
 		i := m.own.IntN(len(m.open))

@@ -12,9 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Communicators makes and closes communicators in every way, sends more messages in them than
-// are received, and has nonblocking collective operations on several at once: no message of
-// one is received in another, whatever numbers are used again.
+// Communicators is a program that makes and closes communicators in every way, sends more messages
+// in them than it receives, and has nonblocking collective operations under way in several at once. No
+// message of one communicator may be received in another, even if communicators get numbers that
+// closed communicators had.
 func Communicators() simulate.Program {
 	return simulate.Program{Name: "communicators", Ranks: []int{1, 2, 2, 3, 4, 6}, Main: communicators}
 }
@@ -26,20 +27,20 @@ const (
 	streamCloser        = 9000 // plus the rank
 )
 
-// colony is one communicator of the program: all ranks know of it, its members have it.
+// colony is one communicator of the program. All ranks have a colony for each communicator.
 type colony struct {
 	serial  int
-	members []int // world ranks
-	*member       // nil elsewhere
+	members []int // ranks in the World
+	*member       // nil at ranks that are not members
 }
 
-// colonies is one rank's part of Communicators. All ranks draw the same steps.
+// colonies is the state of one rank of Communicators. All ranks draw the same steps.
 type colonies struct {
 	simulate.Rank
 	draw, own *rand.Rand
 	made      int
 	open      []*colony
-	closing   []*colony // to be closed here when this rank likes
+	closing   []*colony // no longer used; this rank closes each at a random time
 }
 
 func communicators(r simulate.Rank) error {
@@ -66,7 +67,7 @@ func communicators(r simulate.Rank) error {
 	return errors.Join(append(errs, s.closeSome(1))...)
 }
 
-// found adds a communicator. comm is nil where it is not a member.
+// found adds a communicator. comm is nil if this rank is not a member.
 func (s *colonies) found(comm *runtime.Comm, members []int) {
 	c := &colony{serial: s.made, members: members}
 	s.made++
@@ -79,7 +80,7 @@ func (s *colonies) found(comm *runtime.Comm, members []int) {
 	s.open = append(s.open, c)
 }
 
-// step does what all ranks have drawn, with a communicator.
+// step executes the step that all ranks have drawn, on a communicator.
 func (s *colonies) step(what int, c *colony) error {
 	switch what {
 	case 0:
@@ -111,7 +112,7 @@ func (s *colonies) dup(c *colony) error {
 	return err
 }
 
-// split makes up to two communicators of one, and some members are in none.
+// split splits a communicator into up to two; some members may be in neither.
 func (s *colonies) split(c *colony) error {
 	var parts [2][]int
 	color := make(map[int]int)
@@ -139,7 +140,7 @@ func (s *colonies) split(c *colony) error {
 	return err
 }
 
-// create makes a communicator of some members, in an order of its own.
+// create makes a communicator of some members, in a random order.
 func (s *colonies) create(c *colony) error {
 	chosen := s.draw.Perm(len(c.members))[:1+s.draw.IntN(len(c.members))]
 	members := make([]int, len(chosen))
@@ -159,9 +160,9 @@ func (s *colonies) create(c *colony) error {
 	return err
 }
 
-// talk sends messages in a communicator, of which some are not received.
+// talk sends messages in a communicator. Some of them are never received.
 func (s *colonies) talk(c *colony) error {
-	sizes := make(map[int][]int) // of messages, by the rank that they are for
+	sizes := make(map[int][]int) // sizes of messages, by the receiver's rank in the communicator
 	for range s.draw.IntN(3 * len(c.members)) {
 		to := s.draw.IntN(len(c.members))
 		sizes[to] = append(sizes[to], 16+drawSize(s.draw, s.Conditions))
@@ -172,7 +173,8 @@ func (s *colonies) talk(c *colony) error {
 	me := c.comm.Rank()
 	for to := range c.members {
 		for _, n := range sizes[to] {
-			// Each member sends them all; no sender waits for the receiver.
+			// Each member sends all these messages, though the receiver receives only as many as one member
+			// sends. No sender waits for its end.
 			_ = runtime.Isend(c.comm, c.letter(n), to, s.own.IntN(5))
 		}
 	}
@@ -184,7 +186,7 @@ func (s *colonies) talk(c *colony) error {
 	return nil
 }
 
-// letter is a message of n bytes that names its communicator.
+// letter returns a message of n bytes that begins and ends with the serial number of its communicator.
 func (c *colony) letter(n int) []byte {
 	b := make([]byte, n)
 	binary.LittleEndian.PutUint64(b, uint64(c.serial))
@@ -192,7 +194,7 @@ func (c *colony) letter(n int) []byte {
 	return b
 }
 
-// receive receives any message of a communicator.
+// receive receives any message of a communicator, and checks that the message was sent in it.
 func (c *colony) receive() error {
 	m, err := runtime.RecvMessage(c.comm, runtime.AnySource, runtime.AnyTag)
 	if err != nil {
@@ -207,7 +209,7 @@ func (c *colony) receive() error {
 	return nil
 }
 
-// abandon ends the use of a communicator by the program. Each rank closes it later.
+// abandon ends the program's use of a communicator. Each rank closes it at a later time.
 func (s *colonies) abandon(c *colony) error {
 	if c.serial > 0 {
 		s.open = slices.DeleteFunc(s.open, func(o *colony) bool { return o == c })
@@ -221,8 +223,8 @@ func (s *colonies) abandon(c *colony) error {
 	return s.closeSome(0.5)
 }
 
-// closeSome closes some of the communicators that the program does not use any more, in an
-// order of the rank's own, and sends messages in them before that.
+// closeSome closes each communicator in closing with a probability, in an order that differs from rank
+// to rank. Before that, it sends messages in the communicator.
 func (s *colonies) closeSome(chance float64) error {
 	s.own.Shuffle(len(s.closing), func(i, j int) { s.closing[i], s.closing[j] = s.closing[j], s.closing[i] })
 	var kept []*colony

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// creditCost is more credit than a message of one byte takes.
+	// creditCost is an upper bound in bytes of the credit that a message of one byte takes.
 	creditCost = 512
-	// flood is more messages than most lanes and windows hold.
+	// flood is a number of messages that exceeds most lanes and windows.
 	flood = 40
-	// rounds is how often something is tried.
+	// rounds is the number of repetitions of an exchange.
 	rounds = 3
 )
 
-// credits checks that all credit is returned: where everything was received, at least half of
-// the first window is free, so that sends end before they are received. A pair with messages
-// in one direction alone has to tell the credit by itself.
+// credits checks that receivers return all credit. After all messages were received, at least half
+// of the first window must be free, so that sends within it complete before they are received. A
+// receiver that sends no messages to the sender has to return the credit in a message of its own.
 func credits(r simulate.Rank, c *runtime.Comm) error {
 	rank, n := c.Rank(), c.Size()
 	affordable := make([]byte, min(r.Conditions.Budget/int64(4*n*creditCost), 16))
@@ -45,7 +45,7 @@ func credits(r simulate.Rank, c *runtime.Comm) error {
 		}
 	}
 	for i := range 2 * rounds {
-		if i >= rounds { // a rank that is out of credit gets more: this comes last
+		if i >= rounds { // cancels comes last, because a rank that runs out of credit gets a larger window
 			if err := cancels(c, r.Conditions.EagerBest); err != nil {
 				return fmt.Errorf("sends that are cancelled: %w", err)
 			}
@@ -60,8 +60,8 @@ func credits(r simulate.Rank, c *runtime.Comm) error {
 	return nil
 }
 
-// cancels sends many messages to the next rank and cancels three of four. The others
-// arrive, and none that was cancelled.
+// cancels sends many messages to the next rank and cancels three of every four. The messages that
+// were not cancelled in time must arrive, and no others.
 func cancels(c *runtime.Comm, size int) error {
 	var open []runtime.Request
 	to, from := c.Rank()+1, c.Rank()-1

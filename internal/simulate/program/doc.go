@@ -1,3 +1,3 @@
-// Package program has the programs of simulated jobs, each with an oracle that says what
-// gorun has to do.
+// Package program has the programs of simulated jobs. Each has an oracle that checks the
+// behaviour of gorun.
 package program

@@ -8,21 +8,23 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Streams of random numbers: the plan is that of all ranks, the others are by rank.
+// Streams of random numbers. streamPlan is the same at all ranks; the ranks have different streams of
+// senders and receivers.
 const (
 	streamPlan    = iota
 	streamSenders = 1000 * (1 + iota)
 	streamReceivers
 )
 
-// Exchange is messages between all ranks by a random plan, sent and received in every way
-// that there is: contents, order, nothing lost, nothing twice.
+// Exchange is a program in which all ranks send each other messages according to a random plan, and
+// send and receive in every way that package runtime has. It checks their contents and order, and that
+// every message arrives once.
 func Exchange() simulate.Program {
 	return simulate.Program{Name: "exchange", Ranks: []int{1, 2, 2, 3, 5, 8}, Main: exchange}
 }
 
-// Survive is Exchange, during which a rank dies: the others get all of each other's
-// messages, and of that rank's some, in order.
+// Survive is the program of Exchange with the death of a rank. The other ranks must receive all
+// messages of each other, and may receive some of the dead rank's messages, in order.
 func Survive() simulate.Program {
 	return simulate.Program{Name: "survive", Ranks: []int{2, 3, 5, 8}, Mortal: true, Main: exchange}
 }
@@ -66,8 +68,8 @@ func exchange(r simulate.Rank) error {
 	return nil
 }
 
-// classComms returns the communicators of the classes, and one more for the check of the
-// credit.
+// classComms returns the communicators of the classes, by class, and one more for credits. The classes
+// named and tagged share the communicator of the World.
 func classComms(world *runtime.Comm) ([]*runtime.Comm, error) {
 	comms := []*runtime.Comm{world, world}
 	for range classes + 1 - sourced {
@@ -80,7 +82,8 @@ func classComms(world *runtime.Comm) ([]*runtime.Comm, error) {
 	return comms, nil
 }
 
-// together runs functions on goroutines of their own and returns the first error at once.
+// together runs each function on a goroutine of its own. It returns when all have returned, or at the
+// first error.
 func together(jobs []func() error) error {
 	errs := make(chan error, len(jobs))
 	for _, job := range jobs {

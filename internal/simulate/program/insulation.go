@@ -10,19 +10,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Insulation is work in two communicators without a common member. Where a rank dies, the other communicator
-// does not notice.
+// Insulation is a program with messages and reductions in two communicators without a common member. If a
+// rank dies, operations in the communicator to which it does not belong must not fail.
 func Insulation() simulate.Program {
 	return simulate.Program{Name: "insulation", Ranks: []int{3, 4, 6}, Mortal: true, Main: insulation}
 }
 
-// streamInsulation is of random numbers that all ranks draw alike.
+// streamInsulation is a stream of random numbers that is the same at all ranks.
 const streamInsulation = 17000
 
 func insulation(r simulate.Rank) error {
 	lost := newLosses(r.Conditions)
 	half, err := r.Comm().Split(r.Rank()%2, 0)
-	if err != nil { // before there are two
+	if err != nil { // the death was before both communicators were made
 		r.Comm().Revoke(err)
 		return lost.unexpectedEnd(err)
 	}
@@ -37,7 +37,7 @@ func insulation(r simulate.Rank) error {
 	return err
 }
 
-// insulated sends messages around and sums, in steps.
+// insulated sends messages around the ring of members and sums what they received, in each step.
 func insulated(c *runtime.Comm, steps int) error {
 	n, got, sum := c.Size(), []int{0}, []int{0}
 	for step := range steps {

@@ -7,10 +7,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// losses says which errors of an operation are to be expected.
+// losses decides which errors of an operation are expected.
 type losses struct {
 	mortal bool // a rank may die
-	rank   int  // which one
+	rank   int  // the rank that may die
 }
 
 func newLosses(c *simulate.Conditions) *losses {
@@ -20,8 +20,8 @@ func newLosses(c *simulate.Conditions) *losses {
 	return &losses{mortal: true, rank: c.Deaths[0].Rank}
 }
 
-// unexpected returns nil for the loss of the rank that may be lost, simulate.ErrGivenUp
-// for what breaks a communicator because of it, else the error.
+// unexpected returns nil if err is the loss of the rank that may be lost. It returns simulate.ErrGivenUp
+// if a communicator is broken because of that loss, and err in all other cases.
 func (l *losses) unexpected(err error) error {
 	var lost *runtime.PeerError
 	switch {

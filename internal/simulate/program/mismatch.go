@@ -10,16 +10,16 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Mismatch is collective operations of which one rank calls another one than the rest: every
-// rank gets an error that says so, and no rank gets a wrong result.
+// Mismatch is a program of collective operations. In the last one, one rank makes another call than its
+// peers. Every rank must get an error that says so, and no rank may get a wrong result.
 func Mismatch() simulate.Program {
 	return simulate.Program{Name: "mismatch", Ranks: []int{2, 3, 4, 5, 8}, Main: mismatch}
 }
 
-// rooted says which kinds of member.do have a root.
+// rooted has the kinds of operations that have a root.
 var rooted = map[int]bool{kindBcast: true, kindReduce: true, kindGather: true, kindScatter: true}
 
-// other returns a call that differs from c.
+// other returns a call that differs from c in the root, the number of elements or the kind.
 func (m *member) other(c called) called {
 	o := c
 	switch way := m.random.IntN(3); {
@@ -43,7 +43,7 @@ func mismatch(r simulate.Rank) error {
 		m.step++
 		call = m.draw()
 		if step == before {
-			call.n = max(call.n, 1) // without elements there is no call
+			call.n = max(call.n, 1) // a call without elements does not communicate
 			if o := m.other(call); r.Rank() == odd {
 				call = o
 			}
@@ -52,14 +52,14 @@ func mismatch(r simulate.Rank) error {
 			return differing(err)
 		}
 	}
-	// Some ranks of an operation wait for no other one.
+	// Some ranks of an operation wait for no other rank, so only the next operation may report the mismatch.
 	if err := collectives.Barrier(r.Comm()); err != nil {
 		return differing(err)
 	}
 	return fmt.Errorf("call %+v differs from those of others, and no rank reports that", call)
 }
 
-// differing returns nil for the error of calls that differ, at this rank or at others.
+// differing returns nil if err reports calls that differ, be it detected by this rank or by another.
 func differing(err error) error {
 	if errors.Is(err, collectives.ErrMismatch) || errors.Is(err, runtime.ErrCommBroken) && strings.Contains(err.Error(), collectives.ErrMismatch.Error()) {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/simulate"
 )
 
-// class says how the messages of a plan are received. Each has messages of its own, so
-// that no wildcard takes a message that another receive waits for.
+// class is the way in which messages of a plan are received. The classes have separate messages, so
+// that no wildcard receive matches a message of another class.
 type class int
 
 const (
@@ -16,11 +16,11 @@ const (
 	tagged               // AnySource and the tag, on the communicator of the World
 	sourced              // the source and AnyTag
 	wild                 // AnySource and AnyTag
-	mixed                // all of these by chance: a rank has messages of one source and tag
+	mixed                // a random choice of these; all messages to a rank have one source and tag
 	classes
 )
 
-// taggedTags is the first tag of the class tagged.
+// taggedTags is the first tag of class tagged.
 const taggedTags = 100
 
 // parcel is one message of a plan.
@@ -29,10 +29,10 @@ type parcel struct {
 	class    class
 	tag      int
 	size     int
-	number   uint32 // its own
+	number   uint32 // different for each message
 }
 
-// plan is what the ranks exchange: all of them know it.
+// plan has the messages that the ranks exchange. It is the same at all ranks.
 type plan struct {
 	parcels []parcel
 	longest int
@@ -41,7 +41,7 @@ type plan struct {
 // newPlan draws the plan of an exchange of messages.
 func newPlan(r *rand.Rand, ranks, messages int, c *simulate.Conditions) *plan {
 	p := &plan{}
-	// Few pairs, classes and tags show a wrong order, many what mixes them up.
+	// With few pairs, classes and tags the program finds a wrong order, with many a wrong match.
 	senders, tags := simulate.Pick(r, 1, ranks, ranks), simulate.Pick(r, 1, 3)
 	some := simulate.Pick(r, []class{named, tagged, sourced, wild, mixed}, []class{class(r.IntN(int(classes)))})
 	for i := range messages {
@@ -62,7 +62,7 @@ func newPlan(r *rand.Rand, ranks, messages int, c *simulate.Conditions) *plan {
 	return p
 }
 
-// drawSize draws a length: about the limits of the protocols, mostly.
+// drawSize draws the size of a message in bytes: often short, near a limit of the protocols, or 0.
 func drawSize(r *rand.Rand, c *simulate.Conditions) int {
 	switch r.IntN(8) {
 	case 0:
@@ -89,7 +89,7 @@ func (p *plan) of(want func(*parcel) bool) []*parcel {
 	return list
 }
 
-// fill writes the message into b.
+// fill writes the payload of the message into b, and returns b.
 func (m *parcel) fill(b []byte) []byte {
 	for i := range b {
 		b[i] = m.at(i)
@@ -97,10 +97,10 @@ func (m *parcel) fill(b []byte) []byte {
 	return b
 }
 
-// at is one byte of the message.
+// at returns byte i of the message.
 func (m *parcel) at(i int) byte { return byte((uint32(i) + m.number*2654435761) * 2246822519 >> 21) }
 
-// check compares what was received.
+// check returns an error if b is not the payload of the message.
 func (m *parcel) check(b []byte) error {
 	if len(b) != m.size {
 		return fmt.Errorf("%v came with %d bytes", m, len(b))

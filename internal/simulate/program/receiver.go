@@ -11,33 +11,33 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// receiver receives a rank's messages of one class of a plan.
+// receiver receives the messages of one class of a plan at one rank.
 type receiver struct {
 	comm   *runtime.Comm
 	class  class
 	random *rand.Rand
 	lost   *losses
-	// due are the messages that have not come, in the order of the plan.
+	// due has the messages that were not received yet, in the order of the plan.
 	due     []*parcel
 	longest int
-	late    bool
-	open    []incoming
-	bereft  bool // a rank was lost
-	// posted counts the receives under way by what they match.
+	late    bool       // run begins after the messages have arrived
+	open    []incoming // oldest first
+	bereft  bool       // a rank was lost
+	// posted counts the receives under way by pattern.
 	posted map[pattern]int
 }
 
-// pattern is what a receive matches.
+// pattern is the source and the tag that a receive matches, each of which may be a wildcard.
 type pattern struct{ source, tag int }
 
-// incoming is a nonblocking receive under way.
+// incoming is a nonblocking receive that is under way.
 type incoming struct {
 	request runtime.Request
 	pattern pattern
 	payload []byte
 }
 
-// pattern is that of the receive for a message.
+// pattern returns the pattern of a receive for a message.
 func (r *receiver) pattern(m *parcel) pattern {
 	p := pattern{m.from, m.tag}
 	if r.class == tagged || r.class == wild {
@@ -49,17 +49,17 @@ func (r *receiver) pattern(m *parcel) pattern {
 	return p
 }
 
-// matches reports whether a receive takes a message.
+// matches reports whether a receive with the pattern matches a message.
 func (p pattern) matches(m *parcel) bool {
 	return (p.source == runtime.AnySource || p.source == m.from) && (p.tag == runtime.AnyTag || p.tag == m.tag)
 }
 
-// run receives all. The first message that is due is always received for, so that no
-// sender that waits for its end waits in vain: after each result there may be another.
+// run receives all messages. There is always a receive for the first message that is due, so that
+// a sender that waits until that message is received does not wait forever.
 func (r *receiver) run() error {
 	if r.late {
-		// Virtual time: much has come when the first receive begins. Go wakes by chance what
-		// it wakes at the same time.
+		// In this virtual time, many messages arrive before the first receive begins. The times of the
+		// classes differ, because Go wakes goroutines that wake up at the same time in random order.
 		time.Sleep(time.Second + time.Duration(r.class))
 	}
 	for m := r.next(); m != nil || len(r.open) > 0; m = r.next() {
@@ -82,10 +82,10 @@ func (r *receiver) run() error {
 	return nil
 }
 
-// window is how many receives may stay under way.
+// window draws the number of receives that may remain under way.
 func (r *receiver) window() int { return r.random.IntN(windowMax) }
 
-// next returns the first message for which no receive is under way, nil if there is none.
+// next returns the first due message for which no receive is under way, nil if there is none.
 func (r *receiver) next() *parcel {
 	covered := map[pattern]int{}
 	for _, m := range r.due {
@@ -100,22 +100,22 @@ func (r *receiver) next() *parcel {
 	return nil
 }
 
-// forgive takes note of the loss of a rank that may be lost: what has not come from it
-// need not come any more. What has arrived may still be received.
+// forgive returns the error of a receive unless it is the expected loss of a rank. After the loss,
+// run does not wait for messages of that rank any more. Messages that have arrived may still be received.
 func (r *receiver) forgive(err error) error {
 	if err == nil {
 		return nil
 	}
 	r.bereft = true
 	if r.class == tagged || r.class == wild || r.class == mixed {
-		// Receives from AnySource go on. Those from named sources share a communicator with some,
-		// which would not report the loss any more.
+		// Ack lets receives from AnySource go on. Class named may not call it: it shares a communicator
+		// with tagged, whose receives from AnySource would not report the loss any more.
 		r.comm.Ack()
 	}
 	return r.lost.unexpected(err)
 }
 
-// loosen returns what a receive of a pattern asks for.
+// loosen returns the pattern that is passed to a receive: in class mixed, with random wildcards.
 func (r *receiver) loosen(p pattern) pattern {
 	if r.class == mixed && simulate.Chance(r.random, 0.5) {
 		p.source = runtime.AnySource
@@ -126,7 +126,7 @@ func (r *receiver) loosen(p pattern) pattern {
 	return p
 }
 
-// receive waits for one message in one of the ways that there are.
+// receive receives one message in a random one of the blocking ways.
 func (r *receiver) receive(p pattern) error {
 	p = r.loosen(p)
 	room := make([]byte, r.longest+1)
@@ -146,7 +146,8 @@ func (r *receiver) receive(p pattern) error {
 	}
 }
 
-// post begins a receive. There are none where ranks die: those from AnySource would all end.
+// post posts a nonblocking receive. run does not call it in a job in which a rank may die, because the
+// loss would end all receives from AnySource.
 func (r *receiver) post(p pattern) {
 	room := make([]byte, r.longest+1)
 	r.posted[p]++
@@ -154,7 +155,7 @@ func (r *receiver) post(p pattern) {
 	r.open = append(r.open, incoming{runtime.Irecv(r.comm, room, ask.source, ask.tag), p, room})
 }
 
-// took checks what a receive has brought.
+// took returns a function that checks the result of a receive into room.
 func (r *receiver) took(p pattern, room []byte) func(runtime.Status, error) error {
 	return func(s runtime.Status, err error) error {
 		if err != nil {
@@ -164,8 +165,9 @@ func (r *receiver) took(p pattern, room []byte) func(runtime.Status, error) erro
 	}
 }
 
-// check finds the message that has to have come, and compares. Of a rank that was lost
-// some may be missing: a rendezvous whose bytes were still with it.
+// check finds the message that has to be the one received, compares it with the payload, and removes
+// it from due. Messages of a lost rank may be missing in between: those sent by rendezvous whose payload
+// had not moved yet.
 func (r *receiver) check(p pattern, s runtime.Status, payload []byte) error {
 	for i, m := range r.due {
 		if m.from != s.Source || !p.matches(m) {
@@ -186,8 +188,8 @@ func (r *receiver) check(p pattern, s runtime.Status, payload []byte) error {
 	return fmt.Errorf("a message of rank %d with tag %d and %d bytes is one too many", s.Source, s.Tag, s.Bytes)
 }
 
-// finish takes the result of the oldest receive under way: the messages that match came
-// in the order in which the receives were posted.
+// finish waits for the oldest receive under way and checks its result. It can take the oldest, because
+// messages match receives in the order in which the receives were posted.
 func (r *receiver) finish() error {
 	o := r.open[0]
 	r.open = r.open[1:]
@@ -200,7 +202,7 @@ func (r *receiver) finish() error {
 	return r.took(o.pattern, o.payload)(o.request.Wait())
 }
 
-// message receives with memory.
+// message receives with RecvMessage, which provides the memory.
 func (r *receiver) message(p pattern) error {
 	m, err := runtime.RecvMessage(r.comm, p.source, p.tag)
 	if err != nil {
@@ -210,7 +212,7 @@ func (r *receiver) message(p pattern) error {
 	return r.check(p, m.Status, m.Bytes())
 }
 
-// matched takes the message out of the queue first.
+// matched receives with a matched probe.
 func (r *receiver) matched(p pattern, room []byte) error {
 	m, err := runtime.Mprobe(r.comm, p.source, p.tag)
 	if err != nil {
@@ -223,7 +225,7 @@ func (r *receiver) matched(p pattern, room []byte) error {
 	return r.took(p, room)(s, err)
 }
 
-// probed looks at the message first, by waiting or by asking.
+// probed probes for the message, blocking or polling, and then receives it.
 func (r *receiver) probed(p pattern, room []byte) error {
 	var s runtime.Status
 	var err error
@@ -239,7 +241,7 @@ func (r *receiver) probed(p pattern, room []byte) error {
 	if err != nil {
 		return err
 	}
-	// The same message, since no other goroutine receives here.
+	// This receive matches the probed message, since no other goroutine receives in this class.
 	got, err := runtime.Recv(r.comm, room[:s.Bytes], s.Source, s.Tag)
 	if err == nil && got != s {
 		err = fmt.Errorf("the probe says %+v, the receive %+v", s, got)
@@ -247,7 +249,8 @@ func (r *receiver) probed(p pattern, room []byte) error {
 	return r.took(p, room)(got, err)
 }
 
-// impatient receives with a context that may end first, and then again.
+// impatient receives with a context that may end before the message arrives. If it does, impatient
+// receives again without it.
 func (r *receiver) impatient(p pattern, room []byte) error {
 	ctx, cancel := context.WithTimeout(r.comm.Context(), simulate.Within(r.random, 5*time.Millisecond))
 	defer cancel()
@@ -258,7 +261,7 @@ func (r *receiver) impatient(p pattern, room []byte) error {
 	return r.took(p, room)(s, err)
 }
 
-// canceled cancels a receive, and receives again if that was in time.
+// canceled posts a receive and cancels it. If the cancel was in time, it receives again.
 func (r *receiver) canceled(p pattern, room []byte) error {
 	request := runtime.Irecv(r.comm, room, p.source, p.tag)
 	if simulate.Chance(r.random, 0.5) {

@@ -12,16 +12,17 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
-// Resume is steps whose result depends on all ranks and their order, each with messages and collective
-// operations or requests to actors, and saved by package checkpoint now and then. Ranks die, up to four of them, also while the others
-// go on in the next generation. The result is that of a loop without ranks.
+// Resume is a program of steps whose result depends on the states of all ranks and on the order of the steps. Each
+// step has messages, collective operations, and one more operation such as a request to an actor. Package
+// checkpoint saves the state after some steps. Up to four ranks die, also while the other ranks go on in
+// the next generation. The result must be the same as the result of a sequential computation.
 func Resume() simulate.Program {
 	return simulate.Program{
 		Name: "resume", Ranks: []int{1, 2, 3, 4, 5}, Mortal: true, Adapt: restarting, Main: resume,
 	}
 }
 
-// restarting starts ranks again, and adds deaths close to the one that was drawn.
+// restarting sets the number of restarts, and adds up to three deaths close to the death that was drawn.
 func restarting(c *simulate.Conditions) {
 	c.Launcher, c.Restarts = true, 8
 	if len(c.Deaths) == 0 {
@@ -44,16 +45,16 @@ const (
 	streamResumeBeside = 16000 // plus 64 times the generation plus the step
 )
 
-// enduring is a process of a rank of Resume.
+// enduring is the state of a rank of Resume from one start to its death.
 type enduring struct {
 	rank         simulate.Rank
 	own          *rand.Rand
-	steps, width int
-	often        int // steps from one checkpoint to the next
+	steps, width int // number of steps, and of elements of a rank's state
+	often        int // number of steps from one checkpoint to the next
 	store        *checkpoint.Store
-	last         int    // generation
+	last         int    // the newest generation that the rank has entered
 	saved        int    // the last step whose Save has returned nil, -1 for none
-	hosts        *hosts // of the last generation, nil before the first
+	hosts        *hosts // of the newest generation, nil before the first
 }
 
 func resume(r simulate.Rank) error {
@@ -73,7 +74,8 @@ func resume(r simulate.Rank) error {
 	return nil
 }
 
-// mark counts this rank among those that have come to a place in a generation, count how many have.
+// mark records that this rank has come to a place in a generation. count returns the number of ranks
+// that have.
 func (e *enduring) mark(place string, generation int) {
 	e.rank.Board.Store(fmt.Sprint(place, generation, " ", e.rank.Rank()), true)
 }
@@ -87,7 +89,7 @@ func (e *enduring) count(place string, generation int) (n int) {
 	return n
 }
 
-// generation is the function of Resume.
+// generation is the function that World.Resume calls in each generation.
 func (e *enduring) generation(w *runtime.World) error {
 	if (w.Role() == runtime.Initial) != (w.Generation() == 0) {
 		return fmt.Errorf("role %v in generation %d", w.Role(), w.Generation())
@@ -125,8 +127,9 @@ func (e *enduring) generation(w *runtime.World) error {
 	return nil
 }
 
-// restore returns the step to go on with, and the state before it. If a rank and the one that keeps
-// its copies were lost one after the other, before all were there in between, all begin anew.
+// restore sets state to the state before the step that it returns, with which the rank goes on. If a rank
+// and the rank that keeps its copies were lost one after the other, before all ranks had restored their
+// state in the generation between, all ranks begin with step 0 again.
 func (e *enduring) restore(w *runtime.World, state []int64) (int, error) {
 	for i := range state {
 		state[i] = int64(w.Rank()*e.width + i)
@@ -154,7 +157,7 @@ func (e *enduring) restore(w *runtime.World, state []int64) (int, error) {
 	return step + 1, e.same(w.Comm(), origin)
 }
 
-// same checks that the copies of all ranks are of one generation.
+// same checks that the restored copies of all ranks were saved in the same generation.
 func (e *enduring) same(c *runtime.Comm, origin []int64) error {
 	all := make([]int64, c.Size())
 	if err := collectives.AllGather(c, origin, all); err != nil {
@@ -168,7 +171,8 @@ func (e *enduring) same(c *runtime.Comm, origin []int64) error {
 	return nil
 }
 
-// step mixes the states of neighbours and of all.
+// step computes the next state from the states of this rank and its left neighbour, and from a sum over
+// all ranks.
 func (e *enduring) step(w *runtime.World, state []int64, step int) error {
 	n, c := w.Size(), w.Comm()
 	out := append([]int64{int64(w.Generation())}, state...)
@@ -194,14 +198,15 @@ func (e *enduring) step(w *runtime.World, state []int64, step int) error {
 	return e.beside(w, step)
 }
 
-// mix is the next state of a rank, of the one before it and the sum of the first elements of all.
+// mix computes the next state of a rank in place. before is the state of the rank before it in the ring, sum
+// the sum of the first elements of all ranks.
 func mix(state, before []int64, sum int64) {
 	for i := range state {
 		state[i] = state[i]*31 + before[i]*7 + sum
 	}
 }
 
-// endured are the states at the end, by rank.
+// endured computes the states after the last step sequentially, by rank.
 func endured(n, steps, width int) [][]int64 {
 	states := make([][]int64, n)
 	for rank := range states {

@@ -15,24 +15,26 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// visit is a request to a host, which answers with its own generation.
+// visit is a request to the actor "host" of a rank, which responds with its own generation.
 type visit struct{ Generation int }
 
 func init() { actors.RegisterType[visit]() }
 
-// visitTime is longer than any outage, and short enough for what a rank that was killed waits for.
+// visitTime is the timeout of a request. It is longer than any outage, and short enough to end the waits of
+// a rank that was killed.
 const visitTime = time.Minute
 
-// hosts are the actors of one generation of a rank of Resume.
+// hosts has the actor system of a rank of Resume in one generation.
 type hosts struct {
 	system *actors.System
-	next   *actor.PID // that of the next rank
-	// early is a generation whose visit came to another one, 0 for none, plus 1.
+	next   *actor.PID // the actor "host" of the next rank
+	// early is 1 plus the generation of a visit that has reached the actor of another generation, 0 if
+	// there was none.
 	early atomic.Int64
 }
 
-// welcome makes the actor of this generation. What is sent to those of generations before must not
-// come to any.
+// welcome spawns the actor "host" of this generation. It also sends two visits to the PID of the generation
+// before, which must not reach any actor.
 func (e *enduring) welcome(w *runtime.World) error {
 	system, err := actors.OfConfig(w, actors.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
@@ -67,11 +69,12 @@ func (e *enduring) welcome(w *runtime.World) error {
 	return nil
 }
 
-// visited asks the actor of the next rank, and checks who was asked here.
+// visited sends a request to the actor of the next rank, and checks the response and the generations of the
+// visits that came to this rank.
 func (e *enduring) visited(c *runtime.Comm) error {
 	generation := c.World().Generation()
 	answer, err := e.hosts.system.Root.RequestFuture(e.hosts.next, &visit{generation}, visitTime).Result()
-	// Whatever an actor answers: if a rank is lost, that is the end of the generation.
+	// If a rank is lost, Barrier ends with the loss, and so does the generation; err does not matter then.
 	if err := collectives.Barrier(c); err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// beside calls another operation in each step, the same at all ranks: whatever it is, a World that is over
-// ends it with the loss.
+// beside calls an operation that is drawn for each step, the same at all ranks. Every kind of operation must
+// end with the loss of a rank when the generation of its World ends.
 func (e *enduring) beside(w *runtime.World, step int) error {
 	kinds := []func(*runtime.Comm) error{
 		collectives.Barrier, agreed, duplicated, halved, overlapped, probed, shared, persistent, e.visited,
@@ -51,7 +51,7 @@ func halved(c *runtime.Comm) error {
 	return errors.Join(err, half.Close())
 }
 
-// overlapped waits for nonblocking operations together.
+// overlapped waits for several nonblocking operations with one WaitAll.
 func overlapped(c *runtime.Comm) error {
 	n := c.Size()
 	sums, all, got := []float64{0}, make([]int16, n), []byte{0}
@@ -81,7 +81,7 @@ func probed(c *runtime.Comm) error {
 	return errors.Join(err, sent)
 }
 
-// shared gives a Buffer away, around.
+// shared transfers the ownership of a Buffer to the next rank, and receives one from the previous rank.
 func shared(c *runtime.Comm) error {
 	n := c.Size()
 	b, err := runtime.Alloc[int64](c.World(), 600)

@@ -11,29 +11,29 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// sender sends a rank's messages of a plan, in order.
+// sender sends the messages of a rank in a plan, in order.
 type sender struct {
 	world  *runtime.World
 	comms  []*runtime.Comm // by class
 	random *rand.Rand
 	lost   *losses
-	// hasty says that it waits for little.
+	// hasty makes the sender use mostly nonblocking sends, and leave many of them under way.
 	hasty bool
-	// open are the nonblocking sends under way, with what is to be sent.
+	// open has the nonblocking sends that are under way, with their messages.
 	open []outgoing
 }
 
-// outgoing is a send under way.
+// outgoing is a send that is under way.
 type outgoing struct {
 	request runtime.Request
 	parcel  *parcel
 	payload []byte
 }
 
-// windowMax is how many nonblocking operations are under way.
+// windowMax bounds the number of nonblocking operations that remain under way, except at a hasty sender.
 const windowMax = 8
 
-// run sends all.
+// run sends all messages of the list.
 func (s *sender) run(list []*parcel) error {
 	for _, m := range list {
 		if simulate.Chance(s.random, 0.1) {
@@ -56,7 +56,7 @@ func (s *sender) run(list []*parcel) error {
 	return nil
 }
 
-// window is how many sends may stay under way.
+// window returns the maximum number of sends that may remain under way.
 func (s *sender) window() int {
 	if s.hasty {
 		return 10 * windowMax
@@ -64,7 +64,7 @@ func (s *sender) window() int {
 	return windowMax
 }
 
-// send sends one message in one of the ways that there are.
+// send sends one message in a random one of the ways that package runtime has.
 func (s *sender) send(m *parcel) error {
 	c, b := s.comms[m.class], m.fill(make([]byte, m.size))
 	how := s.random.IntN(9)
@@ -100,7 +100,7 @@ func (s *sender) send(m *parcel) error {
 	return nil
 }
 
-// buffer gives the memory of the message away.
+// buffer sends the message with SendBuffer, which takes the ownership of its memory.
 func (s *sender) buffer(c *runtime.Comm, m *parcel, b []byte) error {
 	given, err := runtime.Alloc[byte](s.world, m.size)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *sender) buffer(c *runtime.Comm, m *parcel, b []byte) error {
 	return runtime.SendBuffer[byte](c, given, m.to, m.tag)
 }
 
-// strided sends every second byte of memory twice as long.
+// strided sends the message as every second byte of memory that is twice as long.
 func (s *sender) strided(c *runtime.Comm, m *parcel, b []byte) error {
 	apart := make([]byte, 2*len(b))
 	for i := range b {
@@ -119,19 +119,20 @@ func (s *sender) strided(c *runtime.Comm, m *parcel, b []byte) error {
 	return runtime.SendStrided(c, apart, runtime.Strided{Count: len(b), Block: 1, Stride: 2}, m.to, m.tag)
 }
 
-// impatient sends with a context that may end first, and then again.
+// impatient sends with a context that may end before the send completes. If it does, impatient sends again
+// without it.
 func (s *sender) impatient(c *runtime.Comm, m *parcel, b []byte) error {
 	ctx, cancel := context.WithTimeout(c.Context(), simulate.Within(s.random, 5*time.Millisecond))
 	defer cancel()
 	err := runtime.Ssend(c.WithContext(ctx), b, m.to, m.tag)
 	if errors.Is(err, context.DeadlineExceeded) {
-		clear(b) // it is the caller's again
+		clear(b) // the send has ended, so the runtime may not read b any more
 		err = runtime.Send(c, m.fill(b), m.to, m.tag)
 	}
 	return err
 }
 
-// canceled cancels a send, and sends again if that was in time.
+// canceled posts a send and cancels it. If the cancel was in time, it sends again.
 func (s *sender) canceled(c *runtime.Comm, m *parcel, b []byte) error {
 	start := simulate.Pick(s.random, runtime.Isend[byte], runtime.Issend[byte])
 	r := start(c, b, m.to, m.tag)
@@ -147,7 +148,7 @@ func (s *sender) canceled(c *runtime.Comm, m *parcel, b []byte) error {
 	return err
 }
 
-// finish waits for one of the sends under way.
+// finish waits for one of the sends under way, and checks that its payload is unchanged.
 func (s *sender) finish() error {
 	i := 0
 	var err error
@@ -175,14 +176,15 @@ func (s *sender) finish() error {
 	if err != nil {
 		return fmt.Errorf("end of the send of %v: %w", o.parcel, err)
 	}
-	clear(o.payload) // it is the caller's again
+	clear(o.payload) // the send has ended, so the runtime may not read the payload any more
 	return nil
 }
 
-// patientTries is how often a program asks in a row before it rests in between.
+// patientTries is the number of polls after which a program sleeps before each further poll.
 const patientTries = 100
 
-// pause rests before the next of many tries: what is waited for may take seconds.
+// pause sleeps before a poll if there were many polls already, because the event that the caller polls for may
+// take seconds.
 func pause(try int) {
 	if try > patientTries {
 		time.Sleep(time.Duration(min(try, 1000)) * time.Microsecond) // virtual time

@@ -11,10 +11,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Shrink is steps that all ranks agree on, each with messages around a ring. Where a rank
-// dies the others shrink their communicator and repeat the step. Two communicators overlap, of
-// which each rank agrees in the order that it likes. Whatever each agreement comes to, it comes to
-// that everywhere.
+// Shrink is a program of steps. In each, the ranks send messages around a ring, and agree whether all
+// succeeded. If a rank dies, the other ranks shrink their communicator and repeat the step. Each rank
+// works in two communicators at the same time, the World's and a half of it. Every agreement must have the
+// same result at all ranks.
 func Shrink() simulate.Program {
 	return simulate.Program{
 		Name: "shrink", Ranks: []int{1, 2, 3, 4, 6}, Mortal: true,
@@ -26,10 +26,10 @@ func Shrink() simulate.Program {
 const (
 	streamShrink      = 11000
 	streamShrinkRanks = 12000 // plus the rank
-	streamShrinkHalf  = 13000 // plus the rank, of its goroutine for a half
+	streamShrinkHalf  = 13000 // plus the rank, for the goroutine that works in a half
 )
 
-// survivor is one rank of Shrink.
+// survivor is one rank of Shrink in one communicator.
 type survivor struct {
 	simulate.Rank
 	lost *losses
@@ -40,7 +40,7 @@ func shrink(r simulate.Rank) error {
 	s := &survivor{r, newLosses(r.Conditions), r.Random(uint32(streamShrinkRanks + r.Rank()))}
 	steps := simulate.Pick(r.Random(streamShrink), 1, 3, 8)
 	half, err := r.Comm().Split(r.Rank()%2, 0)
-	if err != nil { // others may have made it, where they cannot be told
+	if err != nil { // other ranks may have made their half; this rank has none, so it cannot revoke theirs
 		r.Comm().Revoke(err)
 		return s.lost.unexpectedEnd(err)
 	}
@@ -51,7 +51,8 @@ func shrink(r simulate.Rank) error {
 	return errors.Join(err, <-done)
 }
 
-// unexpectedEnd is unexpected for the end of a communicator, of which the cause may be text.
+// unexpectedEnd is unexpected for an error that may report the end of a communicator. At other members than
+// the one that has ended it, the cause may only be text.
 func (l *losses) unexpectedEnd(err error) error {
 	if l.mortal && errors.Is(err, runtime.ErrCommBroken) {
 		return simulate.ErrGivenUp
@@ -59,7 +60,7 @@ func (l *losses) unexpectedEnd(err error) error {
 	return l.unexpected(err)
 }
 
-// work takes the steps in a communicator.
+// work executes the steps in a communicator.
 func (s *survivor) work(name string, c *runtime.Comm, steps int) error {
 	for step, tries := 0, 0; step < steps; tries++ {
 		key := fmt.Sprintf("%s %d %d", name, step, tries)
@@ -88,7 +89,7 @@ func (s *survivor) work(name string, c *runtime.Comm, steps int) error {
 	return nil
 }
 
-// ring sends a message around the members.
+// ring sends a message to the next member, and receives and checks the message of the previous member.
 func (s *survivor) ring(c *runtime.Comm, step int) error {
 	n, got := c.Size(), make([]int, 1)
 	to, from := (c.Rank()+1)%n, (c.Rank()+n-1)%n
@@ -99,7 +100,8 @@ func (s *survivor) ring(c *runtime.Comm, step int) error {
 	return err
 }
 
-// agree asks whether the step was good everywhere. The flags say who took part, too.
+// agree reports whether the step succeeded at all members. The flags of Agree also show which members took part: each
+// member clears the bit of its rank.
 func (s *survivor) agree(key string, c *runtime.Comm, good bool) (bool, error) {
 	const goodBit = 1 << 63
 	mine := ^uint64(1 << s.Rank.Rank())
@@ -131,7 +133,7 @@ func (s *survivor) agree(key string, c *runtime.Comm, good bool) (bool, error) {
 	return flags&goodBit != 0 && lost < 0, s.same(key+" agree", fmt.Sprintf("%x, lost %d", flags, lost))
 }
 
-// shrunk is c without the dead.
+// shrunk shrinks c, and checks the members of the communicator that it returns.
 func (s *survivor) shrunk(key string, c *runtime.Comm) (*runtime.Comm, error) {
 	made, err := c.Shrink()
 	if err != nil {
@@ -150,7 +152,7 @@ func (s *survivor) shrunk(key string, c *runtime.Comm) (*runtime.Comm, error) {
 	return made, s.same(name, fmt.Sprint(living))
 }
 
-// same checks that every rank has the same result.
+// same checks that every rank that calls it with this key has the same result.
 func (s *survivor) same(key, result string) error {
 	if first, _ := s.Board.LoadOrStore(key, result); first != result {
 		return fmt.Errorf("%s: %s here, %s elsewhere", key, result, first)

@@ -1,12 +1,13 @@
-// Package apiserver runs an API server of Kubernetes with an etcd of its own, for tests: what it
-// admits, a cluster admits. Nothing else of a cluster is there, so that no pod is ever started.
+// Package apiserver runs an API server of Kubernetes with an etcd of its own, for tests. An object
+// that this server admits, a cluster admits, too. The other parts of a cluster do not run, so no pod
+// is ever started.
 //
 //	s := apiserver.Start(t)                                                  // or t.Skip
 //	status, answer := s.Do(http.MethodPost, "/api/v1/namespaces/default/services", yaml)
 //
-// It needs etcd and kube-apiserver, in $KUBEBUILDER_ASSETS as other projects have them, or in
-// $PATH. build.sh builds the server. Both keep their state in the test's directory, listen on
-// 127.0.0.1 alone, and end with the test.
+// It needs the programs etcd and kube-apiserver, in the directory $KUBEBUILDER_ASSETS, which other
+// projects use, too, or in $PATH. build.sh builds kube-apiserver. Both programs store their state in
+// the test's temporary directory, listen only on 127.0.0.1, and end with the test.
 //
 // Unstable: any release may change this package, also after v1.
 package apiserver

@@ -14,11 +14,11 @@ import (
 // process is a program that runs until the test ends.
 type process struct {
 	command *exec.Cmd
-	log     string        // what it prints
+	log     string        // path of the file with its output
 	ended   chan struct{} // closed when it has ended
 }
 
-// begin starts a program in a directory. It dies with this process, too.
+// begin starts a program in a directory. The program ends with the test, and also with this process.
 func begin(tb testing.TB, dir, path string, arg ...string) (*process, error) {
 	tb.Helper()
 	p := &process{command: exec.Command(path, arg...), log: filepath.Join(dir, filepath.Base(path)+".log"), ended: make(chan struct{})}
@@ -30,12 +30,12 @@ func begin(tb testing.TB, dir, path string, arg ...string) (*process, error) {
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go func() {
-		goruntime.LockOSThread() // the process gets its death signal with this thread
+		goruntime.LockOSThread() // Pdeathsig would kill the program when the thread that started it ends
 		defer goruntime.UnlockOSThread()
 		err := p.command.Start()
 		started <- err
 		if err == nil {
-			_ = p.command.Wait() // the process state has the result
+			_ = p.command.Wait() // nobody needs the exit status
 		}
 		_ = log.Close()
 		close(p.ended)
@@ -50,10 +50,10 @@ func begin(tb testing.TB, dir, path string, arg ...string) (*process, error) {
 	return p, nil
 }
 
-// logBytesMax bounds what is shown of a log.
+// logBytesMax is the maximum number of bytes of a log in an error.
 const logBytesMax = 2000
 
-// failure shows the end of what a process has printed.
+// failure returns an error with the end of a process's output.
 func (p *process) failure() error {
 	text, err := os.ReadFile(p.log)
 	if err != nil {

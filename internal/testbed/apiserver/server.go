@@ -22,16 +22,17 @@ import (
 )
 
 const (
-	// patience bounds the wait for the server to be ready. No measurement depends on it.
+	// patience is the timeout until the server must be ready. No measurement depends on it.
 	patience = 90 * time.Second
-	// poll is the time between two questions whether it is.
+	// poll is the interval in which await polls the server.
 	poll = 50 * time.Millisecond
-	// tries is how often other ports are taken because somebody else has got one of them.
+	// tries is the number of attempts to start the server, each with other ports. An attempt fails if
+	// another process has bound one of its ports meanwhile.
 	tries = 3
 )
 
-// Server is an API server that lets its user do everything. Its methods fail the test that has
-// started it when the server cannot be reached.
+// Server is an API server that allows its user everything. If the server cannot be reached, the
+// methods of Server fail the test that has started it.
 type Server struct {
 	tb     testing.TB
 	url    string
@@ -59,7 +60,7 @@ func Start(tb testing.TB) *Server { //nolint:thelper // it is the package's purp
 	return nil
 }
 
-// find returns the path of a program, "" if it is not there.
+// find returns the path of a program, "" if it is not found.
 func find(name string) string {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
@@ -73,7 +74,7 @@ func find(name string) string {
 	return path
 }
 
-// start starts both processes with a directory and ports of their own.
+// start starts both processes with a directory and ports of their own, and waits until the server is ready.
 func (s *Server) start(etcd, api string) error {
 	dir := s.tb.TempDir()
 	var ports [3]string
@@ -99,7 +100,7 @@ func (s *Server) start(etcd, api string) error {
 	return s.await(store, server, filepath.Join(dir, "apiserver.crt"))
 }
 
-// await polls until the server is ready, which it does not announce.
+// await waits until the server is ready. It polls, because the server does not announce this.
 func (s *Server) await(store, server *process, certificate string) error {
 	ticks := time.NewTicker(poll)
 	defer ticks.Stop()
@@ -122,8 +123,8 @@ func (s *Server) await(store, server *process, certificate string) error {
 	}
 }
 
-// trust makes the client as soon as the server has made its certificate, which is signed by
-// another one in the same file.
+// trust makes the client if the server has written its certificate. The file also has the certificate of
+// the signer.
 func (s *Server) trust(certificate string) {
 	text, err := os.ReadFile(certificate)
 	pool := x509.NewCertPool()
@@ -134,8 +135,8 @@ func (s *Server) trust(certificate string) {
 	}
 }
 
-// Do sends a request with a body in YAML, nil for none, and returns the status of the answer and
-// its body in JSON.
+// Do sends a request with a body in YAML, or without a body if it is nil. Do returns the status and
+// the body, in JSON, of the response.
 func (s *Server) Do(method, path string, body []byte) (status int, answer []byte) {
 	s.tb.Helper()
 	status, answer, err := s.ask(method, path, body)
@@ -161,12 +162,13 @@ func (s *Server) ask(method, path string, body []byte) (status int, answer []byt
 	return response.StatusCode, answer, errors.Join(err, response.Body.Close())
 }
 
-// writeToken writes who the client is: token, name, number, groups.
+// writeToken writes the file that the server authenticates clients with. Its fields are the token, and the
+// name, ID and groups of the user.
 func (s *Server) writeToken(path string) error {
 	return os.WriteFile(path, []byte(s.token+",admin,1,system:masters\n"), 0o600)
 }
 
-// writeKey makes the key that the server would sign tokens of pods with.
+// writeKey writes a new key. The server requires one for signing the tokens of pods.
 func writeKey(path string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -179,14 +181,14 @@ func writeKey(path string) error {
 	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600)
 }
 
-// free finds TCP ports that nobody listens on.
+// free sets the elements of ports to different TCP ports on which no process listens.
 func free(ports []string) error {
 	for i := range ports {
 		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
 		if err != nil {
 			return err
 		}
-		defer func() { _ = l.Close() }() // after the last, so that all differ
+		defer func() { _ = l.Close() }() // not before the last Listen, so that all ports differ
 		ports[i] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	}
 	return nil

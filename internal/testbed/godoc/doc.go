@@ -1,2 +1,2 @@
-// Package godoc checks what the documentation says of types that other packages define.
+// Package godoc checks the doc comments of aliases for types that internal packages define.
 package godoc

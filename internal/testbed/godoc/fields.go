@@ -13,12 +13,12 @@ import (
 	"testing"
 )
 
-// field is a line of a code block that describes one: its name and its type.
+// field matches a line of a code block that describes a field: its name and its type.
 var field = regexp.MustCompile(`(?m)^\t(\w+) +([^ \n]+)( +//.*)?$`)
 
-// Aliases fails the test unless the comment of each exported alias of the package in this
-// directory for a type of an internal package, which godoc does not show, lists exactly the
-// exported fields of the type. types has a value of each.
+// Aliases checks the exported aliases of the package in the working directory for types of internal
+// packages, whose fields godoc does not show. It fails the test unless the comment of each alias lists
+// exactly the exported fields of the type. types has a value of each type, by the name of the alias.
 func Aliases(t *testing.T, types map[string]any) {
 	t.Helper()
 	files, err := os.ReadDir(".")
@@ -52,7 +52,7 @@ func Aliases(t *testing.T, types map[string]any) {
 	}
 }
 
-// hidden reports whether a type of a file is one of an internal package.
+// hidden reports whether a type in a file belongs to an internal package.
 func hidden(file *ast.File, of ast.Expr) bool {
 	name := ""
 	ast.Inspect(of, func(n ast.Node) bool {
@@ -69,7 +69,7 @@ func hidden(file *ast.File, of ast.Expr) bool {
 	})
 }
 
-// compare compares a comment with a type.
+// compare compares the fields in the comment of an alias with the exported fields of a value's type.
 func compare(t *testing.T, name string, value any, comment string) {
 	t.Helper()
 	if value == nil {

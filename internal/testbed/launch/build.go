@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// Module is the import path below which the programs lie.
+// Module is the path of the module of gorun, which begins the import paths of its programs.
 const Module = "github.com/gorun-hpc/gorun"
 
 // Install builds packages of the module, such as "cmd/gorun", into a directory, with
-// flags of the go command. The binaries have the packages' last names. root is a
-// directory of the module whose go.mod chooses what they are built with.
+// flags of the go command. Each executable has the last element of its package's path as its name.
+// root is a directory of the module whose go.mod selects the versions of the dependencies.
 func Install(root, dir string, flags []string, packages ...string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -29,7 +29,7 @@ func Install(root, dir string, flags []string, packages ...string) error {
 	return build(root, nil, args)
 }
 
-// build runs go build in a directory with additional environment.
+// build runs go build in a directory with additional environment variables.
 func build(dir string, env, args []string) error {
 	cmd := exec.Command("go", append([]string{"build"}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
@@ -42,19 +42,19 @@ func build(dir string, env, args []string) error {
 var (
 	// mu guards the variables below it.
 	mu    sync.Mutex
-	cache string // the directory of what was built, "" until something is
+	cache string // the directory of the executables, "" before the first is built
 	built = make(map[string]bool)
 )
 
-// Gorun returns where gorun is, which the first call builds. The TestMain calls Main or
-// Clean.
+// Gorun returns the path of the executable of gorun. The first call builds it. The TestMain of the
+// package under test must call Main or Clean.
 func Gorun(t *testing.T) string {
 	t.Helper()
 	return buildIn(t, home(t), "gorun", Module+"/cmd/gorun")
 }
 
-// home is where the module is. Programs of gorun are built there: the test may be one of a module that does
-// not require what these are built with.
+// home returns the directory of gorun's module. Programs of gorun are built there, because the test may belong to
+// another module, which does not require the dependencies of these programs.
 func home(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", Module).Output()
@@ -64,14 +64,14 @@ func home(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Build is Gorun for a program of any package, built with flags of the go command.
-// Programs of one name are the same.
+// Build returns the path of the executable of a package. The first call with this name builds it, with
+// flags of the go command. All calls with the same name must be for the same program.
 func Build(t *testing.T, name, pkg string, flags ...string) string {
 	t.Helper()
 	return buildIn(t, "", name, pkg, flags...)
 }
 
-// buildIn is Build in a directory, "" for that of the test.
+// buildIn is Build with the directory in which the go command runs, "" for the directory of the test.
 func buildIn(t *testing.T, dir, name, pkg string, flags ...string) string {
 	t.Helper()
 	mu.Lock()
@@ -84,7 +84,7 @@ func buildIn(t *testing.T, dir, name, pkg string, flags ...string) string {
 	}
 	file := filepath.Join(cache, name)
 	if !built[name] {
-		// As without the race detector.
+		// Without cgo, as programs are usually built. A test under the race detector has cgo enabled.
 		if err := build(dir, []string{"CGO_ENABLED=0"}, slices.Concat([]string{"-o", file}, flags, []string{pkg})); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func buildIn(t *testing.T, dir, name, pkg string, flags ...string) string {
 	return file
 }
 
-// Clean removes what Gorun and Build built.
+// Clean removes the executables that Gorun and Build have built.
 func Clean() {
 	mu.Lock()
 	defer mu.Unlock()
@@ -102,7 +102,7 @@ func Clean() {
 	}
 }
 
-// Main runs the tests and cleans up. It is a TestMain.
+// Main runs the tests of a package, calls Clean and exits. It can be called as TestMain.
 func Main(m *testing.M) {
 	code := m.Run()
 	Clean()

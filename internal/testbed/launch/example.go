@@ -6,22 +6,22 @@ import (
 	"testing"
 )
 
-// Example runs the program of the package under test with np ranks and returns what it
-// wrote on stdout. It fails the test when the job does.
+// Example runs the program of the package under test with np ranks, and returns its standard
+// output. It fails the test if the job fails.
 func Example(t *testing.T, np int, args ...string) string {
 	t.Helper()
 	return ExampleWith(t, np, nil, args...)
 }
 
-// ExampleWith is Example with flags of gorun.
+// ExampleWith is Example with additional flags of gorun.
 func ExampleWith(t *testing.T, np int, flags []string, args ...string) string {
 	t.Helper()
 	out, _ := ExampleEnds(t, 0, np, flags, args...)
 	return out
 }
 
-// ExampleEnds is ExampleWith of a job that ends with an exit code. It returns what the
-// job wrote on stderr, too.
+// ExampleEnds is ExampleWith for a job that has to end with the exit code. It also returns the
+// standard error of the job.
 func ExampleEnds(t *testing.T, code, np int, flags []string, args ...string) (out, errors string) {
 	t.Helper()
 	command := append([]string{Gorun(t), "-np", strconv.Itoa(np)}, flags...)
@@ -32,9 +32,9 @@ func ExampleEnds(t *testing.T, code, np int, flags []string, args ...string) (ou
 	return r.Out, r.Errors
 }
 
-// Usage fails the test unless ranks that are asked for their flags answer once
-// together, and a wrong flag or an argument that is none ends the job with the code
-// of flag.Parse.
+// Usage checks the command line of the program under test with three ranks. With -h, the job must
+// print the usage once, not once per rank. With an undefined flag or a superfluous argument, it must
+// end with the exit code of flag.Parse.
 func Usage(t *testing.T) {
 	t.Helper()
 	out, errors := ExampleEnds(t, 0, 3, nil, "-h")

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TwoNodes returns the flags of gorun with which the ranks of a job are on two nodes, both of them this
-// machine: ranks 0, 1, 4, 5 and so on on h1, 2 and 3 on h2, and after them two on each in turn.
+// TwoNodes returns flags of gorun that place the ranks of a job on two nodes, h1 and h2, both on this
+// machine. Two ranks each go to h1 and h2 in turn: ranks 0, 1, 4, 5 and so on to h1, ranks 2, 3, 6, 7 and
+// so on to h2.
 func TwoNodes(t *testing.T) []string {
 	t.Helper()
 	rsh := filepath.Join(t.TempDir(), "rsh")

@@ -10,22 +10,23 @@ import (
 	"syscall"
 )
 
-// group runs a command in a process group of its own, which gets a signal to end with it.
+// group makes a command run in a process group of its own. When its context ends, the whole group
+// receives SIGTERM.
 func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 }
 
-// Marked returns the living processes with an entry in their environment, but this one.
-// Some launchers put ranks into sessions of their own, so that a process group does not
-// hold all processes of a job.
+// Marked returns the IDs of the running processes that have an entry in their environment, except this
+// process. A process group would not have all processes of a job, because some launchers start
+// ranks in sessions of their own.
 func Marked(entry string) []int {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 	var found []int
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil || !slices.Contains(strings.Split(string(text), "\x00"), entry) {
-			continue // it has ended, is another user's, or another job's
+			continue // the process has ended, or belongs to another user or job
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil && pid != os.Getpid() {
 			found = append(found, pid)
@@ -34,5 +35,5 @@ func Marked(entry string) []int {
 	return found
 }
 
-// kill ends a process, which may have ended.
+// kill ends a process. It does nothing if the process has ended already.
 func kill(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }

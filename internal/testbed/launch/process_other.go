@@ -4,10 +4,10 @@ package launch
 
 import "os/exec"
 
-// group does nothing: there are no jobs of processes.
+// group does nothing: jobs with several processes run only on Linux.
 func group(*exec.Cmd) {}
 
-// Marked finds no process.
+// Marked returns no processes.
 func Marked(string) []int { return nil }
 
 func kill(int) {}

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Processors waits until no other test on this machine that calls it runs, and blocks those
-// tests until the end of this one. Tests that run jobs with -bind-to core, which reserve
-// processors, call it.
+// Processors acquires a lock of this machine, and releases it at the end of the test. So only one test
+// at a time runs after calling it. Tests that run jobs with -bind-to core call it, because these jobs
+// reserve processors.
 func Processors(t *testing.T) {
 	t.Helper()
 	f, err := os.Open("/sys/devices/system/cpu")
 	if err != nil {
-		return // gorun finds no processors to reserve either
+		return // without this directory, gorun reserves no processors either
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	for {

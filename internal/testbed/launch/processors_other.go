@@ -4,5 +4,5 @@ package launch
 
 import "testing"
 
-// Processors does nothing: jobs are bound on Linux alone.
+// Processors does nothing: gorun binds jobs to processors only on Linux.
 func Processors(*testing.T) {}

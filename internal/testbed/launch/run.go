@@ -13,31 +13,32 @@ import (
 	"time"
 )
 
-// ErrTimeout says that a job was ended because it took too long.
+// ErrTimeout is the error of a job that was ended because it exceeded its time limit.
 var ErrTimeout = errors.New("launch: the job did not end in time")
 
 const (
-	// grace is how long a job that was told to end may take before it is killed.
+	// grace is the time between SIGTERM and SIGKILL for a job that exceeds its time limit.
 	grace = 3 * time.Second
-	// testTimeout ends a job of a test that hangs. Nothing is judged by it.
+	// testTimeout is the time limit for a job of a test. It only ends jobs that hang; no test result
+	// depends on its length.
 	testTimeout = 2 * time.Minute
 )
 
-// Result is how a command ended: its exit code, what it wrote, and the time from its
-// start to its end.
+// Result is the result of a command: its exit code, its output, and the time from its start to
+// its end.
 type Result struct {
 	Code        int
-	Out, Errors string
+	Out, Errors string // standard output and standard error
 	Wall        time.Duration
 }
 
-// jobs counts the commands that were run.
+// jobs counts the commands that Execute has run, to give each a mark of its own.
 var jobs atomic.Int64
 
-// Execute runs a command, with additional environment, to its end. A command that takes
-// longer than timeout gets a signal to end, then is killed with all processes that it has
-// started, and the error is ErrTimeout. An exit code above 0 is an error, too; the
-// Result is there nevertheless.
+// Execute runs a command, with additional environment variables, to its end. If the command takes
+// longer than timeout, Execute sends it SIGTERM, then kills it and all processes that it has started,
+// and returns ErrTimeout. An exit code other than 0 is an error, too. The Result is valid also with
+// these errors.
 func Execute(ctx context.Context, timeout time.Duration, env []string, command ...string) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -63,8 +64,8 @@ func Execute(ctx context.Context, timeout time.Duration, env []string, command .
 	return r, fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, tail(r.Errors))
 }
 
-// Run is Execute for a test, whatever the exit code is. It fails the test when the
-// command cannot be run, or does not end in two minutes.
+// Run is Execute for a test. It returns the Result whatever the exit code is. It fails the test if
+// the command cannot be run, or does not end within two minutes.
 func Run(t *testing.T, env []string, command ...string) Result {
 	t.Helper()
 	r, err := Execute(t.Context(), testTimeout, env, command...)
@@ -75,7 +76,7 @@ func Run(t *testing.T, env []string, command ...string) Result {
 	return r
 }
 
-// tail returns the last lines of a text.
+// tail returns the last ten lines of a text.
 func tail(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-10):], "\n")

@@ -11,9 +11,10 @@ import (
 	"syscall"
 )
 
-// KillRank kills a rank at random, by SIGKILL, among the processes with an entry in their environment;
-// another than last. It returns which one, "" if there is none. What was started as a spare has no rank in its
-// environment, and is one of the ranks once it has the memory of a node.
+// KillRank kills a random rank with SIGKILL. It chooses among the processes with an entry in their
+// environment, but never the rank last. It returns the name of the rank that it has killed, "" if there was
+// none. A process that was started as a spare has no rank in its environment. It counts as a rank once it has
+// mapped the memory of a node.
 func KillRank(entry, last string) string {
 	ranks := map[string]int{}
 	for _, pid := range Marked(entry) {
@@ -32,11 +33,11 @@ func KillRank(entry, last string) string {
 	return victim
 }
 
-// rankOf names the rank that a process is, "" for none.
+// rankOf returns the name of the rank that a process is, "" if it is not a rank.
 func rankOf(pid int) string {
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
-		return "" // it has ended
+		return "" // the process has ended
 	}
 	variables := map[string]string{}
 	for v := range strings.SplitSeq(string(environment), "\x00") {

@@ -11,10 +11,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/cgroup"
 )
 
-// newCgroup makes a cgroup for the processes of the hosts, below that of this
-// process, and returns its directory: what they make there is removed with the cluster,
-// even if no process of a dead host can remove it. It returns "" if there is no writable
-// cgroup v2 file system; then the hosts cannot make cgroups either.
+// newCgroup makes a cgroup for the processes of the hosts, below the cgroup of this process, and
+// returns its directory. So the end of the cluster removes the cgroups that the hosts make in it,
+// also the cgroups of a dead host, which no process of that host can remove. newCgroup returns "" if
+// there is no writable cgroup v2 file system. The hosts cannot make cgroups then.
 func newCgroup() string {
 	own, err := cgroup.Own()
 	if err != nil {
@@ -27,8 +27,9 @@ func newCgroup() string {
 	return dir
 }
 
-// Processor returns the processor time that all processes of the hosts have used until now, those
-// that have ended among them; false where the system does not count it (cgroup v2, cpu.stat).
+// Processor returns the processor time that all processes of the hosts have used until now, including
+// processes that have ended. It returns false if the system does not count this time (cgroup v2,
+// cpu.stat).
 func (c *Cluster) Processor() (time.Duration, bool) {
 	if c.group == "" {
 		return 0, false
@@ -41,7 +42,7 @@ func (c *Cluster) Processor() (time.Duration, bool) {
 	return d, err == nil
 }
 
-// usage finds the time in a file cpu.stat.
+// usage returns the processor time in the text of a file cpu.stat.
 func usage(text string) (time.Duration, error) {
 	for line := range strings.Lines(text) {
 		if number, ok := strings.CutPrefix(line, "usage_usec "); ok {
