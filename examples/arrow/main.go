@@ -1,6 +1,6 @@
-// Command arrow builds a record batch of Apache Arrow at rank 0 and hands it from rank to rank. On
-// a node nothing of it is copied: package arena keeps Arrow's memory where all ranks of the node
-// can read it, and only its offset is sent.
+// Command arrow builds a record batch of Apache Arrow at rank 0, which every rank reads and passes on
+// to the next rank. Between ranks of a node the batch is not copied: package arena allocates Arrow's
+// memory in a rank's arena, which all ranks of the node can read, so that only its offset is sent.
 //
 //	gorun -np 2 . -mib 64
 package main
@@ -23,13 +23,13 @@ func main() {
 	runtime.Main(func(w *runtime.World) error { return run(w, *mib) })
 }
 
-// schema is that of the batch: a row has 16 bytes.
+// schema is the schema of the batch: a row has 16 bytes.
 var schema = arrow.NewSchema([]arrow.Field{
 	{Name: "key", Type: arrow.PrimitiveTypes.Int64},
 	{Name: "value", Type: arrow.PrimitiveTypes.Float64},
 }, nil)
 
-// run makes the batch at rank 0 and passes it on.
+// run makes the batch at rank 0. At other ranks it receives the batch, adds it up and passes it on.
 func run(w *runtime.World, mib int) error {
 	a, c := arena.New(w), w.Comm()
 	if c.Rank() == 0 {
@@ -52,7 +52,7 @@ func run(w *runtime.World, mib int) error {
 	return a.Send(c, batch, next(c), 0)
 }
 
-// next is the next rank, or runtime.ProcNull.
+// next returns the next rank, or runtime.ProcNull at the last rank.
 func next(c *runtime.Comm) int {
 	if c.Rank() == c.Size()-1 {
 		return runtime.ProcNull
@@ -60,7 +60,7 @@ func next(c *runtime.Comm) int {
 	return c.Rank() + 1
 }
 
-// build makes a batch of n rows in memory of a.
+// build makes a batch of n rows in memory that a allocates.
 func build(a *arena.Allocator, n int) arrow.RecordBatch {
 	b := array.NewRecordBuilder(a, schema)
 	defer b.Release()
@@ -73,7 +73,7 @@ func build(a *arena.Allocator, n int) arrow.RecordBatch {
 	return b.NewRecordBatch()
 }
 
-// allocated is how many bytes Go's heap has given out.
+// allocated returns how many bytes have been allocated on Go's heap since the program began.
 func allocated() uint64 {
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)

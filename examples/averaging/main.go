@@ -1,9 +1,8 @@
-// Command averaging trains a line through points that are spread over the ranks:
-// each rank has two actors with a part of the points. An actor computes the
-// gradient of its part and contributes it to an AllReduce of the group of all of
-// them; the sum comes back as a message, and every actor makes the same step. During the
-// operation the actors still receive messages: they count the questions that they answer
-// meanwhile.
+// Command averaging fits a line, by gradient descent, to points that are distributed over the ranks.
+// Each rank has two actors, each with a part of the points. In each step an actor computes the
+// gradient of its part and contributes it to an AllReduce of the group of all actors. Each actor
+// receives the sum as a message, so that all make the same step. While the AllReduce is in progress,
+// the actors receive other messages too: they answer questions, and count them.
 //
 //	gorun -np 4 ./examples/averaging
 package main
@@ -20,7 +19,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// The line that the points lie on, and how many there are to each actor.
+// The points are on the line y = slope*x + offset. points is the number of points of each actor,
+// perRank the number of actors of each rank, and rate the learning rate.
 const (
 	slope, offset = 3.0, -1.0
 	points        = 64
@@ -38,14 +38,15 @@ func main() {
 type trainer struct {
 	group  **actors.Group
 	x, y   []float64
-	a, b   float64 // the line so far
-	n      float64 // points of all
-	left   int
-	asked  int
+	a, b   float64 // the current estimate of the line, y = a*x + b
+	n      float64 // number of points of all actors
+	left   int     // how many steps are left
+	asked  int     // how many questions were answered
 	report chan<- *trainer
 }
 
-// question is sent by other goroutines during the operations.
+// question asks a trainer how many questions it was asked so far. A goroutine outside the actors
+// sends it during the steps.
 type question struct{}
 
 // Receive implements actor.Actor.
@@ -70,7 +71,8 @@ func (t *trainer) Receive(c actor.Context) {
 	}
 }
 
-// contribute adds the gradient of the squared error to this round.
+// contribute computes the gradient of the squared error and contributes it to the AllReduce of this
+// step.
 func (t *trainer) contribute(c actor.Context) {
 	gradient := make([]float64, 2)
 	for i, x := range t.x {
@@ -83,14 +85,14 @@ func (t *trainer) contribute(c actor.Context) {
 	}
 }
 
-// add joins the gradients of the actors of a rank.
+// add adds the gradient of one actor of this rank to the sum of others.
 func add(into, values []float64) {
 	for i := range into {
 		into[i] += values[i]
 	}
 }
 
-// allReduce joins those of the ranks.
+// allReduce adds the sums of the ranks.
 func allReduce(c *runtime.Comm, sum []float64) ([]float64, error) {
 	all := make([]float64, len(sum))
 	return all, collectives.AllReduce(c, sum, all, collectives.Sum)

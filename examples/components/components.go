@@ -5,8 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// components returns, at every rank, a forest with a tree for each component of the graph of
-// rank 0: find returns the root of a vertex, which is the smallest vertex of its component.
+// components returns, at every rank, a forest in which each tree is a component of rank 0's graph.
+// The forest maps a vertex to its parent. find returns the root of a vertex's tree, which is the
+// smallest vertex of the component.
 func components(c *runtime.Comm, graph map[int][]int) (map[int]int, error) {
 	parts := make([]map[int][]int, c.Size())
 	for i := range parts {
@@ -27,7 +28,7 @@ func components(c *runtime.Comm, graph map[int][]int) (map[int]int, error) {
 	})
 }
 
-// forest joins the vertices that a part of the graph connects.
+// forest returns the forest of the components of a part of the graph.
 func forest(part map[int][]int) map[int]int {
 	f := map[int]int{}
 	for v, to := range part {
@@ -39,13 +40,14 @@ func forest(part map[int][]int) map[int]int {
 	return f
 }
 
-// join makes one tree of those of two vertices.
+// join merges the trees of the vertices v and u.
 func join(f map[int]int, v, u int) {
 	v, u = find(f, v), find(f, u)
 	f[max(v, u)] = min(v, u)
 }
 
-// find returns the root of a vertex, and shortens the way to it.
+// find returns the root of a vertex's tree, and makes the root the parent of every vertex on the path
+// to it. A vertex that is not in the forest becomes a tree of its own.
 func find(f map[int]int, v int) int {
 	root := v
 	for up, ok := f[root]; ok && up != root; up, ok = f[root] {

@@ -1,10 +1,9 @@
-// Command components finds the connected components of a random graph, a map[int][]int that
-// rank 0 makes: each rank gets a part of it, joins what its part connects, and the ranks join
-// their results in pairs.
+// Command components finds the connected components of a random graph, a map[int][]int that rank 0
+// makes. Rank 0 scatters the graph, each rank computes the components of its part, and a reduction
+// joins the results of the ranks in pairs.
 //
-// The graph and the results are typed values, so components.go is the whole of the
-// communication, in 19 lines; bytes_test.go is the same with slices of bytes and lengths, in
-// 93 lines, for comparison.
+// The graph and the results are sent as typed values. components.go has all the communication, in
+// 19 lines; for comparison, bytes_test.go does the same with slices of bytes and lengths, in 93 lines.
 //
 //	gorun -np 4 ./examples/components -n 100000 -edges 90000
 package main
@@ -35,7 +34,7 @@ func main() {
 	})
 }
 
-// random makes a graph with n vertices and so many edges, each in one direction.
+// random returns a graph with n vertices and the given number of directed edges.
 func random(n, edges int, seed uint64) map[int][]int {
 	r := rand.New(rand.NewPCG(seed, 0))
 	graph := make(map[int][]int, n)
@@ -49,7 +48,7 @@ func random(n, edges int, seed uint64) map[int][]int {
 	return graph
 }
 
-// sizes returns the number of components and the number of vertices of the largest.
+// sizes returns the number of components and the number of vertices of the largest one.
 func sizes(labels map[int]int) (count, largest int) {
 	members := map[int]int{}
 	for v := range labels {

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// strided says where the elements of a matrix are in its Data. Those of a part of another matrix
-// do not follow each other.
+// strided returns the layout of the elements of m in m.Data. If m is a part of a wider matrix, its
+// rows are not contiguous.
 func strided(m blas64.General) runtime.Strided {
 	return runtime.Strided{Count: m.Rows, Block: m.Cols, Stride: m.Stride}
 }
@@ -27,8 +27,8 @@ func recv(c *runtime.Comm, m *mat.Dense, source, tag int) error {
 	return err
 }
 
-// allReduce combines the matrices of all ranks in m, in place. A part of another matrix is copied
-// once, because the elements of an AllReduce follow each other.
+// allReduce combines the matrices of all ranks in m, in place. If m is a part of a wider matrix, its
+// elements are copied to contiguous memory, which AllReduce needs, and the result is copied back.
 func allReduce(c *runtime.Comm, m *mat.Dense, op collectives.Op) error {
 	raw := m.RawMatrix()
 	if raw.Stride == raw.Cols {

@@ -1,10 +1,10 @@
-// Command gonum fits a linear model to rows that are spread over the ranks, with matrices of
-// gonum: rank 0 sends each rank its rows, which are a part of a wider matrix; each computes its
-// part of the normal equations; an AllReduce adds them up; each solves them.
+// Command gonum fits a linear model to rows that are distributed over the ranks, with matrices of
+// gonum. Rank 0 sends each rank its rows, which are a part of a wider matrix. Each rank computes
+// its part of the normal equations. An AllReduce adds the parts, and each rank solves the equations.
 //
-// A mat.Dense has its elements in one slice, RawMatrix().Data, in rows that lie Stride elements
-// apart. So the messages need no copies: dense.go passes whole matrices as slices, and parts of
-// them by strided calls.
+// A mat.Dense has its elements in one slice, RawMatrix().Data, in which rows begin Stride elements
+// apart. Therefore a matrix is sent and received without a copy: dense.go passes the slice and its
+// layout to the strided calls.
 //
 //	gorun -np 4 . -rows 100000
 package main
@@ -20,7 +20,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// truth are the coefficients that the fit has to find.
+// truth holds the coefficients with which the rows are made and which the fit has to find.
 var truth = []float64{2, -1, 0.5, 3}
 
 func main() {
@@ -35,7 +35,7 @@ func main() {
 	})
 }
 
-// fit returns the coefficients at every rank.
+// fit returns the fitted coefficients, at every rank.
 func fit(c *runtime.Comm, rows int) ([]float64, error) {
 	n := len(truth)
 	mine, err := deal(c, rows, n+1)
@@ -43,7 +43,7 @@ func fit(c *runtime.Comm, rows int) ([]float64, error) {
 		return nil, err
 	}
 	x, y := mine.Slice(0, mine.RawMatrix().Rows, 0, n), mine.ColView(n)
-	// The normal equations in one matrix: the products of the columns, and beside them those with y.
+	// One matrix holds the normal equations: x^T x in its first n columns, x^T y in the last one.
 	sums := mat.NewDense(n, n+1, nil)
 	sums.Slice(0, n, 0, n).(*mat.Dense).Mul(x.T(), x)
 	sums.Slice(0, n, n, n+1).(*mat.Dense).Mul(x.T(), y)
@@ -57,8 +57,8 @@ func fit(c *runtime.Comm, rows int) ([]float64, error) {
 	return found.RawVector().Data, nil
 }
 
-// deal sends each rank its share of the rows of rank 0, of which the first column is a number that
-// nobody needs.
+// deal sends each rank its share of the rows of rank 0, without the first column, which only numbers
+// the rows. It returns this rank's share.
 func deal(c *runtime.Comm, rows, cols int) (*mat.Dense, error) {
 	per := max(rows/c.Size(), 1)
 	mine := mat.NewDense(per, cols, nil)
@@ -75,12 +75,12 @@ func deal(c *runtime.Comm, rows, cols int) (*mat.Dense, error) {
 	return mine, nil
 }
 
-// part is the part of a matrix from row i and column k on.
+// part returns the part of m with the given number of rows and columns from row i and column k on.
 func part(m *mat.Dense, i, rows, k, cols int) *mat.Dense {
 	return m.Slice(i, i+rows, k, k+cols).(*mat.Dense)
 }
 
-// table makes rows of a number, the variables and the outcome.
+// table returns a matrix whose rows consist of the number of the row, the variables and the outcome.
 func table(rows, cols int) *mat.Dense {
 	r := rand.New(rand.NewPCG(1, 2))
 	m := mat.NewDense(rows, cols+1, nil)

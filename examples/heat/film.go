@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	framesMax = 40      // of a film that is kept in memory
-	filmMax   = 1 << 20 // bytes of its file
-	// levels are the colours of the film: with all of them a frame takes twice the space.
+	framesMax = 40      // largest number of frames in memory
+	filmMax   = 1 << 20 // largest size of the file in bytes
+	// levels is the number of colours of the film. With all 256 a frame would take twice the space.
 	levels = 48
-	// Hundredths of a second that a frame stays, and the last one.
+	// How long a frame is shown, and the last frame, in hundredths of a second.
 	frameDelay, lastDelay = 10, 200
 )
 
-// film is an animation of frames in equal steps, as many as fit.
+// film is an animation. It keeps every step-th of the frames that were added, and the last one.
 type film struct {
 	frames []*image.Paletted
 	last   *image.Paletted
-	seen   int
-	step   int // every how many frames one is kept
+	seen   int // how many frames were added
+	step   int // one of step frames is kept
 }
 
-// add adds a frame.
+// add adds a frame. If more than framesMax would be kept, it drops every other one.
 func (f *film) add(frame *image.Paletted) {
 	f.step = max(1, f.step)
 	if f.seen%f.step == 0 {
@@ -39,7 +39,7 @@ func (f *film) add(frame *image.Paletted) {
 	}
 }
 
-// thin drops every other frame.
+// thin drops every other frame and doubles step.
 func (f *film) thin() {
 	kept := f.frames[:0]
 	for i := 0; i < len(f.frames); i += 2 {
@@ -49,7 +49,8 @@ func (f *film) thin() {
 	f.step *= 2
 }
 
-// write writes the film, which ends with the last frame and is small enough for a web page.
+// write writes the film to the file called name. The film ends with the last frame. Frames are
+// dropped until the file has at most filmMax bytes, so that a web page can show it.
 func (f *film) write(name string) error {
 	for {
 		var file bytes.Buffer
@@ -63,7 +64,7 @@ func (f *film) write(name string) error {
 	}
 }
 
-// animation returns the frames in the colours of the film.
+// animation returns the kept frames and the last one, with their colours reduced to levels.
 func (f *film) animation() *gif.GIF {
 	frames := f.frames
 	if frames[len(frames)-1] != f.last {

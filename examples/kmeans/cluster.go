@@ -10,13 +10,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// errPoints refuses fewer points than clusters.
+// errPoints is returned if there are fewer points than clusters.
 var errPoints = errors.New("there are fewer points than clusters")
 
-// stepsMax bounds the steps of the algorithm.
+// stepsMax is the largest number of steps of the algorithm.
 const stepsMax = 1000
 
-// cluster returns, at every rank, the centres of k clusters of the points that rank 0 reads.
+// cluster returns, at every rank, the centres of k clusters of the points that rank 0 reads from text.
 func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	points, err := share(c, text)
 	if err != nil {
@@ -29,7 +29,7 @@ func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	case len(centres) < k:
 		return nil, errPoints
 	}
-	width := len(centres[0]) + 1 // the coordinates and the number of points
+	width := len(centres[0]) + 1 // of a cluster's sums: the coordinates and the number of points
 	sums := make([]float64, k*width)
 	for range stepsMax {
 		clear(sums)
@@ -50,7 +50,8 @@ func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	return centres, nil
 }
 
-// apart chooses k points, each as far as possible from those before it.
+// apart chooses k points. Each is the point with the largest distance from the points chosen before
+// it. If there are fewer than k points, it returns that many.
 func apart(points [][]float64, k int) [][]float64 {
 	var centres [][]float64
 	for len(centres) < min(k, len(points)) {
@@ -68,13 +69,14 @@ func apart(points [][]float64, k int) [][]float64 {
 	return centres
 }
 
-// move moves each centre to the mean of its points, and reports whether any has moved.
+// move moves each centre to the mean of its points, and reports whether any centre has moved. sums
+// holds, for each centre, the sums of its points' coordinates and their number.
 func move(centres [][]float64, sums []float64) (moved bool) {
 	width := len(sums) / len(centres)
 	for i, p := range centres {
 		sum := sums[i*width:][:width]
 		if sum[width-1] == 0 {
-			continue // it has no points, and stays
+			continue // a centre without points stays
 		}
 		for k := range p {
 			v := sum[k] / sum[width-1]
@@ -85,7 +87,8 @@ func move(centres [][]float64, sums []float64) (moved bool) {
 	return moved
 }
 
-// nearest returns the number of the centre that is nearest to a point, the lowest of equals.
+// nearest returns the index of the centre that is nearest to a point, the lowest index if several are
+// equally near.
 func nearest(centres [][]float64, p []float64) int {
 	best, least := 0, math.Inf(1)
 	for i, centre := range centres {
@@ -96,7 +99,7 @@ func nearest(centres [][]float64, p []float64) int {
 	return best
 }
 
-// distance is the square of the distance.
+// distance returns the square of the Euclidean distance.
 func distance(a, b []float64) (sum float64) {
 	for i := range a {
 		sum += (a[i] - b[i]) * (a[i] - b[i])

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// generate writes a CSV of n points around the k centres (10 i, -10 i).
+// generate returns a CSV of n points around the k centres (10 i, -10 i).
 func generate(n, k int) io.Reader {
 	var text bytes.Buffer
 	r := rand.New(rand.NewPCG(1, 2))
@@ -51,7 +51,7 @@ func read(text io.Reader) iter.Seq2[[]float64, error] {
 	}
 }
 
-// parse returns the numbers of a line.
+// parse returns the numbers of a line. It reads the number of the line from lines, for the error.
 func parse(fields []string, lines *csv.Reader) ([]float64, error) {
 	p := make([]float64, len(fields))
 	for i, field := range fields {
@@ -65,10 +65,11 @@ func parse(fields []string, lines *csv.Reader) ([]float64, error) {
 	return p, nil
 }
 
-// batch is how many points rank 0 sends at once.
+// batch is the number of points in a message of rank 0.
 const batch = 256
 
-// share returns this rank's points of those that rank 0 reads. Batches go to the ranks in turn.
+// share distributes the points that rank 0 reads from text, and returns this rank's points. The ranks
+// get batches of points in turn.
 func share(c *runtime.Comm, text io.Reader) ([][]float64, error) {
 	if c.Rank() != 0 {
 		var mine [][]float64
@@ -98,7 +99,7 @@ func share(c *runtime.Comm, text io.Reader) ([][]float64, error) {
 	return all[0], nil
 }
 
-// batches yields points, many at once.
+// batches yields the points in batches.
 func batches(points [][]float64) iter.Seq2[[][]float64, error] {
 	return func(yield func([][]float64, error) bool) {
 		for at := 0; at < len(points); at += batch {
@@ -109,7 +110,7 @@ func batches(points [][]float64) iter.Seq2[[][]float64, error] {
 	}
 }
 
-// refuse tells the other ranks that there are no points.
+// refuse sends cause to the other ranks in place of points.
 func refuse(c *runtime.Comm, cause error) error {
 	for rank := 1; rank < c.Size(); rank++ {
 		failed := func(yield func([][]float64, error) bool) { yield(nil, cause) }

@@ -1,9 +1,9 @@
-// Command kvstore keeps counters that are spread over the ranks by a hash of their
-// names. Each rank is the primary of one shard and the replica of its neighbour's;
-// a primary answers when its replica has the change. The replica watches the
-// primary and takes its place when it dies; clients watch, too, and send what was
-// not answered again, to the replica. A change has the number of its client, so it
-// counts once although it may arrive twice.
+// Command kvstore keeps counters that are distributed over the ranks by a hash of their names. Each
+// rank has the primary of one shard and the replica of its neighbour's shard. A primary answers a
+// change after its replica has made the change too. The replica watches the primary and takes its
+// place if the primary's rank is lost. A client watches the primary too: if it is lost before it has
+// answered, the client sends the change again, to the replica. A change carries the client's rank and
+// a number, so that it is made only once even if it arrives twice.
 //
 //	gorun -np 4 -on-failure continue ./examples/kvstore -crash 2
 package main
@@ -26,7 +26,7 @@ var (
 	crash   = options.Int("crash", 0, 1, "`rank` from 1 on whose process is killed half way (default: none)")
 )
 
-// patience bounds the wait for an answer.
+// patience is the timeout for an answer.
 const patience = 20 * time.Second
 
 func main() {
@@ -34,7 +34,7 @@ func main() {
 	runtime.Main(run)
 }
 
-// shardName is the name of the actors of a shard, on whatever rank.
+// shardName returns the name of the actors of a shard, which is the same for primary and replica.
 func shardName(shard int) string { return fmt.Sprint("shard", shard) }
 
 func run(w *runtime.World) error {
@@ -84,7 +84,7 @@ func run(w *runtime.World) error {
 	return report(w, store, ends)
 }
 
-// report waits until every rank has ended or died and adds the counters up.
+// report waits until every rank is done or lost, and prints the sum of the counters.
 func report(w *runtime.World, store *client, ends <-chan bool) error {
 	for range w.Size() {
 		<-ends
@@ -101,7 +101,8 @@ func report(w *runtime.World, store *client, ends <-chan bool) error {
 	return nil
 }
 
-// ending counts the ranks that are done. A shard that ends is a rank that died.
+// ending is the actor that sends a value to ends for each rank that is done or lost. A rank sends it
+// true when it is done. A shard that terminates means that its rank is lost.
 func ending(c actor.Context, s *actors.System, ends chan<- bool) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
@@ -116,7 +117,7 @@ func ending(c actor.Context, s *actors.System, ends chan<- bool) {
 	}
 }
 
-// shardOf is the shard of a key.
+// shardOf returns the number of the shard that holds a key.
 func shardOf(key string, shards int) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key))

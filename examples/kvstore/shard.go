@@ -9,17 +9,17 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// change adds to a counter. Client and Number tell it from every other one.
+// change adds Add to the counter Key. Client, a rank, and Number identify the change.
 type change struct {
 	Client, Number int
 	Key            string
 	Add            int64
 }
 
-// copied is a change that the primary has made, on its way to the replica.
+// copied is a change that the primary has made and that it sends to its replica.
 type copied struct{ Change change }
 
-// outcome is the answer: what the counter is now.
+// outcome is the answer to a change: its number, and the value of the counter after the change.
 type outcome struct{ Number, Value int64 }
 
 func init() {
@@ -28,17 +28,19 @@ func init() {
 	actors.RegisterType[outcome]()
 }
 
-// shard has the counters of a shard. It is either the primary, with its replica in replica,
-// or the replica, with its primary in primary; the field is nil when the other one is lost.
+// shard is an actor with the counters of a shard, either the primary or the replica. The primary
+// holds the PID of its replica in replica. The replica holds the PID of its primary in primary. The
+// field becomes nil when the other actor is lost.
 type shard struct {
 	replica, primary *actor.PID
 	counters         map[string]int64
-	last             map[int]outcome // the last change of each client
-	// waiting are answers that wait until the replica has the change.
+	last             map[int]outcome // the answer to the last change of each client
+	// waiting holds the answers that the primary sends when the replica has made their changes, in
+	// the order of the changes.
 	waiting []pending
 }
 
-// pending is an answer.
+// pending is an answer and its receiver.
 type pending struct {
 	to     *actor.PID
 	answer outcome
@@ -71,8 +73,8 @@ func (h *shard) Receive(c actor.Context) {
 			h.waiting = h.waiting[1:]
 		}
 	case *actor.Terminated:
-		// The one that is left continues alone. If it is the primary, its answers need not
-		// wait for a replica any more.
+		// This actor continues alone. If it is the primary, it sends the pending answers at once,
+		// because there is no replica left to wait for.
 		h.replica, h.primary = nil, nil
 		for i := range h.waiting {
 			c.Send(h.waiting[i].to, &h.waiting[i].answer)
@@ -81,7 +83,8 @@ func (h *shard) Receive(c actor.Context) {
 	}
 }
 
-// apply makes a change, once.
+// apply makes a change and returns the answer. If the change was already made, it only returns the
+// answer.
 func (h *shard) apply(m *change) outcome {
 	if last, ok := h.last[m.Client]; ok && last.Number == int64(m.Number) {
 		return last
@@ -92,7 +95,7 @@ func (h *shard) apply(m *change) outcome {
 	return answer
 }
 
-// client makes changes one after the other.
+// client makes the changes of a rank, one after the other.
 type client struct {
 	s      *actors.System
 	number int
@@ -100,8 +103,8 @@ type client struct {
 
 func newClient(s *actors.System) *client { return &client{s: s} }
 
-// add adds to a counter and returns what it is then. When the primary of its
-// shard is lost before it answers, the replica is asked.
+// add adds n to a counter and returns its new value. If the primary of the counter's shard is lost
+// before it answers, add asks the replica.
 func (c *client) add(key string, n int64) (int64, error) {
 	c.number++
 	size := c.s.Size()
@@ -119,10 +122,11 @@ func (c *client) add(key string, n int64) (int64, error) {
 	return 0, fmt.Errorf("%q: %w, and so is its replica", key, errLost)
 }
 
-// errLost says that the shard that was asked is lost.
+// errLost is returned by ask if the shard is lost before it answers.
 var errLost = errors.New("the shard is lost")
 
-// ask asks a shard and waits until it answers or is lost.
+// ask sends a change to a shard, waits until the shard answers or is lost, and returns the new value
+// of the counter.
 func (c *client) ask(pid *actor.PID, m *change) (int64, error) {
 	f := actor.NewFuture(c.s.ActorSystem, patience)
 	asker := c.s.Root.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {

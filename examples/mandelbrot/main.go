@@ -1,8 +1,8 @@
-// Command mandelbrot draws the Mandelbrot set: a worker actor on every rank
-// computes lines, and steals from the others when it has none left; a master on
-// rank 0 collects them, shows how far they are and writes a picture, into the directory
-// where it was started unless -out says otherwise. When a rank
-// dies the master gives the lines that are missing to those that are left.
+// Command mandelbrot draws the Mandelbrot set. A worker actor on every rank computes lines of the
+// picture, and steals lines from other workers when it has none left. A master actor on rank 0
+// collects the lines and prints the progress. Rank 0 then writes the picture to the file that -out
+// names, by default in the working directory. If a rank is lost, the master distributes the missing
+// lines among the remaining workers.
 //
 //	gorun -np 4 -on-failure continue ./examples/mandelbrot -out set.png
 package main
@@ -32,7 +32,7 @@ var (
 	crash  = options.Int("crash", 0, 1, "`rank` from 1 on whose process is killed after its first line, to see that the others go on (default: none)")
 )
 
-// pixelsMax is how large a picture may be: each pixel is a byte of memory.
+// pixelsMax is the largest number of pixels of a picture. Each takes a byte of memory.
 const pixelsMax = 1 << 28
 
 func main() {
@@ -77,7 +77,7 @@ func run(w *runtime.World) error {
 	return write(<-done)
 }
 
-// write writes the picture.
+// write writes the picture to the file of -out.
 func write(picture image.Image) error {
 	f, err := os.Create(*out)
 	if err != nil {
@@ -87,16 +87,17 @@ func write(picture image.Image) error {
 }
 
 const (
-	// shades is how many colours a picture has: the first is that of the set.
+	// shades is the number of colours of a picture. The first is the colour of the set.
 	shades = 256
-	// most is the number of iterations after which a point counts as one of the set.
+	// most is the number of iterations after which a point counts as a member of the set.
 	most = 500
-	// farther is a distance at which a point has left the set for certain; a larger one
-	// makes the shades smoother.
+	// farther is the distance from the origin beyond which the iteration ends. From 2 on a point
+	// is certainly not in the set; a larger distance makes the shades smoother.
 	farther = 1 << 8
 )
 
-// lineOf computes the shades of a line: the later a point leaves, the brighter.
+// lineOf computes the shades of line y. The more iterations a point takes to exceed farther, the
+// brighter it is.
 func lineOf(y int) []byte {
 	pixels := make([]byte, *width)
 	for x := range pixels {
@@ -105,27 +106,27 @@ func lineOf(y int) []byte {
 		for ; n < most && real(z)*real(z)+imag(z)*imag(z) < farther*farther; n++ {
 			z = z*z + c
 		}
-		if n < most { // else it is of the set
+		if n < most { // otherwise the point is in the set and has shade 0
 			pixels[x] = shade(n, math.Hypot(real(z), imag(z)))
 		}
 	}
 	return pixels
 }
 
-// shade is that of a point that is at a distance after n iterations, 1 to 255. It is
-// logarithmic in n, since most points leave at once, and interpolates between whole numbers
-// of iterations.
+// shade returns the shade, 1 to 255, of a point that has reached the given distance after n
+// iterations. The shade is logarithmic in n, because most points exceed farther after few iterations.
+// The distance interpolates between whole numbers of iterations.
 func shade(n int, distance float64) byte {
 	soon := max(0, float64(n)-math.Log2(math.Log(distance)/math.Log(farther)))
 	return byte(1 + min(shades-2, (shades-2)*math.Log1p(soon)/math.Log1p(most/4)))
 }
 
-// set is a line of the picture.
+// set stores the pixels of line y in the picture.
 func set(picture *image.Paletted, y int, pixels []byte) {
 	copy(picture.Pix[y*picture.Stride:][:picture.Rect.Dx()], pixels)
 }
 
-// bar shows how far the picture is.
+// bar prints how many of all lines the master has.
 func bar(have, all int) {
 	const length = 20
 	full := length * have / all

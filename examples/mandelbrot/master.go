@@ -8,7 +8,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// master hands lines out and collects them.
+// master is the actor that distributes the numbers of the lines among the workers and collects the
+// computed lines.
 type master struct {
 	workers []*actor.PID
 	picture *image.Paletted
@@ -28,7 +29,7 @@ func (m *master) Receive(c actor.Context) {
 		m.handOut(c)
 	case *line:
 		if m.have[got.Y] {
-			return // a line that was handed out again came after all
+			return // the line was distributed twice, and has arrived a second time
 		}
 		m.have[got.Y] = true
 		set(m.picture, got.Y, got.Pixels)
@@ -48,8 +49,8 @@ func (m *master) Receive(c actor.Context) {
 	}
 }
 
-// handOut gives each worker a part of the lines that are missing. Some of them may
-// be under way: to compute them twice does no harm.
+// handOut distributes the missing lines among the workers. Another worker may be computing some of
+// them already: the master ignores a line that arrives a second time.
 func (m *master) handOut(c actor.Context) {
 	missing := make([]int, 0, len(m.have))
 	for y, have := range m.have {

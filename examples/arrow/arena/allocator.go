@@ -9,26 +9,27 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Allocator is a memory.Allocator whose memory is in the arena of a rank. Any goroutine may use it.
+// Allocator is a memory.Allocator that allocates memory in the arena of a rank. Any goroutine may
+// use it.
 type Allocator struct {
 	world *runtime.World
 
 	mu sync.Mutex
-	// owned are the Buffers that Arrow has, by the address of their first byte.
+	// owned holds the Buffers whose memory Arrow uses, by the address of their first byte.
 	owned map[uintptr]*runtime.Buffer
-	// copied counts the bytes that Send had to copy.
+	// copied is the number of bytes that Send had to copy.
 	copied int
 }
 
 var _ memory.Allocator = (*Allocator)(nil)
 
-// New returns an allocator for the arena of w. It must not be used after w was closed.
+// New returns an allocator for the arena of w. The allocator must not be used after w was closed.
 func New(w *runtime.World) *Allocator {
 	return &Allocator{world: w, owned: make(map[uintptr]*runtime.Buffer)}
 }
 
-// Allocate returns size bytes of zeros, aligned to 64. As Arrow has no error for it, it panics if
-// the arena has no such memory.
+// Allocate returns size bytes of zeros, aligned to 64 bytes. It panics if the arena has not enough
+// free memory, because Arrow's interface has no error result.
 func (a *Allocator) Allocate(size int) []byte {
 	if size == 0 {
 		return []byte{}
@@ -37,11 +38,11 @@ func (a *Allocator) Allocate(size int) []byte {
 	if err != nil {
 		panic(fmt.Errorf("arrow: allocate %d bytes of the arena: %w", size, err))
 	}
-	clear(b.Bytes()) // it was used before
+	clear(b.Bytes()) // the arena does not clear memory that it allocates again
 	return a.own(b)
 }
 
-// own gives the memory of a Buffer to Arrow.
+// own records b as used by Arrow, and returns its memory.
 func (a *Allocator) own(b *runtime.Buffer) []byte {
 	bytes := b.Bytes()
 	a.mu.Lock()
@@ -61,15 +62,16 @@ func (a *Allocator) Reallocate(size int, b []byte) []byte {
 	return grown
 }
 
-// Free returns memory to the arena that it is of, which may be another rank's. Memory that was sent
-// has gone already.
+// Free returns memory to the arena from which it was allocated, which may be another rank's. For
+// memory that Send has handed over it does nothing, because the receiver owns that.
 func (a *Allocator) Free(b []byte) {
 	if owned := a.take(b); owned != nil {
 		owned.Close()
 	}
 }
 
-// take takes the Buffer of memory away from Arrow. It returns nil if there is none.
+// take removes the Buffer with the memory b from those that Arrow uses and returns it. It returns nil
+// if Arrow uses no such Buffer.
 func (a *Allocator) take(b []byte) *runtime.Buffer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,15 +80,15 @@ func (a *Allocator) take(b []byte) *runtime.Buffer {
 	return owned
 }
 
-// Owned returns how many pieces of memory Arrow has.
+// Owned returns the number of Buffers that Arrow uses.
 func (a *Allocator) Owned() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.owned)
 }
 
-// Copied returns how many bytes Send has copied, because they were not from this allocator or are
-// part of something else that was sent.
+// Copied returns how many bytes Send has copied. Send copies memory that is not from this allocator,
+// and memory that shares a Buffer with other memory that is sent.
 func (a *Allocator) Copied() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

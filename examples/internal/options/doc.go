@@ -1,3 +1,3 @@
-// Package options parses the flags of an example once for all ranks: rank 0 prints
+// Package options parses the flags of an example. Every rank parses them, but only rank 0 prints
 // usage and errors.
 package options

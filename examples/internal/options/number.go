@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// Int is flag.Int for a number that is at least so much: less is a wrong flag.
+// Int defines a flag as flag.Int does. A number below least is an error of the command line.
 func Int(name string, value, least int, usage string) *int {
 	n := &number{value: value, least: least}
 	flag.Var(n, name, usage)
 	return &n.value
 }
 
-// number is a flag.Value.
+// number is the flag.Value of Int.
 type number struct{ value, least int }
 
 // String implements flag.Value.

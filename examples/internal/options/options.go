@@ -10,19 +10,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// exitUsage is the code of flag.ExitOnError.
+// exitUsage is the exit code for a wrong command line, the same as that of flag.ExitOnError.
 const exitUsage = 2
 
-// Parse is flag.Parse of a program that takes flags and no other arguments. At other
-// ranks than 0 a wrong command line ends the program when rank 0, which was given the
-// same, has said so.
+// Parse does the same as flag.Parse, for a program that takes flags and no other arguments. All ranks
+// have the same command line. If it is wrong, only rank 0 prints an error, and exits. The other ranks
+// print nothing and fail in runtime.Main.
 func Parse() {
 	first := os.Getenv("GORUN_RANK") == "" || os.Getenv("GORUN_RANK") == "0"
 	flag.CommandLine.Init(os.Args[0], flag.ContinueOnError)
 	if !first {
 		flag.CommandLine.SetOutput(io.Discard)
 	}
-	err := flag.CommandLine.Parse(os.Args[1:]) // which says what is wrong
+	err := flag.CommandLine.Parse(os.Args[1:]) // it prints what is wrong
 	if err == nil && flag.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument: %s", flag.Arg(0))
 		_, _ = fmt.Fprintln(flag.CommandLine.Output(), err)

@@ -20,50 +20,50 @@ import (
 	"github.com/gorun-hpc/gorun/internal/cgroup"
 )
 
-// script is what the first process of a host runs.
+// script is the shell script that the first process of a host executes.
 //
 //go:embed host.sh
 var script string
 
-// Cluster is a number of hosts. Its methods fail the test that has started it
-// when something does not work. They are called from one goroutine at a time.
+// Cluster is a set of emulated hosts. If one of its methods cannot do its work, it fails the test that
+// started the cluster. Only one goroutine may call methods at a time.
 type Cluster struct {
 	tb    testing.TB
 	dir   string
 	hosts map[string]*host
 	names []string
-	hub   *process      // whose namespace has the bridge
-	spawn chan func()   // runs on the thread that the processes die with
+	hub   *process      // the process whose network namespace contains the bridge
+	spawn chan func()   // functions for the thread that starts the processes; they are killed when it ends
 	sshd  bool          // the hosts run sshd
-	close chan struct{} // ends that thread
-	group string        // directory of the cgroup of the hosts, "" without one
+	close chan struct{} // closed to end the thread of spawn
+	group string        // directory of the hosts' cgroup, "" if they have none
 }
 
 // host is one host.
 type host struct {
-	first *process // in the namespaces of the host
-	cable string   // the bridge's end of it
+	first *process // the host's first process, which holds its namespaces
+	cable string   // name of the bridge's end of the veth pair to the host
 	index int
 }
 
 // process is a process that holds namespaces.
 type process struct {
-	outer *exec.Cmd // unshare
-	pid   int       // of its child, as seen from outside
+	outer *exec.Cmd // the command unshare, the parent of the process
+	pid   int       // process ID in this machine's PID namespace
 	say   *os.File
 	hear  *bufio.Reader
 }
 
-// hostsMax is the number of hosts that the addresses have room for.
+// hostsMax is the largest number of hosts: one byte of the address numbers them.
 const hostsMax = 200
 
-// Start makes hosts h0, h1 and so on, and takes them down with the test. It skips
+// Start makes count hosts, named h0, h1 and so on, and removes them when the test ends. It skips
 // the test if this machine cannot make them.
 func Start(tb testing.TB, count int) *Cluster { //nolint:thelper // it is the package's purpose, not a detail of a test
 	return start(tb, count, false)
 }
 
-// StartSSH is Start with an sshd on every host, for SSH.
+// StartSSH makes hosts as Start does, and starts an sshd on each, so that SSH can be used.
 func StartSSH(tb testing.TB, count int) *Cluster { //nolint:thelper // as Start
 	return start(tb, count, true)
 }
@@ -82,7 +82,7 @@ func start(tb testing.TB, count int, ssh bool) *Cluster {
 	}
 	tb.Cleanup(c.down)
 	go func() {
-		goruntime.LockOSThread() // the processes get their death signal with this thread
+		goruntime.LockOSThread() // the kernel kills the processes when this thread ends (Pdeathsig)
 		for {
 			select {
 			case f := <-c.spawn:
@@ -119,7 +119,7 @@ func start(tb testing.TB, count int, ssh bool) *Cluster {
 	return c
 }
 
-// missing says what this machine lacks, "" if nothing.
+// missing returns a description of what this machine lacks for a cluster, "" if it lacks nothing.
 func missing(ssh bool) string {
 	if os.Geteuid() != 0 {
 		return "needs root"
@@ -136,8 +136,9 @@ func missing(ssh bool) string {
 	return ""
 }
 
-// unshare starts a process in namespaces of its own and waits for its first
-// line.
+// unshare starts a process in new namespaces and waits until it prints "ready". flags are those
+// of unshare(1). If the last element of flags is not "-n", it is the name of the host whose first
+// process this is.
 func (c *Cluster) unshare(flags ...string) (*process, error) {
 	p := &process{}
 	command := []string{"sh", "-c", "echo ready; exec sleep infinity"}
@@ -186,7 +187,7 @@ func (c *Cluster) unshare(flags ...string) (*process, error) {
 	return p, err
 }
 
-// power starts a host.
+// power starts host number i, called name, and waits until its network is up.
 func (c *Cluster) power(name string, i int) {
 	c.tb.Helper()
 	c.write(name+".boot_id", fmt.Sprintf("00000000-0000-4000-8000-%012x\n", i+1), 0o644)
@@ -209,7 +210,7 @@ func (c *Cluster) power(name string, i int) {
 	}
 }
 
-// down takes everything down and waits until it is gone.
+// down ends all processes of the cluster, waits for their end, and removes the cgroup.
 func (c *Cluster) down() {
 	for _, name := range c.names {
 		if c.hosts[name] != nil {
@@ -218,7 +219,7 @@ func (c *Cluster) down() {
 	}
 	if c.hub != nil {
 		_ = c.hub.outer.Process.Kill()
-		_ = c.hub.outer.Wait() // killed, and that is known
+		_ = c.hub.outer.Wait() // its error only reports the kill
 	}
 	close(c.close)
 	if c.group != "" {
@@ -236,14 +237,14 @@ func (c *Cluster) Kill(name string) {
 		return
 	}
 	_ = unix.Kill(h.first.pid, unix.SIGKILL)
-	_ = h.first.outer.Wait() // killed, and that is known
+	_ = h.first.outer.Wait() // its error only reports the kill
 	h.first = nil
 }
 
-// Cut disconnects a host's network interface, Join connects it again.
+// Cut takes the link of a host's network interface down. Join takes it up again.
 func (c *Cluster) Cut(name string) { c.tb.Helper(); c.cable(name, "down") }
 
-// Join connects the network interface of a host again.
+// Join reverts Cut or Lose: it connects the network interface of a host again.
 func (c *Cluster) Join(name string) { c.tb.Helper(); c.cable(name, "up") }
 
 func (c *Cluster) cable(name, state string) {
@@ -251,17 +252,17 @@ func (c *Cluster) cable(name, state string) {
 	c.ip(c.hub.pid, "link set "+c.host(name).cable+" master br0 "+state)
 }
 
-// Lose drops every frame to and from a host, whose network interface notices nothing. Join
-// ends that.
+// Lose drops every frame to and from a host until Join is called. The link of the host's network
+// interface stays up, so that the host is not notified.
 func (c *Cluster) Lose(name string) {
 	c.tb.Helper()
 	c.ip(c.hub.pid, "link set "+c.host(name).cable+" nomaster")
 }
 
-// Hosts returns the names of the hosts. They are resolved on the hosts alone.
+// Hosts returns the names of the hosts. Only the hosts themselves can resolve these names.
 func (c *Cluster) Hosts() []string { return c.names }
 
-// Network is the IPv4 network that the hosts are on.
+// Network returns the IPv4 network that connects the hosts.
 func (c *Cluster) Network() netip.Prefix { return netip.MustParsePrefix("10.77.0.0/24") }
 
 // Address returns the IPv4 address of a host.
@@ -276,17 +277,17 @@ func (c *Cluster) Address6(name string) netip.Addr {
 	return netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x77, 15: byte(c.host(name).index + 1)})
 }
 
-// Add gives a host one more address on the network of all, such as 203.0.113.1/24.
+// Add assigns another address, such as 203.0.113.1/24, to the host's interface on the common network.
 func (c *Cluster) Add(name string, p netip.Prefix) {
 	c.tb.Helper()
 	c.ip(c.host(name).first.pid, fmt.Sprintf("addr add %v dev eth0", p))
 }
 
-// Rsh returns a command that takes the name of a host and a command, and runs
-// that on the host with the same standard streams. The network has no part in it.
+// Rsh returns a remote shell command. Its arguments are the name of a host and a command, which it
+// runs on the host with its own standard streams. It does not use the network.
 func (c *Cluster) Rsh() string { return filepath.Join(c.dir, "rsh") }
 
-// Command returns a command that runs on a host.
+// Command returns an exec.Cmd that runs a command on a host through Rsh.
 func (c *Cluster) Command(name string, arg ...string) *exec.Cmd {
 	return exec.Command(c.Rsh(), append([]string{name}, arg...)...)
 }
@@ -300,7 +301,7 @@ func (c *Cluster) host(name string) *host {
 	return h
 }
 
-// table is the /etc/hosts of the hosts.
+// table returns the contents of /etc/hosts on the hosts.
 func (c *Cluster) table() string {
 	var b strings.Builder
 	b.WriteString("127.0.0.1 localhost\n::1 localhost\n")
@@ -317,7 +318,7 @@ func (c *Cluster) write(name, text string, mode os.FileMode) {
 	}
 }
 
-// ip runs commands of ip(8) in the network namespace of a process.
+// ip runs commands of ip(8) in the network namespace of process pid.
 func (c *Cluster) ip(pid int, commands ...string) {
 	c.tb.Helper()
 	if err := ip(pid, commands...); err != nil {

@@ -11,14 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Freeze stops every process of a host, as if its processors had stopped: its system still
-// acknowledges what it receives. Thaw lets them go on.
+// Freeze stops every process of a host with SIGSTOP until Thaw is called. The kernel of the host
+// goes on: for example, TCP still acknowledges the data that it receives.
 func (c *Cluster) Freeze(name string) { c.tb.Helper(); c.signal(name, unix.SIGSTOP) }
 
-// Thaw lets the processes of a host go on.
+// Thaw continues the processes of a host that Freeze has stopped.
 func (c *Cluster) Thaw(name string) { c.tb.Helper(); c.signal(name, unix.SIGCONT) }
 
-// signal sends a signal to every process of a host until it has no other one.
+// signal sends a signal once to every process of a host. It repeats the search for processes until
+// it finds no new one, because a process may fork before the signal reaches it.
 func (c *Cluster) signal(name string, sig unix.Signal) {
 	c.tb.Helper()
 	told := map[int]bool{}
@@ -33,8 +34,8 @@ func (c *Cluster) signal(name string, sig unix.Signal) {
 	}
 }
 
-// Processes returns the processes of a host but its first and those of sshd,
-// with their numbers outside of it.
+// Processes returns the process IDs, in this machine's PID namespace, of the processes of a host. It
+// leaves out the host's first process, the sleep that is its child, and the processes of sshd.
 func (c *Cluster) Processes(name string) []int {
 	c.tb.Helper()
 	return slices.DeleteFunc(c.all(name), func(pid int) bool {
@@ -45,7 +46,7 @@ func (c *Cluster) Processes(name string) []int {
 	})
 }
 
-// all returns the processes of a host, with their numbers outside of it.
+// all returns the process IDs, in this machine's PID namespace, of all processes of a host.
 func (c *Cluster) all(name string) []int {
 	c.tb.Helper()
 	h := c.host(name)
@@ -73,7 +74,8 @@ func (c *Cluster) all(name string) []int {
 	return found
 }
 
-// parent returns the parent of the process with a directory below /proc.
+// parent returns the ID of the parent of the process whose directory below /proc is dir, 0 if the
+// process has ended.
 func parent(dir string) int {
 	status, err := os.ReadFile(dir + "/status")
 	if err != nil {

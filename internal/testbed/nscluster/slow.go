@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Slow is a link that is slower than the cables of the hosts, which have none but that of the
-// machine's memory.
+// Slow describes a link with a limited rate, a delay and losses. The hosts' own links have no limit
+// but the speed of this machine.
 type Slow struct {
 	Rate  int           // bits per second, each way
 	Delay time.Duration // each way
@@ -24,12 +24,12 @@ type Slow struct {
 // slowMTU is the MTU of slow links.
 const slowMTU = 1500
 
-// SlowNetwork is the network of the slow link.
+// SlowNetwork returns the IPv4 network of the slow link.
 func (c *Cluster) SlowNetwork() netip.Prefix { return netip.MustParsePrefix("10.78.0.0/24") }
 
-// Slow connects two hosts by a slow link beside their cables, at the addresses 10.78.0.1 and
-// 10.78.0.2. Packets pass through this process: kernels without netem can do it, too. It skips
-// the test without /dev/net/tun, and ends with the test.
+// Slow connects two hosts by a slow link in addition to the bridge. Host a gets the address
+// 10.78.0.1, host b 10.78.0.2. The packets pass through this process, so that the kernel needs no
+// netem. The link is removed when the test ends. Without /dev/net/tun the test is skipped.
 func (c *Cluster) Slow(a, b string, link Slow) {
 	c.tb.Helper()
 	ends := [2]*os.File{}
@@ -50,7 +50,8 @@ func (c *Cluster) Slow(a, b string, link Slow) {
 	})
 }
 
-// tap makes a network interface in the network namespace of a process.
+// tap makes the TAP interface slow0 in the network namespace of process pid, and returns the file
+// from which its frames are read and to which they are written.
 func (c *Cluster) tap(pid int) (*os.File, error) {
 	type result struct {
 		f   *os.File
@@ -58,7 +59,7 @@ func (c *Cluster) tap(pid int) (*os.File, error) {
 	}
 	done := make(chan result)
 	go func() {
-		goruntime.LockOSThread() // the thread ends with the goroutine, in another namespace
+		goruntime.LockOSThread() // never unlocked: the thread, now in another namespace, ends with the goroutine
 		f, err := openTap(pid)
 		done <- result{f, err}
 	}()
@@ -90,13 +91,13 @@ func openTap(pid int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "slow0"), nil
 }
 
-// packet is a packet on its way.
+// packet is a frame in flight on the slow link. It is delivered at the time due.
 type packet struct {
 	data []byte
 	due  time.Time
 }
 
-// carry carries packets one way until an end is closed.
+// carry forwards frames in one direction until the end from is closed.
 func (s Slow) carry(from, to *os.File) {
 	const frameMax = slowMTU + 14
 	queue := make(chan packet, 2*int(float64(s.Rate)/8/frameMax*(s.Delay.Seconds()+0.02))+1000)
@@ -106,10 +107,10 @@ func (s Slow) carry(from, to *os.File) {
 			if wait := time.Until(p.due); wait > 0 {
 				time.Sleep(wait)
 			}
-			_, _ = to.Write(p.data) // it may be closed
+			_, _ = to.Write(p.data) // an error means that the end is closed
 		}
 	}()
-	free := time.Now() // when the wire takes the next packet
+	free := time.Now() // when the wire can take the next frame
 	for {
 		b := make([]byte, frameMax)
 		n, err := from.Read(b)
@@ -120,7 +121,7 @@ func (s Slow) carry(from, to *os.File) {
 		if free.Before(now) {
 			free = now
 		}
-		// Drop-tail: the wire's own queue is 20 ms long.
+		// Drop-tail: the queue in front of the wire holds what the wire carries in 20 ms.
 		if s.Loss > 0 && rand.Float64() < s.Loss || free.Sub(now) > 20*time.Millisecond {
 			continue
 		}

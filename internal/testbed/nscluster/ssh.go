@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// SSH returns the words of a command that runs others on a host by ssh, with keys
-// made for this cluster. The cluster was made by StartSSH. A cable that is cut
-// takes the connection with it. It is to be called on a host: this machine's own
-// network does not lead to them.
+// SSH returns an ssh command, with its options, that uses keys made for this cluster; append the
+// name of a host and a command. The cluster must have been made by StartSSH. The connection uses
+// the network of the hosts, so that Cut breaks it. Run the command on a host: this machine's
+// own network has no route to the hosts.
 func (c *Cluster) SSH() string {
 	c.tb.Helper()
 	if !c.sshd {
@@ -36,8 +36,8 @@ func (c *Cluster) configureSSH() {
 	var known strings.Builder
 	for i, name := range c.names {
 		fmt.Fprintf(&known, "%s,10.77.0.%d %s", name, i+1, key)
-		// Another home has no start-up files of a shell: those of this machine's user may wait
-		// for a lock that a killed host has left.
+		// HOME is a directory without start-up files of a shell. The start-up files of this
+		// machine's user may wait for a lock that a killed host has left.
 		c.write(name+".sshd", fmt.Sprintf(`ListenAddress 10.77.0.%d
 HostKey %s/hostkey
 AuthorizedKeysFile %s/id.pub

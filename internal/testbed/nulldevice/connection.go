@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// phase is how far a pair has come.
+// phase is the state of a queue pair's connection.
 type phase uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	phaseDead
 )
 
-// point is a service point.
+// point implements provider.ServicePoint: it listens at address.
 type point struct {
 	device  *device
 	address netip.AddrPort
@@ -49,7 +49,8 @@ func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 	return p, nil
 }
 
-// nextPort returns a port that was not used for long. The fabric is locked.
+// nextPort returns the port after the one that it returned last, so that a port is not reused soon.
+// The caller holds the mutex of the fabric.
 func (f *Fabric) nextPort() uint16 {
 	if f.port++; f.port == 0 {
 		f.port = portFirst
@@ -68,7 +69,7 @@ func (p *point) Close() {
 	delete(p.device.fabric.points, p.address)
 }
 
-// copied is a proposal that outlives the call.
+// copied returns a deep copy of a proposal, because the original is only valid during the call.
 func copied(p *provider.Proposal) *provider.Proposal {
 	c := *p
 	c.PrivateData = append([]byte(nil), p.PrivateData...)
@@ -106,14 +107,15 @@ func (p *pair) Connect(remote netip.AddrPort, proposal *provider.Proposal) (neti
 // Contacted implements provider.QueuePair.
 func (p *pair) Contacted() bool { return p.contacted }
 
-// request reports the request of an active side.
+// request reports the connection request of the queue pair active to the consumer. If the point is
+// closed or the consumer does not take the request, it calls refuse.
 func (p *point) request(active *pair, asked *provider.Proposal, refuse func()) {
 	if p.closed || p.config.Arrived(&handshake{active}, p.address, active.local, asked) != nil {
 		refuse()
 	}
 }
 
-// fail ends an attempt.
+// fail ends a connection attempt that has not completed, and reports it as failed.
 func (p *pair) fail(why provider.Failure, data []byte, err error) {
 	if p.phase != phaseConnecting && p.phase != phaseAccepting {
 		return
@@ -122,7 +124,7 @@ func (p *pair) fail(why provider.Failure, data []byte, err error) {
 	p.config.Upcalls.Failed(why, data, err)
 }
 
-// handshake is the passive side of a request.
+// handshake implements provider.Handshake: the passive side answers the connection request of active.
 type handshake struct{ active *pair }
 
 // Accept implements provider.Handshake.
@@ -137,7 +139,8 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 	}
 }
 
-// accepted ends the attempt of an active side.
+// accepted completes the connection attempt of p, the active side, after queue pair by has accepted
+// it. If p is not connecting any more, it calls gone, which fails the attempt at the passive side.
 func (p *pair) accepted(by *pair, answer *provider.Proposal, gone func()) {
 	if p.phase != phaseConnecting {
 		gone()
@@ -153,7 +156,7 @@ func (p *pair) accepted(by *pair, answer *provider.Proposal, gone func()) {
 	by.device.tell(by.ready, nil)
 }
 
-// ready ends the handshake of a passive side.
+// ready completes the handshake at p, the passive side, after the active side is connected.
 func (p *pair) ready() {
 	if p.phase != phaseAccepting {
 		return
@@ -184,7 +187,7 @@ func (p *pair) Disconnect() {
 	}
 }
 
-// bye takes the orderly end by the peer.
+// bye handles the peer's orderly disconnect: it ends the connection at both sides.
 func (p *pair) bye() {
 	if p.phase != phaseOpen && p.phase != phaseClosing {
 		return
@@ -193,7 +196,7 @@ func (p *pair) bye() {
 	p.byeSeen()
 }
 
-// byeSeen ends the connection in order.
+// byeSeen ends the connection at this side and reports an orderly disconnect.
 func (p *pair) byeSeen() {
 	if p.phase == phaseOpen || p.phase == phaseClosing {
 		p.die()
@@ -201,7 +204,8 @@ func (p *pair) byeSeen() {
 	}
 }
 
-// broken ends the connection for a reason found here or told by the peer.
+// broken ends the connection, or the attempt to accept one, because of err. Either this side has
+// detected err, or the peer has reported it.
 func (p *pair) broken(err error) {
 	switch p.phase {
 	case phaseOpen, phaseClosing:
@@ -221,7 +225,7 @@ func (p *pair) Abort() {
 	p.die()
 }
 
-// reset breaks the connection at the peer.
+// reset breaks the connection at the peer, which reports errReset.
 func (p *pair) reset() {
 	peer := p.peer
 	peer.device.tell(func() { peer.broken(errReset) }, nil)

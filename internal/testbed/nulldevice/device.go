@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// device is a host's interface adapter.
+// device implements provider.Device: the adapter of a Host.
 type device struct {
 	fabric     *Fabric
 	adapter    provider.Adapter
@@ -19,17 +19,18 @@ type device struct {
 	rate       float64 // bytes per second, 0 without a limit
 	attributes provider.Attributes
 
-	// done are requests of this side that are complete and not reported, spareDone the memory
-	// of the list before. They are used under the adapter's lock.
+	// done holds the completions of this side's requests that are not yet reported. spareDone is
+	// the memory of the previous list, for reuse. The adapter's lock guards both.
 	done, spareDone []completion
-	// free is when the link has carried all requests so far.
+	// free is the time at which the link has carried all requests so far.
 	free time.Time
-	// idle says that a goroutine may sleep, which awake ends.
+	// idle is true while a goroutine may sleep in Sleep. A value in awake wakes it.
 	idle  atomic.Bool
 	awake chan struct{}
 
-	// wire guards what peers use, on top of the adapter's lock: the rest, and receives and
-	// receiving of its queue pairs.
+	// wire guards what peers access too: the fields below, and the fields receives and receiving
+	// of the device's queue pairs. It is locked while an adapter's lock is held, this adapter's or
+	// that of a peer.
 	wire    sync.Mutex
 	pending atomic.Bool
 	events  []event
@@ -41,14 +42,15 @@ type device struct {
 
 var _ provider.Device = (*device)(nil)
 
-// completion is that of a request, and of all before it, at a time: the zero one is at once.
+// completion reports the end of request number of a queue pair and of all its earlier requests. It is
+// reported at the time due; the zero time means at once.
 type completion struct {
 	pair   *pair
 	number uint64
 	due    time.Time
 }
 
-// reportDue reports the completions that are due, and returns how many.
+// reportDue reports the completions that are due, and returns their number.
 func (d *device) reportDue() int {
 	n := len(d.done)
 	if d.rate > 0 {
@@ -67,7 +69,7 @@ func (d *device) reportDue() int {
 	return n
 }
 
-// transfer has the link carry the bytes of a request.
+// transfer advances free by the time in which the link carries the bytes of a request.
 func (d *device) transfer(bytes int) {
 	if d.rate == 0 {
 		return
@@ -85,7 +87,7 @@ func (c *completion) report() {
 	}
 }
 
-// report reports the completions of a queue pair that ends.
+// report reports all completions of a queue pair that ends, whether they are due or not.
 func (d *device) report(p *pair) {
 	for i := range d.done {
 		if d.done[i].pair == p {
@@ -94,22 +96,23 @@ func (d *device) report(p *pair) {
 	}
 }
 
-// event is what a peer has left to be reported: a message, or something to run.
+// event is an entry of the queue that the device's next Progress empties. It is either a message from
+// a peer to report, or a function to call.
 type event struct {
 	pair    *pair
 	receive *provider.Receive
 	arrival provider.Arrival
 	status  provider.Status
 	run     func()
-	// lost is run if the device closes before it came to run.
+	// lost, if it is not nil, is called instead of run if the device closes before it has called run.
 	lost func()
 }
 
 // Attributes implements provider.Device.
 func (d *device) Attributes() provider.Attributes { return d.attributes }
 
-// tell leaves something to be run by the next Progress of a device, and reports whether there
-// is one.
+// tell enqueues run for the next Progress of the device, and reports whether the device is open. If
+// it is closed, neither run nor lost is called.
 func (d *device) tell(run, lost func()) bool {
 	d.wire.Lock()
 	closed := d.closed
@@ -121,7 +124,7 @@ func (d *device) tell(run, lost func()) bool {
 	return !closed
 }
 
-// push leaves an event. The wire is locked.
+// push enqueues an event. The caller holds the wire.
 func (d *device) push(e event) {
 	d.events = append(d.events, e)
 	if !d.pending.Load() {
@@ -129,7 +132,7 @@ func (d *device) push(e event) {
 	}
 }
 
-// rouse wakes a goroutine that may sleep.
+// rouse wakes the goroutine in Sleep, if there may be one.
 func (d *device) rouse() {
 	if d.idle.Load() && d.idle.Swap(false) {
 		d.Wake()
@@ -159,7 +162,7 @@ func (d *device) Progress() (int, error) {
 	return n, nil
 }
 
-// report makes the upcalls of an event.
+// report calls the function of an event, or reports its message to the consumer.
 func (e *event) report() {
 	switch {
 	case e.run != nil:

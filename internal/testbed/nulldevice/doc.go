@@ -1,10 +1,11 @@
-// Package nulldevice is an RDMA provider whose device costs next to nothing: every request is
-// carried out while it is posted, by a copy from the sender's memory to the receiver's, and its
-// completion is in a ring at once. What a message costs on it beside that copy is the cost of
-// the code above the provider, which is what it is for.
+// Package nulldevice is an RDMA provider whose device has almost no cost. Every request is executed
+// while it is posted, by a copy from the sender's memory to the receiver's, and its completion is
+// queued at once. So a measurement with this provider shows the cost of the code above the provider,
+// apart from that copy. This is the purpose of the package.
 //
-// It behaves like an adapter: it takes all requests at once, completes those that are signalled,
-// and others with the next of these; receives of a shared queue are posted beforehand. A message
-// that finds no receive breaks the connection, as on iWARP. Adapters of one Fabric reach each
-// other. There are no goroutines, no timers and no system calls.
+// The provider behaves like an adapter. It takes all posted requests at once. A signalled request has
+// a completion of its own; an unsignalled request completes with the next signalled one. Receives of
+// a shared receive queue are posted beforehand. A message that finds no posted receive breaks the
+// connection, as on iWARP. Adapters of one Fabric can connect to each other. The package starts no
+// goroutines, and uses no timers and no system calls except to sleep while it is idle.
 package nulldevice

@@ -11,8 +11,8 @@ import (
 // Name is the name of the provider.
 const Name = "null"
 
-// Fabric connects the adapters of one process. Its mutex is taken last, and never while a
-// message is sent.
+// Fabric connects adapters of one process. Its mutex is the innermost lock: no other lock is
+// acquired while it is held. The path of a message does not acquire it.
 type Fabric struct {
 	mu     sync.Mutex
 	hosts  map[netip.Addr]*device
@@ -25,22 +25,24 @@ func NewFabric() *Fabric {
 	return &Fabric{hosts: map[netip.Addr]*device{}, points: map[netip.AddrPort]*point{}, port: portFirst}
 }
 
-// portFirst is where ports begin that nobody asked for (RFC 6335 section 6).
+// portFirst is the first of the dynamic ports (RFC 6335 section 6), which are assigned if the
+// consumer asks for no certain port.
 const portFirst = 49152
 
-// Host is a provider with one interface, at one address of a Fabric.
+// Host is a provider with one interface, which has the address Addr on Fabric.
 type Host struct {
 	Fabric *Fabric
 	Addr   netip.Addr
-	// Discard says that Reads and Writes are checked and completed but move no bytes, so that
-	// a benchmark of large ones sees what they cost beside the copy.
+	// If Discard is true, RDMA Reads and Writes are validated and completed, but move no bytes.
+	// A benchmark of large transfers then measures their cost without the copy.
 	Discard bool
-	// Carried, if it is not nil, is called when a request of this host has been carried out,
-	// while it is posted: an adapter would have been told of it then.
+	// Carried, if it is not nil, is called after a request of this host has been executed, during
+	// the call that posts it. This is the time at which a hardware adapter would be notified of
+	// the request.
 	Carried func()
-	// Rate is that of a link in bytes per second, over which the completions of requests come no
-	// sooner than their bytes would. The goroutine that waits for them does not sleep. 0 is a
-	// link without a limit.
+	// Rate is the rate of an emulated link in bytes per second. A request completes no sooner than
+	// the link would have carried its bytes. The goroutine that waits for such a completion polls
+	// and does not sleep. 0 means a link without a limit.
 	Rate float64
 }
 
@@ -49,10 +51,11 @@ var _ provider.Provider = (*Host)(nil)
 // Name implements provider.Provider.
 func (h *Host) Name() string { return Name }
 
-// Interfaces returns the address.
+// Interfaces returns the name of the only interface, which is its address.
 func (h *Host) Interfaces() ([]string, error) { return []string{h.Addr.String()}, nil }
 
-// Open opens the interface. Two may not be open at one address.
+// Open opens the interface. It returns ErrInsufficientResources if an interface with the same
+// address is already open on the Fabric.
 func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
 	f := h.Fabric
 	f.mu.Lock()
@@ -68,7 +71,8 @@ func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
 	return d, nil
 }
 
-// attributes are those of a host. No two limits are equal, so that none is taken for another.
+// attributes returns the attributes of the adapter at addr. No two limits of the adapter are equal,
+// so that a test notices if code uses one limit in place of another.
 func attributes(addr netip.Addr) provider.Attributes {
 	return provider.Attributes{
 		Provider: Name, Interface: addr.String(), Transport: "copies within the process",

@@ -2,13 +2,13 @@ package nulldevice
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// region is registered memory. A key is a number of the device times keyStep, and the address
-// of its first byte is the key in the upper half.
+// region is a registered memory region. The key of the device's n-th region is n*keyStep, from n = 1
+// on. The address of the region's first byte has the key in its upper half and 0 in its lower half.
 type region struct {
 	domain *domain
 	data   []byte
 	access provider.Access
-	// revoked says that a peer's Send has ended what peers may do.
+	// revoked is true after a peer's Send with Invalidate: peers may not access the region any more.
 	revoked bool
 }
 
@@ -44,8 +44,9 @@ func (d *domain) Deregister(r provider.Registered) error {
 // Close implements provider.ProtectionDomain.
 func (d *domain) Close() error { return nil }
 
-// reach returns n bytes that a peer of a domain names, or false if it may not have them. The
-// wire is locked.
+// reach returns the n bytes at address of the region with the given key, for a request of a peer
+// whose connection ends at a queue pair of domain of. It returns false if the peer has no access of
+// kind need to these bytes. The caller holds the wire.
 func (d *device) reach(of *domain, key uint32, address uint64, n int, need provider.Access) ([]byte, bool) {
 	if n == 0 {
 		return nil, true
@@ -58,8 +59,8 @@ func (d *device) reach(of *domain, key uint32, address uint64, n int, need provi
 	return r.data[off : off+uint64(n)], true
 }
 
-// revoke ends what peers may do by a key, or returns false if it is not theirs. The wire is
-// locked.
+// revoke invalidates a key for the peers of domain of. It returns false if they cannot use the key.
+// The caller holds the wire.
 func (d *device) revoke(of *domain, key uint32) bool {
 	r := d.regions[key]
 	if r == nil || r.revoked || r.domain != of {

@@ -17,15 +17,16 @@ type pair struct {
 	peer          *pair
 	local, remote netip.AddrPort
 	contacted     bool
-	// stopped says that no more requests are carried out, ended that nothing is reported.
+	// If stopped is true, no more requests are executed. If ended is true, nothing more is reported.
 	stopped, ended bool
-	// quiet counts the requests since the last one that was signalled, last is the number of
-	// the last one.
+	// quiet counts the executed requests since the last completion. last is the number of the
+	// request that was executed last.
 	quiet int
 	last  uint64
 
-	// receives are those of the endpoint or the shared queue; receiving says that messages of
-	// the peer take them. The wire of the device guards both.
+	// receives holds the posted receives of the endpoint, or of its shared receive queue if shared
+	// is true. While receiving is true, requests of the peer are executed and may consume
+	// receives. The wire of the device guards receives and receiving.
 	receives  *receives
 	shared    bool
 	receiving bool
@@ -42,7 +43,7 @@ func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, p
 	return p, c.Attributes, nil
 }
 
-// receive has messages of the peer taken, or not.
+// receive sets receiving: from now on requests of the peer are executed, or are not.
 func (p *pair) receive(now bool) {
 	p.device.wire.Lock()
 	p.receiving = now
@@ -56,7 +57,7 @@ func (p *pair) ReceivesPosted() {
 	}
 }
 
-// die ends the queue pair. Messages that are complete and were not reported are flushed.
+// die ends the queue pair. Messages that have arrived and were not reported are flushed.
 func (p *pair) die() {
 	if p.ended {
 		return
@@ -83,8 +84,8 @@ func (p *pair) die() {
 	}
 }
 
-// flush reports a message of a queue pair that has ended. Package verbs flushes receives that
-// are not shared.
+// flush reports the receive of a message as flushed, because the queue pair has ended. It only
+// concerns receives of a shared queue: package verbs flushes the others.
 func (p *pair) flush(e *event) {
 	if p.shared {
 		p.config.Receives.Fail(e.receive, provider.StatusFlushed)
@@ -99,13 +100,13 @@ func (p *pair) Drain() {
 	}
 }
 
-// complete has the last request reported, and all before it.
+// complete enqueues a completion of the last executed request, which also completes all before it.
 func (p *pair) complete() {
 	p.quiet = 0
 	p.device.done = append(p.device.done, completion{p, p.last, p.device.free})
 }
 
-// RequestsPosted implements provider.QueuePair: all that there is is carried out.
+// RequestsPosted implements provider.QueuePair. It executes all posted requests.
 func (p *pair) RequestsPosted() {
 	if p.stopped {
 		return
@@ -118,13 +119,14 @@ func (p *pair) RequestsPosted() {
 			return
 		}
 		if !done {
-			p.stopped = true // the peer has ended the connection, which it says
+			p.stopped = true // the peer has ended the connection, and reports that to this side
 			return
 		}
 		p.last = r.Number
 		p.quiet++
 		p.device.transfer(r.Length)
-		// The queue has room again only with a completion.
+		// Entries of the send queue are only freed by a completion. So one is enqueued even
+		// without a signalled request when half of the queue is in use.
 		if r.Flags&provider.FlagUnsignalled == 0 || 2*p.quiet >= p.config.Attributes.MaxRequests {
 			p.complete()
 		}
@@ -134,7 +136,8 @@ func (p *pair) RequestsPosted() {
 	}
 }
 
-// refused reports a request that has failed, and breaks the connection.
+// refused reports request number as failed with status s, after the completion of all earlier
+// requests, and breaks the connection at both sides.
 func (p *pair) refused(number uint64, s provider.Status) {
 	p.stopped = true
 	p.device.tell(func() {
@@ -148,7 +151,8 @@ func (p *pair) refused(number uint64, s provider.Status) {
 	p.reset()
 }
 
-// execute carries out a request at the peer. It returns false if there is none any more.
+// execute executes a request at the peer. It returns false if the peer's side of the connection has
+// ended.
 func (p *pair) execute(r *provider.Request) (bool, provider.Status) {
 	peer := p.peer
 	d := peer.device
@@ -172,10 +176,10 @@ func (p *pair) execute(r *provider.Request) (bool, provider.Status) {
 	return done, status
 }
 
-// arrivalFlags are those that the peer sees.
+// arrivalFlags are the flags of a request that the receiver's Arrival reports.
 const arrivalFlags = provider.FlagSolicited | provider.FlagInvalidate | provider.FlagImmediate
 
-// take puts a message of the peer into a receive. The wire is locked.
+// take copies a Send of the peer into the oldest posted receive. The caller holds the wire.
 func (p *pair) take(r *provider.Request) provider.Status {
 	d := p.device
 	to := p.receives.take()
@@ -203,14 +207,15 @@ func (p *pair) take(r *provider.Request) provider.Status {
 	return provider.StatusSuccess
 }
 
-// starve is the end of a message without a receive. The wire is locked.
+// starve breaks the connection because a message of the peer has found no posted receive. The caller
+// holds the wire.
 func (p *pair) starve() provider.Status {
 	p.receiving = false
 	p.device.push(event{run: func() { p.broken(errNoReceive) }})
 	return provider.StatusReceiverNotReady
 }
 
-// scatter copies bytes from one list to another.
+// scatter copies the bytes of the segments from to the segments to, in order.
 func scatter(to, from []provider.Segment) {
 	i, at := 0, 0
 	for _, f := range from {
@@ -224,7 +229,7 @@ func scatter(to, from []provider.Segment) {
 	}
 }
 
-// write does a Write of the peer. The wire is locked.
+// write executes an RDMA Write of the peer. The caller holds the wire.
 func (p *pair) write(r *provider.Request) provider.Status {
 	d := p.device
 	data, ok := d.reach(p.domain, r.RKey, r.RemoteAddress, r.Length, provider.AccessRemoteWrite)
@@ -248,7 +253,7 @@ func (p *pair) write(r *provider.Request) provider.Status {
 	return provider.StatusSuccess
 }
 
-// serve does a Read or an atomic of the peer. The wire is locked.
+// serve executes an RDMA Read or an atomic operation of the peer. The caller holds the wire.
 func (p *pair) serve(r *provider.Request) provider.Status {
 	d := p.device
 	need := provider.AccessRemoteRead

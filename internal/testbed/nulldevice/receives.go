@@ -2,16 +2,16 @@ package nulldevice
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// receives is a ring of posted receives, guarded by the wire of its device.
+// receives is a ring of posted receives. The wire of its device guards it.
 type receives struct {
 	device     *device
 	ring       []*provider.Receive
-	head, tail int // they only grow
+	head, tail int // how many receives were taken and posted so far
 }
 
 var _ provider.SharedReceiveQueue = (*receives)(nil)
 
-// newReceives returns a ring for at least n receives.
+// newReceives returns a ring with room for at least n receives; the size is a power of two.
 func newReceives(d *device, n int) *receives {
 	size := 1
 	for size < n {
@@ -33,7 +33,7 @@ func (q *receives) Post(r *provider.Receive) {
 	q.device.wire.Unlock()
 }
 
-// take takes the oldest receive, or returns nil. The wire is locked.
+// take removes and returns the oldest posted receive, nil if there is none. The caller holds the wire.
 func (q *receives) take() *provider.Receive {
 	if q.head == q.tail {
 		return nil

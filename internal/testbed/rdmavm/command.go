@@ -10,11 +10,11 @@ import (
 type Command struct {
 	guest  *Guest
 	number int
-	status int           // once ended is closed
-	ended  chan struct{} // closed when it has ended
+	status int           // exit status, valid after ended is closed
+	ended  chan struct{} // closed when the command has ended
 }
 
-// Start starts a command of the guest's shell. Many may run at a time.
+// Start starts a command in the guest's shell. Several commands may run at the same time.
 func (g *Guest) Start(command string) (*Command, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -29,21 +29,22 @@ func (g *Guest) Start(command string) (*Command, error) {
 	return c, nil
 }
 
-// file is where the text or the output of a command is.
+// file returns the name of the file with the text (kind "sh") or the output (kind "out") of a command.
 func (g *Guest) file(number int, kind string) string {
 	return filepath.Join(g.dir, fmt.Sprintf("%d.%s", number, kind))
 }
 
-// Output returns what the command has printed so far, to both of its streams.
+// Output returns what the command has written so far to its standard output and standard error.
 func (c *Command) Output() string {
 	text, err := os.ReadFile(c.guest.file(c.number, "out"))
 	if err != nil {
-		return "" // it has not begun
+		return "" // the command has not begun
 	}
 	return string(text)
 }
 
-// Wait waits for the command's end and returns its exit status. The error is ErrGone.
+// Wait waits for the command's end and returns its exit status. The error is ErrGone if the guest
+// has ended before the command.
 func (c *Command) Wait() (int, error) {
 	select {
 	case <-c.ended:
@@ -51,14 +52,14 @@ func (c *Command) Wait() (int, error) {
 	case <-c.guest.ended:
 	}
 	select {
-	case <-c.ended: // before the guest did
+	case <-c.ended: // the command ended before the guest
 		return c.status, nil
 	default:
 		return -1, c.guest.gone()
 	}
 }
 
-// Run runs a command and returns its output and its exit status.
+// Run runs a command, waits for its end, and returns its output and its exit status.
 func (g *Guest) Run(command string) (string, int, error) {
 	c, err := g.Start(command)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package rdmavm boots a guest machine that has the kernel's RDMA, for tests: rxe
-// (RoCE v2) and siw (iWARP) in software, rping and its like, on a machine that may have
-// no RDMA at all.
+// Package rdmavm boots a guest machine for tests of RDMA through the kernel. The guest has the
+// software drivers rxe (RoCE v2) and siw (iWARP), and programs such as rping. The machine itself
+// need not have RDMA at all.
 //
 //	g := rdmavm.Start(t, rdmavm.Config{Share: dir})   // or t.Skip
 //	out, status := g.Run("rping -c -a 10.9.1.1 -C 5")
@@ -11,18 +11,18 @@
 //	  Config.Share <----------------> /share
 //	                                  rxe on dummy0 10.9.0.1, siw on dummy1 10.9.1.1
 //
-// Two guests of StartPair are hosts of one network, where gorun finds ssh:
+// The two guests of StartPair are on one network and run an ssh server, which gorun uses:
 //
 //	guest1: eth1 10.8.0.1 <----------------> guest2: eth1 10.8.0.2
 //
-// A guest boots in about six seconds of one core, so that one guest serves a group of tests,
-// and only tests that are asked for boot one: GORUN_RDMA_VM=1. Every guest has a limit of
-// time, because siw's faults can stop a kernel.
+// A guest boots in about six seconds of one core. Therefore one guest serves a group of tests, and
+// a test boots one only if the environment has GORUN_RDMA_VM=1. Every guest is killed after a time
+// limit, because a defect of siw can hang the guest's kernel.
 //
-// The image is made of Debian packages, once, in about a minute, as any user; siw, which
-// Debian leaves out, is compiled from linux-source. It is kept below the user's cache
-// directory under the sum of what went into it. What is missing skips the test with a line
-// that says so. Nothing else is left behind, even if the test is killed, but a
-// directory of some KiB for temporary files: the guest dies with the thread that has
-// started it.
+// The image is made from Debian packages once per machine and user, in about a minute, without
+// privileges. Debian's kernel does not contain siw, so it is compiled from linux-source. The image is
+// kept below the user's cache directory, under the checksum of its inputs. If something is missing,
+// the test is skipped with a message that says what. Apart from the image nothing is left behind. If
+// the test is killed, a directory for temporary files of a few KiB is left, but no process: the
+// kernel kills the guest when the thread that started it ends.
 package rdmavm

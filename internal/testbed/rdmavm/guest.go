@@ -21,59 +21,63 @@ import (
 )
 
 const (
-	// limitDefault ends a guest that has no other limit.
+	// limitDefault is the time limit of a guest whose Config has none.
 	limitDefault = 2 * time.Minute
-	// memory of a guest in MiB.
+	// memory is the size of a guest's memory in MiB.
 	memory = 1024
-	// processors of a guest: what spins must not keep the others from running.
+	// processors is the number of a guest's processors: two, so that a thread that spins does not
+	// keep the others from running.
 	processors = 2
 )
 
-// first is what a guest's first process does.
+// first is the shell script that a guest's first process executes.
 //
 //go:embed init.sh
 var first string
 
-// ErrGone is why a command has no status: its guest has ended before.
+// ErrGone is returned for a command without an exit status, because its guest has ended.
 var ErrGone = errors.New("rdmavm: the guest has ended")
 
-// Config says what a guest has.
+// Config configures a guest.
 type Config struct {
-	// Share is a directory that the guest has as /share, where its commands run. "" is
-	// none. The guest has a cache: a file that it has read must not change here, and what a
-	// command writes is here when it has ended.
+	// Share is a directory of this machine that the guest mounts as /share. The guest's commands
+	// run there. "" means no shared directory. The guest caches files: this machine must not
+	// change a file that the guest has read, and sees what a command has written only after the
+	// command has ended.
 	Share string
-	// Devices are the RDMA devices, as TYPE:INTERFACE of types rxe and siw; interfaces are
-	// eth0, eth1 of guests with a wire, and dummyN, which gets the address 10.9.N.1. None means
-	// rxe:dummy0 and siw:dummy1.
+	// Devices are the RDMA devices, in the form TYPE:INTERFACE. The types are rxe and siw. The
+	// interfaces are eth0, eth1 (only in guests of StartPair), and dummyN, which gets the address
+	// 10.9.N.1. An empty list means rxe:dummy0 and siw:dummy1.
 	Devices []string
-	// Forward are TCP ports of the guest that this machine reaches at Port.
+	// Forward are TCP ports of the guest. The method Port returns the port of this machine that
+	// is forwarded to each.
 	Forward []int
-	// Limit is how long the guest may live. 0 means two minutes.
+	// Limit is the time after which the guest is killed. 0 means two minutes.
 	Limit time.Duration
 
-	// wire is the directory of the sockets between two guests, number which of them this is.
+	// wire is the directory of the sockets that connect the two guests of StartPair. number is the
+	// guest's number, 1 or 2; without a wire it is 0.
 	wire   string
 	number int
 }
 
-// Guest is a machine that runs. Its methods may be called from any goroutine.
+// Guest is a running guest machine. Its methods may be called from any goroutine.
 type Guest struct {
-	dir   string // commands, their output, and the console
+	dir   string // directory with the commands, their output, and the console
 	ports map[int]int
 	say   io.WriteCloser
 	qemu  *exec.Cmd
 	limit *time.Timer
-	ready chan time.Duration // how long it has run by its own clock when it is ready
-	ended chan struct{}      // closed when QEMU is gone
+	ready chan time.Duration // receives the guest's uptime by its own clock when it is ready
+	ended chan struct{}      // closed when QEMU has ended
 
 	// mu guards the variables below it.
 	mu       sync.Mutex
 	commands []*Command
 }
 
-// Start boots a guest that ends with the test. It skips the test unless GORUN_RDMA_VM is 1 and this
-// machine can have guests.
+// Start boots a guest and closes it when the test ends. It skips the test if GORUN_RDMA_VM is not 1,
+// or if this machine lacks what a guest needs.
 func Start(tb testing.TB, c Config) *Guest {
 	tb.Helper()
 	wanted(tb)
@@ -83,7 +87,7 @@ func Start(tb testing.TB, c Config) *Guest {
 	return g
 }
 
-// wanted skips a test that nobody asked for.
+// wanted skips the test if GORUN_RDMA_VM is not 1.
 func wanted(tb testing.TB) {
 	tb.Helper()
 	if os.Getenv("GORUN_RDMA_VM") != "1" {
@@ -91,7 +95,7 @@ func wanted(tb testing.TB) {
 	}
 }
 
-// booted skips the test if there cannot be a guest, and fails it on other errors.
+// booted handles the error of Boot: it skips the test on ErrMissing, and fails it on other errors.
 func booted(tb testing.TB, err error) {
 	tb.Helper()
 	if errors.Is(err, ErrMissing) {
@@ -102,11 +106,12 @@ func booted(tb testing.TB, err error) {
 	}
 }
 
-// attempts bounds how often Boot starts a guest whose clock is wrong.
+// attempts is how often Boot starts a guest before it gives up because the guest's clock is wrong.
 const attempts = 5
 
-// Boot boots a guest, which ends with Close. On a busy machine the guest's kernel may measure its
-// clock wrongly, so that it runs several times too fast: such a guest is of no use.
+// Boot boots a guest, which runs until Close. On a busy machine the guest's kernel may calibrate its
+// clock wrongly, so that the clock runs several times too fast. Boot closes such a guest and tries
+// again.
 func Boot(ctx context.Context, c Config) (*Guest, error) {
 	if err := need([2]string{"qemu-system-x86_64", "qemu-system-x86"}); err != nil {
 		return nil, err
@@ -129,7 +134,7 @@ func Boot(ctx context.Context, c Config) (*Guest, error) {
 	return nil, missing("its clock runs too fast, %d times: this machine is too busy", attempts)
 }
 
-// bootOne boots a guest, and returns how long it has run by its own clock, too.
+// bootOne boots a guest. It also returns the guest's uptime by the guest's own clock.
 func bootOne(ctx context.Context, image string, c Config) (*Guest, time.Duration, error) {
 	dir, err := os.MkdirTemp("", "rdmavm-")
 	if err != nil {
@@ -152,7 +157,7 @@ func bootOne(ctx context.Context, image string, c Config) (*Guest, time.Duration
 	return nil, 0, err
 }
 
-// boot starts QEMU.
+// boot starts QEMU, and does not wait until the guest is ready.
 func (g *Guest) boot(image string, c Config) error {
 	if len(c.Devices) == 0 {
 		c.Devices = []string{"rxe:dummy0", "siw:dummy1"}
@@ -176,7 +181,7 @@ func (g *Guest) boot(image string, c Config) error {
 		return err
 	}
 	g.qemu = exec.Command("qemu-system-x86_64", args...)
-	g.qemu.Dir = c.wire // so that the names of sockets are short
+	g.qemu.Dir = c.wire // the working directory, so that the socket names are short
 	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	errs, err := os.Create(filepath.Join(g.dir, "qemu"))
 	if err != nil {
@@ -193,12 +198,12 @@ func (g *Guest) boot(image string, c Config) error {
 	}
 	started := make(chan error)
 	go func() {
-		goruntime.LockOSThread() // QEMU gets its death signal with this thread
+		goruntime.LockOSThread() // the kernel kills QEMU when this thread ends (Pdeathsig)
 		err := g.qemu.Start()
 		started <- err
 		if err == nil {
 			g.listen(hear)
-			_ = g.qemu.Wait() // its status does not matter, because it is always killed
+			_ = g.qemu.Wait() // its status does not matter: QEMU always ends by a kill
 			close(g.ended)
 		}
 	}()
@@ -212,7 +217,7 @@ func (g *Guest) boot(image string, c Config) error {
 	return nil
 }
 
-// arguments returns those of QEMU.
+// arguments returns the arguments of QEMU, and chooses the forwarded ports.
 func (g *Guest) arguments(image string, c *Config) ([]string, error) {
 	network := "user,id=net"
 	for _, inside := range c.Forward {
@@ -243,7 +248,7 @@ func (g *Guest) arguments(image string, c *Config) ([]string, error) {
 	return args, nil
 }
 
-// freePort returns a TCP port that was free a moment ago.
+// freePort returns a TCP port of 127.0.0.1 that was free during the call.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -253,8 +258,8 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// listen hears what the first process says: "ready" with its uptime in seconds, then a number and a status for each
-// command that has ended.
+// listen reads the lines of the guest's first process: first "ready" with the guest's uptime in
+// seconds, then the number and exit status of each command that has ended.
 func (g *Guest) listen(hear io.Reader) {
 	lines := bufio.NewScanner(hear)
 	for lines.Scan() {
@@ -280,7 +285,7 @@ func (g *Guest) listen(hear io.Reader) {
 	}
 }
 
-// gone returns an ErrGone with the last lines of the guest's console.
+// gone returns an ErrGone with the last output of QEMU and of the guest's console.
 func (g *Guest) gone() error {
 	said := func(file string) []byte {
 		text, err := os.ReadFile(filepath.Join(g.dir, file))
@@ -292,7 +297,7 @@ func (g *Guest) gone() error {
 	return fmt.Errorf("%w: %s%s", ErrGone, said("qemu"), said("console"))
 }
 
-// Close ends the guest.
+// Close kills the guest, waits for its end and removes its directory.
 func (g *Guest) Close() {
 	g.limit.Stop()
 	_ = g.qemu.Process.Kill()
@@ -300,5 +305,6 @@ func (g *Guest) Close() {
 	_ = os.RemoveAll(g.dir)
 }
 
-// Port returns where this machine, at 127.0.0.1, reaches a port of Config.Forward.
+// Port returns the port of 127.0.0.1 on this machine that is forwarded to the guest's port inside,
+// an element of Config.Forward.
 func (g *Guest) Port(inside int) int { return g.ports[inside] }

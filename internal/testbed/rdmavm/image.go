@@ -16,16 +16,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recipe makes the image.
+// recipe is the shell script that makes the image.
 //
 //go:embed image.sh
 var recipe string
 
-// imageLimit ends the making of an image that hangs: packages may come slowly.
+// imageLimit bounds the time in which an image is made. It is long because the download of the
+// packages may be slow.
 const imageLimit = 15 * time.Minute
 
-// programs are the packages of Debian 12 that the guest's programs are in, and their
-// libraries.
+// programs are the packages of Debian 12 with the guest's programs and their libraries.
 const programs = `libc6 libgcc-s1 busybox-static kmod libzstd1 liblzma5 libssl3
 	libibverbs1 librdmacm1 ibverbs-providers libibumad3 libnl-3-200 libnl-route-3-200
 	rdmacm-utils ibverbs-utils perftest libpci3 zlib1g libudev1
@@ -33,15 +33,16 @@ const programs = `libc6 libgcc-s1 busybox-static kmod libzstd1 liblzma5 libssl3
 	libgssapi-krb5-2 libkrb5-3 libk5crypto3 libcom-err2 libkrb5support0 libkeyutils1 libxtables12 libdb5.3
 	dropbear-bin xz-utils libtomcrypt1 libtommath1 libgmp10 libcrypt1`
 
-// ErrMissing is why a guest cannot be had on this machine.
+// ErrMissing is returned if this machine lacks something that a guest needs.
 var ErrMissing = errors.New("rdmavm: cannot have a guest")
 
-// missing returns an ErrMissing that says what is missing.
+// missing returns an ErrMissing with a description of what is missing.
 func missing(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrMissing}, args...)...)
 }
 
-// need looks for programs, each given with its package.
+// need returns an ErrMissing if a program is not installed. Each element of tools is the name of a
+// program and of the Debian package that contains it.
 func need(tools ...[2]string) error {
 	for _, t := range tools {
 		if _, err := exec.LookPath(t[0]); err != nil {
@@ -51,8 +52,9 @@ func need(tools ...[2]string) error {
 	return nil
 }
 
-// Image returns the directory of vmlinux and initrd. The first call on a machine makes
-// them, which takes a minute; another process that makes them is waited for.
+// Image returns the directory that contains vmlinux and initrd. If the user's cache has no such
+// image, Image makes it, which takes about a minute. If another process is making it, Image waits
+// until it is done.
 func Image(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, imageLimit)
 	defer cancel()
@@ -66,14 +68,14 @@ func Image(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Names and sums of all packages, without loading them.
+	// Get the names and checksums of all packages without downloading them.
 	list, err := output(ctx, "", "apt-get", append([]string{"download", "--print-uris"}, packages...)...)
 	if err != nil {
 		return "", err
 	}
 	content := []string{recipe, kernel}
 	for line := range strings.Lines(list) {
-		_, sum, _ := strings.Cut(line, "' ") // not where it comes from
+		_, sum, _ := strings.Cut(line, "' ") // without the URL
 		content = append(content, sum)
 	}
 	sum := sha256.Sum256([]byte(strings.Join(content, "\n")))
@@ -84,7 +86,7 @@ func Image(ctx context.Context) (string, error) {
 	home := filepath.Join(cache, "gorun-rdmavm")
 	dir := filepath.Join(home, fmt.Sprintf("%x", sum[:12]))
 	if _, err := os.Stat(dir); err == nil {
-		return dir, nil // not behind the lock: another one may be made, for minutes
+		return dir, nil // without the lock: a process that makes another image may hold it for minutes
 	}
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return "", missing("%w", err)
@@ -103,7 +105,7 @@ func Image(ctx context.Context) (string, error) {
 	return dir, build(ctx, home, dir, kernel, packages)
 }
 
-// choose returns the kernel that Debian has for this release, and the packages.
+// choose returns the version of the kernel in this Debian release, and the packages of the image.
 func choose(ctx context.Context) (kernel string, packages []string, err error) {
 	kernels, err := depends(ctx, "linux-image-amd64", "linux-image-")
 	if err != nil {
@@ -128,7 +130,8 @@ func choose(ctx context.Context) (kernel string, packages []string, err error) {
 	return kernel, append(packages, strings.Fields(programs)...), nil
 }
 
-// depends returns the packages with a prefix that a package depends on, at least one.
+// depends returns the dependencies of a package whose names begin with prefix. Without any it
+// returns an ErrMissing.
 func depends(ctx context.Context, name, prefix string) ([]string, error) {
 	text, err := output(ctx, "", "apt-cache", "depends", name)
 	var found []string
@@ -143,12 +146,13 @@ func depends(ctx context.Context, name, prefix string) ([]string, error) {
 	return found, nil
 }
 
-// build makes an image in a directory of its own, and moves it to its place.
+// build makes an image in a temporary directory, and renames that to dir. The caller holds the lock.
 func build(ctx context.Context, home, dir, kernel string, packages []string) error {
 	if err := need([2]string{"make", "make"}, [2]string{"tar", "tar"}, [2]string{"strip", "binutils"}); err != nil {
 		return err
 	}
-	// What those left that were killed: the caller has the lock.
+	// Remove the directories of processes that were killed. No other process is making an image,
+	// because the caller holds the lock.
 	left, err := filepath.Glob(filepath.Join(home, "making-*"))
 	if err != nil {
 		return err
@@ -181,8 +185,8 @@ func build(ctx context.Context, home, dir, kernel string, packages []string) err
 	return os.Rename(made, dir)
 }
 
-// output runs a command in a directory and returns what it prints. Without success there
-// is no guest, for the reason in its last line.
+// output runs a command in a directory and returns its standard output. If the command fails, the
+// error is an ErrMissing with the last line of its standard error.
 func output(ctx context.Context, dir, name string, args ...string) (string, error) {
 	var out, errs strings.Builder
 	cmd := exec.CommandContext(ctx, name, args...)

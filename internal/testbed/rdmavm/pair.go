@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// StartPair is Start for two guests, whose eth1 are one network: guest1 is 10.8.0.1, guest2
-// 10.8.0.2. They reach each other by ssh. Both have the same share.
+// StartPair boots two guests as Start does. Their interfaces eth1 are connected: guest1 has the
+// address 10.8.0.1, guest2 has 10.8.0.2. They reach each other by ssh. Both mount the same
+// Config.Share.
 func StartPair(tb testing.TB, c Config) (one, two *Guest) {
 	tb.Helper()
 	wanted(tb)

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestProgram puts the running test's program into a directory, as "tests", in a form
-// that runs in a guest: if this one needs the C library it builds another.
+// TestProgram puts the program of the running test into a directory of this machine, under the name
+// "tests", in a form that runs in a guest. If the running program is dynamically linked, TestProgram
+// builds the tests again without cgo.
 func TestProgram(tb testing.TB, dir string) {
 	tb.Helper()
 	self, err := os.Executable()
@@ -30,8 +31,9 @@ func TestProgram(tb testing.TB, dir string) {
 	}
 }
 
-// LinkedTestProgram is TestProgram for tests that call C: the guest's C library is that of
-// Debian 12. Without a C compiler it skips the test.
+// LinkedTestProgram does the same as TestProgram for tests that call C: the program is built with
+// cgo, and uses the guest's C library, which is that of Debian 12. Without a C compiler it skips the
+// test.
 func LinkedTestProgram(tb testing.TB, dir string) {
 	tb.Helper()
 	if _, err := exec.LookPath("cc"); err != nil {
@@ -40,7 +42,7 @@ func LinkedTestProgram(tb testing.TB, dir string) {
 	buildTests(tb, filepath.Join(dir, "tests"), "CGO_ENABLED=1")
 }
 
-// buildTests builds the tests of the package whose tests run.
+// buildTests builds the tests of the package under test, with setting added to the environment.
 func buildTests(tb testing.TB, to, setting string) {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), "go", "test", "-c", "-o", to)
@@ -50,7 +52,7 @@ func buildTests(tb testing.TB, to, setting string) {
 	}
 }
 
-// static reports whether a program needs no interpreter.
+// static reports whether a program is statically linked: whether its ELF file names no interpreter.
 func static(file string) bool {
 	f, err := elf.Open(file)
 	if err != nil {

@@ -15,13 +15,14 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// configuration is slurm.conf with verbs for the directory of its state and the last host.
+// configuration is the text of slurm.conf, with fmt verbs in place of the state directory and of
+// the number of the last host.
 //
 //go:embed slurm.conf
 var configuration string
 
-// Cluster is hosts that a Slurm of their own manages. Its methods fail the test that has
-// started it when something does not work.
+// Cluster is a set of hosts that an instance of Slurm manages. If one of its methods cannot do its
+// work, it fails the test that started the cluster.
 type Cluster struct {
 	*nscluster.Cluster
 	tb     testing.TB
@@ -29,17 +30,18 @@ type Cluster struct {
 }
 
 const (
-	// patience bounds the wait for the hosts to be idle, for the end of jobs, and for what tests
-	// wait for. Slurm looks at the time limits of jobs every 30 s. No measurement depends on it.
+	// patience is the timeout of Await. It is longer than 30 s, the interval at which Slurm checks
+	// the time limits of jobs. No measurement depends on it.
 	patience = 90 * time.Second
-	// poll is the time between two queries of Slurm, which sends no notices.
+	// poll is the time between two queries of Slurm, which does not send notifications.
 	poll = 20 * time.Millisecond
 )
 
-// daemons are the commands of the processes that are there without a job.
+// daemons are the command names of the processes that run on a host without a job.
 var daemons = []string{"munged", "slurmctld", "slurmscriptd", "slurmd"}
 
-// Start makes hosts and starts Slurm on them. It skips the test if this machine cannot.
+// Start makes count hosts and starts Slurm on them. It skips the test if this machine lacks what
+// they need.
 func Start(tb testing.TB, count int) *Cluster { //nolint:thelper // it is the package's purpose, not a detail of a test
 	for tool, from := range map[string]string{"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge"} {
 		if _, err := lookPath(tool); err != nil {
@@ -48,7 +50,7 @@ func Start(tb testing.TB, count int) *Cluster { //nolint:thelper // it is the pa
 	}
 	c := &Cluster{Cluster: nscluster.Start(tb, count), tb: tb}
 	dir := tb.TempDir()
-	// Daemons and jobs of every host see the directory.
+	// Daemons and jobs of every host must be able to read the directory, whoever owns them.
 	for name := dir; name != os.TempDir() && name != "/"; name = filepath.Dir(name) {
 		c.must(os.Chmod(name, 0o755))
 	}
@@ -72,12 +74,13 @@ func Start(tb testing.TB, count int) *Cluster { //nolint:thelper // it is the pa
 	return c
 }
 
-// Command returns a command that runs on h0, where the commands of Slurm find it.
+// Command returns an exec.Cmd that runs a command on h0, with SLURM_CONF in its environment, so that
+// Slurm's commands find this instance of Slurm.
 func (c *Cluster) Command(arg ...string) *exec.Cmd {
 	return c.Cluster.Command("h0", append([]string{"env", "SLURM_CONF=" + c.config}, arg...)...)
 }
 
-// Processes returns the processes of a host that belong to a job.
+// Processes returns the process IDs of the processes of a host that belong to a job.
 func (c *Cluster) Processes(host string) []int {
 	c.tb.Helper()
 	return slices.DeleteFunc(c.Cluster.Processes(host), func(pid int) bool {
@@ -86,7 +89,7 @@ func (c *Cluster) Processes(host string) []int {
 	})
 }
 
-// Empty waits until no job is queued and no process of one is left on any host.
+// Empty waits until no job is queued and no host has a process of a job.
 func (c *Cluster) Empty() {
 	c.tb.Helper()
 	c.Await("no job is left", func() bool {
@@ -95,8 +98,8 @@ func (c *Cluster) Empty() {
 	})
 }
 
-// Await polls until something is true, which Slurm does not announce, and fails the test if it
-// stays false; what says it in words.
+// Await polls until is returns true. It fails the test if that takes longer than patience. what
+// describes the condition, for the message of the failure.
 func (c *Cluster) Await(what string, is func() bool) {
 	c.tb.Helper()
 	for late := time.Now().Add(patience); !is(); time.Sleep(poll) {
@@ -121,7 +124,8 @@ func (c *Cluster) must(err error) {
 	}
 }
 
-// lookPath finds a daemon, too, if the path of the user leaves out those.
+// lookPath finds a tool in /usr/sbin, where daemons are, or in the user's PATH, which may not contain
+// /usr/sbin.
 func lookPath(tool string) (string, error) {
 	if path, err := exec.LookPath("/usr/sbin/" + tool); err == nil {
 		return path, nil

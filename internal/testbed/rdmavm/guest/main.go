@@ -1,5 +1,5 @@
-// Command guest runs a command in a guest machine with the kernel's RDMA, see package
-// rdmavm, prints what it prints, and ends with its status.
+// Command guest boots a guest machine of package rdmavm, runs a command in it, prints the command's
+// output, and exits with the command's status.
 //
 //	go run ./internal/testbed/rdmavm/guest 'rping -s -a 10.9.1.1 & sleep 1; rping -c -a 10.9.1.1 -C 5'
 package main
@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// statusNone is that of a command that could not be run.
+// statusNone is the exit status if the command could not be run.
 const statusNone = 125
 
 func main() {

@@ -1,6 +1,7 @@
-// Command stream has all ranks send each other numbered messages, short and long, and messages to
-// an actor on each rank, and checks that each arrives once, in order and whole, whatever happens to
-// the adapters meanwhile. Rank 0 prints the number of each round that it has ended.
+// Command stream tests that no message is lost, repeated or changed, whatever happens to the
+// adapters meanwhile. In each round every rank sends numbered messages to every other rank: short
+// ones, a long one, and messages to the actor of that rank. The receiver checks that each message
+// arrives once, in order and complete. Rank 0 prints the number of each round that it has completed.
 //
 //	gorun -np 2 -transport rdma ./stream -rounds 40
 package main
@@ -22,13 +23,13 @@ import (
 )
 
 const (
-	// shorts is the number of short messages of a round to each rank, of which each has at most
-	// shortMost bytes.
+	// shorts is the number of short messages that a rank sends to each other rank in a round.
+	// A short message has at most shortMost bytes.
 	shorts    = 20
 	shortMost = 5000
-	// toActor is the number of messages of a round to the actor of each rank.
+	// toActor is the number of messages that a rank sends to the actor of each other rank in a round.
 	toActor = 10
-	// head is the number of bytes of the sender and the number in each message.
+	// head is the length in bytes of the header of a message: the sender's rank and the message's number.
 	head = 16
 	tag  = 1
 	// patience bounds the wait for the last messages to the actor.
@@ -45,7 +46,7 @@ func main() {
 	runtime.Main(run)
 }
 
-// fill makes message number of a sender, of len(b) bytes.
+// fill sets b to the message of len(b) bytes that a sender sends under a number.
 func fill(b []byte, sender int, number uint64) {
 	binary.LittleEndian.PutUint64(b, uint64(sender))
 	binary.LittleEndian.PutUint64(b[8:], number)
@@ -55,7 +56,7 @@ func fill(b []byte, sender int, number uint64) {
 	}
 }
 
-// length is that of message number, of which the last one of each round is long.
+// length returns the length in bytes of message number. The last message of each round is long.
 func length(number uint64) int {
 	if number%(shorts+1) == shorts {
 		return max(*long, head)
@@ -63,10 +64,11 @@ func length(number uint64) int {
 	return head + int(number*37%(shortMost-head))
 }
 
-// receiver is the actor of a rank, which checks what other ranks send it.
+// receiver is the actor of a rank. It checks the messages that other ranks send to it. It sends nil
+// to ends after the last message, or an error at a wrong message.
 type receiver struct {
-	next []uint64 // number, by sender
-	left int
+	next []uint64 // the number of the next message, by sender
+	left int      // how many messages are still to come
 	ends chan<- error
 }
 
@@ -86,7 +88,7 @@ func (r *receiver) Receive(c actor.Context) {
 	}
 }
 
-// check takes a message, which has to be the next one of its sender.
+// check returns an error if b is not the next message of its sender.
 func (r *receiver) check(b []byte) error {
 	if len(b) < head {
 		return fmt.Errorf("an actor got %d bytes", len(b))
@@ -104,7 +106,7 @@ func (r *receiver) check(b []byte) error {
 	return nil
 }
 
-// run does the part of one rank.
+// run executes the program of one rank.
 func run(w *runtime.World) error {
 	s, err := actors.Of(w)
 	if err != nil {
@@ -144,7 +146,7 @@ func run(w *runtime.World) error {
 	return end(c, ends)
 }
 
-// exchange sends and receives the messages of a round.
+// exchange sends the messages of a round, and receives and checks those that are not for the actor.
 func exchange(c *runtime.Comm, s *actors.System, peers []*actor.PID, round uint64) error {
 	var requests []runtime.Request
 	var got [][]byte
@@ -186,7 +188,7 @@ func exchange(c *runtime.Comm, s *actors.System, peers []*actor.PID, round uint6
 	return nil
 }
 
-// end checks that nothing comes twice, when all ranks have ended.
+// end checks, after all ranks have completed their rounds, that no further message has arrived.
 func end(c *runtime.Comm, ends <-chan error) error {
 	if err := collectives.Barrier(c); err != nil {
 		return err
