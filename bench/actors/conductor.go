@@ -7,14 +7,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// conductor is an actor that tells the main goroutine of its rank how many messages isends
-// will send. So the main goroutine is not in a receive while actors are measured: the poll
-// token would change between it and the actors.
+// conductor is the name of an actor of rank 1. It receives the orders of isends and passes them to the
+// main goroutine of its rank. So the main goroutine is not blocked in a receive while actors are
+// measured: otherwise the poll token would move between it and the serving goroutine.
 const conductor = "conductor"
 
 func init() { actors.RegisterType[order]() }
 
-// serve is the part of rank 1: it receives what isends sends, until dismissed.
+// serve executes the program of rank 1: it receives the messages of isends until dismiss ends it.
 func serve(w *runtime.World, s *actors.System) error {
 	orders := make(chan *order)
 	if _, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
@@ -35,7 +35,8 @@ func serve(w *runtime.World, s *actors.System) error {
 	return nil
 }
 
-// receive takes the messages of an order.
+// receive receives the messages of an order, window after window. After it has posted the receives of
+// a window, it sends a message to rank 0, which then sends the window.
 func receive(c *runtime.Comm, o *order) error {
 	bufs := make([][]byte, window)
 	for i := range bufs {
@@ -56,5 +57,5 @@ func receive(c *runtime.Comm, o *order) error {
 	return nil
 }
 
-// dismiss ends serve.
+// dismiss ends serve at rank 1.
 func dismiss(s *actors.System) { s.Root.Send(s.PID(1, conductor), &order{}) }

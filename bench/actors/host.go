@@ -18,10 +18,11 @@ type record [8]int64
 // answer.
 type count struct{ Expect int64 }
 
-// crowd asks a conductor for actors that do nothing, or that send.
+// crowd asks the founder for Idle more actors that do nothing, and, if Each is not 0, for
+// fanInActors actors that send Each messages.
 type crowd struct{ Idle, Each int64 }
 
-// heap asks how many bytes of heap a rank uses.
+// heap asks the founder how many bytes of heap and stacks its rank uses.
 type heap struct{}
 
 func init() {
@@ -31,11 +32,11 @@ func init() {
 	actors.RegisterType[heap]()
 }
 
-// sameBytes is the message that protoactor's remote is measured with.
+// sameBytes is the same message as that with which protoactor's package remote is measured.
 var sameBytes = wrapperspb.Bytes(make([]byte, small))
 
-// spawnHost starts what every rank has: actors that answer, return and count, in
-// both modes, and one that makes actors.
+// spawnHost starts the actors of every rank: an echo, a returner and a counter in each of the modes
+// inline and worker, and a founder.
 func spawnHost(s *actors.System) error {
 	for name, mode := range map[string]actor.PropsOption{"inline": s.Inline(), "worker": s.Worker()} {
 		for kind, producer := range map[string]actor.Producer{
@@ -52,7 +53,7 @@ func spawnHost(s *actors.System) error {
 	return err
 }
 
-// echo answers.
+// echo is the receive function of an actor that answers each message with the same message.
 func echo(c actor.Context) {
 	switch m := c.Message().(type) {
 	case []byte, *record:
@@ -60,7 +61,7 @@ func echo(c actor.Context) {
 	}
 }
 
-// returner forwards messages to an actor that it was given before.
+// returner is an actor that forwards records to its partner, whose PID it was sent before.
 type returner struct{ partner *actor.PID }
 
 // Receive implements actor.Actor.
@@ -73,7 +74,7 @@ func (r *returner) Receive(c actor.Context) {
 	}
 }
 
-// counter counts messages, and answers when the expected number has arrived.
+// counter is an actor that counts messages, and answers a count when the expected number has arrived.
 type counter struct {
 	got    int64
 	expect int64
@@ -97,7 +98,8 @@ func (n *counter) Receive(c actor.Context) {
 	}
 }
 
-// founder makes actors, and reports how much heap its rank uses.
+// founder is an actor that starts other actors, and reports how much heap its rank uses. A PID that it
+// receives is the actor to which its senders then send.
 type founder struct {
 	s       *actors.System
 	idle    int64
@@ -113,7 +115,7 @@ func (f *founder) Receive(c actor.Context) {
 	case *crowd:
 		for range m.Idle {
 			if _, err := f.s.Spawn(actor.PropsFromFunc(func(actor.Context) {}), idleName(f.idle)); err != nil {
-				panic(err) // protoactor's supervisor logs it, and rank 0 gets no answer
+				panic(err) // protoactor's supervisor logs the error, and rank 0 gets no answer
 			}
 			f.idle++
 		}
@@ -129,13 +131,13 @@ func (f *founder) Receive(c actor.Context) {
 	}
 }
 
-// burst tells an actor to send each messages to another one.
+// burst tells a sender to send each messages to the actor to.
 type burst struct {
 	to   *actor.PID
 	each int64
 }
 
-// send is the behaviour of an actor of the crowd.
+// send is the receive function of a sender.
 func (f *founder) send(c actor.Context) {
 	if b, ok := c.Message().(*burst); ok {
 		m := &record{}
@@ -145,13 +147,13 @@ func (f *founder) send(c actor.Context) {
 	}
 }
 
-// idleName is the name of an actor that does nothing.
+// idleName returns the name of the i-th actor that does nothing.
 func idleName(i int64) string { return fmt.Sprint("idle", i) }
 
-// heapInUse returns the bytes of heap and of stacks that live objects take.
+// heapInUse returns how many bytes of heap live objects use, plus the bytes of the goroutines' stacks.
 func heapInUse() int64 {
 	goruntime.GC()
-	goruntime.GC() // the second collection frees what finalizers and pools held
+	goruntime.GC() // the second collection frees the objects that finalizers and pools held
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)

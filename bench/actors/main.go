@@ -1,14 +1,13 @@
-// Command actors measures actors within a rank and between ranks: how long a
-// message, a request and its answer take, how many messages a second pass, what
-// actors cost in memory. Rank 0 measures; rank 1 hosts the actors that answer and
-// count.
+// Command actors measures actors within a rank and between ranks: the time of a message, the time of a
+// request and its answer, the number of messages per second, and the memory of an actor. Rank 0
+// measures; rank 1 hosts the actors that answer and count.
 //
 //	gorun -np 2 -bind-to core ./bench/actors                   # between ranks of a node
 //	gorun -np 2 -bind-to core -transport rdma ./bench/actors   # over loopback TCP
 //	gorun -np 1 ./bench/actors -local                          # within a rank
 //
-// Each line is one measurement, "name value unit", so that runs can be compared
-// by a program, as bench/peers does; -only picks some.
+// Each line of the output is one measurement, "name value unit", so that a program such as
+// bench/peers can compare runs. With -only some of the measurements are made.
 package main
 
 import (
@@ -55,17 +54,17 @@ func main() {
 	})
 }
 
-// bench is what a measurement has.
+// bench holds the arguments of a measurement.
 type bench struct {
 	w     *runtime.World
 	s     *actors.System
 	scale float64
 }
 
-// times scales a number of messages or actors.
+// times returns the number n of messages or actors multiplied by the scale, at least 1.
 func (b *bench) times(n int) int { return max(1, int(float64(n)*b.scale)) }
 
-// measure runs what was asked for and prints a line for each.
+// measure makes the measurements that the flags select and prints a line for each.
 func measure(b *bench) error {
 	chosen := betweenRanks
 	if *local {
@@ -87,7 +86,8 @@ func measure(b *bench) error {
 	return nil
 }
 
-// median runs a measurement in rounds and returns the middle of its values.
+// median makes a measurement -rounds times and returns the median of the values. Before that it makes
+// the measurement once with a tenth of the messages, whose value it discards.
 func (b *bench) median(m *measurement) (float64, error) {
 	if _, err := m.run(&bench{w: b.w, s: b.s, scale: b.scale / 10}); err != nil {
 		return 0, err

@@ -1,6 +1,6 @@
 package main
 
-// measurement is one line of the table.
+// measurement is a measurement that prints one line: its name, its unit, and the function that makes it.
 type measurement struct {
 	name, unit string
 	run        func(*bench) (float64, error)
@@ -11,7 +11,7 @@ const (
 	large = 64 << 10
 )
 
-// betweenRanks are the measurements of rank 0 with rank 1.
+// betweenRanks are the measurements between rank 0 and rank 1.
 var betweenRanks = []measurement{
 	{"Tell 64 B one way inline", "us", func(b *bench) (float64, error) { return b.oneWay(b.s.Inline(), "return-inline") }},
 	{"Tell 64 B one way worker", "us", func(b *bench) (float64, error) { return b.oneWay(b.s.Worker(), "return-worker") }},
@@ -38,7 +38,7 @@ var betweenRanks = []measurement{
 	{"memory per remote PID, far side", "B", (*bench).memoryOfLink},
 }
 
-// withinRank are the measurements of rank 0 with itself.
+// withinRank are the measurements within rank 0, for -local.
 var withinRank = []measurement{
 	{"local Tell inline", "M/s", func(b *bench) (float64, error) {
 		return b.tellMany(b.s.PID(0, "count-inline"), &record{}, b.times(1_000_000))

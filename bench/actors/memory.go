@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// memoryOfActor measures the bytes that an actor takes which does nothing.
+// memoryOfActor measures how many bytes of memory an actor that does nothing takes.
 func (b *bench) memoryOfActor() (float64, error) {
 	n := b.times(10_000)
 	pids := make([]*actor.PID, n)
@@ -33,14 +33,14 @@ func (b *bench) memoryOfActor() (float64, error) {
 	return float64(grown) / float64(n), nil
 }
 
-// memoryOfPID measures the bytes that this rank keeps for an actor of rank 1 that
-// it has told something.
+// memoryOfPID measures how many bytes of memory this rank keeps for each actor of rank 1 to which it
+// has sent a message.
 func (b *bench) memoryOfPID() (float64, error) {
 	return b.acquaint(func() (int64, error) { return heapInUse(), nil })
 }
 
-// memoryOfLink measures the bytes that rank 1 keeps for each of its actors that
-// this rank has told something.
+// memoryOfLink measures how many bytes of memory rank 1 keeps for each of its actors to which this
+// rank has sent a message.
 func (b *bench) memoryOfLink() (float64, error) {
 	return b.acquaint(func() (int64, error) {
 		v, err := b.s.Root.RequestFuture(b.s.PID(1, "founder"), &heap{}, patience).Result()
@@ -55,8 +55,8 @@ func (b *bench) memoryOfLink() (float64, error) {
 	})
 }
 
-// acquaint makes rank 1 spawn actors, sends each a message, and returns how much
-// that adds for each to what is used.
+// acquaint makes rank 1 spawn actors and sends a message to each. It returns by how many bytes, for
+// each actor, these messages increase the result of used.
 func (b *bench) acquaint(used func() (int64, error)) (float64, error) {
 	n := b.times(4000)
 	v, err := b.s.Root.RequestFuture(b.s.PID(1, "founder"), &crowd{Idle: int64(n)}, patience).Result()
@@ -84,15 +84,15 @@ func (b *bench) acquaint(used func() (int64, error)) (float64, error) {
 	return float64(after-before) / float64(n), err
 }
 
-// settled returns when an actor of a rank has answered, which comes after what
-// was sent before.
+// settled waits until an actor of a rank has answered a request. The messages that were sent to the
+// rank before have arrived then.
 func (b *bench) settled(rank int) error {
 	_, err := b.s.Root.RequestFuture(b.s.PID(rank, "echo-worker"), &record{}, patience).Result()
 	return err
 }
 
-// allocations counts the heap objects of a Tell of a Message that is there
-// already, long enough to change hands.
+// allocations measures how many heap objects this rank allocates to send a Message to an actor. The
+// Messages are made before, and are long enough for a handover.
 func (b *bench) allocations(peer *actor.PID) (float64, error) {
 	const batch, length = 32, 4096
 	batches := b.times(64)

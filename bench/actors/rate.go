@@ -9,15 +9,15 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// fanInActors is how many actors send to one.
+// fanInActors is the number of actors that send to one actor in fanIn.
 const fanInActors = 1000
 
-// tells measures the rate of one-way messages, in millions a second.
+// tells measures the rate of one-way messages, in millions per second.
 func (b *bench) tells(peer *actor.PID, m any) (float64, error) {
 	return b.tellMany(peer, m, b.times(300_000))
 }
 
-// tellMany measures the rate of n one-way messages.
+// tellMany measures the rate of n one-way messages, in millions per second.
 func (b *bench) tellMany(peer *actor.PID, m any, n int) (float64, error) {
 	start := time.Now()
 	for range n {
@@ -27,13 +27,13 @@ func (b *bench) tellMany(peer *actor.PID, m any, n int) (float64, error) {
 	return float64(n) / time.Since(start).Seconds() / 1e6, err
 }
 
-// counted waits until a counter has received n messages.
+// counted waits until the counter peer has received n messages.
 func (b *bench) counted(peer *actor.PID, n int) error {
 	_, err := b.s.Root.RequestFuture(peer, &count{int64(n)}, patience).Result()
 	return err
 }
 
-// message returns a Message of the given length in memory of the arena.
+// message returns a Message in arena memory. Its length is given in bytes.
 func (b *bench) message(bytes int) (*runtime.Message, error) {
 	buf, err := runtime.Alloc[byte](b.w, bytes)
 	if err != nil {
@@ -42,7 +42,7 @@ func (b *bench) message(bytes int) (*runtime.Message, error) {
 	return runtime.NewMessage(buf)
 }
 
-// handovers measures messages of 64 KiB whose memory is given away, in MB/s.
+// handovers measures messages of 64 KiB whose memory is handed over, in MB/s.
 func (b *bench) handovers(peer *actor.PID) (float64, error) {
 	n := b.times(10_000)
 	start := time.Now()
@@ -69,7 +69,8 @@ func (b *bench) copies(peer *actor.PID) (float64, error) {
 	return float64(n) * large / time.Since(start).Seconds() / 1e6, err
 }
 
-// fanIn measures what one actor gets from many of rank 1, in millions a second.
+// fanIn measures the rate at which one actor receives the messages of many actors of rank 1, in
+// millions per second.
 func (b *bench) fanIn() (float64, error) {
 	each := b.times(100)
 	founder := b.s.PID(1, "founder")
@@ -88,12 +89,11 @@ const (
 	window  = 64
 )
 
-// order tells rank 1 how many windows of messages to receive, and the size of a message.
-// An order of no windows ends its part.
+// order tells rank 1 how many windows of messages to receive, and the size of a message in bytes. An
+// order of no windows ends serve.
 type order struct{ Windows, Bytes int64 }
 
-// isends measures the rate of messages without actors, for comparison, in millions
-// a second.
+// isends measures the rate of messages without actors, for comparison, in millions per second.
 func (b *bench) isends(windows, bytes int) (float64, error) {
 	b.s.Root.Send(b.s.PID(1, conductor), &order{int64(windows), int64(bytes)})
 	c := b.w.Comm()

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// writeHost writes what the figures depend on.
+// writeHost writes the properties of this host and of gorun on which the figures depend.
 func writeHost(out *page) {
 	out.say("# gorun over RDMA adapters\n\n")
 	root := os.DirFS("/")
@@ -40,7 +40,7 @@ func writeHost(out *page) {
 	}
 }
 
-// line returns the only line of a file, or "unknown".
+// line returns the text of a file with a single line, or "unknown" if there is no such text.
 func line(files fs.FS, name string) string {
 	b, err := fs.ReadFile(files, name)
 	text := strings.TrimSpace(string(b))
@@ -50,7 +50,7 @@ func line(files fs.FS, name string) string {
 	return text
 }
 
-// processor is the model in /proc/cpuinfo, which not all architectures have.
+// processor returns the model name of the processor from /proc/cpuinfo. Not all architectures have it.
 func processor(files fs.FS) string {
 	b, err := fs.ReadFile(files, "proc/cpuinfo")
 	if err != nil {
@@ -64,10 +64,10 @@ func processor(files fs.FS) string {
 	return "unknown model"
 }
 
-// emptyGID is an entry of the table that is not used.
+// emptyGID is the value of an unused entry of the GID table.
 const emptyGID = "0000:0000:0000:0000:0000:0000:0000:0000"
 
-// writeFiles writes what the kernel says of a device (Documentation/ABI/stable/sysfs-class-infiniband).
+// writeFiles writes the attributes of a device in sysfs (Documentation/ABI/stable/sysfs-class-infiniband).
 func writeFiles(out *page, files fs.FS, name string) {
 	at := path.Join("sys/class/infiniband", name)
 	for _, f := range []struct{ what, file string }{
@@ -77,7 +77,7 @@ func writeFiles(out *page, files fs.FS, name string) {
 			out.say("%s: %s\n", f.what, text)
 		}
 	}
-	ports, _ := fs.ReadDir(files, path.Join(at, "ports")) // none: a device without ports
+	ports, _ := fs.ReadDir(files, path.Join(at, "ports")) // an error is taken as a device without ports
 	for _, p := range ports {
 		port := path.Join(at, "ports", p.Name())
 		out.say("port %s: %s, %s, %s\n", p.Name(), line(files, path.Join(port, "state")), line(files, path.Join(port, "rate")), line(files, path.Join(port, "link_layer")))
@@ -93,7 +93,7 @@ func writeFiles(out *page, files fs.FS, name string) {
 	}
 }
 
-// writeAttributes writes by what a device is driven and its limits.
+// writeAttributes writes which provider drives a device, and the limits of the device.
 func writeAttributes(out *page, a verbs.Attributes) {
 	out.say("driven by: provider %s, %s\n", a.Provider, a.Transport)
 	out.say("limits: message %d, requests %d, receives %d, segments %d, inline %d, reads in %d, out %d, shared receives %d, completions %d\n",

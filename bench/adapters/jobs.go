@@ -10,25 +10,27 @@ import (
 	"strings"
 )
 
-// module is the import path below which the programs lie.
+// module is the beginning of the import paths of the programs.
 const module = "github.com/gorun-hpc/gorun/"
 
-// programs are what jobs run, with their arguments.
+// programs are the programs that jobs run, with their arguments.
 var programs = [][]string{
 	{"latency", "-m", "8,64,1K,8K,64K,1M"},
 	{"bandwidth", "-m", "8,1K,8K,64K,1M,4M"},
 	{"messagerate", "-m", "8,64,1K"},
 }
 
-// jobs runs programs of two ranks.
+// jobs runs the programs, each in a job of two ranks.
 type jobs struct {
 	options *options
-	// bin is where the programs are, made says that close removes it.
+	// bin is the directory of the built programs. If made is true, build has made it and close
+	// removes it.
 	bin  string
 	made bool
 }
 
-// build makes sure that the programs are there.
+// build builds gorun and the programs in a temporary directory, unless the user has given a directory
+// with them. Later calls do nothing.
 func (j *jobs) build(ctx context.Context) error {
 	if j.bin != "" {
 		return nil
@@ -52,7 +54,7 @@ func (j *jobs) build(ctx context.Context) error {
 	return nil
 }
 
-// command is that of a job of a program over a device.
+// command returns the command that starts a job of a program over a device.
 func (j *jobs) command(device string, program []string) []string {
 	o := j.options
 	c := []string{filepath.Join(j.bin, "gorun"), "-np", "2", "-transport", "rdma", "-rdma-device", device}
@@ -70,7 +72,7 @@ func (j *jobs) command(device string, program []string) []string {
 	return c
 }
 
-// run runs the programs over a device, and writes what they print.
+// run runs the programs over a device, and writes their output.
 func (j *jobs) run(ctx context.Context, out *page, device string) error {
 	if err := j.build(ctx); err != nil {
 		out.say("\nno job was run: %v\n", err)
@@ -90,7 +92,7 @@ func (j *jobs) run(ctx context.Context, out *page, device string) error {
 	return errors.Join(errs...)
 }
 
-// relative are arguments without the directory of the programs.
+// relative returns the arguments with the directory bin removed from the names of programs.
 func relative(args []string, bin string) []string {
 	short := make([]string, len(args))
 	for i, a := range args {
@@ -99,7 +101,7 @@ func relative(args []string, bin string) []string {
 	return short
 }
 
-// execute runs a command within the limit of a measurement, and returns what it has printed.
+// execute runs a command within the time limit of a measurement, and returns its output.
 func execute(ctx context.Context, o *options, command ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
@@ -110,9 +112,9 @@ func execute(ctx context.Context, o *options, command ...string) (string, error)
 	return string(text), err
 }
 
-// close removes what build has made.
+// close removes the directory that build has made.
 func (j *jobs) close() {
 	if j.made {
-		_ = os.RemoveAll(j.bin) // it is in a directory for temporary files
+		_ = os.RemoveAll(j.bin) // an error only leaves temporary files behind
 	}
 }

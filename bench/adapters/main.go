@@ -1,14 +1,14 @@
-// Command adapters reports what the RDMA adapters of this host are and how fast gorun is over
-// them, for an issue or a list:
+// Command adapters reports which RDMA adapters this host has and how fast gorun is over them. The
+// report is meant for an issue or for a list of adapters:
 //
 //	go run ./bench/adapters
 //	go run ./bench/adapters -host nodeA,nodeB -rsh ssh
 //
-// It lists devices, ports, GIDs and limits, says by what each is driven, measures registration
-// of memory, and runs bench/latency, bandwidth and messagerate between two ranks over each
-// adapter that can be used, of this host or of two, and perftest beside them where it is
-// installed. Without an adapter it says so. It builds what it runs, unless -bin says where that
-// is.
+// It lists devices, ports, GIDs and limits, and which provider drives each device. For each adapter
+// that can be used it measures the registration of memory, and runs bench/latency, bandwidth and
+// messagerate between two ranks, on this host or on the two hosts of -host. On a single host it also
+// runs perftest, if it is installed. If there is no adapter, it reports that. It builds gorun and the
+// programs, unless -bin gives a directory that contains them.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// options are the flags.
+// options are the flags of the command line.
 type options struct {
 	device, hosts, rsh, bin string
 	quick                   bool
@@ -56,23 +56,24 @@ func main() {
 	}
 }
 
-// page is where the report is written, and the first error of that.
+// page writes the report to to, and keeps the first error of a write.
 type page struct {
 	to  io.Writer
 	err error
 }
 
-// say writes text.
+// say writes formatted text, unless a write has failed before.
 func (p *page) say(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.to, format, args...)
 	}
 }
 
-// errNoDevice says that there is no adapter of the name that was asked for.
+// errNoDevice is returned if there is no adapter of the name that -device gives.
 var errNoDevice = errors.New("no such adapter")
 
-// report writes everything. It goes on after a measurement that fails, and returns its error.
+// report writes the report. If a measurement fails, it continues with the next one, and returns the
+// errors of all at the end.
 func report(ctx context.Context, out *page, o *options) error {
 	host := probe.System()
 	writeHost(out)
@@ -106,7 +107,7 @@ func report(ctx context.Context, out *page, o *options) error {
 	return errors.Join(errs...)
 }
 
-// reportDevice writes what concerns one adapter.
+// reportDevice writes the section of one adapter.
 func reportDevice(ctx context.Context, out *page, o *options, j *jobs, d *probe.Device) error {
 	out.say("\n## %s\n\n", d)
 	writeFiles(out, os.DirFS("/"), d.Name)
@@ -123,7 +124,7 @@ func reportDevice(ctx context.Context, out *page, o *options, j *jobs, d *probe.
 	return errors.Join(err, j.run(ctx, out, d.Spelling()), runPerftest(ctx, out, o, d))
 }
 
-// indented is text with two spaces before each line.
+// indented returns text with two spaces in front of each line.
 func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
 }

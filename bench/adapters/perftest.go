@@ -14,21 +14,23 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/probe"
 )
 
-// perftest are the programs that measure the adapter without gorun, with their arguments.
+// perftest are the programs of the package perftest that run, with their arguments. They measure the
+// adapter without gorun.
 var perftest = [][]string{
 	{"ib_send_lat", "-F", "-s", "8"},
 	{"ib_read_bw", "-F", "-s", "65536"},
 	{"ib_send_bw", "-F", "-s", "8"},
 }
 
-// retryAfter is how long a client waits before it tries again to reach its server, which says
-// to nobody when it listens, and tries is how often it does.
+// A client may start before its server listens, because the server does not report when it does. So a
+// client is started up to tries times, with a pause of retryAfter.
 const (
 	retryAfter = 100 * time.Millisecond
 	tries      = 50
 )
 
-// runPerftest runs perftest over a device, if it is installed, server and client on this host.
+// runPerftest runs the programs of perftest that are installed over a device. Server and client run on
+// this host.
 func runPerftest(ctx context.Context, out *page, o *options, d *probe.Device) error {
 	if o.hosts != "" {
 		out.say("\nperftest: not run between hosts; ib_send_lat and ib_read_bw do it by hand\n")
@@ -45,7 +47,7 @@ func runPerftest(ctx context.Context, out *page, o *options, d *probe.Device) er
 			args = append(args, "-i", strconv.Itoa(d.Port))
 		}
 		address := "127.0.0.1"
-		if d.Kind == "iWARP" && len(d.Interfaces) > 0 { // its queue pairs are connected by rdma_cm, through the device
+		if d.Kind == "iWARP" && len(d.Interfaces) > 0 { // iWARP needs rdma_cm (-R) and an address of the device
 			args = append(args, "-R")
 			address = addressOf(d.Interfaces[0])
 		}
@@ -60,7 +62,8 @@ func runPerftest(ctx context.Context, out *page, o *options, d *probe.Device) er
 	return errors.Join(errs...)
 }
 
-// addressOf is the first address of an interface, or one that fails with a message.
+// addressOf returns the first address of an interface. If there is none, it returns an address to which
+// the client cannot connect, so that its error message is reported.
 func addressOf(name string) string {
 	if i, err := net.InterfaceByName(name); err == nil {
 		if list, err := i.Addrs(); err == nil && len(list) > 0 {
@@ -72,7 +75,7 @@ func addressOf(name string) string {
 	return "127.0.0.1"
 }
 
-// pair runs a server and a client and returns what the client has printed.
+// pair runs a server and a client of a program and returns the output of the client.
 func pair(ctx context.Context, o *options, program string, args []string, address string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
@@ -102,7 +105,7 @@ func pair(ctx context.Context, o *options, program string, args []string, addres
 	return text, errors.Join(err, <-ended)
 }
 
-// errEnded says that a server has ended before its client.
+// errEnded is the error of a server that has ended without an error before its client has succeeded.
 var errEnded = errors.New("ended")
 
 func orEnded(err error) error {

@@ -9,10 +9,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// registrationRounds is how often each size is registered, of which the median is written.
+// registrationRounds is how often each size is registered. The medians of the times are written.
 const registrationRounds = 9
 
-// writeRegistrations writes what registering and deregistering memory costs, by size.
+// writeRegistrations writes the times to register and to deregister memory, by size.
 func writeRegistrations(out *page, a *verbs.Adapter) error {
 	domain, err := a.NewProtectionDomain()
 	if err != nil {
@@ -29,7 +29,7 @@ func writeRegistrations(out *page, a *verbs.Adapter) error {
 	return domain.Free()
 }
 
-// registration is the medians of one size.
+// registration returns the median times to register (on) and to deregister (off) memory of one size.
 func registration(d *verbs.ProtectionDomain, size int) (on, off time.Duration, err error) {
 	memory := make([]byte, size)
 	for i := 0; i < size; i += 4 << 10 {

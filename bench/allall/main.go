@@ -1,5 +1,5 @@
-// Command allall does one all-to-all of all ranks, checks what arrived and ends:
-// a test of the start of many ranks, on few processors, that all exchange messages.
+// Command allall does one all-to-all of all ranks, checks the result and ends. It tests the start of
+// many ranks on few processors, in which every rank exchanges messages with every other one.
 //
 //	gorun -np 256 ./bench/allall
 package main

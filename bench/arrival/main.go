@@ -1,13 +1,13 @@
-// Command arrival measures how long a message is under way to a rank that is busy with
-// another rank meanwhile: from the sender's call to the end of the receive, by the clock of
-// the one machine on which all run. With the machine declared as two nodes, the message
-// arrives over the network and the others through shared memory:
+// Command arrival measures the latency of a message to a rank that receives messages of another rank
+// at the same time. The latency is the time from the sender's call to the end of the receive, by the
+// clock of the one machine on which all ranks run. If the machine is declared as two nodes, the timed
+// message arrives over the network and the other messages through shared memory:
 //
 //	gorun -host a:2,b:2 -rsh "env GORUN_HOSTID=%h" -np 4 ./bench/arrival -busy 1
 //
-// Rank 0 receives from any source. The last rank sends to it now and then. Rank 1 sends
-// without pause and waits for an answer after every -busy messages: 1 is a ping-pong, 64 a
-// flood; with 0 it sends nothing.
+// Rank 0 receives from any source. The last rank sends timed messages to it, with pauses of 200 us. Rank 1
+// sends without a pause, and waits for an answer after every -busy messages: -busy 1 is a ping-pong,
+// -busy 64 a flood. With -busy 0 rank 1 sends nothing.
 package main
 
 import (
@@ -23,12 +23,12 @@ import (
 // Tags.
 const (
 	tagHello  = 1 // the last rank has started
-	tagTimed  = 2 // when it was sent, in nanoseconds
-	tagBusy   = 3 // the neighbour's
-	tagAnswer = 4 // to the neighbour: 1 to continue, 0 to end
+	tagTimed  = 2 // a timed message: the time at which it was sent, in nanoseconds
+	tagBusy   = 3 // a message of rank 1
+	tagAnswer = 4 // to rank 1: 1 to continue, 0 to end
 )
 
-// pause is between two messages that are timed.
+// pause is the time between two timed messages.
 const pause = 200 * time.Microsecond
 
 var busy = flag.Int("busy", 0, "`number` of messages that rank 1 sends before it waits for an answer, 0: it is silent")
@@ -37,7 +37,7 @@ func main() {
 	osu.Define("arrival", "8", osu.Latency).Main(3, run)
 }
 
-// run does the part of one rank.
+// run executes the program of one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	switch {
@@ -69,8 +69,8 @@ func run(w *runtime.World, o *osu.Options) error {
 	}
 }
 
-// receive is the part of rank 0: it takes what comes, answers its neighbour, and
-// returns how long the timed messages were under way.
+// receive executes the program of rank 0: it receives messages until n timed ones have arrived,
+// answers rank 1, and returns the latencies of the timed messages.
 func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 	var word [1]int64
 	far := c.Size() - 1
@@ -100,7 +100,7 @@ func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 	return times, finish(c)
 }
 
-// finish ends the neighbour's part. Up to two windows of its messages are not received.
+// finish ends the program of rank 1. Up to two windows of rank 1's messages are not received.
 func finish(c *runtime.Comm) error {
 	if *busy == 0 {
 		return nil
@@ -108,12 +108,13 @@ func finish(c *runtime.Comm) error {
 	return answer(c, 0)
 }
 
-// answer makes the neighbour continue or end.
+// answer sends a word to rank 1: 1 makes it continue, 0 makes it end.
 func answer(c *runtime.Comm, word int64) error {
 	return runtime.Send(c, []int64{word}, 1, tagAnswer)
 }
 
-// distract is the part of rank 1: windows of -busy messages, with an answer to each.
+// distract executes the program of rank 1: it sends windows of -busy messages, and waits for an answer
+// after each window.
 func distract(c *runtime.Comm) error {
 	var word [1]int64
 	for goOn := *busy > 0; goOn; goOn = word[0] == 1 {
@@ -129,7 +130,7 @@ func distract(c *runtime.Comm) error {
 	return nil
 }
 
-// send is the part of the last rank.
+// send executes the program of the last rank: it sends n timed messages to rank 0.
 func send(c *runtime.Comm, n int) error {
 	var word [1]int64
 	if err := runtime.Send(c, word[:], 0, tagHello); err != nil {

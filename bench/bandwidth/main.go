@@ -3,8 +3,8 @@
 //
 //	gorun -np 2 -bind-to core ./bench/bandwidth
 //
-// With -arena the sender's slices lie in the arena, from which the receiver can
-// copy without the kernel's help.
+// With -arena the sender's slices are in its arena, from which the receiver can copy without a system
+// call.
 package main
 
 import (
@@ -17,7 +17,7 @@ func main() {
 	osu.Define("bandwidth", "1:4M", osu.Bandwidth).Main(2, bodies.Run)
 }
 
-// run does the part of one rank: rank 0 sends, rank 1 receives.
+// run executes the program of one rank: rank 0 sends, rank 1 receives.
 func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	table, err := osu.NewTable(w, o, "Bandwidth (MB/s)")

@@ -14,7 +14,7 @@ func main() {
 	osu.Define("bibandwidth", "1:4M", osu.Bandwidth).Main(2, bodies.Run)
 }
 
-// run does the part of one rank: ranks 0 and 1 both send and receive.
+// run executes the program of one rank: ranks 0 and 1 both send and receive.
 func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	table, err := osu.NewTable(w, o, "Bandwidth (MB/s)")

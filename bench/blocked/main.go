@@ -1,4 +1,4 @@
-// Command blocked measures the processor time that a rank takes while it is
+// Command blocked measures the processor time that a rank uses while it is
 // blocked in a receive:
 //
 //	gorun -np 2 ./bench/blocked -for 10s
@@ -24,8 +24,8 @@ func main() {
 	o.Main(2, func(w *runtime.World, o *osu.Options) error { return run(w, o, *wait) })
 }
 
-// run does the part of one rank: rank 0 sends nothing for a while, rank 1 waits for
-// it and reports.
+// run executes the program of one rank. Rank 0 sends nothing for a while. Rank 1 waits for rank 0's
+// message, and then sends its share of processor time to rank 0, which prints it.
 func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
 	c := w.Comm()
 	if c.Rank() > 1 {
@@ -44,7 +44,7 @@ func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
 		share[0] = 100 * float64(processorTime()-before) / float64(time.Since(start))
 		return runtime.Send(c, share[:], 0, tagShare)
 	}
-	time.Sleep(wait) // not to wait for something: the silence is what is measured
+	time.Sleep(wait) // not in place of a synchronization: rank 1 is measured while no message comes
 	if err := runtime.Send(c, word[:], 1, tagRelease); err != nil {
 		return err
 	}
@@ -58,11 +58,11 @@ func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
 	return table.Only(8, share[0])
 }
 
-// processorTime returns the time this process has spent on processors.
+// processorTime returns the processor time that this process has used, user and system time together.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic(err) // it has no other error than a wrong argument
+		panic(err) // getrusage only fails if an argument is wrong
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -16,8 +16,8 @@ var operationNames = []string{
 	"iallreduce", "ibarrier", "ibcast",
 }
 
-// blocks returns how many blocks of the message size a rank sends and receives. In operations that
-// reduce and scatter, the message is what each rank sends.
+// blocks returns how many blocks of the message size a rank sends and receives. In a reduce-scatter
+// the message size is the size of each rank's whole contribution.
 func blocks(operation string, ranks int) (send, recv int) {
 	switch strings.TrimSuffix(operation, "v") {
 	case "allgather", "gather":
@@ -31,7 +31,8 @@ func blocks(operation string, ranks int) (send, recv int) {
 	}
 }
 
-// newCall returns the call that is measured. The root is rank 0, reductions add.
+// newCall returns a function that makes the measured call of an operation. The root is rank 0, and
+// reductions add.
 func newCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) (func() error, error) {
 	const root = 0
 	wait := func(r runtime.Request) error {

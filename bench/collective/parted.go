@@ -8,9 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// newPartedCall returns the call of an operation on prefixes of ranks or with a count for each
-// rank, nil for others. As in OSU, all counts are the same, but for what is left of a message
-// that is reduced and scattered: the first ranks get one element more.
+// newPartedCall returns a function that makes the measured call of a scan, or of an operation that
+// divides a message among the ranks. It returns nil for other operations. As in OSU's benchmarks all
+// counts are the same, except in reducescatter, if the number of elements is not a multiple of the
+// number of ranks: there the first ranks get one element more.
 func newPartedCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) func() error {
 	const root = 0
 	n := c.Size()
@@ -29,7 +30,7 @@ func newPartedCall[T osu.Element](operation string, c *runtime.Comm, send, recv 
 	case "reducescatterblock":
 		each := max(len(send)/n, 1)
 		whole := send[:min(each*n, len(send))]
-		if len(whole) < each*n { // a message of fewer elements than ranks becomes one with one for each
+		if len(whole) < each*n { // fewer elements than ranks: use a message with one element for each rank
 			whole = make([]T, each*n)
 		}
 		return func() error { return collectives.ReduceScatterBlock(c, whole, recv[:each], collectives.Sum) }
@@ -55,7 +56,8 @@ func newPartedCall[T osu.Element](operation string, c *runtime.Comm, send, recv 
 	}
 }
 
-// portions divides elements among ranks: the first ones get one more.
+// portions returns the number of elements of each rank if elements are divided among ranks. If they
+// cannot be divided evenly, the first ranks get one more.
 func portions(elements, ranks int) []int {
 	counts := make([]int, ranks)
 	for rank := range counts {

@@ -1,6 +1,5 @@
-// Command computing measures how long a large send takes when the receiver,
-// which has posted its receive, computes for a while without calling the
-// runtime:
+// Command computing measures the time of a large send whose receiver posts the receive and then
+// computes for a while without calling the runtime:
 //
 //	gorun -np 2 -bind-to core ./bench/computing -for 200ms
 package main
@@ -23,7 +22,8 @@ func main() {
 	o.Main(2, func(w *runtime.World, o *osu.Options) error { return run(w, o, *compute) })
 }
 
-// run does the part of one rank: rank 0 sends and reports.
+// run executes the program of one rank: rank 0 sends and prints the times, rank 1 receives and
+// computes.
 func run(w *runtime.World, o *osu.Options, compute time.Duration) error {
 	c := w.Comm()
 	table, err := osu.NewTable(w, o, "Send (ms)", "Computed (ms)")
@@ -51,8 +51,8 @@ func run(w *runtime.World, o *osu.Options, compute time.Duration) error {
 	})
 }
 
-// once does one send. At rank 0 it returns the times of the send and of the
-// computation in milliseconds.
+// once does one send from rank 0 to rank 1. At rank 0 it returns the time of the send and the time of
+// rank 1's computation, in milliseconds.
 func once(c *runtime.Comm, slice []byte, compute time.Duration) (times [2]float64, err error) {
 	if c.Rank() == 0 {
 		if err := osu.Sync(c, 1); err != nil {

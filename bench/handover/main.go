@@ -1,12 +1,12 @@
-// Command handover measures the time to give memory away: rank 0 fills a buffer from the
-// arena and sends the buffer itself, which rank 1 owns afterwards. Nothing is copied, so
-// the time is that of a small message whatever the size:
+// Command handover measures the time of a handover of arena memory: rank 0 fills a Buffer and sends
+// the Buffer itself, which rank 1 owns afterwards. Nothing is copied, so that the time is the same as
+// for a small message, whatever the size:
 //
 //	gorun -np 2 -bind-to core ./bench/handover
 //
-// The other columns are the times of touching the memory, which no runtime can avoid: the
-// first write to every page by the owner, the receiver's first read of every page, and its
-// next read, when the pages are mapped.
+// The other columns are the times of touching the memory, which no runtime can avoid. They are the
+// sender's first write to every page, which faults the pages in, the receiver's first read of every
+// page, and its second read, when the pages are mapped in its process too.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 	osu.Define("handover", "8,64K,1M,64M", osu.Collective).Main(2, run)
 }
 
-// run does the part of one rank.
+// run executes the program of one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	table, err := osu.NewTable(w, o, "Handover (us)", "First touch (us)", "First read (us)", "Next read (us)")
@@ -44,9 +44,9 @@ func run(w *runtime.World, o *osu.Options) error {
 	})
 }
 
-// pingPong returns the time of one way in microseconds. Each rank gives away a
-// buffer of its own; taking it from the arena and giving back the one that came
-// are done between the timed round trips.
+// pingPong returns the time of a handover in one direction in microseconds. In each round trip each
+// rank hands over a Buffer of its own. It allocates that Buffer before the timed round trip, and
+// frees the Buffer that it has received after it.
 func pingPong(w *runtime.World, size, timed, warmup int) (float64, error) {
 	c, peer := w.Comm(), 1-w.Rank()
 	var total time.Duration
@@ -72,7 +72,8 @@ func pingPong(w *runtime.World, size, timed, warmup int) (float64, error) {
 	return osu.Micros(total) / float64(2*timed), nil
 }
 
-// exchange gives mine to the peer and returns what the peer gives: rank 0 first.
+// exchange hands mine over to the peer and returns the message with the peer's Buffer. Rank 0 sends
+// first.
 func exchange(c *runtime.Comm, mine *runtime.Buffer, peer int) (*runtime.Message, error) {
 	if c.Rank() == 0 {
 		if err := runtime.SendBuffer[byte](c, mine, peer, tag); err != nil {
@@ -87,9 +88,9 @@ func exchange(c *runtime.Comm, mine *runtime.Buffer, peer int) (*runtime.Message
 	return came, runtime.SendBuffer[byte](c, mine, peer, tag)
 }
 
-// touchAndRead returns, in microseconds, the time of rank 0's first write to
-// every page of a buffer, of rank 1's first read of every page after it was
-// given, and of the next read. All ranks return the same.
+// touchAndRead returns three times in microseconds: of rank 0's first write to every page of a Buffer,
+// of rank 1's first read of every page after the handover, and of rank 1's second read. Both ranks
+// return the same times.
 func touchAndRead(w *runtime.World, size int) ([3]float64, error) {
 	c, peer := w.Comm(), 1-w.Rank()
 	var mine, theirs [3]float64
@@ -129,7 +130,7 @@ func touchAndRead(w *runtime.World, size int) ([3]float64, error) {
 	return mine, nil
 }
 
-// readPages reads a byte of every page and checks it.
+// readPages reads and checks a byte of every page, and returns the time in microseconds.
 func readPages(view []byte) (float64, error) {
 	start := time.Now()
 	for at := 0; at < len(view); at += pageSize {

@@ -9,13 +9,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// work is lines to compute; none is the answer to a steal that found none.
+// work holds the numbers of lines to compute. Without lines it is the answer to a steal if the victim
+// has none to give.
 type work struct{ Lines []int }
 
-// steal asks for some of the lines of another worker.
+// steal asks another worker, the victim, for half of its lines.
 type steal struct{}
 
-// line is one that is done.
+// line is a computed line of the picture, number Y.
 type line struct {
 	Y      int
 	Pixels []byte
@@ -27,17 +28,19 @@ func init() {
 	actors.RegisterType[line]()
 }
 
-// step makes a worker continue. It never leaves its rank.
+// step is the message by which a worker makes itself compute its next line. It is never sent to
+// another rank.
 type step struct{}
 
-// worker computes lines, one per message, so that it answers thieves in between.
+// worker is an actor that computes lines. It computes one line per message, so that it can answer
+// steals between two lines.
 type worker struct {
 	master  *actor.PID
 	others  []*actor.PID // itself first
 	lines   []int
-	going   bool
-	tried   int // victims that had nothing
-	victim  int
+	going   bool // a step is in the mailbox
+	tried   int  // how many steals were sent since lines last arrived
+	victim  int  // index in others of the last victim
 	crasher bool
 }
 
@@ -69,7 +72,7 @@ func (k *worker) Receive(c actor.Context) {
 	}
 }
 
-// goOn sees to it that a step comes.
+// goOn sends a step to this actor, unless one is in its mailbox already.
 func (k *worker) goOn(c actor.Context) {
 	if !k.going {
 		k.going = true
@@ -77,7 +80,7 @@ func (k *worker) goOn(c actor.Context) {
 	}
 }
 
-// compute does the first line.
+// compute computes the first of the worker's lines, or steals if it has none.
 func (k *worker) compute(c actor.Context) {
 	if len(k.lines) == 0 {
 		k.steal(c)
@@ -86,13 +89,14 @@ func (k *worker) compute(c actor.Context) {
 	y := k.lines[0]
 	k.lines = k.lines[1:]
 	c.Send(k.master, &line{y, lineOf(y)})
-	if k.crasher { // now: thieves leave a worker one line for certain
+	if k.crasher { // after the first line, because a worker may only be sure of one: others steal the rest
 		options.Crash()
 	}
 	k.goOn(c)
 }
 
-// steal asks the next worker, until all had nothing: the rest is being computed.
+// steal asks the next worker for lines. After it has asked all workers in vain it stops: the
+// remaining lines are being computed.
 func (k *worker) steal(c actor.Context) {
 	if k.tried++; k.tried >= len(k.others) {
 		return

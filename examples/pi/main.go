@@ -1,5 +1,5 @@
-// Command pi integrates 4/(1+x^2) from 0 to 1, which is pi, with the midpoint
-// rule. The ranks share the intervals and add up their parts.
+// Command pi computes pi as the integral of 4/(1+x^2) from 0 to 1, with the midpoint rule. Each rank
+// adds up the intervals of its share, and a reduction adds the sums of the ranks.
 //
 //	gorun -np 4 ./examples/pi -n 100000000
 package main
@@ -28,9 +28,9 @@ func main() {
 	})
 }
 
-// pi returns the sum at rank 0.
+// pi returns the integral at rank 0, and 0 at the other ranks.
 func pi(c *runtime.Comm, intervals int) (float64, error) {
-	// Rank 0 decides, as it would if it had asked a user.
+	// All ranks use the number of intervals of rank 0, as a program would whose rank 0 asks a user.
 	n := []int{intervals}
 	if err := collectives.Bcast(c, n, 0); err != nil {
 		return 0, err

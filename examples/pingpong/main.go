@@ -1,5 +1,6 @@
-// Command pingpong passes a ball between an actor of rank 0 and one of every other
-// rank, in both delivery modes, and prints what a round trip takes.
+// Command pingpong sends a ball back and forth between an actor of rank 0 and an actor of every other
+// rank, in turn, and prints the time of a round trip. It does so in both modes of actors, inline and
+// worker.
 //
 //	gorun -np 2 ./examples/pingpong
 package main
@@ -16,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// ball is the message: plain data, which travels as it is.
+// ball is the message. It is plain data, so that it is sent without encoding.
 type ball struct{ Bounces int64 }
 
 func init() { actors.RegisterType[ball]() }
@@ -27,8 +28,8 @@ func main() {
 	runtime.Main(func(w *runtime.World) error { return play(w, int64(*rounds)) })
 }
 
-// play is the part of one rank. The other ranks' part is over when their actors
-// are there: they live until every rank leaves.
+// play executes the program of one rank. On ranks other than 0 it returns when the rank's actors
+// are started: the actors live until every rank leaves the job.
 func play(w *runtime.World, rounds int64) error {
 	if w.Size() < 2 {
 		return errors.New("pingpong needs 2 ranks: start it with gorun -np 2 or more")
@@ -56,14 +57,15 @@ func play(w *runtime.World, rounds int64) error {
 	return nil
 }
 
-// pong returns the ball.
+// pong is the receive function of the actors that return the ball.
 func pong(c actor.Context) {
 	if b, ok := c.Message().(*ball); ok {
 		c.Respond(&ball{b.Bounces + 1})
 	}
 }
 
-// serve plays a number of rounds with peer and returns their time.
+// serve does a number of round trips between a new actor and the actor peer, and returns the time
+// of all.
 func serve(s *actors.System, mode actor.PropsOption, peer *actor.PID, rounds int64) time.Duration {
 	took := make(chan time.Duration)
 	var start time.Time

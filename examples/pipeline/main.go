@@ -1,8 +1,9 @@
-// Command pipeline runs frames through stages on different ranks: rank 0 makes
-// frames, the ranks between brighten them, the last one checks and counts them.
-// A frame is a message in arena memory, which is given to the next rank: on a node
-// that copies nothing. To pass on what came from another rank costs one copy. The last stage is slow on purpose: the actors before it are held
-// up by their outboxes, so that memory stays bounded and no frame is lost.
+// Command pipeline sends frames through stages on different ranks. Rank 0 makes the frames, the
+// ranks between brighten them, and the last rank checks and counts them. A frame is a message in
+// arena memory, which is handed over to the next rank. On a node the first handover copies nothing; to
+// pass on a frame that came from another rank costs one copy. The last stage is slow on purpose: then
+// the outboxes of the stages before it fill up, and these actors wait for credit. So memory stays
+// bounded and no frame is lost.
 //
 //	gorun -np 4 ./examples/pipeline -frames 2000
 package main
@@ -20,7 +21,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// frameBytes is the size of a frame.
+// frameBytes is the size of a frame in bytes.
 const frameBytes = 64 << 10
 
 func main() {
@@ -60,8 +61,8 @@ func run(w *runtime.World, frames int, slow time.Duration) error {
 	}
 }
 
-// source makes the frames. It is no actor: where the next stage takes no more, its
-// Send waits.
+// source makes the frames and sends them to the first stage. It is not an actor: while there is no
+// credit for the next stage, its Send blocks.
 func source(w *runtime.World, s *actors.System, frames int) error {
 	next := s.PID(1, "stage")
 	for i := range frames {
@@ -82,7 +83,7 @@ func source(w *runtime.World, s *actors.System, frames int) error {
 	return nil
 }
 
-// brighten is a stage: it changes the frame in place and passes it on.
+// brighten is the receive function of a stage: it changes the frame in place and sends it to next.
 func brighten(c actor.Context, next *actor.PID) {
 	m, ok := c.Message().(*runtime.Message)
 	if !ok {
@@ -94,7 +95,8 @@ func brighten(c actor.Context, next *actor.PID) {
 	c.Send(next, m)
 }
 
-// sink counts frames and checks that they arrive in order and complete.
+// sink is the actor of the last stage. It counts frames and checks that they arrive in order and
+// complete. It sends an error or, after the last frame, nil to done.
 type sink struct {
 	want, got int
 	stages    byte

@@ -13,9 +13,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// ping is the client.
+// ping runs the client: it connects to the server at to, does the rounds, and disconnects.
 func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) error {
-	// The local address of an unused socket is that of packets to the peer.
+	// Connecting a UDP socket sends nothing. Its local address is the source address of packets to
+	// the peer.
 	probe, err := net.Dial("udp", to.String())
 	if err != nil {
 		return fmt.Errorf("no way to %v: %w", to, err)
@@ -26,12 +27,12 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = adapter.Close() }() // nothing is left to be lost
+	defer func() { _ = adapter.Close() }() // its error does not matter: no work is outstanding
 	l, err := newLink(adapter)
 	if err != nil {
 		return err
 	}
-	// The server Reads, one at a time; the client does not.
+	// The server posts RDMA Reads, one at a time. The client posts none.
 	param := verbs.ConnParam{ResponderResources: 1, InitiatorDepth: 0}
 	if err := l.endpoint.Connect(to, verbs.ConnectOptions{Timeout: o.timeout, Param: &param}); err != nil {
 		return err
@@ -59,7 +60,8 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	return nil
 }
 
-// round does the client's part of a round and returns the data that came back.
+// round executes a round at the client: it offers data and returns the data that the server has
+// written back.
 func (l *link) round(ctx context.Context, data []byte) ([]byte, error) {
 	source, err := l.domain.Register(data, verbs.AccessRemoteRead)
 	if err != nil {
@@ -69,7 +71,7 @@ func (l *link) round(ctx context.Context, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// First the server Reads, then it Writes, and it reports each.
+	// The server Reads the source, later it Writes to the sink. It reports each with a message.
 	for _, m := range []*verbs.MemoryRegion{source, sink} {
 		at := m.Remote(0, len(data))
 		if err := l.announce(announcement{Address: at.Address, Key: at.RKey, Length: uint32(len(data))}); err != nil {
@@ -82,5 +84,5 @@ func (l *link) round(ctx context.Context, data []byte) ([]byte, error) {
 	if !bytes.Equal(sink.Bytes(), data) {
 		return nil, errors.New("what came back is not what was offered")
 	}
-	return sink.Bytes(), errors.Join(source.Close(), sink.Close()) // the keys are invalid now
+	return sink.Bytes(), errors.Join(source.Close(), sink.Close()) // Close invalidates the keys
 }

@@ -10,30 +10,30 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// announcement is a message, rping's struct rping_rdma_info: where a region of the client
-// is. A process that has a key can reach the memory, through a connection with an endpoint
-// of the same protection domain, until it is deregistered. From the server it says only that
-// the client may go on, and is zero.
+// announcement is a message with the layout of rping's struct rping_rdma_info. The client sends the
+// address, key and length of one of its regions. Until that region is deregistered, any process that
+// has the key can access it through a connection to an endpoint of the region's protection domain.
+// The server sends a zero announcement, which only means that the client may continue.
 type announcement struct {
 	Address     uint64
 	Key, Length uint32
 }
 
-// link is an endpoint and what it needs. Closing the adapter frees all of it.
+// link is an endpoint and the objects that it needs. Closing the adapter frees them all.
 type link struct {
 	domain   *verbs.ProtectionDomain
-	queue    *verbs.CompletionQueue // takes everything that happens to the endpoint
+	queue    *verbs.CompletionQueue // takes all completions and connection events of the endpoint
 	endpoint *verbs.Endpoint
-	message  *verbs.MemoryRegion // where the peer's next message goes
+	message  *verbs.MemoryRegion // memory for the peer's next message
 }
 
-// newLink makes an endpoint.
+// newLink makes a link, not yet connected, on an adapter.
 func newLink(a *verbs.Adapter) (l link, err error) {
 	if l.domain, err = a.NewProtectionDomain(); err != nil {
 		return l, err
 	}
-	// Room for what can be under way at a time, a receive and three requests, and for
-	// the events of a connection: an overflow would be the end of it.
+	// The queue needs entries for the work that can be outstanding at a time, a receive and three
+	// requests, and for the events of a connection. An overflow would break the connection.
 	if l.queue, err = a.NewCompletionQueue(16); err != nil {
 		return l, err
 	}
@@ -47,27 +47,27 @@ func newLink(a *verbs.Adapter) (l link, err error) {
 	return l, err
 }
 
-// expect posts the memory for the peer's next message. It has to be there before the
-// peer sends: on iWARP a message that finds no receive breaks the connection.
+// expect posts the receive for the peer's next message. It must be posted before the peer sends:
+// on iWARP a message that finds no posted receive breaks the connection.
 func (l *link) expect() error {
 	all := l.message.Segment(0, len(l.message.Bytes()))
 	return l.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{all}})
 }
 
-// announce sends a message. The receive of the answer has to be posted before.
+// announce posts the receive for the peer's answer, and then sends a message.
 func (l *link) announce(a announcement) error {
 	message, err := binary.Append(nil, binary.BigEndian, a)
 	if err := errors.Join(err, l.expect()); err != nil {
 		return err
 	}
-	// Inline: the post copies the bytes, which need no registered memory then. The peer's
-	// answer tells that it has arrived; a completion is not needed.
+	// The Send is inline: Post copies the bytes, so that they need not be in registered memory. It
+	// is unsignalled: the peer's answer implies that the message has arrived.
 	return l.endpoint.Post(&verbs.WorkRequest{
 		Op: verbs.OpSend, Flags: verbs.FlagInline | verbs.FlagUnsignalled, Segments: []verbs.Segment{{Data: message}},
 	})
 }
 
-// hear waits for the peer's message.
+// hear waits for the peer's next message and decodes it.
 func (l *link) hear(ctx context.Context) (a announcement, err error) {
 	c, err := l.await(ctx, verbs.OpReceive)
 	if err != nil {
@@ -80,15 +80,15 @@ func (l *link) hear(ctx context.Context) (a announcement, err error) {
 	return a, err
 }
 
-// errEnded says that a connection has ended in order.
+// errEnded is returned by await after an orderly disconnect.
 var errEnded = errors.New("the connection was ended")
 
-// event in place of an opcode is an event.
+// event is the value of Completion.Op for a connection event.
 const event verbs.Opcode = 0
 
-// await waits for the next work of a kind to be done, or for an event, and passes
-// over what happens before. The end of the connection is an error, errEnded when it
-// came in order; so is work that failed.
+// await waits for the next successful completion of a work request with opcode op, or for the next
+// event if op is event. It discards other successful completions. If the connection ends, it returns
+// an error, errEnded after an orderly disconnect. It also returns an error if a work request fails.
 func (l *link) await(ctx context.Context, op verbs.Opcode) (verbs.Completion, error) {
 	for {
 		if err := l.queue.Wait(ctx, 1); err != nil {
@@ -105,14 +105,14 @@ func (l *link) await(ctx context.Context, op verbs.Opcode) (verbs.Completion, er
 		switch {
 		case c.Status == verbs.StatusSuccess && c.Op == op:
 			return c, nil
-		case c.Status != verbs.StatusSuccess && c.Status != verbs.StatusFlushed: // after those comes an event
+		case c.Status != verbs.StatusSuccess && c.Status != verbs.StatusFlushed: // an event follows flushed requests
 			return c, fmt.Errorf("a work request ended with %v", c.Status)
 		}
 	}
 }
 
-// explain says in words what an event means that is the end of a connection or of an
-// attempt.
+// explain returns an error that describes an event which ends a connection or a connection attempt,
+// and nil for other events.
 func explain(e *verbs.Event) error {
 	var words string
 	switch {
@@ -139,9 +139,9 @@ func explain(e *verbs.Event) error {
 	return fmt.Errorf("%v: %s (%w)", e.Remote, words, e.Err)
 }
 
-// pattern returns what a client announces in a round, which is what rping's does: the
-// round, and characters from 'A' to 'z' that begin one further in each round, as far as a
-// zero at the end.
+// pattern returns the n bytes of the region that a client offers in a round, the same as rping's:
+// a text with the number of the round, then the characters from 'A' to 'z' in a cycle, beginning one
+// character later in each round, and a zero as the last byte.
 func pattern(n, round uint32) []byte {
 	const first, characters = 'A', 'z' - 'A' + 1
 	text := []byte(fmt.Sprintf("rdma-ping-%d: ", round))
@@ -153,5 +153,5 @@ func pattern(n, round uint32) []byte {
 	return text
 }
 
-// shown is what is printed of a pattern.
+// shown returns the beginning of a pattern, at most 32 bytes, for printing.
 func shown(pattern []byte) []byte { return pattern[:min(len(pattern)-1, 32)] }

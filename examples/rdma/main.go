@@ -1,8 +1,8 @@
-// Command rdma is the rping(1) of this module: it shows how package verbs is used by
-// itself, without ranks and without gorun. In each round the client announces a region of
-// its memory by a Send; the server Reads it, checks it, and reports that with a
-// Send. Then the client announces another region; the server Writes the same bytes there
-// and says so; the client compares. Start it in two shells, or on two machines:
+// Command rdma is the rping(1) of this module: an example of package verbs by itself, without ranks
+// and without gorun. In each round the client announces a region of its memory by a Send. The server
+// Reads the region, checks its contents, and reports that by a Send. Then the client announces another
+// region. The server Writes the same bytes to it and reports that by a Send. The client compares the
+// bytes. Start the command in two shells, or on two machines:
 //
 //	go run ./examples/rdma -listen 127.0.0.1:7174 -v
 //	go run ./examples/rdma -connect 127.0.0.1:7174 -count 10 -size 65536 -v
@@ -10,14 +10,14 @@
 // IPv6 addresses are written [::1]:7174. The provider is iWARP over TCP, which needs
 // no RDMA hardware and no privileges.
 //
-// The messages are those of rping, so that either side may be rping on an iWARP device,
-// such as Linux's siw (rdma link add siw0 type siw netdev eth0) at the address 10.0.0.2:
+// The messages are the same as rping's. So rping on an iWARP device may take the place of either
+// side, for example on Linux's siw (rdma link add siw0 type siw netdev eth0) at the address 10.0.0.2:
 //
 //	rping -s -v -a 10.0.0.2 -p 7174            # for -connect 10.0.0.2:7174
 //	rping -c -V -a 10.0.0.1 -p 7174 -C 10      # for -listen 10.0.0.1:7174
 //
-// An rping that serves has memory for 64 bytes, or as many as its -S says: -size is at most
-// that.
+// If rping is the server, -size must not exceed the size of rping's buffer, which is 64 bytes unless
+// rping's option -S sets another size.
 package main
 
 import (
@@ -34,10 +34,10 @@ import (
 	"time"
 )
 
-// sizeMax bounds -size: a server registers that much.
+// sizeMax is the largest value of -size. A server registers memory of this size.
 const sizeMax = 64 << 20
 
-// options are the command line.
+// options are the flags of the command line.
 type options struct {
 	listen, connect string
 	count, size     int
@@ -63,14 +63,14 @@ func main() {
 	defer stop()
 	if err := run(ctx, &o, log.New(os.Stdout, "", 0)); err != nil {
 		if ctx.Err() != nil {
-			err = context.Cause(ctx) // ^C
+			err = context.Cause(ctx) // the error is a consequence of the signal, for example ^C
 		}
 		fmt.Fprintln(os.Stderr, "rdma:", err)
 		os.Exit(1)
 	}
 }
 
-// run is the program.
+// run validates the options and runs the server or the client.
 func run(ctx context.Context, o *options, out *log.Logger) error {
 	switch {
 	case (o.listen == "") == (o.connect == ""):
@@ -78,8 +78,8 @@ func run(ctx context.Context, o *options, out *log.Logger) error {
 	case o.count < 1 || o.size < 1 || o.size > sizeMax || o.timeout <= 0:
 		return fmt.Errorf("-count is at least 1, -size from 1 to %d, -timeout positive", sizeMax)
 	}
-	// Memory is offered to every process that can connect, so one address has to be named:
-	// there is no "all of this machine's".
+	// Every process that can connect has access to the memory. Therefore one address must be
+	// named: the unspecified address, which means all addresses of this machine, is not accepted.
 	tcp, err := net.ResolveTCPAddr("tcp", o.listen+o.connect)
 	if err != nil {
 		return err

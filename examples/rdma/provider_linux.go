@@ -5,5 +5,5 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// provider is what drives an interface adapter.
+// provider returns the provider that drives the adapter: iWARP over TCP.
 func provider() verbs.Provider { return iwarp.New(iwarp.Config{}) }

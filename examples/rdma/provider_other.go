@@ -10,7 +10,7 @@ import (
 	verbsprovider "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// provider is what drives no adapter, as there is none but for Linux.
+// provider returns a provider without adapters, because package iwarp is only for Linux.
 func provider() verbs.Provider { return nothing{} }
 
 type nothing struct{}

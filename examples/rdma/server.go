@@ -11,13 +11,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// serve is the server: it serves one client, until that disconnects.
+// serve runs the server: it serves one client until the client disconnects.
 func serve(ctx context.Context, at netip.AddrPort, verbose bool, out *log.Logger) error {
 	adapter, err := verbs.Open(provider(), at.Addr().String())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = adapter.Close() }() // nothing is left to be lost
+	defer func() { _ = adapter.Close() }() // its error does not matter: no work is outstanding
 	l, err := newLink(adapter)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func serve(ctx context.Context, at netip.AddrPort, verbose bool, out *log.Logger
 	}
 }
 
-// reflect does the server's part of a round and returns the data that it has read.
+// reflect executes a round at the server and returns the data that it has read and written back.
 func (l *link) reflect(ctx context.Context, memory *verbs.MemoryRegion, round uint32) ([]byte, error) {
 	source, err := l.hear(ctx)
 	if err != nil {
@@ -90,6 +90,7 @@ func (l *link) reflect(ctx context.Context, memory *verbs.MemoryRegion, round ui
 	if err != nil {
 		return nil, err
 	}
-	// A Send behind a Write arrives when the Write is placed: that tells the client.
+	// A Send that is posted after a Write is delivered after the Write's data is placed. So this
+	// message tells the client that the data is there.
 	return data.Data, l.announce(announcement{})
 }

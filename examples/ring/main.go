@@ -1,5 +1,5 @@
-// Command ring passes a token around the ranks and times the hops. Every rank
-// adds its number to the token, so the sum tells whether all were visited.
+// Command ring passes a token around the ring of the ranks and prints the time of a hop. Every rank
+// adds its number to the token, so that the sum shows whether the token has visited all ranks.
 //
 //	gorun -np 4 ./examples/ring -laps 1000
 package main
@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// token is what travels: any type without pointers can.
+// token is the element type of the message. Any type without pointers can be sent.
 type token struct {
 	Hops int
 	Sum  int
@@ -43,7 +43,7 @@ func ring(c *runtime.Comm, laps int) error {
 				return err
 			}
 		}
-		if c.Rank() == 0 && c.Size() > 1 { // it comes back
+		if c.Rank() == 0 && c.Size() > 1 { // the token has come around
 			if _, err := runtime.Recv(c, t, left, tag); err != nil {
 				return err
 			}

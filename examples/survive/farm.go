@@ -8,16 +8,18 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// none is the Part of no range.
+// none is the value of Part without a range, and the value in Counts of a range without a count.
 const none = -1
 
-// task is a range of numbers for a worker. Without a range all are counted, and Primes is the result.
+// task is the farm's answer to a worker: range number Part, from From to To, which is not included. If
+// Part is none, all ranges are counted, and Primes is the number of primes in all.
 type task struct {
 	Part, From, To int
 	Primes         int
 }
 
-// count is what a worker has counted, and asks for the next range.
+// count reports the number of primes in range Part to the farm, and asks for the next range. If Part
+// is none, it only asks.
 type count struct{ Part, Primes int }
 
 func init() {
@@ -25,13 +27,14 @@ func init() {
 	actors.RegisterType[count]()
 }
 
-// farm is the actor that hands out ranges and keeps what was counted. It is an actors.Persistent.
+// farm is the actor that assigns ranges to workers and stores their counts. It is an
+// actors.Persistent.
 type farm struct {
 	store *actors.Store
-	// Counts has the primes of each range, none if it was not handed in.
+	// Counts holds the number of primes in each range, none if no worker has reported it.
 	Counts []int
-	// next is where the search for the next range begins: each is handed out once before those
-	// that were not handed in are handed out again.
+	// next is the range at which the search for the next range to assign begins. So each range is
+	// assigned once before ranges without a count are assigned again.
 	next int
 }
 
@@ -65,7 +68,7 @@ func (f *farm) Receive(c actor.Context) {
 	f.answer(c, c.Sender())
 }
 
-// answer gives a worker the next range that was not handed in, or the result.
+// answer sends the next range without a count to a worker, or the result if all ranges are counted.
 func (f *farm) answer(c actor.Context, worker *actor.PID) {
 	total := 0
 	for i := range f.Counts {

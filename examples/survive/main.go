@@ -1,12 +1,12 @@
-// Command survive is a farm that goes on while its ranks are killed: a worker on every rank asks a farm
-// on rank 0 for ranges of numbers, counts the primes in each, and hands in the count. The farm saves what
-// it has in the memory of another rank, too, before it answers. So the count is exact, whichever ranks
-// are killed, that of the farm included.
+// Command survive counts primes in a job that continues while ranks are killed. A worker on every rank
+// asks an actor on rank 0, the farm, for a range of numbers, counts the primes in it, and reports the
+// count. Before the farm answers, it saves the counts also in the memory of another rank. So the
+// result is exact whichever rank is killed, even the rank of the farm.
 //
 //	gorun -np 4 -on-failure respawn ./examples/survive -kill 3
 //
-// With -kill a worker kills its own process, by SIGKILL, after it has counted; any other kill of a rank
-// does as well.
+// With -kill a worker kills its own process by SIGKILL after it has counted a range. Killing a rank
+// from outside has the same effect.
 package main
 
 import (
@@ -30,15 +30,16 @@ var (
 func main() {
 	options.Parse()
 	runtime.Main(func(w *runtime.World) error {
-		store := actors.NewStore() // it outlives the Worlds of Resume
+		store := actors.NewStore() // used in all generations: each call of Resume's function gets another World
 		return w.Resume(func(w *runtime.World) error { return run(w, store) })
 	})
 }
 
-// askTime is how long an answer may take. A rank that is lost ends the wait at once.
+// askTime is the timeout for an answer of the farm. The loss of a rank ends the wait at once.
 const askTime = time.Minute
 
-// run works until all ranges are counted, or a rank is lost: then Resume calls it again.
+// run executes the program of one rank in one generation. It returns when all ranges are counted, or
+// with an error when a rank is lost. Then Resume calls it again.
 func run(w *runtime.World, store *actors.Store) error {
 	s, err := actors.Of(w)
 	if err != nil {
@@ -59,7 +60,7 @@ func run(w *runtime.World, store *actors.Store) error {
 	return work(w, s)
 }
 
-// work counts one range after the other.
+// work gets ranges from the farm and counts them, one after the other, until none is left.
 func work(w *runtime.World, s *actors.System) error {
 	farm := s.PID(0, "farm")
 	for done := (count{Part: none}); ; {
@@ -68,7 +69,7 @@ func work(w *runtime.World, s *actors.System) error {
 		if !ok {
 			return lost(w, fmt.Errorf("the farm does not answer: %v, %w", v, err))
 		}
-		done = count{next.Part, primes(next.From, next.To)} // of none, if there is no range left
+		done = count{next.Part, primes(next.From, next.To)} // if no range is left, From and To are 0
 		if w.Generation() < *kills && w.Rank() == (w.Generation()+w.Size()-1)%w.Size() {
 			fmt.Printf("rank %d is killed\n", w.Rank())
 			options.Crash()
@@ -82,17 +83,18 @@ func work(w *runtime.World, s *actors.System) error {
 	}
 }
 
-// lost returns the loss of a rank, because of which the farm has not answered or could not save.
+// lost returns why, joined with the error that reports the loss of a rank. That loss is the reason why
+// the farm has not answered or could not save its counts. If the answer has timed out, it returns why.
 func lost(w *runtime.World, why error) error {
 	if errors.Is(why, actor.ErrTimeout) {
 		return why
 	}
-	// Nobody sends: it ends with the loss.
+	// No rank sends to this receive. It returns an error when the runtime reports the loss.
 	_, err := runtime.Recv(w.Comm(), make([]byte, 1), runtime.AnySource, 0)
 	return errors.Join(why, err)
 }
 
-// primes counts the primes from one number to another, which is not included.
+// primes returns the number of primes p with from <= p < to.
 func primes(from, to int) int {
 	n := 0
 	for x := max(from, 2); x < to; x++ {

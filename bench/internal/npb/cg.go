@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	cgSteps     = 25    // of the conjugate gradient per outer iteration
-	cgTolerance = 1e-10 // cg.f90
+	cgSteps     = 25    // steps of the conjugate gradient method per outer iteration
+	cgTolerance = 1e-10 // tolerance of cg.f90
 )
 
 // cgProblem is a row of the class table of CG.
@@ -28,14 +28,14 @@ var cgProblems = map[Class]cgProblem{
 	"B": {75000, 13, 75, 60, 22.712745482631},
 }
 
-// CG estimates the smallest eigenvalue of a sparse matrix by inverse
-// iteration, with a conjugate gradient of 25 steps as solver. The number of
-// ranks must be a power of two.
+// CG estimates the smallest eigenvalue of a sparse matrix by inverse iteration. Each iteration solves
+// a linear system by 25 steps of the conjugate gradient method. The number of ranks must be a power of
+// two.
 func CG(c *runtime.Comm, class Class) (*Report, error) { return CGFrom(c, class, nil, nil) }
 
-// CGFrom is CG that saves its state in a store after each iteration but the last, and begins with what
-// is there. saved is called at each rank with the number of an iteration that was saved. The time is that
-// of the iterations that were done here.
+// CGFrom does the same as CG, and saves its state in a store after each iteration except the last. If
+// the store already has a state, CGFrom continues from it. After each save, each rank calls saved with
+// the number of the iteration. The reported time is that of the iterations that this call has done.
 func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(iteration int)) (*Report, error) {
 	problem, ok := cgProblems[class]
 	if !ok {
@@ -77,7 +77,8 @@ func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(it
 	}, nil
 }
 
-// solve does the outer iterations after the first ones, which were done before.
+// solve does the outer iterations first+1 to last. The first ones were done before the state in the
+// store was saved.
 func (s *solver) solve(first, last int, store *checkpoint.Store, saved func(iteration int)) (zeta float64, err error) {
 	for i := first + 1; i <= last; i++ {
 		if zeta, err = s.iterate(); err != nil {
@@ -94,8 +95,8 @@ func (s *solver) solve(first, last int, store *checkpoint.Store, saved func(iter
 	return zeta, nil
 }
 
-// solver is a rank's part of the computation. x, z, p, q and r are blocks of
-// vectors by the rank's columns, w is one by its rows.
+// solver is a rank's part of the computation. x, z, p, q and r are this rank's blocks of vectors that
+// are distributed by columns of the matrix. w is its block of a vector that is distributed by rows.
 type solver struct {
 	comm          *runtime.Comm
 	grid          *Grid
@@ -103,7 +104,7 @@ type solver struct {
 	shift         float64
 	x, z, p, q, r []float64
 	w, arrived    []float64
-	mine, theirs  [2]float64 // scalars on their way
+	mine, theirs  [2]float64 // scalars that sum sends and receives
 }
 
 func newSolver(c *runtime.Comm, problem cgProblem) (*solver, error) {
@@ -146,8 +147,8 @@ func (s *solver) iterate() (float64, error) {
 	return s.shift + 1/s.mine[0], nil
 }
 
-// conjugateGradient solves A*z = x approximately. As in cg.f90 the norm of
-// the residual is computed too, inside the time.
+// conjugateGradient solves A*z = x approximately. As in cg.f90 it also computes the norm of the
+// residual, within the measured time.
 func (s *solver) conjugateGradient() error {
 	clear(s.z)
 	copy(s.r, s.x)
@@ -182,9 +183,9 @@ func (s *solver) conjugateGradient() error {
 	return nil
 }
 
-// multiply sets q = A*v, where v and q are distributed by columns: partial
-// sums are added along the row of the grid, then exchanged with the
-// transpose partner. Tags are those of cg.f90: the step, and 1.
+// multiply sets q = A*v, where v and q are distributed by columns. It adds the partial sums of the
+// ranks in the row of the grid, and then exchanges the sums with the transpose partner. The tags are
+// the same as in cg.f90: the number of the step for the sums, and 1 for the exchange.
 func (s *solver) multiply(v []float64) error {
 	s.matrix.Multiply(s.w, v)
 	for i, step := range s.grid.Steps {
@@ -208,7 +209,7 @@ func (s *solver) multiply(v []float64) error {
 	return err
 }
 
-// total returns the sum of a scalar over the row of the grid, which holds
+// total returns the sum of a scalar over the ranks in the row of the grid. Together these ranks hold
 // every column once.
 func (s *solver) total(mine float64) (float64, error) {
 	s.mine[0] = mine
@@ -216,7 +217,7 @@ func (s *solver) total(mine float64) (float64, error) {
 	return s.mine[0], err
 }
 
-// sum adds the first n scalars of mine over the row by recursive doubling.
+// sum adds the first n scalars of mine over the ranks in the row of the grid, by recursive doubling.
 func (s *solver) sum(n int) error {
 	for i, peer := range s.grid.Doubling {
 		if _, err := runtime.SendRecv(s.comm, s.mine[:n], peer, i+1, s.theirs[:n], peer, i+1); err != nil {

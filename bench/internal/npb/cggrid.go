@@ -5,37 +5,40 @@ import (
 	"math/bits"
 )
 
-// Grid is the place of a rank in the rows x cols grid of CG (setup_proc_info
-// and setup_submatrix_info of cg.f90): cols = rows or cols = 2*rows, and rank =
-// row*cols + col. Ranges are half-open and count from 0.
+// Grid describes the place of a rank in CG's grid of Rows x Cols ranks (setup_proc_info and
+// setup_submatrix_info of cg.f90). Cols is Rows or 2*Rows. The rank in row i and column k is i*Cols + k.
+// Ranges are half-open and begin at 0.
 type Grid struct {
 	Rows, Cols int
 	Block      Block
 	// Part is the range of the block's rows whose sums this rank sends to its
 	// transpose partner.
 	Part Range
-	// Transpose is the rank that owns the columns which are this rank's rows.
+	// Transpose is the transpose partner: the rank whose columns have the numbers of this rank's
+	// rows in Part.
 	Transpose int
-	// Steps are the exchanges along the row of the grid that add up a product.
+	// Steps are the exchanges with ranks in the same row of the grid that add the partial sums of
+	// a product.
 	Steps []Exchange
-	// Doubling are the partners along the row for sums of scalars.
+	// Doubling are the ranks in the same row with which scalars are added, by recursive doubling.
 	Doubling []int
 }
 
-// Range is a half-open range of a vector.
+// Range is a half-open range of the elements of a vector.
 type Range struct{ First, Last int }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (r Range) Len() int { return r.Last - r.First }
 
-// Exchange is one step of adding up a product: a rank sends a range of its
-// partial sums to its partner and adds what it receives to another range.
+// Exchange is one step in which the partial sums of a product are added. A rank sends the range Send
+// of its partial sums to Peer, and adds the numbers that it receives to the range Received.
 type Exchange struct {
 	Peer           int
 	Send, Received Range
 }
 
-// NewGrid places a rank among size ranks, a power of two, for n rows.
+// NewGrid returns the place of a rank in the grid of size ranks, for a matrix of n rows. size must be
+// a power of two.
 func NewGrid(n, rank, size int) (*Grid, error) {
 	if size < 1 || size&(size-1) != 0 {
 		return nil, fmt.Errorf("npb: CG needs a power of two of ranks, not %d", size)
@@ -53,8 +56,8 @@ func NewGrid(n, rank, size int) (*Grid, error) {
 		g.Block.FirstCol, g.Block.LastCol = share(n, col, g.Cols)
 		g.Transpose = rank%g.Rows*g.Rows + rank/g.Rows
 	} else {
-		// Two columns of the grid split one range of columns: the even one has the larger
-		// half. They split the sums of the rows in the same way.
+		// Two neighbouring columns of the grid share one range of columns of the matrix. The even
+		// grid column has the larger half. They divide the sums of the rows in the same way.
 		first, last := share(n, col/2, g.Cols/2)
 		half := first + (last-first+1)/2
 		g.Block.FirstCol, g.Block.LastCol = first, half
@@ -78,7 +81,7 @@ func (g *Grid) plan(row, col, rows int) {
 	for i := len(g.Doubling) - 1; i >= 0; i-- {
 		step := Exchange{Peer: g.Doubling[i], Send: g.Part, Received: g.Part}
 		if g.Cols != g.Rows && i == len(g.Doubling)-1 {
-			// The first step is with the neighbour that has the other half.
+			// The first step is an exchange with the neighbour that has the other half.
 			step.Send = Range{g.Part.Last, rows}
 			if g.Part.First > 0 {
 				step.Send = Range{0, g.Part.First}

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	epBatch     = 1 << 16 // pairs of a batch (mk of ep.f90)
-	epChunk     = 1 << 10 // pairs worked on at a time: their arrays stay in the first-level cache
-	epAnnuli    = 10      // counters of deviates by annulus
-	epTolerance = 1e-8    // verify.f90
+	epBatch     = 1 << 16 // number of pairs in a batch (mk of ep.f90)
+	epChunk     = 1 << 10 // number of pairs processed at a time: their arrays stay in the first-level cache
+	epAnnuli    = 10      // number of annuli in which deviates are counted
+	epTolerance = 1e-8    // tolerance of verify.f90
 )
 
-// epProblem is a row of the class table of EP: 2^log2Pairs pairs and the
-// published sums of absolute values (NPB 3.4.2 and later).
+// epProblem is a row of the class table of EP: 2^log2Pairs pairs, the published sums of the absolute
+// values of the deviates (NPB 3.4.2 and later), and the published number of accepted pairs.
 type epProblem struct {
 	log2Pairs      int
 	sumX, sumY, gc float64
@@ -30,15 +30,15 @@ var epProblems = map[Class]epProblem{
 	"B": {30, 6.728927543423024e8, 6.728951822504275e8, 843345606},
 }
 
-// epSums is what EP adds up over all pairs.
+// epSums holds the sums of EP over pairs of deviates: of the absolute values of each component, and
+// the number of pairs in each annulus.
 type epSums struct {
 	x, y  float64
 	count [epAnnuli]int64
 }
 
-// EP makes pairs of Gaussian deviates by the acceptance-rejection method,
-// adds them up and counts them by annulus. Any number of ranks may take part,
-// up to the number of batches.
+// EP makes pairs of Gaussian deviates by the acceptance-rejection method, adds them and counts them by
+// annulus. The number of ranks may be any number up to the number of batches.
 func EP(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := epProblems[class]
 	if !ok {
@@ -81,8 +81,8 @@ func EP(c *runtime.Comm, class Class) (*Report, error) {
 	}, nil
 }
 
-// share returns the half-open part of n items that belongs to a rank: the
-// first n mod size ranks have one more.
+// share returns the half-open range of n items that belongs to a rank. The first n mod size ranks have
+// one item more than the others.
 func share(n, rank, size int) (first, last int) {
 	each, rest := n/size, n%size
 	first = rank*each + min(rank, rest)
@@ -93,7 +93,7 @@ func share(n, rank, size int) (first, last int) {
 	return first, last
 }
 
-// epTotal adds the sums of all ranks, in three reductions as ep.f90 does.
+// epTotal adds the sums of all ranks, in three reductions as in ep.f90.
 func epTotal(c *runtime.Comm, mine *epSums) (epSums, error) {
 	var total epSums
 	x, y := make([]float64, 1), make([]float64, 1)
@@ -108,8 +108,8 @@ func epTotal(c *runtime.Comm, mine *epSums) (epSums, error) {
 	return total, err
 }
 
-// addBatch adds the pairs of one batch, which may be made without those
-// before it: the generator skips to its place.
+// addBatch makes the pairs of one batch and adds them. It does not need the batches before it: the
+// generator of random numbers skips to the batch's first number.
 func (s *epSums) addBatch(batch int) {
 	var (
 		numbers [2 * epChunk]float64
@@ -124,9 +124,9 @@ func (s *epSums) addBatch(batch int) {
 	}
 }
 
-// epAccept moves the pairs inside the unit circle to the front of x and y and
-// the squares of their distances to t, and returns how many there are. It has
-// no branch that depends on the numbers: one in five would be mispredicted.
+// epAccept stores the pairs inside the unit circle at the front of x and y, and the squares of their
+// distances from the origin in t, and returns their number. It has no branch that depends on the random
+// numbers: one in five of its executions would be mispredicted.
 func epAccept(numbers *[2 * epChunk]float64, x, y, t *[epChunk]float64) int {
 	n := 0
 	for i := range epChunk {
@@ -142,14 +142,16 @@ func epAccept(numbers *[2 * epChunk]float64, x, y, t *[epChunk]float64) int {
 	return n
 }
 
-// addPairs turns accepted pairs into Gaussian deviates and adds them.
+// addPairs computes the Gaussian deviates of accepted pairs and adds them.
 func (s *epSums) addPairs(x, y, t []float64) {
 	var logarithms [epChunk]float64
 	logs(logarithms[:], t)
 	x, y = x[:len(t)], y[:len(t)]
 	ln := logarithms[:len(t)]
 	sumX, sumY := s.x, s.y
-	var count [2][16]int64 // two, because most pairs fall into one annulus: additions to one counter would wait for each other
+	// There are two sets of counters that take turns. Most pairs are in the same annulus, and each
+	// addition to a single counter would wait for the one before.
+	var count [2][16]int64
 	for i, square := range t {
 		factor := math.Sqrt(-2 * ln[i] / square)
 		gx, gy := math.Abs(x[i]*factor), math.Abs(y[i]*factor)

@@ -6,17 +6,17 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
 )
 
-// lanes is how many transforms an octet has.
+// lanes is the number of transforms whose values an octet holds.
 const lanes = row.Octet / 2
 
-// transform does unscaled complex Fourier transforms of one length, a power of two of at
-// least 8, by Stockham's algorithm in passes of radix 4 and, for odd powers, a last one of radix
-// 2. It does groups*lanes of them at once: their values lie beside each other, so that
-// loops over them read whole cache lines and share the roots.
+// transform computes unscaled complex Fourier transforms of length n, a power of two of at least 8. It
+// uses Stockham's algorithm in passes of radix 4 and, if the exponent is odd, a last pass of radix 2.
+// It computes groups*lanes transforms at once. Their values are interleaved, so that the loops read
+// whole cache lines, and all transforms use the same roots.
 type transform struct {
 	n, groups         int
-	forward, backward [][]float64 // the roots of each pass
-	a, b              []float64   // octets between passes, groups of them for each point
+	forward, backward [][]float64 // the roots of unity of each pass
+	a, b              []float64   // octets, groups of them for each point: the input and output of passes
 }
 
 func newTransform(n, groups int) *transform {
@@ -29,7 +29,8 @@ func newTransform(n, groups int) *transform {
 	return f
 }
 
-// roots returns exp(sign 2 pi i k p/n) for k of 1, 2 and 3 and each p below n/4.
+// roots returns the real and imaginary parts of exp(sign 2 pi i k p/n) for each p below n/4 and k of
+// 1, 2 and 3.
 func roots(n int, sign float64) []float64 {
 	w := make([]float64, 0, n/4*6)
 	for p := range n / 4 {
@@ -41,7 +42,7 @@ func roots(n int, sign float64) []float64 {
 	return w
 }
 
-// run transforms the values in a and returns the buffer that has the results.
+// run transforms the values in a and returns the buffer with the results, a or b.
 func (f *transform) run(inverse bool) []float64 {
 	passes := f.forward
 	if inverse {
@@ -61,14 +62,14 @@ func (f *transform) run(inverse bool) []float64 {
 	return x
 }
 
-// turn transforms the values at src[from[p]:], groups*lanes of them for every point p, and stores them
-// at dst[to[p]:]. Both may be the same.
+// turn transforms the values at src[from[p]:], groups*lanes of them for every point p, and stores the
+// results at dst[to[p]:]. dst and src may be the same memory.
 func (f *transform) turn(dst []complex128, to []int, src []complex128, from []int, inverse bool) {
 	row.Split(f.a, src, from, f.groups)
 	row.Join(dst, f.run(inverse), to, f.groups)
 }
 
-// lines transforms lanes rows of n values in place.
+// lines transforms rows of n values in place. The number of rows is lanes.
 func (f *transform) lines(rows []complex128, inverse bool) {
 	row.Columns(f.a, rows, f.n)
 	row.Rows(rows, f.run(inverse), f.n)

@@ -1,11 +1,13 @@
 package npb
 
-// fivePoints are the factors of a cell and its neighbours on one axis, from two before to
-// two after: second differences and dissipation by fourth ones.
+// fivePoints holds the factors of a five-point stencil on one axis: of the cells from two before the
+// center to two after it. The stencil combines diffusion by second differences and dissipation by
+// fourth differences.
 type fivePoints [5]float64
 
-// factors returns them for place i of an axis, with the diffusion d; d times the second
-// difference is added, the fourth is subtracted, in a shorter form near the border.
+// factors returns the factors at place i of an axis with diffusion d. They are the second difference
+// times d*t1, less the dissipation, which is the fourth difference times the constant fourth. Near the
+// border the fourth difference has fewer points.
 func (f *flow) factors(i int, d float64) fivePoints {
 	c := fivePoints{1, -4, 6, -4, 1}
 	switch i {
@@ -25,13 +27,13 @@ func (f *flow) factors(i int, d float64) fivePoints {
 	return c
 }
 
-// Diffusion by axis.
+// Diffusion coefficients of the axes.
 const (
 	diffusionXY = 0.75
 	diffusionZ  = 1
 )
 
-// residual stores in r what the terms of space come to, without force, at all
+// residual stores the sum of the spatial terms of the equations, without the force, in r, at all
 // cells of this rank that are not on the border.
 func (f *flow) residual() {
 	from, to := f.inner()
@@ -43,11 +45,11 @@ func (f *flow) residual() {
 	}
 }
 
-// linear sets r, in row j of plane k, to the second and fourth differences.
+// linear sets r, in row j of plane k, to the sum of the second and fourth differences on the three axes.
 func (f *flow) linear(k, j int) {
 	n, at := f.n, f.at(k, j)
 	row := func(k, j int) []cell {
-		k = min(max(k, 0), n-1) // the factor of a place outside is 0
+		k = min(max(k, 0), n-1) // any plane does for one outside the box, because its factor is 0
 		return f.u[f.at(k, j):][:n]
 	}
 	cz, cy := f.factors(k, diffusionZ), f.factors(j, diffusionXY)
@@ -76,7 +78,7 @@ func (f *flow) linear(k, j int) {
 	}
 }
 
-// fluxes adds convection and viscosity to r in row j of plane k.
+// fluxes adds the terms of convection and viscosity to r in row j of plane k.
 func (f *flow) fluxes(k, j int) {
 	n := f.n
 	at, yl, yr, zl, zr := f.at(k, j), f.at(k, j-1), f.at(k, j+1), f.at(k-1, j), f.at(k+1, j)
@@ -115,8 +117,8 @@ func (f *flow) fluxes(k, j int) {
 	}
 }
 
-// heating is the second difference of what viscosity and conduction carry of energy, the
-// same on each axis.
+// heating returns the second difference of the energy that viscosity and heat conduction transport. It
+// has the same form on each axis.
 func heating(p, q, here *state) float64 {
 	return (1-gamma*gamma)*(p.half-2*here.half+q.half) + gamma*gamma*(p.energy-2*here.energy+q.energy)
 }

@@ -2,12 +2,12 @@ package npb
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// The sweeps solve (D+wL) D^-1 (D+wU) x = dt*r. The blocks of L and U are the Jacobians of
-// the fluxes of a neighbour; their products are computed from the states, without the
-// matrices. The blocks of D are lower triangular.
+// The sweeps solve (D+wL) D^-1 (D+wU) x = dt*r. The blocks of L and U are the Jacobians of the fluxes
+// of a neighbouring cell. The products with these blocks are computed from the states of the cells,
+// without the matrices. The blocks of D are lower triangular.
 
-// axis is one direction of the sweeps, scaled by w*dt: convection, viscosity, and what is
-// the same for all quantities.
+// axis holds the coefficients of one axis in a sweep, scaled by w*dt: of convection, of viscosity, and
+// of the diffusion, which is the same for all quantities.
 type axis struct{ convection, viscosity, diffusion float64 }
 
 func (f *flow) axis(sign, diffusion float64) axis {
@@ -15,8 +15,8 @@ func (f *flow) axis(sign, diffusion float64) axis {
 	return axis{w * sign * f.t2, w * f.t1, w * f.t1 * diffusion}
 }
 
-// diagonal holds the factors of D: all quantities, momentum by component, energy by
-// component of momentum, and energy.
+// diagonal holds the coefficients of the blocks of D: of the diagonal of all quantities, of each
+// component of momentum, of the energy by component of momentum, and of the energy itself.
 type diagonal struct {
 	all                                    float64
 	inverse                                float64 // 1/all
@@ -32,7 +32,7 @@ func (f *flow) newDiagonal() diagonal {
 	return diagonal{all, 1 / all, momentum, momentum, momentum, energy, energy, energy, 3 * w * conducting}
 }
 
-// solve replaces b by the solution of D*x = b.
+// solve replaces b by the solution x of D*x = b for the block of a cell with state s.
 func (d *diagonal) solve(b *cell, s *state) {
 	mass := b[0] * d.inverse
 	scale := 1 / (d.all + d.momentumX*s.inverse)
@@ -43,9 +43,9 @@ func (d *diagonal) solve(b *cell, s *state) {
 	b[0], b[1], b[2], b[3], b[4] = mass, mx, my, mz, e/(d.all+d.temperature*s.inverse)
 }
 
-// common returns what the Jacobians of the three axes have in common: differences of
-// velocity by x, of pressure, of q = density*v^2/2, and what viscosity carries of energy
-// without the part of the axis itself.
+// common returns the terms that the products of x with the Jacobians of the three axes have in common:
+// the change of each component of velocity by x (yx, yy, yz), the change of q = density*v^2/2 (dq), and
+// the energy that viscosity and conduction transport, without the extra term of the axis itself (heat).
 func common(x *cell, s *state) (yx, yy, yz, dq, heat float64) {
 	yx, yy, yz = (x[1]-s.vx*x[0])*s.inverse, (x[2]-s.vy*x[0])*s.inverse, (x[3]-s.vz*x[0])*s.inverse
 	dq = s.vx*x[1] + s.vy*x[2] + s.vz*x[3] - s.half*x[0]
@@ -53,7 +53,8 @@ func common(x *cell, s *state) (yx, yy, yz, dq, heat float64) {
 	return yx, yy, yz, dq, heat
 }
 
-// addX adds to b the product of the block of the neighbour along x with its correction.
+// addX adds to b the product of the block of a neighbour on the x axis, which has state s, with the
+// neighbour's correction x.
 func (a axis) addX(b, x *cell, s *state) {
 	yx, yy, yz, dq, heat := common(x, s)
 	t, v, d := a.convection, a.viscosity, a.diffusion
@@ -65,7 +66,7 @@ func (a axis) addX(b, x *cell, s *state) {
 	b[4] += t*((gamma*x[4]-pressure*dq)*s.vx+s.enthalpy*rest) + v*(heat+viscous*(third-1)*s.vx*yx) + d*x[4]
 }
 
-// addY is addX along y.
+// addY does the same as addX for a neighbour on the y axis.
 func (a axis) addY(b, x *cell, s *state) {
 	yx, yy, yz, dq, heat := common(x, s)
 	t, v, d := a.convection, a.viscosity, a.diffusion
@@ -77,7 +78,7 @@ func (a axis) addY(b, x *cell, s *state) {
 	b[4] += t*((gamma*x[4]-pressure*dq)*s.vy+s.enthalpy*rest) + v*(heat+viscous*(third-1)*s.vy*yy) + d*x[4]
 }
 
-// addZ is addX along z.
+// addZ does the same as addX for a neighbour on the z axis.
 func (a axis) addZ(b, x *cell, s *state) {
 	yx, yy, yz, dq, heat := common(x, s)
 	t, v, d := a.convection, a.viscosity, a.diffusion
@@ -89,7 +90,9 @@ func (a axis) addZ(b, x *cell, s *state) {
 	b[4] += t*((gamma*x[4]-pressure*dq)*s.vz+s.enthalpy*rest) + v*(heat+viscous*(third-1)*s.vz*yz) + d*x[4]
 }
 
-// step does one step and computes the residual after it.
+// step does one time step, a forward and a backward sweep, and computes the residual after it. In a
+// sweep the ranks form a pipeline along the rows: for each plane a rank receives a row of corrections
+// from one neighbour, computes its own rows, and sends its last row to the other neighbour.
 func (f *flow) step() error {
 	from, to := f.inner()
 	for k := 1; k < f.n-1; k++ {
@@ -117,7 +120,8 @@ func (f *flow) step() error {
 	return f.evaluate()
 }
 
-// receive fetches a neighbour's row of corrections, and send passes one on.
+// receive receives row j of plane k of the corrections from a neighbour, if there is one (rank >= 0).
+// send sends such a row.
 func (f *flow) receive(k, j, rank, tag int) error {
 	if rank < 0 {
 		return nil
@@ -133,7 +137,7 @@ func (f *flow) send(k, j, rank, tag int) error {
 	return runtime.Send(f.comm, f.r[f.at(k, j):][:f.n], rank, tag)
 }
 
-// lower solves the lower triangle in row j of plane k.
+// lower solves the lower triangular system in row j of plane k.
 func (f *flow) lower(k, j int) {
 	n, at, y, z := f.n, f.at(k, j), f.at(k, j-1), f.at(k-1, j)
 	r, s := f.r[at:at+n], f.states[at:at+n]
@@ -153,7 +157,7 @@ func (f *flow) lower(k, j int) {
 	}
 }
 
-// upper solves the upper triangle in row j of plane k and adds the correction to the solution.
+// upper solves the upper triangular system in row j of plane k and adds the correction to the solution.
 func (f *flow) upper(k, j int) {
 	n, at, y, z := f.n, f.at(k, j), f.at(k, j+1), f.at(k+1, j)
 	r, s, u := f.r[at:at+n], f.states[at:at+n], f.u[at:at+n]

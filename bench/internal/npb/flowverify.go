@@ -7,12 +7,12 @@ import (
 	"github.com/gorun-hpc/gorun/collectives"
 )
 
-// squares returns the sum of the squares of the residual over this rank's inner cells.
+// squares returns the sums of the squares of the residual, by component, over this rank's inner cells.
 func (f *flow) squares() cell {
 	return f.sum(func(k, j, i int) cell { return f.r[f.at(k, j)+i] })
 }
 
-// sum returns the sum of the squares of value over this rank's inner cells.
+// sum returns the sums of the squares of value, by component, over this rank's inner cells.
 func (f *flow) sum(value func(k, j, i int) cell) cell {
 	var sum cell
 	from, to := f.inner()
@@ -28,7 +28,7 @@ func (f *flow) sum(value func(k, j, i int) cell) cell {
 	return sum
 }
 
-// norm returns the roots of the means of the ranks' sums of squares.
+// norm adds the sums of squares of all ranks and returns the root mean squares over all inner cells.
 func (f *flow) norm(mine cell) (cell, error) {
 	total := make([]float64, len(mine))
 	if err := collectives.AllReduce(f.comm, mine[:], total, collectives.Sum); err != nil {
@@ -41,7 +41,7 @@ func (f *flow) norm(mine cell) (cell, error) {
 	return c, nil
 }
 
-// verify compares residual, error and surface integral with the published values.
+// verify returns the residual, the error and the surface integral, each with its published value.
 func (f *flow) verify(residual cell) ([]Value, error) {
 	scale := 1 / float64(f.n-1)
 	deviation, err := f.norm(f.sum(func(k, j, i int) cell {

@@ -11,12 +11,12 @@ import (
 
 const (
 	ftAlpha     = 1e-6
-	ftSamples   = 1024 // points of a checksum
+	ftSamples   = 1024 // number of points in a checksum
 	ftTolerance = 1e-12
 )
 
-// ftProblem is a row of the class table of FT: a box of nx*ny*nz points and the published
-// checksum after each step, divided by 100.
+// ftProblem is a row of the class table of FT: a box of nx*ny*nz points, and for each step the
+// published checksum divided by 100.
 type ftProblem struct {
 	nx, ny, nz int
 	checksums  []complex128
@@ -46,9 +46,9 @@ var ftProblems = map[Class]ftProblem{
 	}},
 }
 
-// FT solves a diffusion equation by Fourier transforms in three dimensions: one forward, and
-// an inverse one after each step. Each rank has a slab of the box, which an all-to-all transposes. The
-// number of ranks must be a power of two, at most ny and nz.
+// FT solves a diffusion equation by Fourier transforms in three dimensions: one forward transform, and
+// an inverse transform in each step. Each rank has a slab of the box. In each transform an all-to-all
+// transposes the box. The number of ranks must be a power of two, at most ny and nz.
 func FT(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := ftProblems[class]
 	if !ok {
@@ -89,8 +89,8 @@ func FT(c *runtime.Comm, class Class) (*Report, error) {
 	return report, nil
 }
 
-// checksumValues are the two parts of a checksum. The published tolerance is that of the
-// complex number, relative to its absolute value.
+// checksumValues returns the real and the imaginary part of a checksum, with tolerances. The published
+// tolerance is relative to the absolute value of the complex number.
 func checksumValues(step int, got, want complex128) []Value {
 	size := math.Hypot(real(want), imag(want))
 	return []Value{

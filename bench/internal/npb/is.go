@@ -10,8 +10,8 @@ import (
 
 const (
 	isIterations = 10
-	isTests      = 5 // keys whose rank is checked in each iteration
-	isTag        = 1 // of keys on their way to the rank that counts them
+	isTests      = 5 // number of keys whose rank is verified in each iteration
+	isTag        = 1 // tag of messages with keys
 )
 
 // isProblem is a row of the class table of IS (is.c): 2^log2Keys keys below
@@ -55,7 +55,7 @@ var isProblems = map[Class]isProblem{
 	},
 }
 
-// signed returns n, or -n when positive is false.
+// signed returns n, or -n if positive is false.
 func signed(positive bool, n int) int {
 	if positive {
 		return n
@@ -63,9 +63,9 @@ func signed(positive bool, n int) int {
 	return -n
 }
 
-// IS ranks integer keys: each rank sorts its keys into buckets, sends the
-// buckets to the ranks that own them, and these count. The number of ranks must
-// be a power of two, at most the number of buckets.
+// IS computes the ranks of integer keys, which are their places in the sorted sequence. Each rank of
+// the communicator sorts its keys into buckets and sends the buckets to the ranks that own them. The
+// owner counts the keys. The number of ranks must be a power of two, at most the number of buckets.
 func IS(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := isProblems[class]
 	if !ok {
@@ -111,8 +111,8 @@ func IS(c *runtime.Comm, class Class) (*Report, error) {
 	}, nil
 }
 
-// powerOfTwo returns an error when a kernel cannot run on size ranks: the
-// reference codes need a power of two, and no more than the problem has parts.
+// powerOfTwo returns an error if a kernel cannot run on size ranks: if size is not a power of two, as
+// the reference codes require, or is larger than most, the number of parts of the problem.
 func powerOfTwo(kernel string, size, most int) error {
 	if size < 1 || size&(size-1) != 0 {
 		return fmt.Errorf("npb: %s needs a power of two of ranks, not %d", kernel, size)

@@ -5,30 +5,32 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// isBuckets is the largest number of buckets of a class. Tables have that length, so that
-// an index masked by isBuckets-1 needs no check against their bounds.
+// isBuckets is the largest number of buckets of all classes. Tables have this length, so that the
+// compiler omits the bounds check of an index that is masked by isBuckets-1.
 const isBuckets = 1 << 10
 
-// keys are a rank's part of the keys of IS and what it needs to rank them.
+// keys holds a rank's part of the keys of IS and the tables to compute their ranks.
 type keys struct {
 	comm    *runtime.Comm
 	problem isProblem
 	shift   int     // a key's bucket is key >> shift
 	mine    []int32 // the keys of this rank, in the order of the sequence
 
-	buckets        int
-	counts, totals [isBuckets + isTests]int32 // of the keys of a bucket here and everywhere; behind them the keys under test
-	next           [isBuckets]int32           // where in sorted the next key of a bucket goes
-	sorted         []int32                    // mine, by bucket
+	buckets int
+	// counts and totals hold the number of keys in each bucket, of this rank and of all ranks. The
+	// keys under test follow after the last bucket.
+	counts, totals [isBuckets + isTests]int32
+	next           [isBuckets]int32 // the index in sorted of the next key of each bucket
+	sorted         []int32          // the keys of mine, ordered by bucket
 
-	sends, receives []int32 // keys for and from each rank
-	arrived         []int32 // keys of other ranks whose buckets are this rank's
-	own             []int32 // the part of sorted whose buckets are this rank's
+	sends, receives []int32 // the number of keys to send to and to receive from each rank
+	arrived         []int32 // memory for keys from other ranks, of buckets that this rank owns
+	own             []int32 // the part of sorted with the buckets that this rank owns
 	requests        []runtime.Request
 
-	lowest int32   // the first key value that is this rank's
-	below  int     // the number of keys of lower ranks
-	places []int32 // places[v]: the number of this rank's keys up to lowest+v
+	lowest int32   // the lowest key value of the buckets that this rank owns
+	below  int     // the number of keys in the buckets of lower ranks
+	places []int32 // places[v]: the number of keys from lowest to lowest+v, including both
 }
 
 func newKeys(c *runtime.Comm, problem isProblem) *keys {
@@ -49,8 +51,8 @@ func newKeys(c *runtime.Comm, problem isProblem) *keys {
 	return k
 }
 
-// rank ranks the keys of one iteration and returns how many of the keys under
-// test are this rank's and have the published rank.
+// rank computes the ranks of the keys of one iteration. It returns how many of the keys under test
+// are in buckets of this rank and have the published rank.
 func (k *keys) rank(it int) (passed int, err error) {
 	if k.comm.Rank() == 0 {
 		k.mine[it] = int32(it)
@@ -69,8 +71,8 @@ func (k *keys) rank(it int) (passed int, err error) {
 	return k.test(it), nil
 }
 
-// sortIntoBuckets counts the keys of each bucket and copies the keys to
-// sorted, bucket after bucket.
+// sortIntoBuckets counts this rank's keys in each bucket, and copies the keys to sorted, bucket after
+// bucket.
 func (k *keys) sortIntoBuckets() {
 	clear(k.counts[:])
 	tally((*[isBuckets]int32)(k.counts[:]), k.mine, k.shift)
@@ -82,7 +84,7 @@ func (k *keys) sortIntoBuckets() {
 	scatter(k.sorted, &k.next, k.mine, k.shift)
 }
 
-// tally adds keys to the counts of their buckets.
+// tally counts keys by bucket: it adds them to counts.
 func tally(counts *[isBuckets]int32, keys []int32, shift int) {
 	shift &= 31
 	for len(keys) >= 4 {
@@ -98,7 +100,7 @@ func tally(counts *[isBuckets]int32, keys []int32, shift int) {
 	}
 }
 
-// scatter copies each key to the next place of its bucket.
+// scatter copies each key to the next place of its bucket in sorted, and advances that place.
 func scatter(sorted []int32, next *[isBuckets]int32, keys []int32, shift int) {
 	shift &= 31
 	put := func(key int32) {
@@ -119,8 +121,8 @@ func scatter(sorted []int32, next *[isBuckets]int32, keys []int32, shift int) {
 	}
 }
 
-// pickTests appends the keys under test that are here to the counts, so that
-// the reduction tells every rank all of them.
+// pickTests stores those keys under test that this rank has after the counts of the buckets. So the
+// reduction of the counts gives every rank all keys under test.
 func (k *keys) pickTests() {
 	tests := k.counts[k.buckets:]
 	first := k.comm.Rank() * len(k.mine)
@@ -131,13 +133,15 @@ func (k *keys) pickTests() {
 	}
 }
 
-// share gives consecutive buckets to the ranks: rank j takes buckets until
-// the ranks up to j have (j+1)/size of all keys.
+// share assigns consecutive buckets to the ranks: rank j gets buckets until the ranks up to j have at
+// least (j+1)/size of all keys.
 func (k *keys) share() {
 	size, me := k.comm.Size(), k.comm.Rank()
 	each := 1 << k.problem.log2Keys / size
 	clear(k.sends)
-	var total, mine, before int // keys everywhere, keys here, and those before the present rank's
+	// total and mine are the numbers of keys in the buckets so far, of all ranks and of this rank.
+	// before is the value of mine before the buckets of rank j.
+	var total, mine, before int
 	j, last := 0, -1
 	var ownFirst int
 	for b := range k.buckets {
@@ -155,7 +159,7 @@ func (k *keys) share() {
 			j++
 		}
 	}
-	for ; j < size; j++ { // no bucket is left for these
+	for ; j < size; j++ { // no bucket is left for these ranks
 		if j == me {
 			k.lowest, k.below = 1<<k.problem.log2Max, total
 			k.setOwn(0, 0, 0)
@@ -163,7 +167,8 @@ func (k *keys) share() {
 	}
 }
 
-// setOwn stores which part of sorted is this rank's, and for how many key values.
+// setOwn sets own to the range first to last of sorted, and makes places, set to 0, for the number of
+// key values in the buckets of this rank.
 func (k *keys) setOwn(first, last, values int) {
 	k.own = k.sorted[first:last]
 	if cap(k.places) < values {
@@ -173,8 +178,8 @@ func (k *keys) setOwn(first, last, values int) {
 	clear(k.places)
 }
 
-// exchange sends the keys to the ranks that own their buckets and counts those that are
-// here. Keys that stay are not copied, and are counted while the others are on their way.
+// exchange sends the keys to the ranks that own their buckets, and counts the keys in the buckets of
+// this rank. Keys that stay at this rank are not copied, and are counted while messages are in flight.
 func (k *keys) exchange() error {
 	if err := collectives.AllToAll(k.comm, k.sends, k.receives); err != nil {
 		return err
@@ -214,7 +219,7 @@ func (k *keys) exchange() error {
 	return nil
 }
 
-// count adds keys to the histogram of the rank's key values.
+// count adds keys to the histogram of this rank's key values, which is in places.
 func (k *keys) count(some []int32) {
 	places, lowest := k.places, k.lowest
 	for len(some) >= 4 {
@@ -230,7 +235,7 @@ func (k *keys) count(some []int32) {
 	}
 }
 
-// sum turns the histogram into places.
+// sum replaces the histogram in places by its prefix sums.
 func (k *keys) sum() {
 	var sum int32
 	for i, n := range k.places {
@@ -239,8 +244,8 @@ func (k *keys) sum() {
 	}
 }
 
-// test compares the ranks of the keys under test that are this rank's with
-// the published ones.
+// test returns how many of the keys under test are in buckets of this rank and have the published
+// rank.
 func (k *keys) test(it int) (passed int) {
 	for i, key := range k.totals[k.buckets : k.buckets+isTests] {
 		v := int(key - k.lowest)

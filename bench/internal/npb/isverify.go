@@ -2,9 +2,9 @@ package npb
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// verify puts the keys of the last iteration at their places and returns how
-// many of them are not below the key before, which is for the first one the
-// last key of the rank below: all of them.
+// verify sorts the keys of the last iteration by their ranks. It returns how many keys of this rank
+// are not below the key before, which must be all of them. The key before the first one is the last
+// key of the ranks below.
 func (k *keys) verify() (int64, error) {
 	var all int
 	if n := len(k.places); n > 0 {
@@ -12,7 +12,7 @@ func (k *keys) verify() (int64, error) {
 	}
 	ordered := make([]int32, all)
 	for i := range ordered {
-		ordered[i] = -1 // a place that no key takes is out of order
+		ordered[i] = -1 // if no key is stored at a place, it counts as out of order
 	}
 	var others int
 	for from, n := range k.receives {
@@ -41,8 +41,9 @@ func (k *keys) verify() (int64, error) {
 	return count, nil
 }
 
-// lastBelow returns the largest key of the ranks below, and tells the rank above.
-// A rank without keys passes on what it was told.
+// lastBelow receives the largest key of the ranks below from the previous rank, and returns it. It sends
+// the largest key up to this rank to the next rank. A rank without keys sends the key that it has
+// received.
 func (k *keys) lastBelow(ordered []int32) (int32, error) {
 	rank, previous := k.comm.Rank(), []int32{0}
 	if rank > 0 {
