@@ -38,8 +38,10 @@ func (g *Group) ScatterSmall(send, recv []byte, root int) error {
 		return err
 	}
 	size := len(recv)
+	others := size * (g.size - 1) // root's own block is not in the slot
 	if g.rank == root {
-		copy(mine.room(len(send)), send)
+		room := mine.room(others)
+		copy(room[copy(room, send[:root*size]):], send[(root+1)*size:])
 		g.announce(mine, n)
 		kernel.Copy(recv, send[root*size:][:size])
 	} else {
@@ -47,7 +49,11 @@ func (g *Group) ScatterSmall(send, recv []byte, root int) error {
 		if err != nil {
 			return err
 		}
-		copy(recv, from.room(size * g.size)[g.rank*size:])
+		place := g.rank
+		if place > root {
+			place--
+		}
+		copy(recv, from.room(others)[place*size:])
 	}
 	g.leads(root)
 	g.finish(n)
