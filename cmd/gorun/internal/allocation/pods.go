@@ -8,36 +8,38 @@ import (
 	"strings"
 )
 
-// Variables by which the containers of a job find each other, as gorun -k8s-manifest sets
-// them. The number of a container among them is that of Kubernetes, JOB_COMPLETION_INDEX.
+// Environment variables by which the containers of a job find each other. The manifest that
+// gorun -k8s-manifest writes sets them. Kubernetes sets the index of a container in the job,
+// JOB_COMPLETION_INDEX.
 const (
-	EnvPods       = "GORUN_PODS"        // how many there are
-	EnvPodSlots   = "GORUN_POD_SLOTS"   // the ranks that each takes, 1 if it is not set
-	EnvPodRoot    = "GORUN_POD_ROOT"    // name and port of the first: "job-0.job:29400"
-	EnvSecretFile = "GORUN_SECRET_FILE" // what only they can read
-	EnvAttempt    = "GORUN_ATTEMPT"     // tells the attempts of a job that is restarted from each other
+	EnvPods       = "GORUN_PODS"        // the number of pods
+	EnvPodSlots   = "GORUN_POD_SLOTS"   // the number of ranks that each pod takes; 1 if it is not set
+	EnvPodRoot    = "GORUN_POD_ROOT"    // name and port of the first pod: "job-0.job:29400"
+	EnvSecretFile = "GORUN_SECRET_FILE" // path of the file with the secret, which only the pods can read
+	EnvAttempt    = "GORUN_ATTEMPT"     // another text for each attempt of a job that the platform restarts
 )
 
-// SecretFile is where the secret of the pods is mounted if EnvSecretFile is not set.
+// SecretFile is the path of the file with the secret of the pods if EnvSecretFile is not set.
 const SecretFile = "/etc/gorun/secret"
 
-// Pods is what a container platform says to the containers of a job, in each of which it has
-// started the same command line: in the first gorun leads the job, in the others it is an
-// agent.
+// Pods is the information that a container platform gives the containers of a job. The platform
+// has started the same command line in each container. In the first one gorun is the launcher of
+// the job, in the others it is an agent.
 type Pods struct {
-	Index, Count int
-	Slots        int    // of each, 0 for one per processor
-	Root         string // name or address of the first
-	Port         uint16
-	Secret       string // name of the file
-	Attempt      string
+	Index, Count int    // the number of this pod, from 0, and the number of pods
+	Slots        int    // the slots of each pod; 0 means one per processor
+	Root         string // name or address of the first pod
+	Port         uint16 // the port on which the first pod listens; 0 if one pod has none
+	Secret       string // path of the file with the secret
+	Attempt      string // the value of EnvAttempt
 }
 
-// podsMax bounds the containers of a job: Kubernetes has no Indexed Job with more.
+// podsMax bounds the number of containers of a job. Kubernetes allows no more for an Indexed Job.
 const podsMax = 100000
 
-// pods finds the containers of a job by the variables of gorun's own manifest, or by those that
-// the runtime for torch of Kubeflow's Trainer sets for torchrun.
+// pods finds the containers of a job by the environment variables that gorun's own manifest sets,
+// or by those that the torch runtime of Kubeflow Trainer sets for torchrun. It returns nil if
+// neither are set.
 func pods(getenv func(string) string) (*Allocation, error) {
 	p := &Pods{Secret: getenv(EnvSecretFile), Attempt: getenv(EnvAttempt)}
 	if p.Secret == "" {
@@ -62,7 +64,7 @@ func pods(getenv func(string) string) (*Allocation, error) {
 	return a, nil
 }
 
-// own reads the variables of gorun's manifest.
+// own parses the environment variables that gorun's manifest sets.
 func (p *Pods) own(getenv func(string) string) error {
 	var port string
 	var separated bool
@@ -80,7 +82,7 @@ func (p *Pods) own(getenv func(string) string) error {
 	return errors.Join(e1, e2, e3, e4)
 }
 
-// torch reads the variables of torchrun (torch.distributed.run, "Environment Variables").
+// torch parses the environment variables of torchrun (torch.distributed.run, "Environment Variables").
 func (p *Pods) torch(getenv func(string) string) error {
 	if low, high, elastic := strings.Cut(getenv("PET_NNODES"), ":"); elastic && low != high {
 		return fmt.Errorf("PET_NNODES=%.40s is elastic, and the number of gorun's ranks is fixed: set one number of nodes", getenv("PET_NNODES"))
@@ -118,8 +120,8 @@ func (p *Pods) torch(getenv func(string) string) error {
 	return errors.Join(e1, e2, e3, e4)
 }
 
-// indexed returns an error in a pod of an Indexed Job, or of a JobSet, without variables that describe the
-// other pods.
+// indexed returns an error in a pod of an Indexed Job or of a JobSet whose environment does not
+// describe the other pods. pods has already looked for variables that do.
 func indexed(getenv func(string) string) (*Allocation, error) {
 	index := getenv("JOB_COMPLETION_INDEX")
 	if index == "" {
@@ -129,7 +131,7 @@ func indexed(getenv func(string) string) (*Allocation, error) {
 		"set %s and %s as gorun -k8s-manifest does; -host localhost runs a job in this pod alone", index, EnvPods, EnvPodRoot)
 }
 
-// number reads a variable that must be a number within bounds.
+// number returns the value of an environment variable, which must be a number from low to high.
 func number(getenv func(string) string, name string, low, high int) (int, error) {
 	text := getenv(name)
 	if text == "" {
@@ -142,7 +144,8 @@ func number(getenv func(string) string, name string, low, high int) (int, error)
 	return n, nil
 }
 
-// cutPort splits "name:port" or "[address]:port".
+// cutPort splits "name:port" or "[address]:port", where address is an IP address. ok is false for
+// any other text.
 func cutPort(text string) (host, port string, ok bool) {
 	at := strings.LastIndexByte(text, ':')
 	if at < 0 {

@@ -7,31 +7,33 @@ import (
 	"strings"
 )
 
-// srun starts an agent on a host. --overlap: beside other steps of the job; the ranks are no
-// tasks of Slurm's, so that neither its PMI nor its binding is for the agent.
+// srun is the command that starts an agent on a host. --overlap lets the agent share resources with
+// other steps of the job. The ranks are not tasks of Slurm, so the agent needs neither Slurm's PMI
+// (--mpi=none) nor its binding (--cpu-bind=none).
 var srun = []string{
 	"srun", groupArgument, "--overlap", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1", "--nodelist=%h",
 	"--mpi=none", "--cpu-bind=none", "--export=ALL", "--kill-on-bad-exit=0", "--quiet",
 }
 
-// srunNeeds are the variables of Slurm that srun may see: those by which it finds the job. The
-// others are defaults for its flags, such as SLURM_LABELIO, which would put the number of the
-// task before each line of the agent, or SRUN_CPUS_PER_TASK, which would bind it to as many
-// processors (srun(1), "INPUT ENVIRONMENT VARIABLES").
+// srunNeeds lists the environment variables of Slurm that are passed to srun: those by which srun
+// finds the job. All others are hidden from srun, because they set defaults for its flags (srun(1),
+// "INPUT ENVIRONMENT VARIABLES"). For example SLURM_LABELIO would put the number of the task before
+// each line of the agent, and SRUN_CPUS_PER_TASK would bind the agent to that number of processors.
 var srunNeeds = []string{
 	"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS",
 	"SLURM_WORKING_CLUSTER", "SLURM_JWT", "SLURM_HET_SIZE",
 }
 
-// hiddenFromSrun reports whether srun is not to see a variable.
+// hiddenFromSrun reports whether an environment variable must be hidden from srun.
 func hiddenFromSrun(name string) bool {
 	return (strings.HasPrefix(name, "SLURM_") || strings.HasPrefix(name, "SRUN_")) &&
 		!slices.Contains(srunNeeds, name) && !strings.HasPrefix(name, "SLURM_JOB_ID_HET_GROUP_")
 }
 
-// slurm finds an allocation of Slurm: in the shell of salloc, a batch script, or a job step
-// of one task (salloc(1), sbatch(1), srun(1), "OUTPUT ENVIRONMENT VARIABLES"). The variables
-// of a heterogeneous job have a suffix for each of its components.
+// slurm finds the allocation of Slurm in which gorun runs: in the shell of salloc, in a batch
+// script, or in a job step of one task (salloc(1), sbatch(1), srun(1), "OUTPUT ENVIRONMENT
+// VARIABLES"). It returns nil outside of an allocation. In a heterogeneous job there is a set of
+// variables for each component, and their names have a suffix with the number of the component.
 func slurm(getenv func(string) string) (*Allocation, error) {
 	id := getenv("SLURM_JOB_ID")
 	if id == "" {
@@ -61,8 +63,9 @@ func slurm(getenv func(string) string) (*Allocation, error) {
 	return a, nil
 }
 
-// addSlurm adds the hosts of a component of a job. variable returns the full name of one of
-// its variables, and the value.
+// addSlurm adds the hosts of one component of a job. variable returns the name of an environment
+// variable with the suffix of the component, and its value. group is the flag by which srun
+// selects the component; "" if the job has only one.
 func (a *Allocation) addSlurm(variable func(string) (name, value string), group string) error {
 	names, err := fromVariable(variable, "SLURM_JOB_NODELIST", ParseHostlist)
 	if err != nil {
@@ -109,7 +112,7 @@ func (a *Allocation) addSlurm(variable func(string) (name, value string), group 
 	return nil
 }
 
-// fromVariable parses the value of a variable that must be set.
+// fromVariable parses the value of an environment variable. It returns an error if the variable is not set.
 func fromVariable[T any](variable func(string) (name, value string), name string, parse func(string) (T, error)) (T, error) {
 	name, text := variable(name)
 	if text == "" {
@@ -123,7 +126,7 @@ func fromVariable[T any](variable func(string) (name, value string), name string
 	return v, nil
 }
 
-// wrong makes the error about an allocation that cannot be used.
+// wrong returns the error for an allocation that cannot be used because of err.
 func (a *Allocation) wrong(err error) error {
 	return fmt.Errorf("%s: %w: run gorun in the shell of salloc or in a batch script, or name the hosts by -host", a.Source, err)
 }

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// libraryPlaces are where dlopen(3) looks for libibverbs on the usual distributions.
+// libraryPlaces lists the directories, as patterns relative to Machine.Root, in which dlopen(3)
+// looks for libibverbs on the usual distributions.
 var libraryPlaces = []string{"lib", "lib64", "usr/lib", "usr/lib64", "usr/local/lib", "lib/*-linux-gnu", "usr/lib/*-linux-gnu"}
 
-// devices returns the names of the RDMA devices of the kernel.
+// devices returns the names of the RDMA devices that the kernel knows.
 func (m *Machine) devices() []string {
 	entries, err := os.ReadDir(filepath.Join(m.Root, "sys/class/infiniband"))
 	if err != nil {
@@ -22,13 +23,14 @@ func (m *Machine) devices() []string {
 	return names
 }
 
-// software reports whether a device is one of the kernel's in software, which need no library.
+// software reports whether a device is one that the kernel implements in software (rxe, siw).
+// Such a device does not need libibverbs.
 func (m *Machine) software(device string) bool {
 	target, err := os.Readlink(filepath.Join(m.Root, "sys/class/infiniband", device))
 	return strings.HasPrefix(device, "rxe") || strings.HasPrefix(device, "siw") || err == nil && strings.Contains(target, "/virtual/")
 }
 
-// adapters checks the RDMA devices. None of it prevents jobs: there is TCP.
+// adapters checks the RDMA devices. No finding is a Fail, because without RDMA ranks use TCP.
 func (m *Machine) adapters() []Finding {
 	const check = "RDMA"
 	devices := m.devices()
@@ -55,7 +57,7 @@ func (m *Machine) adapters() []Finding {
 	return append(found, warn(check, "apt-get install libibverbs1 ibverbs-providers", "hardware adapters need libibverbs.so.1, which is not there; ranks use TCP"))
 }
 
-// adapter checks the ports of a device.
+// adapter checks whether a device has an active port.
 func (m *Machine) adapter(device string) Finding {
 	const check = "RDMA"
 	ports, _ := filepath.Glob(filepath.Join(m.Root, "sys/class/infiniband", device, "ports/*/state")) // the pattern is valid

@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// skewMax is how far the clocks of hosts may be apart before what they log cannot be compared.
+// skewMax is the largest difference between the clocks of two hosts at which the times in their
+// logs can still be compared.
 const skewMax = time.Second
 
-// compare adds what a host does not see by itself to the findings of the hosts.
+// compare adds to the findings of each host those that need the reports of several hosts, and
+// those of the host's own report.
 func compare(hosts []*Host, version string) {
 	widths := map[netip.Prefix]*width{}
 	for _, h := range hosts {
@@ -34,13 +36,13 @@ func compare(hosts []*Host, version string) {
 	}
 }
 
-// width is the MTU of the first host in a network.
+// width holds the address, and so the MTU, of the first host that was found in a network.
 type width struct {
 	host    string
 	address Address
 }
 
-// versions checks the version of a host.
+// versions checks that gorun on a host has the expected version.
 func (h *Host) versions(version string) Finding {
 	if h.Report.Version != version {
 		return fail("version", "copy this gorun there, or name the right one with -agent-path", "its gorun is %s, this one is %s", h.Report.Version, version)
@@ -56,7 +58,7 @@ func (h *Host) clock() Finding {
 	return ok("clock", "within %v of this machine's", (h.Skew.Abs() + h.Within).Round(time.Millisecond))
 }
 
-// ways checks that a host has reached all others.
+// ways checks that a host could connect to every other host that has reported.
 func (h *Host) ways(hosts []*Host) []Finding {
 	const check = "network"
 	const firewall = "let firewalls pass TCP between the hosts, on every port, or choose another network with -net"

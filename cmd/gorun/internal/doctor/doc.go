@@ -1,11 +1,14 @@
-// Package doctor finds out what keeps jobs from running on a machine or between machines, or
-// makes them slower than need be: for gorun doctor.
+// Package doctor implements gorun doctor. It finds what prevents jobs from running on a machine or
+// between machines, or makes them slower than necessary.
 //
-//	gorun doctor              one Exchange per host, by ssh or the like
-//	   |  <- Machine          what the host found out about itself, and where it listens
-//	   |  -> Calls            where all the others listen
-//	   |  <- Answers          which of these it could reach, with how much data
+//	gorun doctor              one exchange per host, by ssh or a similar command
+//	   |  <- Report           the findings of Machine on the host, and the addresses at which it listens
+//	   |  -> Clock            a request for the time
+//	   |  <- Nanoseconds      the host's time
+//	   |  -> Calls            the addresses at which all other hosts listen
+//	   |  <- Answers          to which of these a long message could be sent
 //
-// Machine looks at files below a root, so that tests have machines of any kind. Nothing is
-// changed, and nothing is left open when the exchange ends.
+// Machine reads files below a root directory, so that a test can present a machine of any kind.
+// The package changes nothing on the hosts, and all connections and listeners are closed when the
+// exchange ends.
 package doctor

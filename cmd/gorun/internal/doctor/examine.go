@@ -20,28 +20,29 @@ import (
 // Host is a host to examine.
 type Host struct {
 	Name string
-	Line []string // the command that runs Serve there
-	// Gorun is the path of gorun there.
+	Line []string // the command that runs Serve on the host
+	// Gorun is the path of gorun on the host.
 	Gorun string
-	By    string // how to try the command by hand
+	By    string // a command with which the user can try by hand to reach the host
 
-	Report   *Report // nil if it did not answer
+	Report   *Report // nil if the host did not answer
 	Findings []Finding
-	Skew     time.Duration // of its clock, at most Within wrong
+	Skew     time.Duration // the host's clock minus the clock here; its error is at most Within
 	Within   time.Duration
-	Answers  []Answer
+	Answers  []Answer // the results of the host's calls to the other hosts
 
 	command *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
 	replies *json.Decoder
 	errs    bytes.Buffer
-	pid     atomic.Int64 // of the command, 0 if it does not run
-	late    atomic.Bool
+	pid     atomic.Int64 // process ID of the command; 0 while it does not run
+	late    atomic.Bool  // the patience has ended, and the command is killed
 }
 
-// Examine examines hosts at the same time. A host that takes longer than patience for anything
-// is given up. version is the one that all should have.
+// Examine examines hosts concurrently and sets their results. It gives up a host if its start and
+// report, or its calls, take longer than patience. version is the version of gorun that all hosts
+// should have.
 func Examine(hosts []*Host, version string, patience time.Duration) {
 	each := func(f func(*Host) error) {
 		var all sync.WaitGroup
@@ -63,7 +64,8 @@ func Examine(hosts []*Host, version string, patience time.Duration) {
 	compare(hosts, version)
 }
 
-// attempt calls a function, which ends when the patience does.
+// attempt calls f. After patience it kills the host's command, so that f returns with an error. An
+// error becomes a finding.
 func (h *Host) attempt(patience time.Duration, f func(*Host) error) {
 	timer := time.AfterFunc(patience, func() {
 		h.late.Store(true)
@@ -79,18 +81,18 @@ func (h *Host) attempt(patience time.Duration, f func(*Host) error) {
 	if h.late.Load() {
 		text = fmt.Sprintf("no answer within %v", patience)
 	}
-	h.end() // what it has said is whole then; it may not end by itself
+	h.end() // after this the standard error is complete; the command may not end by itself
 	for line := range strings.Lines(h.errs.String()) {
 		text += "\n  | " + strings.TrimRight(line, "\n")
 	}
 	h.Findings = append(h.Findings, fail("reach", "try by hand: "+h.By, "%s", text))
 }
 
-// start starts the command and reads the report.
+// start starts the command, reads the host's report and measures the skew of its clock.
 func (h *Host) start() error {
 	c := exec.Command(h.Line[0], h.Line[1:]...)
 	c.Stderr = &h.errs
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no questions on the terminal
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal ssh cannot ask questions
 	c.WaitDelay = time.Second
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -125,7 +127,8 @@ func (h *Host) start() error {
 	return err
 }
 
-// stranger says why a first line is none of this package's.
+// stranger returns the error for a first line of output that is not the greeting of Serve; line is
+// "" if there was no output.
 func (h *Host) stranger(line string) error {
 	if line != "" {
 		return fmt.Errorf("something else answers in place of gorun, or another version of it: %q: copy this gorun there, and let start-up files of the shell print in interactive shells only", strings.TrimSpace(line))
@@ -150,7 +153,7 @@ func (h *Host) ask(q request) (a reply, err error) {
 	return a, err
 }
 
-// call has the host call all others.
+// call makes the host call all other hosts that have reported, and stores the results.
 func (h *Host) call(hosts []*Host) error {
 	var q request
 	for _, other := range hosts {
@@ -163,7 +166,8 @@ func (h *Host) call(hosts []*Host) error {
 	return err
 }
 
-// end ends the command.
+// end closes the command's standard input, at whose end Serve returns, and waits for the end of the
+// command. It kills a command that takes longer than callDelay.
 func (h *Host) end() {
 	if h.command == nil || h.command.ProcessState != nil {
 		return
@@ -174,14 +178,14 @@ func (h *Host) end() {
 	end.Stop()
 }
 
-// kill ends the command and what it has started.
+// kill kills the process group of the command.
 func (h *Host) kill() {
 	if pid := int(h.pid.Load()); pid > 0 {
 		_ = unix.Kill(-pid, unix.SIGKILL)
 	}
 }
 
-// wait waits for the end of the command.
+// wait closes the command's standard input and waits for the end of the command.
 func (h *Host) wait() error {
 	if h.command == nil || h.command.ProcessState != nil {
 		return nil

@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// greeting starts the first line that a host says, which has the version after it.
+// greeting is the prefix of the first line that a host writes. The version of its gorun follows.
 const greeting = "gorun-doctor "
 
-// tokenBytes is the length of the proof that who calls was told to.
+// tokenBytes is the length of the token by which a caller proves that gorun doctor has told it to call.
 const tokenBytes = 16
 
-// Report is what a host says about itself.
+// Report is the result of a host's checks of itself.
 type Report struct {
 	Version   string
 	Findings  []Finding
 	Addresses []Address
-	Token     []byte // what who calls has to say
-	PID       int
+	Token     []byte // a caller must send it first
+	PID       int    // process ID of the process that serves
 }
 
-// Address is where a host listens.
+// Address is an address at which a host listens.
 type Address struct {
 	At        netip.AddrPort
 	Network   netip.Prefix
@@ -42,15 +42,15 @@ type Peer struct {
 	Token     []byte
 }
 
-// Answer is how a call ended: Err is "" if a long message has arrived.
+// Answer is the result of a call to one address of a peer. Err is "" if the long message has arrived.
 type Answer struct {
 	Peer    string
 	Address Address
 	Err     string
-	Stalled bool // the connection was made, and the message did not arrive
+	Stalled bool // the connection was established, but the message or its answer timed out
 }
 
-// request is what a host is asked for: its clock, or calls.
+// request asks a host for the time of its clock, or else to call its peers.
 type request struct {
 	Clock bool
 	Calls []Peer
@@ -58,12 +58,13 @@ type request struct {
 
 // reply is the answer to a request.
 type reply struct {
-	Nanoseconds int64 // of the clock, since 1970
+	Nanoseconds int64 // the time of the clock since 1970
 	Answers     []Answer
 }
 
-// Serve is what runs on a host. It speaks through its standard input and output, and ends with
-// the input. network is the value of -net, "" for every network.
+// Serve runs on each host. It reads requests from in, the standard input, and writes its report and
+// the replies to out, the standard output. It returns at the end of in. network is the value of
+// -net; "" means every network.
 func Serve(in io.Reader, out io.Writer, m *Machine, version, network string) (err error) {
 	r := Report{Version: version, Findings: m.Check(), Token: make([]byte, tokenBytes), PID: os.Getpid()}
 	_, _ = rand.Read(r.Token) // it never fails
@@ -103,7 +104,7 @@ func Serve(in io.Reader, out io.Writer, m *Machine, version, network string) (er
 	}
 }
 
-// fits reports whether an address is in what -net names.
+// fits reports whether -net, whose value is network, selects an address.
 func fits(network string, a Address) bool {
 	if network == "" {
 		return true

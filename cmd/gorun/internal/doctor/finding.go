@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level int
 
-// The levels: Fail prevents jobs, Warn makes them slower or prevents some of them.
+// The levels. A Fail prevents jobs. A Warn makes jobs slower or prevents some of them.
 const (
 	OK Level = iota
 	Warn
 	Fail
 )
 
-// String returns the level in the width of the longest one.
+// String returns the name of the level, padded to the width of the longest name.
 func (l Level) String() string {
 	return [...]string{"ok  ", "warn", "FAIL"}[min(max(l, OK), Fail)]
 }
@@ -23,12 +23,13 @@ func (l Level) String() string {
 // Finding is the result of one check.
 type Finding struct {
 	Level  Level
-	Check  string // what was looked at: a word
+	Check  string // a word or two that name the subject of the check
 	Text   string
-	Remedy string `json:",omitempty"` // what to do, "" if there is nothing to do
+	Remedy string `json:",omitempty"` // what the user can do; "" if nothing
 }
 
-// String returns the line of a finding, and those of the text after its first one.
+// String returns one line with the level, the check, the first line of the text and the remedy. The
+// other lines of the text follow it.
 func (f Finding) String() string {
 	text, more, long := strings.Cut(f.Text, "\n")
 	line := fmt.Sprintf("%s  %-13s %s", f.Level, f.Check, text)
@@ -41,7 +42,7 @@ func (f Finding) String() string {
 	return line
 }
 
-// ok, warn and fail make findings.
+// ok, warn and fail return a finding of their level.
 func ok(check, format string, args ...any) Finding {
 	return Finding{OK, check, fmt.Sprintf(format, args...), ""}
 }

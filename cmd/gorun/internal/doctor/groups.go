@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// groups checks what the cgroup of this process and those above it allow.
+// groups checks the limits of this process's cgroup and of the cgroups above it.
 func (m *Machine) groups() []Finding {
 	return []Finding{m.tasks(), m.quota()}
 }
 
-// cgroups returns the directories below Root of the cgroups of this process that limit
-// something, from its own to the outermost. controller is the name in cgroup v1.
+// cgroups returns the directories, relative to Root, of the cgroups whose limits apply to this
+// process: of each hierarchy its own cgroup first and the outermost last. controller selects the
+// hierarchy of cgroup v1; that of v2 is always included.
 func (m *Machine) cgroups(controller string) []string {
 	text, err := os.ReadFile(filepath.Join(m.Root, "proc/self/cgroup"))
 	if err != nil {
@@ -22,7 +23,7 @@ func (m *Machine) cgroups(controller string) []string {
 	}
 	var dirs []string
 	for line := range strings.Lines(string(text)) {
-		// number:controllers:path
+		// A line of cgroups(7): hierarchy number:controllers:path. Number 0 is cgroup v2.
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(parts) != 3 || !strings.HasPrefix(parts[2], "/") {
 			continue
@@ -46,7 +47,7 @@ func (m *Machine) cgroups(controller string) []string {
 	return dirs
 }
 
-// tasks checks how many more threads the cgroups allow.
+// tasks checks how many additional threads the cgroups allow.
 func (m *Machine) tasks() Finding {
 	const check = "pids cgroup"
 	left, most := int64(unlimited), int64(unlimited)
@@ -60,7 +61,7 @@ func (m *Machine) tasks() Finding {
 	switch {
 	case left == unlimited:
 		return ok(check, "no limit of threads")
-	case left < 4*threadsPerRank: // gorun's own, and a few ranks'
+	case left < 4*threadsPerRank: // the threads of gorun itself and of a few ranks
 		return fail(check, remedy, "%d of %d threads are left, and a rank has about %d", max(left, 0), most, threadsPerRank)
 	case left < processesFew:
 		return warn(check, remedy, "%d of %d threads are left, and a rank has about %d", left, most, threadsPerRank)
@@ -69,7 +70,7 @@ func (m *Machine) tasks() Finding {
 	}
 }
 
-// quota checks whether the processors may be used whole.
+// quota checks whether the cgroups limit the time of the processors.
 func (m *Machine) quota() Finding {
 	const check = "processors"
 	share := float64(m.Processors)

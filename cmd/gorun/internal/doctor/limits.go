@@ -9,25 +9,27 @@ import (
 )
 
 const (
-	// filesFew is a number of open files that one rank with some hundred peers comes up to;
-	// filesNone is less than gorun needs for a job of a few ranks.
+	// A limit of open files below filesFew may be too low for a rank with some hundreds of peers.
+	// One below filesNone is too low even for a job of a few ranks.
 	filesFew, filesNone = 1024, 64
-	// lockedFew is less memory to lock than an adapter's queues and receives need, in bytes.
+	// lockedFew is a limit of locked memory in bytes. A lower limit is too low for the queues and
+	// posted receives of an adapter.
 	lockedFew = 64 << 20
-	// processesFew are fewer threads than ranks on all processors of a large node have.
+	// processesFew is a limit of threads. A lower limit is too low for ranks on all processors of a
+	// large node.
 	processesFew = 1024
-	// threadsPerRank are the threads of an idle rank, rounded up.
+	// threadsPerRank is the number of threads of an idle rank, rounded up.
 	threadsPerRank = 8
 )
 
-// unlimited stands for no limit.
+// unlimited is the value of a limit that is not set.
 const unlimited = math.MaxInt64
 
-// limitsOf reads /proc/self/limits: hard limits by name.
+// limitsOf parses the text of /proc/self/limits and returns the hard limits by name.
 func limitsOf(text string) map[string]int64 {
 	hard := map[string]int64{}
 	for line := range strings.Lines(text) {
-		// The name is 25 columns wide, each value 20.
+		// The name has 25 columns and each value has 20. A blank follows each of them.
 		const name, value = 26, 21
 		if len(line) < name+value+1 {
 			continue
@@ -47,7 +49,8 @@ func limitsOf(text string) map[string]int64 {
 	return hard
 }
 
-// limits checks the limits of processes that are started as this one was.
+// limits checks the resource limits of this process. Ranks that are started in the same way, for
+// example by ssh, get the same limits.
 func (m *Machine) limits() []Finding {
 	text, err := os.ReadFile(filepath.Join(m.Root, "proc/self/limits"))
 	if err != nil {
@@ -109,7 +112,7 @@ func (m *Machine) processes(hard map[string]int64) Finding {
 	return ok(check, "a user may have %s", count(n))
 }
 
-// count returns a limit as text.
+// count formats a limit.
 func count(n int64) string {
 	if n == unlimited {
 		return "any number"

@@ -7,18 +7,19 @@ import (
 	"strings"
 )
 
-// Machine is what the checks of one machine look at.
+// Machine is the source of the facts that the checks of one machine examine.
 type Machine struct {
-	// Root is where the machine's files are: "/" or a directory of a test.
+	// Root is the directory with the machine's files: "/", or a directory of a test.
 	Root string
-	// Root user or not, and the processors that this process may use.
+	// Superuser reports whether this process runs as the root user. Processors is the number of
+	// processors that this process may use.
 	Superuser  bool
 	Processors int
-	// Memfd and ReadMemory try a memfd_create(2) and a process_vm_readv(2).
+	// Memfd tries memfd_create(2), and ReadMemory tries process_vm_readv(2).
 	Memfd, ReadMemory func() error
 }
 
-// Check makes all checks of a machine by itself.
+// Check runs all checks that need only this machine.
 func (m *Machine) Check() []Finding {
 	found := []Finding{m.memfd(), m.readMemory()}
 	found = append(found, m.limits()...)
@@ -27,7 +28,7 @@ func (m *Machine) Check() []Finding {
 	return append(found, m.adapters()...)
 }
 
-// read returns the words of a file, nil if it cannot be read.
+// read returns the words of a file below Root, or nil if the file cannot be read.
 func (m *Machine) read(name string) []string {
 	text, err := os.ReadFile(filepath.Join(m.Root, name))
 	if err != nil {
@@ -36,7 +37,7 @@ func (m *Machine) read(name string) []string {
 	return strings.Fields(string(text))
 }
 
-// number returns the number in a file, absent if there is none.
+// number returns the number at the beginning of a file below Root, or absent if there is none.
 func (m *Machine) number(name string, absent int64) int64 {
 	words := m.read(name)
 	if len(words) == 0 {
@@ -55,8 +56,8 @@ const (
 	capSysPtrace = 19
 )
 
-// capable reports whether this process has a capability: the root user of a container lacks
-// most of them.
+// capable reports whether this process has a capability. The root user of a container lacks most
+// capabilities, so Superuser is used only if the capabilities cannot be read.
 func (m *Machine) capable(capability int) bool {
 	words := m.read("proc/self/status")
 	for i, w := range words[:max(0, len(words)-1)] {
@@ -68,7 +69,7 @@ func (m *Machine) capable(capability int) bool {
 	return m.Superuser
 }
 
-// memfd checks what the shared memory of a node is made of.
+// memfd checks whether the shared memory of a node can be allocated.
 func (m *Machine) memfd() Finding {
 	if err := m.Memfd(); err != nil {
 		return fail("memory", "let the container's seccomp profile permit memfd_create", "no shared memory can be made (memfd_create: %v)", err)
@@ -76,7 +77,8 @@ func (m *Machine) memfd() Finding {
 	return ok("memory", "shared memory is made by memfd_create; /dev/shm is not used")
 }
 
-// readMemory checks the way of long messages between ranks of a node.
+// readMemory checks whether a rank may copy long messages directly from the memory of another rank
+// of the node.
 func (m *Machine) readMemory() Finding {
 	const (
 		check  = "copies"
@@ -91,7 +93,7 @@ func (m *Machine) readMemory() Finding {
 	return ok(check, "ranks read each other's memory by process_vm_readv")
 }
 
-// hugePages checks whether memory that is copied often can get huge pages.
+// hugePages checks whether the kernel can use transparent huge pages for memory that is copied often.
 func (m *Machine) hugePages() Finding {
 	const check = "huge pages"
 	text := strings.Join(m.read("sys/kernel/mm/transparent_hugepage/enabled"), " ")

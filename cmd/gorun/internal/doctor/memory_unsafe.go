@@ -6,10 +6,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux" // elsewhere its error is the only one
+	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux" // on other systems the build fails with only its error
 )
 
-// This returns the machine that this process runs on.
+// This returns the machine on which this process runs.
 func This(processors int) *Machine {
 	return &Machine{Root: "/", Superuser: os.Geteuid() == 0, Processors: processors, Memfd: tryMemfd, ReadMemory: tryReadMemory}
 }
@@ -22,8 +22,8 @@ func tryMemfd() error {
 	return unix.Close(fd)
 }
 
-// tryReadMemory reads memory of this process itself, which what forbids the call at all
-// forbids, too.
+// tryReadMemory reads memory of this process itself. This fails if the system call is forbidden
+// altogether, for example by a seccomp profile.
 func tryReadMemory() error {
 	var from, to [8]byte
 	local := []unix.Iovec{{Base: &to[0]}}

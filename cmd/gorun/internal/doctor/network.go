@@ -11,29 +11,31 @@ import (
 )
 
 const (
-	// messageBytes are more than one packet of any network: where long packets are dropped on
-	// the way, the connection is made and the message does not arrive.
+	// messageBytes is the length of the message of a call, which is longer than one packet of any
+	// network. If the network drops long packets, the connection is established but the message
+	// does not arrive.
 	messageBytes = 256 << 10
-	// callDelay bounds a call, and what a caller may take: the third attempt of TCP to connect
-	// comes after 3 s.
+	// callDelay bounds the time to connect and the time to send the message, at both ends. TCP
+	// sends its third SYN after 3 s.
 	callDelay = 5 * time.Second
-	// callersMax are served at a time.
+	// callersMax is the number of callers that are served concurrently, and of calls that are made
+	// concurrently.
 	callersMax = 256
 )
 
-// received is the answer to a message.
+// received is the answer to a message that has arrived completely.
 const received = "received"
 
-// listener listens at all addresses of a host.
+// listener listens at all addresses of a host that -net selects.
 type listener struct {
 	addresses []Address
 	token     []byte
 	open      []net.Listener
-	callers   chan struct{}
+	callers   chan struct{} // has an element for each caller that is being served
 	serving   sync.WaitGroup
 }
 
-// listen listens at the addresses that fit.
+// listen starts to listen at the addresses of this host that -net, whose value is network, selects.
 func listen(network string, token []byte) (*listener, error) {
 	l := &listener{token: token, callers: make(chan struct{}, callersMax)}
 	interfaces, err := net.Interfaces()
@@ -46,7 +48,7 @@ func listen(network string, token []byte) (*listener, error) {
 		}
 		all, err := i.Addrs()
 		if err != nil {
-			continue // the interface is gone
+			continue // the interface was removed meanwhile
 		}
 		for _, a := range all {
 			l.add(network, i, a)
@@ -58,7 +60,7 @@ func listen(network string, token []byte) (*listener, error) {
 	return l, nil
 }
 
-// add listens at an address of an interface, if others can reach it there.
+// add listens at address a of interface i, unless other hosts cannot reach it or -net does not select it.
 func (l *listener) add(network string, i net.Interface, a net.Addr) {
 	prefix, err := netip.ParsePrefix(a.String())
 	if err != nil || prefix.Addr().IsLinkLocalUnicast() || prefix.Addr().IsLoopback() {
@@ -70,7 +72,7 @@ func (l *listener) add(network string, i net.Interface, a net.Addr) {
 	}
 	open, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(to.At))
 	if err != nil {
-		return // an address that is not ready yet
+		return // the address may not be ready yet
 	}
 	if tcp, ok := open.Addr().(*net.TCPAddr); ok {
 		to.At = netip.AddrPortFrom(prefix.Addr(), tcp.AddrPort().Port())
@@ -78,7 +80,7 @@ func (l *listener) add(network string, i net.Interface, a net.Addr) {
 	l.open, l.addresses = append(l.open, open), append(l.addresses, to)
 }
 
-// close ends listening and all calls.
+// close closes the listeners and waits until all callers have been served.
 func (l *listener) close() {
 	for _, open := range l.open {
 		_ = open.Close()
@@ -86,7 +88,7 @@ func (l *listener) close() {
 	l.serving.Wait()
 }
 
-// accept serves those who call an address.
+// accept serves callers until its listener is closed. It closes connections beyond callersMax.
 func (l *listener) accept(open net.Listener) {
 	for {
 		c, err := open.Accept()
@@ -102,7 +104,7 @@ func (l *listener) accept(open net.Listener) {
 	}
 }
 
-// serve reads a message and answers it. Who does not know the token gets no answer.
+// serve reads the message of a caller and answers it. A caller that does not send the token gets no answer.
 func (l *listener) serve(c net.Conn) {
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(callDelay))
@@ -115,7 +117,7 @@ func (l *listener) serve(c net.Conn) {
 	}
 }
 
-// callAll calls all addresses of all peers.
+// callAll calls all addresses of all peers, concurrently, and returns the results.
 func callAll(peers []Peer) []Answer {
 	var answers []Answer
 	for _, p := range peers {
@@ -140,7 +142,7 @@ func callAll(peers []Peer) []Answer {
 	return answers
 }
 
-// call sends a message and waits for the answer.
+// call sends a message to the address in a, waits for the answer, and sets the other fields of a.
 func call(a *Answer, token []byte) {
 	c, err := net.DialTimeout("tcp", a.Address.At.String(), callDelay)
 	if err != nil {

@@ -14,29 +14,30 @@ import (
 )
 
 const (
-	// runtimeDirectories has the XDG_RUNTIME_DIR of each user, where systemd is used.
+	// runtimeDirectories contains the XDG_RUNTIME_DIR of each user on systems with systemd.
 	runtimeDirectories = "/run/user"
-	// temporary has the directories of users whose TMPDIR a client may not know.
+	// temporary is searched in addition to TMPDIR, because the TMPDIR of gorun and of a client may differ.
 	temporary = "/tmp"
-	// underRuntime is the name of a directory below XDG_RUNTIME_DIR, inTemporary begins one in TMPDIR; the
-	// number of the user follows.
+	// underRuntime is the name of the directory of sockets in XDG_RUNTIME_DIR. In TMPDIR the name is
+	// inTemporary followed by the user's ID.
 	underRuntime, inTemporary = "gorun", "gorun-"
-	// directoryMode are the permissions of the directory, forOthers those of users other than its own, and
-	// writable that part of these which changes it.
+	// directoryMode is the mode of the directory. forOthers masks the permissions of users other than the
+	// owner, and writable masks their permissions to write.
 	directoryMode, forOthers, writable = 0o700, 0o077, 0o022
 )
 
-// ErrDirectory says that somebody else could have put sockets into the directory.
+// ErrDirectory is the error for a directory in which another user could have created sockets.
 var ErrDirectory = errors.New("it is not used")
 
-// directory has the sockets of one user's jobs. It is open until close.
+// directory is the directory with the sockets of one user's jobs. Its file is open until close.
 type directory struct {
 	path  string
 	owner int
 	file  *os.File
 }
 
-// Directories are those in which jobs of this user are looked for. Listen uses the first one.
+// Directories returns the paths of the directories in which the sockets of this user's jobs are
+// looked for. Listen uses the first one.
 func Directories() []string {
 	user := os.Geteuid()
 	name := inTemporary + strconv.Itoa(user)
@@ -57,14 +58,15 @@ func Directories() []string {
 	return all
 }
 
-// isRuntime reports whether a directory can be the XDG_RUNTIME_DIR of a user: after su it is still that of
-// the user before.
+// isRuntime reports whether a directory can be the XDG_RUNTIME_DIR of a user. After su(1) the variable
+// may still name the directory of the previous user.
 func isRuntime(dir string, user int) bool {
 	var st unix.Stat_t
 	return filepath.IsAbs(dir) && unix.Stat(dir, &st) == nil && refusal(&st, user) == "" && unix.Access(dir, unix.W_OK|unix.X_OK) == nil
 }
 
-// refusal says why a directory cannot be that of a user, "" if it can.
+// refusal returns the reason why a user's sockets must not be in a directory with the attributes st,
+// or "" if they may.
 func refusal(st *unix.Stat_t, user int) string {
 	switch kind := st.Mode & unix.S_IFMT; {
 	case kind == unix.S_IFLNK:
@@ -79,7 +81,7 @@ func refusal(st *unix.Stat_t, user int) string {
 	return ""
 }
 
-// makeDirectory makes and opens a directory of this user.
+// makeDirectory creates a directory of this user unless it exists, and opens it.
 func makeDirectory(path string) (*directory, error) {
 	if err := os.Mkdir(path, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
@@ -98,7 +100,8 @@ func makeDirectory(path string) (*directory, error) {
 	return d, nil
 }
 
-// openDirectory opens a directory of owner. The error is ErrDirectory if it is one of somebody else.
+// openDirectory opens a directory of sockets that must belong to owner. The error is ErrDirectory if
+// another user could have created sockets in it.
 func openDirectory(path string, owner int) (*directory, error) {
 	file, err := os.OpenFile(path, unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	var st unix.Stat_t
@@ -120,8 +123,9 @@ func openDirectory(path string, owner int) (*directory, error) {
 	return d, nil
 }
 
-// address is that of a socket in the directory. A path that does not fit is one by the descriptor of the
-// directory; the other is preferred because programs that remove old files compare it with the sockets in use.
+// address returns the address of a socket in the directory. It is the socket's path, because programs
+// that remove old files compare paths with the addresses of the sockets in use. If the path is too long
+// for an address, a path through the directory's descriptor is used instead.
 func (d *directory) address(name string) *net.UnixAddr {
 	path := filepath.Join(d.path, name)
 	var a unix.RawSockaddrUnix
@@ -131,7 +135,8 @@ func (d *directory) address(name string) *net.UnixAddr {
 	return &net.UnixAddr{Name: path, Net: "unix"}
 }
 
-// dial connects to a socket in the directory, and expects a process of the owner there.
+// dial connects to a socket in the directory. The error is ErrUser if the process that listens there
+// is not one of the directory's owner.
 func (d *directory) dial(name string) (*net.UnixConn, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(int(d.file.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -150,7 +155,7 @@ func (d *directory) dial(name string) (*net.UnixConn, error) {
 	return conn, nil
 }
 
-// remove removes a socket.
+// remove removes a socket from the directory. It is no error if there is no such socket.
 func (d *directory) remove(name string) error {
 	if err := unix.Unlinkat(int(d.file.Fd()), name, 0); err != nil && err != unix.ENOENT {
 		return fmt.Errorf("remove %s: %w", filepath.Join(d.path, name), err)
@@ -161,7 +166,7 @@ func (d *directory) remove(name string) error {
 // close closes the directory.
 func (d *directory) close() error { return d.file.Close() }
 
-// leave closes the directory and removes it unless it is in use.
+// leave closes the directory, and removes it if it is empty.
 func (d *directory) leave() error {
 	_ = unix.Rmdir(d.path)
 	return d.close()

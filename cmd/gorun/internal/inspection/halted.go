@@ -2,7 +2,7 @@ package inspection
 
 import "fmt"
 
-// haltedMost bounds the ranks that do not run in the sentence of a report.
+// haltedMost bounds the number of halted ranks that the sentence of a report names.
 const haltedMost = 4
 
 // Halted is a rank whose process does not run.
@@ -10,12 +10,12 @@ type Halted struct {
 	Rank int    `json:"rank"`
 	PID  int    `json:"pid"`
 	Host string `json:"host"`
-	// State is that of proc(5): T for stopped by a signal, t by a debugger, D for a wait in the kernel that no
-	// signal ends.
+	// State is the state of the process as in proc(5): T if a signal has stopped it, t if a debugger has
+	// stopped it, D if it waits in the kernel and no signal ends the wait.
 	State string `json:"state"`
 }
 
-// String says what the process does, and what to do.
+// String returns the rank's state in words and, if it is stopped by a signal, the command that continues it.
 func (h Halted) String() string {
 	switch h.State {
 	case "T":
@@ -27,7 +27,7 @@ func (h Halted) String() string {
 	}
 }
 
-// word is what the process of a silent rank does, in one word.
+// word returns the Row.State of a silent rank. The zero Halted gives Silent.
 func (h Halted) word() string {
 	switch h.State {
 	case "T":

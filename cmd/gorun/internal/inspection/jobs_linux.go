@@ -14,16 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// suffix ends the names of the sockets of this machine; the job's name is in front of it. Machines can share the
-// directory, and from others all sockets look as if nobody listened.
+// suffix returns the suffix of the names of this machine's sockets. A name is the job's name and the
+// suffix. It is necessary because machines can share the directory in a file system, and on another
+// machine a socket refuses connections as if no process listened.
 func suffix() string {
-	host, _ := os.Hostname() // of machines without a name all are one
+	host, _ := os.Hostname() // all machines without a name have the same suffix
 	return fmt.Sprintf(".%08x", crc32.ChecksumIEEE([]byte(host)))
 }
 
-// Jobs lists the jobs of this user whose gorun runs on this machine, and removes the sockets of
-// those whose gorun was killed. The error says which directories were not looked into; the jobs of
-// the others are listed all the same.
+// Jobs returns the names of this user's jobs whose launcher runs on this machine, sorted. It removes
+// the sockets of jobs whose launcher was killed. The error names the directories that could not be
+// searched. The jobs in the other directories are returned even then.
 func Jobs() ([]string, error) {
 	var jobs []string
 	var failed error
@@ -48,7 +49,8 @@ func Jobs() ([]string, error) {
 	return slices.Compact(jobs), failed
 }
 
-// jobs lists the jobs of a directory and removes the sockets of those that have ended, if there are any.
+// jobs returns the names of the jobs with a socket in the directory. It removes the sockets of this
+// machine to which no process listens; removed reports whether there were any.
 func (d *directory) jobs() (jobs []string, removed bool, err error) {
 	names, err := d.file.Readdirnames(-1)
 	for _, name := range names {
@@ -63,15 +65,16 @@ func (d *directory) jobs() (jobs []string, removed bool, err error) {
 		case errors.Is(failure, unix.ECONNREFUSED):
 			removed = true
 			err = errors.Join(err, d.removeStale(name))
-		case errors.Is(failure, unix.EAGAIN): // it has more clients than it takes
+		case errors.Is(failure, unix.EAGAIN): // the socket's backlog is full, so a process listens
 			jobs = append(jobs, job)
 		}
 	}
 	return jobs, removed, err
 }
 
-// removeStale removes a socket to which nobody listens. Between its bind and its listen nobody does, either: then
-// its gorun has the lock.
+// removeStale removes a socket to which no process listens. A new socket, too, refuses connections
+// between bind and listen. During that time its gorun holds a shared lock of the directory, so
+// removeStale removes a socket only while it holds the exclusive lock.
 func (d *directory) removeStale(name string) error {
 	if unix.Flock(int(d.file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return nil
@@ -87,7 +90,8 @@ func (d *directory) removeStale(name string) error {
 	return d.remove(name)
 }
 
-// find opens the directory with the socket of a job: one of this user, or for root of any. The error is ErrNoJob if there is none.
+// find opens the directory that contains the socket of a job. It searches the directories of this user,
+// and for root also those of all other users. The error is ErrNoJob if no directory contains the socket.
 func find(job string) (*directory, error) {
 	me := os.Geteuid()
 	owners := map[string]int{}
@@ -106,7 +110,7 @@ func find(job string) (*directory, error) {
 	for _, path := range paths {
 		d, err := openDirectory(path, owners[path])
 		if err != nil {
-			continue // Jobs names it
+			continue // the error of Jobs names the directory
 		}
 		var st unix.Stat_t
 		if unix.Fstatat(int(d.file.Fd()), job+suffix(), &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
@@ -117,7 +121,7 @@ func find(job string) (*directory, error) {
 	return nil, ErrNoJob
 }
 
-// ofOthers lists the directories of all users that are at the usual places.
+// ofOthers returns the paths of the directories of all users, as far as they are at the usual places.
 func ofOthers() []string {
 	var all []string
 	for _, pattern := range []string{
@@ -125,7 +129,7 @@ func ofOthers() []string {
 		filepath.Join(os.TempDir(), inTemporary+"*"),
 		filepath.Join(temporary, inTemporary+"*"),
 	} {
-		some, _ := filepath.Glob(pattern) // no error but that of a pattern
+		some, _ := filepath.Glob(pattern) // the only error is that of a malformed pattern
 		for _, path := range some {
 			if ownerOf(path) >= 0 {
 				all = append(all, path)
@@ -135,7 +139,7 @@ func ofOthers() []string {
 	return all
 }
 
-// ownerOf returns the user whose directory has this path, -1 if it is none.
+// ownerOf returns the ID of the user in the path of a directory of sockets, or -1 if the path has none.
 func ownerOf(path string) int {
 	number, temporary := strings.CutPrefix(filepath.Base(path), inTemporary)
 	if !temporary {

@@ -9,16 +9,16 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// logFormat is that of a line of the table of operations.
+// logFormat is the format of a line in the table of operations.
 const logFormat = "%10s  %-9s %-7s %8s %10s %9s  %-20s %s"
 
-// Table is the log as a table of all operations in the order in which they came into their states, the newest
-// last. Times are those before now, which is by the clock of the rank's host.
+// Table returns the log as a table of all operations, sorted by the time at which each entered its
+// state, the newest last. The first column is the time that has passed since then, until Log.Time.
 func (l *Log) Table() string {
 	return strings.Join(append(l.Heading(), l.Lines()...), "\n") + "\n"
 }
 
-// Heading are the two lines above those of the operations.
+// Heading returns the two lines above the lines of the operations.
 func (l *Log) Heading() []string {
 	return []string{
 		fmt.Sprintf("rank %d: %d operations, the newest last", l.Rank, len(l.Messages)+len(l.Operations)),
@@ -26,7 +26,7 @@ func (l *Log) Heading() []string {
 	}
 }
 
-// Lines are those of the operations, the newest last.
+// Lines returns one line for each operation, the newest last.
 func (l *Log) Lines() []string {
 	list := slices.Concat(l.Messages, l.Operations)
 	slices.SortStableFunc(list, func(a, b flight.Operation) int { return a.Changed.Compare(b.Changed) })

@@ -10,57 +10,60 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// Report is what a job is doing. Its JSON is that of gorun inspect -json.
+// Report is the state of a job at one time. gorun inspect -json prints its JSON.
 type Report struct {
 	Job     string    `json:"job"`
 	Command []string  `json:"command"`
 	Host    string    `json:"host"`
 	Started time.Time `json:"started"`
-	// Now is when the report was made.
+	// Now is the time at which the report was made.
 	Now time.Time `json:"now"`
-	// Ranks is how many the job has, Joined how many of them have begun, Ended how many have
-	// ended.
+	// Ranks is the number of ranks of the job, Joined the number of those that have joined the job and
+	// not ended, and Ended the number of those that have ended.
 	Ranks  int `json:"ranks"`
 	Joined int `json:"joined"`
 	Ended  int `json:"ended"`
-	// Doing are the reports of those that have answered; Silent are those that have not, as in
-	// a debugger.
+	// Doing contains the reports of the ranks that have answered. Silent lists the ranks that have not
+	// answered, for example because a debugger has stopped them.
 	Doing  []bootstrap.Doing `json:"doing"`
 	Silent []int             `json:"silent,omitempty"`
-	// Halted are the silent ranks whose processes do not run.
+	// Halted contains the silent ranks whose processes do not run.
 	Halted []Halted `json:"halted,omitempty"`
-	// Recorded are the last operations of silent ranks.
+	// Recorded contains the last operations of silent ranks.
 	Recorded []Recorded `json:"recorded,omitempty"`
-	// Counts are the counters of ranks. Those of a host that does not answer are left out.
+	// Counts contains the counters of ranks, without the ranks of a host that does not answer.
 	Counts []Counts `json:"counts,omitempty"`
-	// Log is that of the rank that was asked for; nil if none was, or if it has none any more.
+	// Log is the log of the rank that the client has requested. It is nil if none was requested, or if
+	// the rank's record is no longer available.
 	Log *Log `json:"log,omitempty"`
 }
 
-// Log are all operations that a rank has recorded.
+// Log contains all operations that are in the flight recorder of a rank.
 type Log struct {
 	Rank int `json:"rank"`
 	flight.Log
 }
 
-// Counts are what a rank has sent and received until Time, by its own clock.
+// Counts are the counters of a rank at Time, which is by the clock of the rank's host.
 type Counts struct {
 	Rank int       `json:"rank"`
 	Time time.Time `json:"time"`
 	flight.Counts
 }
 
-// Recorded are the last operations of a rank in lines, the oldest first.
+// Recorded contains the last operations of a rank, one line each. Operations on messages come first, and
+// then operations of libraries, each the oldest first.
 type Recorded struct {
 	Rank  int      `json:"rank"`
 	Lines []string `json:"lines"`
 }
 
-// linesMax bounds the text of a report, whatever the number of ranks.
+// linesMax bounds the lines of the text of a report, for any number of ranks.
 const linesMax = 40
 
-// Text is the report in at most 40 lines: the job, one sentence that says which ranks wait for which, which
-// collective operations ranks have reached where these are not the same, and the ranks by what they do.
+// Text returns the report in at most 40 lines. It consists of the Facts, the Sentence, the collective
+// operations that the ranks have reached if these differ, the last operations of silent ranks, and the
+// ranks grouped by what they do.
 func (r *Report) Text() string {
 	var b strings.Builder
 	b.WriteString(strings.Join(append(r.head(), bootstrap.Reached(r.Doing)...), "\n") + "\n")
@@ -76,7 +79,7 @@ func (r *Report) Text() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// head are the first lines: the job, the sentence, and the ranks that do not answer.
+// head returns the first lines of the text: the Facts, with the Sentence as the third line.
 func (r *Report) head() []string {
 	lines := r.Facts()
 	if s := r.Sentence(); s != "" {
@@ -85,7 +88,8 @@ func (r *Report) head() []string {
 	return lines
 }
 
-// Facts are the job, how many ranks it has, and those that do not answer if there are any, in a line each.
+// Facts returns two or three lines. The first describes the job, and the second contains the numbers of
+// its ranks. If ranks do not answer, the third names them.
 func (r *Report) Facts() []string {
 	lines := []string{
 		fmt.Sprintf("job %s on %s for %v: %s", r.Job, r.Host, r.Now.Sub(r.Started).Round(time.Second), strings.Join(r.Command, " ")),
@@ -101,7 +105,8 @@ func (r *Report) Facts() []string {
 	return lines
 }
 
-// Sentence says which ranks wait for which, and which of the others do not run; "" if no rank has answered.
+// Sentence returns a sentence that names the ranks that wait, the ranks for which they wait, and the
+// halted ranks. It is "" if there is nothing to say about any rank.
 func (r *Report) Sentence() string {
 	var parts []string
 	if s := bootstrap.Summary(r.Doing); s != "" {

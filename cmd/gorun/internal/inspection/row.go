@@ -9,11 +9,12 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// Unknown is a rate that is not known; it is less than all others.
+// Unknown is the value of a rate that is not known. It is less than every known rate.
 const Unknown = -1
 
-// What a rank does. Those from Silent on do not answer: Stopped by a signal, Debugged by a debugger that has stopped
-// them, InKernel in a wait that no signal ends, Silent for a reason that is not known.
+// The states of a rank. A rank in one of the last four does not answer. A signal has stopped a rank that
+// is Stopped, and a debugger one that is Debugged. A rank that is InKernel waits in the kernel, and no
+// signal ends the wait. The reason of a rank that is Silent is not known.
 const (
 	Computing = "computing"
 	Waiting   = "waiting"
@@ -29,31 +30,33 @@ type Row struct {
 	Rank int
 	// State is one of the constants above.
 	State string
-	// Where is what it waits for, or the line that it is at; "" if that is not known.
+	// Where describes the operation for which the rank waits, or the program line that it executes; "" if
+	// neither is known.
 	Where string
-	// Messages and Bytes are per second, Waiting is in percent, Unexpected in bytes. Each may be Unknown.
+	// Messages and Bytes are rates per second. Waiting is the percentage of time that the rank has waited,
+	// and Unexpected the bytes of its unexpected messages. Each may be Unknown.
 	Messages, Bytes, Waiting, Unexpected float64
 }
 
-// RankColumns is the width of the first column, with the blanks behind it.
+// RankColumns is the width of the first column of the table, with the blanks after it.
 const RankColumns = 8
 
-// rowFormat is that of a line of the table.
+// rowFormat is the format of a line of the table.
 const rowFormat = "%6s  %-9s %10s %8s %9s %10s  %s"
 
-// Heading is the line above the rows.
+// Heading returns the line above the rows.
 func Heading() string {
 	return fmt.Sprintf(rowFormat, "rank", "state", "messages/s", "bytes/s", "waiting %", "unexpected", "where")
 }
 
-// String is the line of the rank below Heading, without blanks at its end.
+// String returns the line of the row in the columns of Heading, without trailing blanks.
 func (w Row) String() string {
 	return strings.TrimRight(fmt.Sprintf(rowFormat, fmt.Sprint(w.Rank), w.State,
 		short(w.Messages), short(w.Bytes), percent(w.Waiting), short(w.Unexpected), w.Where), " ")
 }
 
-// Rows are the ranks that have joined, in the order of their numbers. Rates are those since an earlier report,
-// before; nil is none.
+// Rows returns a row for each rank that has joined, in rank order. Rates are averages over the time since
+// an earlier report, before. If before is nil, they are Unknown.
 func (r *Report) Rows(before *Report) []Row {
 	rows := make([]Row, 0, len(r.Doing)+len(r.Silent))
 	for _, d := range r.Doing {
@@ -85,7 +88,7 @@ func (r *Report) Rows(before *Report) []Row {
 	return rows
 }
 
-// counts are the counters by rank.
+// counts returns the counters by rank.
 func (r *Report) counts() map[int]Counts {
 	all := make(map[int]Counts, len(r.Counts))
 	for _, c := range r.Counts {
@@ -94,9 +97,10 @@ func (r *Report) counts() map[int]Counts {
 	return all
 }
 
-// since sets the rates between two readings of the counters. A rank that was started again in
-// between has none. Waits count up to the rank's clock, which it reads four times a second, and not while it
-// is stopped.
+// since sets the rates from two readings of a rank's counters and the seconds between them. If the rank
+// was restarted in between, its rates stay Unknown. Waiting refers to the time that has passed on the
+// rank's own clock (Counts.Time), up to which a wait in progress is counted. The rank reads the clock
+// four times a second, but not while it is stopped.
 func (w *Row) since(before, now Counts, seconds float64) {
 	if now.Messages < before.Messages || now.Bytes < before.Bytes || seconds <= 0 {
 		return
@@ -108,7 +112,7 @@ func (w *Row) since(before, now Counts, seconds float64) {
 	}
 }
 
-// state is what a rank that answers does in one word.
+// state returns the Row.State of a rank that answers.
 func state(d bootstrap.Doing) string {
 	switch {
 	case len(d.Waits) > 0:
@@ -120,7 +124,7 @@ func state(d bootstrap.Doing) string {
 	}
 }
 
-// short is a number in at most five characters, with a decimal prefix (SI) if it is 1000 or more.
+// short formats a number in at most five characters. A number of 1000 or more gets a decimal SI prefix.
 func short(v float64) string {
 	if v < 0 {
 		return "-"
@@ -140,7 +144,7 @@ func short(v float64) string {
 	}
 }
 
-// percent is a part in percent.
+// percent formats a percentage.
 func percent(v float64) string {
 	if v < 0 {
 		return "-"

@@ -15,20 +15,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answerMost is how long a client waits for a report.
+// answerMost is the time for which a client waits for a report.
 const answerMost = 10 * time.Second
 
-// socketMode are the permissions of a socket.
+// socketMode is the mode of a socket.
 const socketMode = 0o600
 
-// ErrNoJob says that no job of that name runs here.
+// ErrNoJob is the error if no job of a given name runs on this machine.
 var ErrNoJob = errors.New("no such job")
 
-// ErrUser says that a process of another user than the directory's has answered.
+// ErrUser is the error if the process that listens to a socket does not belong to the directory's owner.
 var ErrUser = errors.New("a process of another user has answered")
 
-// listenTries is how often a socket is made before it fails: another gorun that ends removes the directory
-// when that is empty.
+// listenTries bounds the attempts to create a socket. An attempt fails if another gorun ends meanwhile
+// and removes the directory because it is empty.
 const listenTries = 10
 
 // Server answers the clients of one job until Close.
@@ -40,9 +40,10 @@ type Server struct {
 	report    func(rank int) *Report
 }
 
-// Listen makes a job known. report is called by a goroutine for each request; rank is that whose
-// Log is wanted, -1 for none. It returns nil when the job has ended. The error is ErrDirectory
-// if the directory of the sockets is not safe.
+// Listen creates the socket of a job and serves requests in the background. For each request a goroutine
+// of the connection calls report. Its rank is the rank whose Log the client wants, or -1. report returns
+// nil when the job has ended. Listen returns ErrDirectory if another user could have created sockets in
+// the directory.
 func Listen(job string, report func(rank int) *Report) (*Server, error) {
 	path := Directories()[0]
 	for tries := 1; ; tries++ {
@@ -57,7 +58,8 @@ func Listen(job string, report func(rank int) *Report) (*Server, error) {
 	}
 }
 
-// listenIn makes a server with a socket in a directory, from which it removes those of jobs that were killed.
+// listenIn returns a server with a socket in a directory. It removes from the directory the sockets of
+// jobs whose launcher was killed.
 func listenIn(path, job string, report func(rank int) *Report) (*Server, error) {
 	d, err := makeDirectory(path)
 	if err != nil {
@@ -71,10 +73,11 @@ func listenIn(path, job string, report func(rank int) *Report) (*Server, error) 
 	return s, nil
 }
 
-// listen makes the socket.
+// listen creates the socket and listens to it. It returns ENOENT if the socket or the directory was
+// removed meanwhile.
 func (s *Server) listen() error {
 	fd := int(s.directory.file.Fd())
-	if unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) == nil { // else another one removes what is stale
+	if unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) == nil { // otherwise another process is in removeStale
 		defer func() { _ = unix.Flock(fd, unix.LOCK_UN) }()
 	}
 	var config net.ListenConfig
@@ -91,12 +94,13 @@ func (s *Server) listen() error {
 	s.listener.SetUnlinkOnClose(false)
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, s.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return errors.Join(err, s.listener.Close()) // it was removed as stale before it listened
+		return errors.Join(err, s.listener.Close()) // another process has removed it as stale between bind and listen
 	}
 	return nil
 }
 
-// Close ends the server. Clients get no more answers.
+// Close removes the socket and stops accepting clients. A connected client still gets answers, until report
+// returns nil.
 func (s *Server) Close() error {
 	return errors.Join(s.directory.remove(s.name), s.listener.Close(), s.directory.leave())
 }
@@ -126,13 +130,13 @@ func (s *Server) accept() {
 	}
 }
 
-// Client is a connection to the gorun of a job.
+// Client is a connection to the launcher of a job.
 type Client struct {
 	conn   *net.UnixConn
 	answer *json.Decoder
 }
 
-// Dial connects to a job.
+// Dial connects to the launcher of a job. The error is ErrNoJob, or ErrUser.
 func Dial(job string) (*Client, error) {
 	d, err := find(job)
 	if err != nil {
@@ -149,7 +153,7 @@ func Dial(job string) (*Client, error) {
 	return &Client{conn, json.NewDecoder(conn)}, nil
 }
 
-// Report returns what the job is doing, with the Log of a rank unless that is -1. The error is ErrNoJob when
+// Report requests a report of the job, with the Log of a rank unless rank is -1. The error is ErrNoJob if
 // the job has ended.
 func (c *Client) Report(rank int) (*Report, error) {
 	if err := c.conn.SetDeadline(time.Now().Add(answerMost)); err != nil {
@@ -171,7 +175,7 @@ func (c *Client) Report(rank int) (*Report, error) {
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// userOf returns the user at the other end.
+// userOf returns the user ID of the process at the other end of a connection.
 func userOf(conn *net.UnixConn) (int, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// rowsMax bounds the ranks of a table.
+// rowsMax bounds the number of ranks in a table.
 const rowsMax = 30
 
-// Table is the report as a table of the ranks that have joined, below the lines that begin Text. Rates
-// are those since an earlier report, before; nil is none. Of many ranks it has the 30 that wait most, in the order of
-// their numbers.
+// Table returns the Facts and the Sentence of the report, and a table of the ranks that have joined. Rates
+// are averages over the time since an earlier report, before; they are unknown if before is nil. If more
+// than 30 ranks have joined, the table contains the 30 that wait most, in rank order.
 func (r *Report) Table(before *Report) string {
 	rows := r.Rows(before)
 	shown := min(len(rows), rowsMax)

@@ -8,48 +8,48 @@ import (
 	"time"
 )
 
-// queueBytesMax is how much may wait to be written before Room makes its
-// callers wait.
+// queueBytesMax is the number of bytes that may be queued for writing before Room makes its callers
+// wait.
 const queueBytesMax = 1 << 20
 
-// Conn is one end of a link. Send, Room and Flush may be called from any
-// goroutine, Receive from one at a time.
+// Conn is one end of a link. Receive may be called by one goroutine at a time, all other methods by
+// any goroutine.
 type Conn struct {
 	in  *bufio.Reader
 	out io.Writer
 
 	mu      sync.Mutex // guards what follows
-	changed *sync.Cond // writing, err or the queue's length
-	queue   []byte
-	writing bool // a goroutine writes
-	pausing bool // between Pause and Resume: no beats
-	closing bool // an empty write follows the queue
-	err     error
+	changed *sync.Cond // signals a change of writing, err or the queue's length
+	queue   []byte     // the frames that wait to be written
+	writing bool       // a goroutine is in write
+	pausing bool       // true between Pause and Resume, when no beats are sent
+	closing bool       // an empty write follows the queue
+	err     error      // the first error of writing
 
-	received  atomic.Uint64                 // frames received
-	next      atomic.Pointer[chan struct{}] // what Heard has returned, nil for nothing
-	paused    atomic.Bool                   // no beat followed the last Pause
+	received  atomic.Uint64                 // number of frames received
+	next      atomic.Pointer[chan struct{}] // the channel that Heard has returned, nil if there is none
+	paused    atomic.Bool                   // the other side has sent a Pause, and no Beat after it
 	listening atomic.Bool                   // a goroutine is in Receive
 }
 
-// NewConn makes an end of a link that reads from in and writes to out. It owns
-// neither.
+// NewConn returns an end of a link that reads from in and writes to out. The Conn closes neither.
 func NewConn(in *bufio.Reader, out io.Writer) *Conn {
 	c := &Conn{in: in, out: out}
 	c.changed = sync.NewCond(&c.mu)
 	return c
 }
 
-// Send sends a frame with a body in parts, which are copied. It never waits: a peer that
-// does not read is detected by its silence. After an error of writing, frames are dropped.
+// Send queues a frame whose body is the concatenation of parts, which are copied. Send never
+// waits, even if the peer does not read; Watch detects such a peer by its silence. After an error of
+// writing, frames are dropped.
 func (c *Conn) Send(k Kind, parts ...[]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.send(k, parts...)
 }
 
-// Pause tells the other side not to count silence until Resume: this process is about to be
-// stopped. A beat after it would end the pause.
+// Pause tells the other side not to count silence until Resume, because this process is about to be
+// stopped. Between Pause and Resume no beat is sent, because a beat ends the pause at the other side.
 func (c *Conn) Pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +65,7 @@ func (c *Conn) Resume() {
 	c.send(KindBeat)
 }
 
-// send is Send under the lock.
+// send does the work of Send. The caller holds mu.
 func (c *Conn) send(k Kind, parts ...[]byte) {
 	if c.err != nil || k == KindBeat && c.pausing {
 		return
@@ -74,7 +74,7 @@ func (c *Conn) send(k Kind, parts ...[]byte) {
 	c.wake()
 }
 
-// wake starts the goroutine that writes the queue.
+// wake starts the goroutine that writes the queue, unless it runs. The caller holds mu.
 func (c *Conn) wake() {
 	if !c.writing {
 		c.writing = true
@@ -82,8 +82,8 @@ func (c *Conn) wake() {
 	}
 }
 
-// Pass queues whole frames of another link. Nothing at all is the end of what is written,
-// and reaches the writer as an empty write.
+// Pass queues whole frames that come from another link. If frames is empty, it marks the end of the
+// stream: after the queue there is an empty write to out.
 func (c *Conn) Pass(frames []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,8 +95,8 @@ func (c *Conn) Pass(frames []byte) {
 	c.wake()
 }
 
-// Room waits until the queue is short. It is called before a Send whose amount of data is
-// not bounded otherwise.
+// Room waits until at most 1 MiB is queued, or writing has failed. It is called before a Send of data
+// whose amount nothing else bounds.
 func (c *Conn) Room() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,8 +105,7 @@ func (c *Conn) Room() {
 	}
 }
 
-// Flush waits until everything was written and returns the first error of
-// writing.
+// Flush waits until everything that was queued has been written, and returns the first error of writing.
 func (c *Conn) Flush() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +134,8 @@ func (c *Conn) write() {
 	c.changed.Broadcast()
 }
 
-// Receive returns the next frame that is not a beat. The body is the caller's.
+// Receive waits for the next frame that is neither a Beat nor a Pause, and returns it. The body
+// belongs to the caller.
 func (c *Conn) Receive() (Kind, []byte, error) {
 	c.listening.Store(true)
 	defer c.listening.Store(false)
@@ -157,7 +157,7 @@ func (c *Conn) Receive() (Kind, []byte, error) {
 	}
 }
 
-// Heard returns a channel that is closed when Receive has taken the next frame, beats included.
+// Heard returns a channel that is closed when Receive has read the next frame of any kind, including a Beat.
 func (c *Conn) Heard() <-chan struct{} {
 	heard := make(chan struct{})
 	for {
@@ -170,22 +170,22 @@ func (c *Conn) Heard() <-chan struct{} {
 	}
 }
 
-// Silence is the time without frames after which gorun and its agents count each other as
-// lost. A network that fails for 2 s and comes back ends no job: TCP sends a lost beat again
-// 3.0 s (at 100 ms round trip 4.3 s) after it at the latest, since the pauses between its
-// attempts double (RFC 6298, section 5), and the last beat before the failure may be a beat's
-// time older. A longer silence would make survivors of a host wait longer: -on-failure respawn
-// is to cost them less than 6 s.
+// Silence is the time without frames after which gorun and its agents declare each other lost. It is
+// long enough that a network failure of 2 s does not end a job. TCP retransmits a lost beat at the
+// latest 3.0 s after the beat (4.3 s for a round trip of 100 ms), because its timeout doubles with
+// each retransmission (RFC 6298, section 5). The last beat before the failure may be one interval
+// older. A longer Silence would delay the survivors of a lost host: -on-failure respawn must cost
+// them less than 6 s.
 const Silence = 4750 * time.Millisecond
 
-// beats is how many beats are sent during the time of silence after which the other side
-// counts as lost: one each 250 ms.
+// beats is the number of beats that are sent during the time of silence after which the other side is
+// declared lost. With Silence this is one each 250 ms.
 const beats = 19
 
-// Watch sends beats, and calls lost once if Receive has waited for the time of silence,
-// unless the other side announced a pause. Silence is counted in beats and not read from a
-// clock, so that a process that was stopped does not count the time of its stop. stop ends
-// it.
+// Watch sends beats until stop is called. It calls lost, once, if no frame has arrived for the time
+// silence while a goroutine was in Receive, unless the other side has announced a pause. Watch then
+// ends. It measures silence by counting its own beats instead of reading a clock, so that a process
+// that was stopped does not count the time during which it was stopped.
 func (c *Conn) Watch(silence time.Duration, lost func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {

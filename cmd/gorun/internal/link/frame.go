@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// Kind is the meaning of a frame. The package comment says which side sends it.
+// Kind is the kind of a frame. The package comment shows which side sends it.
 type Kind uint8
 
 // Kinds of frames and their bodies.
@@ -19,29 +19,29 @@ const (
 	KindHello                      // Hello
 	KindProbe                      // Probe
 	KindProbed                     // Probed
-	KindShare                      // 4 bytes number in Greet.Programs, 4 bytes number of each command that the file is passed on to
-	KindFile                       // 4 bytes number in Greet.Programs, hash: pieces of the file follow
-	KindFileData                   // a piece of the file, compressed by zstd; an empty one ends it
+	KindShare                      // 4 bytes index in Greet.Programs, 4 bytes number of each command that gets the file
+	KindFile                       // 4 bytes index in Greet.Programs, hash; FileData of the file follow
+	KindFileData                   // a piece of the file, compressed by zstd; an empty one ends the file
 	KindFiled                      // Filed
 	KindPlan                       // Plan
 	KindStarted                    // Started
 	KindFailed                     // Failed
-	KindUp                         // Target and one frame of a rank for bootstrap.Server.Take
+	KindUp                         // Target, and one frame of the rank for bootstrap.Server.Take
 	KindDown                       // frames for bootstrap.Relay.Tell
-	KindOutput                     // Target and bytes of a stream
+	KindOutput                     // Target, and bytes of the stream
 	KindOutputEnd                  // Target
-	KindCredit                     // Target and Amount: so many bytes have left the window; of Stdin: of Up, of input, of files
+	KindCredit                     // Target, and Amount of bytes that have left the window; Stdin: of Up, input, files
 	KindInput                      // bytes of the standard input
 	KindInputEnd                   // empty
-	KindSignal                     // Target and Amount: the number of the signal
+	KindSignal                     // Target, and the number of the signal as an Amount
 	KindKill                       // empty: kill every process of the job
 	KindExit                       // Exit
 	KindEnd                        // empty
 	KindDone                       // empty
 	KindBeat                       // empty
 	KindPause                      // empty
-	KindExec                       // Exec: run a command that starts the agent of another host
-	KindExecInput                  // 4 bytes number of the command, whole bytes for its input; none for its end
+	KindExec                       // Exec
+	KindExecInput                  // 4 bytes number of the command, bytes of its standard input; none end the input
 	KindExecKill                   // 4 bytes number of the command
 	KindExecOutput                 // 4 bytes number of the command, bytes of its output
 	KindExecRemark                 // 4 bytes number of the command, bytes of its standard error
@@ -51,31 +51,32 @@ const (
 	KindSpareEnded                 // SpareEnded
 	KindLook                       // Look
 	KindSeen                       // Seen
-	kindEnd                        // one more than the last
+	kindEnd                        // no kind: the first unused value
 )
 
 const (
 	frameHeader = 5
-	// frameEnd is the last byte of a frame. slurmstepd keeps what a task of a job step writes
-	// until the end of a line (srun(1), --unbuffered, which is no remedy: it makes a terminal).
+	// frameEnd is the last byte of a frame. slurmstepd buffers the output of a job step's task until
+	// the end of a line. Its flag --unbuffered (srun(1)) does not help, because it gives the task a
+	// terminal.
 	frameEnd = '\n'
-	// FrameBytesMax bounds kind and body: a book of a very large job.
+	// FrameBytesMax bounds the length of kind and body. It is enough for the book of a very large job.
 	FrameBytesMax = 1 << 30
-	// WindowBytes is how much of a stream may be on its way.
+	// WindowBytes is the number of bytes of a stream that may be in flight.
 	WindowBytes = 256 << 10
-	// FileWindowBytes is how much of the files of a host may be on its way, through any number of
-	// others.
+	// FileWindowBytes is the number of bytes of files that may be in flight to a host, through any
+	// number of other hosts.
 	FileWindowBytes = 4 << 20
-	// ChunkBytesMax is how much of a stream is sent at once.
+	// ChunkBytesMax bounds the bytes of a stream in one frame.
 	ChunkBytesMax = 32 << 10
-	// growStep bounds what is allocated before the bytes have arrived.
+	// growStep bounds the memory that ReadFrame allocates before the bytes for it have arrived.
 	growStep = 1 << 20
 )
 
 // ErrMalformed is wrapped by every error about bytes that violate the protocol.
 var ErrMalformed = errors.New("malformed")
 
-// AppendFrame appends a frame with a body in parts.
+// AppendFrame appends to dst a frame whose body is the concatenation of parts.
 func AppendFrame(dst []byte, k Kind, parts ...[]byte) []byte {
 	n := 1
 	for _, p := range parts {
@@ -89,8 +90,9 @@ func AppendFrame(dst []byte, k Kind, parts ...[]byte) []byte {
 	return append(dst, frameEnd)
 }
 
-// ReadFrame reads a frame. The body is the caller's. At the end of the stream
-// the error is io.EOF, within a frame io.ErrUnexpectedEOF.
+// ReadFrame reads a frame. The body belongs to the caller. The error is io.EOF if the stream ends
+// before a frame, io.ErrUnexpectedEOF if it ends within one, and wraps ErrMalformed for a malformed
+// frame.
 func ReadFrame(r *bufio.Reader) (Kind, []byte, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -101,7 +103,7 @@ func ReadFrame(r *bufio.Reader) (Kind, []byte, error) {
 		return 0, nil, fmt.Errorf("frame of kind %d and %d bytes: %w", k, n, ErrMalformed)
 	}
 	var body []byte
-	for left := int(n); left > 0; { // with the end of the frame
+	for left := int(n); left > 0; { // n bytes are the body and the end of the frame: the kind has been read
 		at, step := len(body), min(left, growStep)
 		body = append(body, make([]byte, step)...)
 		if _, err := io.ReadFull(r, body[at:]); err != nil {
@@ -118,8 +120,8 @@ func ReadFrame(r *bufio.Reader) (Kind, []byte, error) {
 	return k, body[:n-1], nil
 }
 
-// Encode returns the body of a frame that is JSON. v is one of this package's
-// types, which can always be encoded.
+// Encode returns v as the JSON body of a frame. v must be of one of this package's types, all of
+// whose values can be encoded.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -128,7 +130,7 @@ func Encode(v any) []byte {
 	return b
 }
 
-// Decode reads such a body, and checks it if T has a method check.
+// Decode parses a JSON body, and validates the result if T has a method check. The errors wrap ErrMalformed.
 func Decode[T any](body []byte) (T, error) {
 	var v T
 	d := json.NewDecoder(bytes.NewReader(body))

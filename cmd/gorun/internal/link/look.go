@@ -8,11 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// Look asks an agent what the flight recorders of its ranks have.
+// Look asks an agent for the contents of the flight recorders of its ranks.
 type Look struct {
-	// Number is that of the question, which the answer repeats.
+	// Number identifies the request. The answer repeats it.
 	Number int
-	// Silent are the ranks whose last operations are asked for, in lines; Whole those of which all is.
+	// Silent lists the ranks whose last operations are requested as lines. Whole lists the ranks whose
+	// complete logs are requested.
 	Silent, Whole []int
 }
 
@@ -22,17 +23,17 @@ type Seen struct {
 	Records []Record
 }
 
-// Record is what the flight recorder of a rank has.
+// Record contains the requested contents of the flight recorder of a rank.
 type Record struct {
 	Rank   int
-	Time   time.Time // until which Counts count, by the clock of its host
+	Time   time.Time // the time up to which Counts count, by the clock of the rank's host
 	Counts flight.Counts
-	Last   []string    // of one of Look.Silent
-	Halt   string      // of one of Look.Silent: T, t or D if its process is in that state (proc(5)), else ""
-	Log    *flight.Log // of one of Look.Whole
+	Last   []string    // the last operations, of a rank of Look.Silent
+	Halt   string      // of a rank of Look.Silent: T, t or D if its process is in that state (proc(5)), otherwise ""
+	Log    *flight.Log // of a rank of Look.Whole
 }
 
-// check refuses more than a recorder has.
+// check returns an error if a record has more entries than a flight recorder can have.
 func (s Seen) check() error {
 	for _, r := range s.Records {
 		if r.Rank < 0 {
@@ -48,13 +49,13 @@ func (s Seen) check() error {
 	return nil
 }
 
-// lastMost bounds the lines of a rank's last operations, lastBytesMost their lengths.
+// lastMost bounds the number of lines of a rank's last operations, lastBytesMost the length of each.
 const (
 	lastMost      = 16
 	lastBytesMost = 512
 )
 
-// checkLast refuses lines that are none of last operations.
+// checkLast returns an error if lines exceed the bounds for the last operations of a rank.
 func checkLast(rank int, lines []string) error {
 	if len(lines) > lastMost || slices.ContainsFunc(lines, func(line string) bool { return len(line) > lastBytesMost }) {
 		return fmt.Errorf("%d last operations of rank %d", len(lines), rank)

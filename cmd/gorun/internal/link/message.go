@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// Text is a string of any bytes: names of files, arguments and variables need
-// not be UTF-8, and JSON must be.
+// Text is a string that is encoded as base64, because JSON must be UTF-8, and names of files,
+// arguments and environment variables need not be.
 type Text string
 
 // MarshalText implements encoding.TextMarshaler.
@@ -26,7 +26,7 @@ func (t *Text) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Texts converts strings.
+// Texts converts strings to Texts.
 func Texts(from []string) []Text {
 	to := make([]Text, len(from))
 	for i, s := range from {
@@ -35,7 +35,7 @@ func Texts(from []string) []Text {
 	return to
 }
 
-// Strings converts texts.
+// Strings converts Texts to strings.
 func Strings(from []Text) []string {
 	to := make([]string, len(from))
 	for i, t := range from {
@@ -44,38 +44,40 @@ func Strings(from []Text) []string {
 	return to
 }
 
-// Greet asks an agent what it has.
+// Greet asks an agent for its Hello.
 type Greet struct {
-	Programs []Text // paths of files, whose digests are asked for
-	Whole    bool   // of all bytes, by which files are sent
+	Programs []Text // paths of the files whose digests are requested
+	Whole    bool   // digests must be hashes of the whole files, because files that differ are sent
 }
 
-// Digest tells the contents of a file from others, or says why it cannot.
+// Digest identifies the contents of a file. If the file could not be read, Hash is nil and Why is the reason.
 type Digest struct {
-	Hash []byte // SHA-256 of the file; without Greet.Whole, and of gorun, the ID of its build if it has one
+	// Hash is the SHA-256 of the file. Without Greet.Whole, for an executable with a build ID that
+	// contains a hash, it is that ID with the length of the file.
+	Hash []byte
 	Why  string
 }
 
-// Hello is what an agent says of itself.
+// Hello describes an agent.
 type Hello struct {
 	Node     [16]byte           // bootstrap.NodeID of its host
-	User     int                // effective user id
-	Probe    Probe              // how another agent can find it
-	Machine  []placement.Domain // processors that its ranks may use
+	User     int                // effective user ID
+	Probe    Probe              // by which another agent can test whether it is on the same node
+	Machine  []placement.Domain // the processors that its ranks may use
 	Platform string             // GOOS/GOARCH of gorun
-	Gorun    Digest             // of itself, zero if its version says what it is
-	Programs []Digest           // of the files of Greet
+	Gorun    Digest             // digest of its gorun; zero if the version identifies a release
+	Programs []Digest           // digests of the files of Greet
 }
 
-// Probe names a descriptor of a process, which agents on the same node can open below
-// /proc, and its contents.
+// Probe identifies an open file of a process, and contains the nonce in that file. Agents on the
+// same node can open the file below /proc.
 type Probe struct {
 	PID   int
 	FD    int
-	Nonce []byte
+	Nonce []byte // NonceBytes
 }
 
-// NonceBytes is the length of the nonce that only an agent of the same node can read.
+// NonceBytes is the length of the nonce. Only an agent on the same node can read the nonce.
 const NonceBytes = 16
 
 func (h Hello) check() error {
@@ -97,13 +99,12 @@ func (p Probe) check() error {
 	return nil
 }
 
-// Exec is a command that an agent runs for gorun, in order to start the agent of another
-// host.
+// Exec orders an agent to run a command that starts the agent of another host.
 type Exec struct {
-	Number int // of the command among those of the agent
-	Line   []Text
-	// Gorun is the SHA-256 of gorun, if the command is a shell that the agent sends its own
-	// executable to, which is the same.
+	Number int    // identifies the command among the commands of this agent
+	Line   []Text // the command and its arguments
+	// Gorun is the SHA-256 of the launcher's gorun, if the command is a shell to which the agent must
+	// send its own executable, which is the same gorun. Otherwise it is empty.
 	Gorun []byte
 }
 
@@ -114,9 +115,10 @@ func (e Exec) check() error {
 	return nil
 }
 
-// Filed says that a file has arrived and is the one that was sent, or why not.
+// Filed reports the result of sending a file. Why is "" if the file has arrived and has the hash that
+// was announced, and the reason if not.
 type Filed struct {
-	Number int // in Greet.Programs
+	Number int // index in Greet.Programs
 	Why    string
 }
 
@@ -127,18 +129,18 @@ func (f Filed) check() error {
 	return nil
 }
 
-// ExecEnd is the end of such a command. Nothing of it follows.
+// ExecEnd reports the end of the command of an Exec. No output of the command follows it.
 type ExecEnd struct {
-	Number int
+	Number int    // Exec.Number
 	Code   int    // exit code, -1 if there is none
-	Text   string // how it ended, in words; why it could not be started
+	Text   string // how the command ended, or why it could not be started
 }
 
-// Numbered returns the encoded number of a command.
+// Numbered returns the encoded number of a command or index of a file.
 func Numbered(n int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(n)) }
 
-// ParseNumbered decodes the number at the start of a body, and returns what follows it,
-// which is part of body.
+// ParseNumbered decodes the number at the beginning of a body. It also returns the rest of the body,
+// which refers to the memory of body.
 func ParseNumbered(body []byte) (int, []byte, error) {
 	if len(body) < 4 {
 		return 0, nil, fmt.Errorf("number in %d bytes: %w", len(body), ErrMalformed)
@@ -146,7 +148,7 @@ func ParseNumbered(body []byte) (int, []byte, error) {
 	return int(binary.LittleEndian.Uint32(body)), body[4:], nil
 }
 
-// ParseNumbers decodes the numbers that are the whole of a body, at least one.
+// ParseNumbers decodes a body that consists of one or more numbers.
 func ParseNumbers(body []byte) ([]int, error) {
 	if len(body) == 0 || len(body)%4 != 0 {
 		return nil, fmt.Errorf("numbers in %d bytes: %w", len(body), ErrMalformed)
@@ -158,20 +160,20 @@ func ParseNumbers(body []byte) ([]int, error) {
 	return numbers, nil
 }
 
-// Probed is the answer to a Probe: Why is empty if the process is a neighbour,
-// and else what was seen.
+// Probed is the answer to a Probe. Why is "" if the process is on the same node. Otherwise it
+// describes what was found instead.
 type Probed struct{ Why string }
 
-// Started says that all ranks of a Plan run, in its order.
+// Started reports that all ranks of a Plan run. Ranks has the order of Plan.Ranks.
 type Started struct{ Ranks []Process }
 
-// Process is a rank at its start.
+// Process describes the process of a rank that was started.
 type Process struct {
 	PID        int
-	Processors []int // it may use
+	Processors []int // the processors that it may use
 }
 
-// check refuses what is no process: gorun waits for the end of each.
+// check returns an error for an impossible process ID, because gorun waits for the end of each process.
 func (s Started) check() error {
 	for _, p := range s.Ranks {
 		if p.PID < 1 {
@@ -186,8 +188,8 @@ func (s Started) check() error {
 	return nil
 }
 
-// Failed says that the ranks of a Plan could not be started and why. None of
-// them runs. Code is the exit code that gorun ends with.
+// Failed reports that the ranks of a Plan could not be started. None of them runs. Text is the
+// reason, and Code is the exit code with which gorun must end.
 type Failed struct {
 	Code int
 	Text string
@@ -200,19 +202,19 @@ func (f Failed) check() error {
 	return nil
 }
 
-// Exit is the end of a rank. Nothing of the rank follows it but output.
+// Exit reports the end of a rank. After it the agent sends only output of the rank.
 type Exit struct {
 	Rank      int
-	Status    uint32 // as of wait(2)
-	User      int64  // microseconds of processor time
-	System    int64
+	Status    uint32 // the wait status of wait(2)
+	User      int64  // user time of the processor in microseconds
+	System    int64  // system time of the processor in microseconds
 	MaxRSSKiB int64
-	Last      []string // its last operations in lines, if a signal has ended it
+	Last      []string // the rank's last operations, one line each, if a signal has ended the rank
 }
 
-// statusSignal are the bits of the signal that ended a process. All of them are set of one
-// that was stopped or goes on, which has a status, too, and has not ended (Linux,
-// WIFSTOPPED and WIFCONTINUED of <sys/wait.h>).
+// statusSignal masks the bits of a wait status that contain the signal that ended a process. If all
+// of them are set, the process has not ended but was stopped or continued (WIFSTOPPED and
+// WIFCONTINUED of <sys/wait.h> on Linux).
 const statusSignal = 0x7f
 
 func (e Exit) check() error {

@@ -2,42 +2,43 @@ package link
 
 import "fmt"
 
-// Next is the next generation of a job, which begins after ranks were lost: what bootstrap.Server.Renew
-// takes as its plan.
+// Next describes the next generation of a job, which begins after ranks were lost. It is encoded in
+// the field Plan of the argument of bootstrap.Server.Renew.
 type Next struct {
 	Generation int
-	Lost       []int // ranks, ascending
-	Cause      Text
-	Nodes      int    // that have ranks
-	Parts      []Part // of each agent, by Plan.Place
+	Lost       []int  // the ranks that were lost, ascending
+	Cause      Text   // why they were lost
+	Nodes      int    // the number of nodes that have ranks
+	Parts      []Part // the part of each agent, at index Plan.Place
 }
 
-// Part is what an agent has of a generation.
+// Part describes the ranks of one agent in a generation.
 type Part struct {
-	NodeRank int   // 0 without ranks
-	Ranks    []int // all of the agent, ascending
-	Starts   []Start
+	NodeRank int     // 0 if the agent has no ranks
+	Ranks    []int   // all ranks of the agent, ascending
+	Starts   []Start // the ranks that the agent starts for this generation
 }
 
-// Start is a rank that an agent starts, or for which it takes a process that waits, unless it is Cold.
+// Start describes a rank that an agent must start. Unless Cold is set, the agent may give the rank a
+// spare process.
 type Start struct {
 	Rank
-	Epoch int  // how often it was started before
-	Cold  bool // it gets a process of its own
+	Epoch int  // how many times the rank has been started before
+	Cold  bool // the rank gets a new process
 }
 
-// Renewed says that the ranks of Part.Starts run, in its order, or why not.
+// Renewed reports that the ranks of Part.Starts run, or why they do not.
 type Renewed struct {
 	Generation int
 	Ranks      []Restarted
 	Failed     *Failed // nil if all run
 }
 
-// Restarted is a rank at another start.
+// Restarted describes a rank that has been started again.
 type Restarted struct {
 	Number int
 	Process
-	Warm bool // the process has waited for a place
+	Warm bool // the process was a spare
 }
 
 func (n Next) check() error {

@@ -7,54 +7,55 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// Plan is what an agent is to do.
+// Plan contains an agent's orders.
 type Plan struct {
 	Job       string   // name of the job
-	Host      string   // the launcher's name of the agent's host
-	Node      [16]byte // bootstrap.NodeID that the ranks get
-	Size      int      // ranks of the world
-	NodeRank  int
-	Nodes     int
-	OnFailure string
-	// Generations is how many the job may have, at least one. Place is the index of the agent's part
-	// in the next one. Spares is how many processes wait there for the place of a rank, by program; none is nil.
+	Host      string   // the name by which the launcher knows the agent's host
+	Node      [16]byte // the bootstrap.NodeID of the ranks
+	Size      int      // number of ranks of the job
+	NodeRank  int      // number of this node; 0 if it has no ranks
+	Nodes     int      // number of nodes
+	OnFailure string   // the value of -on-failure
+	// Generations bounds the number of generations of the job; it is at least 1. Place is the index of
+	// the agent's part in Next.Parts. Spares holds, by program, the number of spare processes that the
+	// agent must start, which wait to take the places of lost ranks; it is nil if there are none.
 	Generations int
 	Place       int
 	Spares      []int
-	Secret      []byte // of the job, SecretBytes
-	Salted      bool   // Secret is only what makes that of the pods the job's
+	Secret      []byte // the job's secret, SecretBytes; with Salted a salt
+	Salted      bool   // the job's secret is derived from the secret of the pods and the salt
 
-	Dir       Text      // where the ranks run unless their program says otherwise
-	Env       []Text    // variables of every rank, beyond those of the agent
-	Programs  []Program // that Ranks refer to
-	Ranks     []Rank    // of this agent, ascending by number
-	Input     InputMode // which of them get the standard input
-	InputRank int       // the one that does with InputOne
+	Dir       Text      // the working directory of ranks whose Program has none
+	Env       []Text    // environment variables of every rank, in addition to those of the agent
+	Programs  []Program // the programs to which Ranks refer
+	Ranks     []Rank    // the ranks of this agent, ascending by number
+	Input     InputMode // which of the ranks get the standard input
+	InputRank int       // the rank that gets it with InputOne
 	Bind      placement.Kind
-	Merge     bool // standard error into standard output
+	Merge     bool // the standard error of ranks goes to their standard output
 }
 
 // SecretBytes is the length of a job's secret.
 const SecretBytes = 32
 
-// Program is what some ranks run.
+// Program is a program that some ranks run.
 type Program struct {
-	Path Text   // of the executable
-	Args []Text // beginning with the name of the program
-	Env  []Text // variables of its own
-	Dir  Text   // "" for that of the plan
+	Path Text   // path of the executable
+	Args []Text // the arguments, of which the first is the name of the program
+	Env  []Text // environment variables of this program only
+	Dir  Text   // the working directory; "" for that of the plan
 }
 
 // Rank is one rank of a plan.
 type Rank struct {
-	Number  int // in the world
+	Number  int // the rank in the job
 	Program int // index in the plan's programs
 }
 
-// InputMode says which ranks get the standard input.
+// InputMode selects the ranks that get the standard input.
 type InputMode uint8
 
-// Ranks of an agent that get the standard input.
+// The ranks of an agent that get the standard input.
 const (
 	InputNone InputMode = iota
 	InputOne            // Plan.InputRank, which is on this node

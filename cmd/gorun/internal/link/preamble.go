@@ -11,18 +11,18 @@ import (
 )
 
 // Protocol is the version of this protocol. It changes with every change of a
-// frame; the preamble never changes.
+// frame. The format of the preamble never changes.
 const Protocol = 10
 
-// preambleName starts the preamble, which tells an agent from other programs.
+// preambleName is the prefix of the preamble. It distinguishes an agent from other programs.
 const preambleName = "gorun-agent"
 
-// preambleBytesMax bounds a preamble.
+// preambleBytesMax bounds the length of a preamble.
 const preambleBytesMax = 256
 
-// NoiseError is the error of ReadPreamble about bytes that no agent sends.
+// NoiseError is the error of ReadPreamble for bytes that no agent sends.
 type NoiseError struct {
-	// Said is the start of the bytes that arrived instead.
+	// Said holds the first bytes that arrived instead of a preamble.
 	Said []byte
 }
 
@@ -31,15 +31,15 @@ func (e *NoiseError) Error() string {
 	return fmt.Sprintf("got %q in place of an agent's preamble", e.Said)
 }
 
-// Preamble returns the first bytes an agent sends: a line of text, so that any
-// version of gorun understands which one it has before it.
+// Preamble returns the first bytes that an agent sends. They are a line of text, by which every
+// version of gorun can identify the agent's version.
 func Preamble(version string) []byte {
 	return fmt.Appendf(nil, "%s %d %s\n", preambleName, Protocol, strings.ReplaceAll(version, "\n", " "))
 }
 
-// ReadPreamble reads the line of an agent and returns its protocol and version.
-// The error is a *NoiseError if the bytes are not those of an agent, and io.EOF or
-// io.ErrUnexpectedEOF at the end of the stream.
+// ReadPreamble reads the preamble of an agent and returns its protocol and version. The error is a
+// *NoiseError if the bytes are not a preamble. At the end of the stream it is io.EOF, or
+// io.ErrUnexpectedEOF after a part of a preamble.
 func ReadPreamble(r *bufio.Reader) (protocol int, version string, err error) {
 	var line []byte
 	for len(line) < preambleBytesMax {

@@ -2,15 +2,16 @@ package link
 
 import "fmt"
 
-// Spare is an order to start one more process that waits for the place of a rank.
+// Spare orders an agent to start one more spare process, which waits to take the place of a lost rank.
 type Spare struct {
 	Program int // index in the plan's programs
 }
 
-// SpareEnded says that such a process has ended before it had a place, or could not be started.
+// SpareEnded reports that a spare process has ended before it took the place of a rank, or that it could
+// not be started.
 type SpareEnded struct {
 	Program int
-	Text    Text // what happened to it
+	Text    Text // how it ended, or why it could not be started
 }
 
 func (s Spare) check() error { return checkSpare(s.Program) }

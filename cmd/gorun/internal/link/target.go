@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Target names a rank of the world and, where it matters, one of its streams.
+// Target identifies a rank of the job and, in frames about a stream, one of the rank's streams.
 //
-// Encoded, little endian: 4 bytes rank, 1 byte stream.
+// Its encoding is the rank (4 bytes, little endian) and the stream (1 byte).
 type Target struct {
 	Rank   int
 	Stream Stream
@@ -16,7 +16,7 @@ type Target struct {
 // Stream is one of the standard streams of a rank.
 type Stream uint8
 
-// Streams, by their usual descriptors.
+// The streams, numbered by their usual descriptors.
 const (
 	Stdin Stream = iota
 	Stdout
@@ -30,8 +30,8 @@ func (t Target) Append(dst []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(dst, uint32(t.Rank)), byte(t.Stream))
 }
 
-// ParseTarget decodes the target at the start of a body, and returns what
-// follows it, which is part of body.
+// ParseTarget decodes the target at the beginning of a body. It also returns the rest of the body,
+// which refers to the memory of body.
 func ParseTarget(body []byte) (Target, []byte, error) {
 	if len(body) < targetBytes {
 		return Target{}, nil, fmt.Errorf("target in %d bytes: %w", len(body), ErrMalformed)
@@ -46,7 +46,7 @@ func ParseTarget(body []byte) (Target, []byte, error) {
 // Amount returns the encoded number that follows a target.
 func Amount(n int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(n)) }
 
-// ParseAmount decodes a target and a number, the whole of a body.
+// ParseAmount decodes a body that consists of a target and a number.
 func ParseAmount(body []byte) (Target, int, error) {
 	t, rest, err := ParseTarget(body)
 	if err != nil {
