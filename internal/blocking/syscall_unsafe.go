@@ -7,8 +7,9 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// The scheduler's own pair around a call that is expected to block. Go keeps the two
-// for those who link to them, https://go.dev/issue/67401.
+// entersyscallblock and exitsyscall are the functions that Go's scheduler itself calls before and
+// after a system call that is expected to block. Go keeps them for packages that link to them,
+// https://go.dev/issue/67401.
 //
 //go:linkname entersyscallblock runtime.entersyscallblock
 func entersyscallblock()
@@ -16,12 +17,12 @@ func entersyscallblock()
 //go:linkname exitsyscall runtime.exitsyscall
 func exitsyscall()
 
-// Syscall6 is syscall.Syscall6 for a call that sleeps: other goroutines get Go's
-// processor when it begins. That wakes a thread, so syscall.Syscall6 is better for a call
-// that is likely to return soon.
+// Syscall6 is like syscall.Syscall6, but for a call that sleeps: it releases the P to other
+// goroutines at once. This wakes a thread, so syscall.Syscall6 is better for a call that is
+// likely to return soon.
 //
-// Between the scheduler's two functions nothing may read the stack, nor use Go's processor
-// (as the race detector does).
+// Between entersyscallblock and exitsyscall nothing may read the stack or use the P (as the race
+// detector does).
 //
 //go:noinline
 //go:norace

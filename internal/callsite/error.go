@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Error is an error with the program's source line of the call that it ended. It is made
-// after a failure, and costs the unwinding of one stack; operations without a failure cost
-// nothing. The line is looked up when the text is requested.
+// Error is an error with the source line at which the program called the operation that failed.
+// It is made after a failure, and costs the unwinding of one stack. Operations that succeed cost
+// nothing.
 type Error struct {
-	// Err is what went wrong.
+	// Err is the error without the line.
 	Err   error
 	stack []uintptr
 }
 
-// errorDepth is how many frames an Error keeps: those of gorun, and the innermost of the
-// program.
+// errorDepth is the number of frames that an Error keeps. It is enough for the frames of gorun
+// and the innermost frames of the program.
 const errorDepth = 32
 
-// At returns err with the place where the program called into gorun. An error that has a
-// place already, and one of a goroutine of gorun's own, is returned unchanged.
+// At returns err with the line at which the program called into gorun. It returns err unchanged if
+// err already has that line, or if the calling goroutine belongs to gorun.
 func At(err error) error {
 	if err == nil {
 		return nil
@@ -36,36 +36,37 @@ func At(err error) error {
 	return e
 }
 
-// Error is the place and what went wrong.
+// Error returns the line and the text of Err.
 func (e *Error) Error() string { return fmt.Sprintf("at %s: %v", e.Line(), e.Err) }
 
-// Unwrap returns what went wrong.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Line is the place, as in "main.go:12".
+// Line returns the line at which the program called into gorun, as in "main.go:12".
 func (e *Error) Line() string {
 	line, _ := Caller(e.stack)
 	return line
 }
 
-// modulePath begins the paths of gorun's packages, protoactorPath those of protoactor,
-// which calls gorun for actors.
+// modulePath is the prefix of the paths of gorun's packages. protoactorPath is the prefix of
+// those of protoactor, which calls gorun for actors.
 const (
 	modulePath     = "github.com/gorun-hpc/gorun/"
 	protoactorPath = "github.com/asynkron/protoactor-go/"
 )
 
-// Caller returns where the program called into gorun, as in "main.go:12", and in which
-// function: the innermost frame that is in neither gorun nor protoactor. The stack is that
-// of goruntime.Callers. For a goroutine of gorun's own it returns "".
+// Caller returns the line at which the program called into gorun, as in "main.go:12", and the
+// function that contains the line. They are those of the innermost frame that belongs to neither
+// gorun nor protoactor. stack is a result of goruntime.Callers. For a goroutine that belongs to
+// gorun, Caller returns "".
 func Caller(stack []uintptr) (line, function string) { return caller(stack, "") }
 
-// futureMethods begins the names of the functions that wait for the answer to a request to
-// an actor.
+// futureMethods is the prefix of the names of the functions that wait for the answer to a request
+// to an actor.
 const futureMethods = protoactorPath + "actor.(*Future)."
 
-// FutureCaller is Caller for a goroutine that waits in protoactor for the answer to a
-// request to an actor. For every other goroutine it returns "".
+// FutureCaller returns the same as Caller for a goroutine that waits in protoactor for the answer
+// to a request to an actor. For every other goroutine it returns "".
 func FutureCaller(stack []uintptr) (line, function string) { return caller(stack, futureMethods) }
 
 // Within reports whether a function whose name begins with a prefix is in a stack.
@@ -80,11 +81,11 @@ func Within(stack []uintptr, prefix string) bool {
 	return false
 }
 
-// mainFunction is the function that runs the program's own.
+// mainFunction is the function that calls the function of a rank.
 const mainFunction = modulePath + "runtime.Main"
 
-// MainCaller is the innermost line outside the standard library in the goroutine of
-// runtime.Main, with its function. For every other goroutine it returns "".
+// MainCaller returns the innermost line outside the standard library in the goroutine of
+// runtime.Main, and the function that contains the line. For every other goroutine it returns "".
 func MainCaller(stack []uintptr) (line, function string) {
 	frames := goruntime.CallersFrames(stack)
 	for more := len(stack) > 0; more; {
@@ -100,8 +101,8 @@ func MainCaller(stack []uintptr) (line, function string) {
 	return "", ""
 }
 
-// isStandard reports whether a function is one of the standard library: the first element of
-// its package's path has no dot, and it is not a program's package main.
+// isStandard reports whether a function belongs to the standard library: the first element of its
+// package's path contains no dot, and the package is not main.
 func isStandard(function string) bool {
 	first, _, isPath := strings.Cut(function, "/")
 	if !isPath {
@@ -110,8 +111,8 @@ func isStandard(function string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// Program is the line of a frame with its function, as in "main.go:12 (main.step)"; "" if the function
-// is gorun's, protoactor's or the standard library's.
+// Program returns the line and the function of a frame, as in "main.go:12 (main.step)". It returns "" if
+// the function belongs to gorun, protoactor or the standard library.
 func Program(f goruntime.Frame) string {
 	if f.File == "" || isInside(f) || isStandard(f.Function) {
 		return ""
@@ -120,7 +121,9 @@ func Program(f goruntime.Frame) string {
 	return fmt.Sprintf("%s (%s)", line, function)
 }
 
-// isInside reports whether a frame is one of gorun's packages or of protoactor, and not of a test.
+// isInside reports whether the function of a frame belongs to gorun's packages runtime or collectives or
+// packages below them, or to protoactor, or is the outermost function of a goroutine. Functions of tests do not
+// count.
 func isInside(f goruntime.Frame) bool {
 	name := strings.TrimPrefix(f.Function, modulePath)
 	inside := name != f.Function && (strings.HasPrefix(name, "runtime") || strings.HasPrefix(name, "collectives"))
@@ -128,12 +131,13 @@ func isInside(f goruntime.Frame) bool {
 	return inside && !strings.HasSuffix(f.File, "_test.go")
 }
 
-// place is the line and the function of a frame, as they are printed.
+// place returns the line and the function of a frame in the form in which they are printed.
 func place(f goruntime.Frame) (line, function string) {
 	return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), filepath.Base(f.Function)
 }
 
-// caller is Caller from the innermost function on whose name begins with within.
+// caller does the work of Caller, but skips the frames inside of the innermost function whose name has the
+// prefix within.
 func caller(stack []uintptr, within string) (line, function string) {
 	if len(stack) == 0 {
 		return "", ""

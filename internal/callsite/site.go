@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// depth is how many frames are kept: frames of gorun's packages are skipped, so one is not
-// enough.
+// depth is the number of frames that a Site keeps. One would not be enough, because the frames of
+// gorun's packages are skipped.
 const depth = 6
 
-// Site is where a call came from: return addresses, the innermost first, 0 after the
-// outermost. Of functions that were inlined it knows the innermost alone.
+// Site holds the callers of an operation as return addresses, the innermost first, with 0 after the
+// outermost. If several functions were inlined at an address, Line uses only the innermost.
 type Site [depth]uintptr
 
-// Line returns the innermost line, as in "main.go:12", of a function that is in none of
-// the packages with these prefixes, or is one of their tests; "" if there is none.
+// Line returns the innermost line, as in "main.go:12", whose function has none of these prefixes in its
+// name, or is in a file of tests. It returns "" if there is no such line.
 func (s *Site) Line(prefixes ...string) string {
 	for _, pc := range s {
 		if pc == 0 {

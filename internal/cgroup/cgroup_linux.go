@@ -26,8 +26,8 @@ func Own() (string, error) {
 	return dirOf(string(mounts), string(self))
 }
 
-// dirOf finds the directory of the process whose /proc/PID/mountinfo and
-// /proc/PID/cgroup these are.
+// dirOf returns the directory of the cgroup of a process. mounts is the text of its
+// /proc/PID/mountinfo, and self is the text of its /proc/PID/cgroup.
 func dirOf(mounts, self string) (string, error) {
 	path := ""
 	for line := range strings.Lines(self) {
@@ -66,12 +66,12 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// deadline bounds the wait for killed processes to be gone. Only one
-// that hangs in the kernel needs longer.
+// deadline bounds the wait for the end of killed processes. Only a process that hangs in the kernel
+// needs longer.
 const deadline = 10 * time.Second
 
-// Kill kills every process of a cgroup and of those below it, and returns when none is
-// left. It is no error if there is no cgroup.
+// Kill kills every process of a cgroup and of the cgroups below it, and returns when no process is
+// left. It is no error if the cgroup does not exist.
 func Kill(dir string) error {
 	events, err := os.Open(filepath.Join(dir, "cgroup.events"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +92,7 @@ func Kill(dir string) error {
 		if err != nil || !populated {
 			return err
 		}
-		// A change of the file is POLLPRI (cgroup-v2.rst).
+		// The kernel reports a change of the file as POLLPRI (cgroup-v2.rst).
 		poll := []unix.PollFd{{Fd: int32(events.Fd()), Events: unix.POLLPRI}}
 		if _, err := unix.Poll(poll, 100); err != nil && err != unix.EINTR {
 			return fmt.Errorf("poll %s: %w", events.Name(), err)
@@ -110,10 +110,10 @@ func isPopulated(events *os.File) (bool, error) {
 	return strings.Contains(string(buf[:n]), "populated 1"), nil
 }
 
-// Remove removes a cgroup without processes and those below it. It is no error if there is
-// none.
+// Remove removes a cgroup without processes and the cgroups below it. It is no error if the cgroup
+// does not exist.
 func Remove(dir string) error {
-	// Most have none below them, and the directory of each has some 40 files.
+	// Most cgroups have no cgroups below them. Listing a directory would read some 40 entries.
 	err := unix.Rmdir(dir)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -8,18 +8,18 @@ import (
 // Bytes is the length of the memory of a Recorder.
 const Bytes = 33280
 
-// Offset is where this memory begins in the range of a rank in the node's memory.
+// Offset is the offset of this memory in the range of a rank in the node's memory.
 const Offset = 1142784
 
-// Contexts is how many of the engine's contexts a communicator has. The first is for the messages of the
-// program, and stands for the communicator in the record.
+// Contexts is the number of the engine's contexts that a communicator has. The first is for the messages of
+// the program, and identifies the communicator in a record.
 const Contexts = 5
 
-// Slots is how many messages, and how many operations of libraries, are kept.
+// Slots is the number of operations on messages, and also of operations of libraries, that are kept.
 const Slots = 256
 
 const (
-	// magic begins the memory: "gorunlog", little endian. version is that of the layout.
+	// magic is the first word of the memory: "gorunlog" in little endian. version is the version of the layout.
 	magic   = 0x676f6c6e75726f67
 	version = 2
 
@@ -27,7 +27,7 @@ const (
 	textBytes  = 64
 )
 
-// page is the memory. See the package comment.
+// page has the layout of the memory, which the package comment describes.
 type page struct {
 	header struct {
 		magic, version, start, clock uint64
@@ -44,19 +44,19 @@ type page struct {
 	texts      [textsTotal][textBytes / 8]uint64
 }
 
-// counts are the counters of messages, in one cache line.
+// counts holds the counters of messages. It is one cache line.
 type counts struct {
-	next            uint64 // number of the next record
-	bytes           uint64 // sent and received
-	waited, waiting uint64
-	unexpected      uint64
+	next            uint64 // number of the next record of a message
+	bytes           uint64 // bytes sent and received
+	waited, waiting uint64 // time waited, and start of the wait under way, in ns
+	unexpected      uint64 // bytes of unexpected messages
 	_               [3]uint64
 }
 
-// slot is a record.
+// slot holds a record.
 type slot [4]uint64
 
-// Parts of the words of a slot.
+// Shifts, masks and special values of the fields in the words of a slot.
 const (
 	generationShift = 56
 	generations     = 1 << (64 - generationShift)
@@ -69,20 +69,21 @@ const (
 	short           = 1 << 55
 	stateShift      = 48
 	callerShift     = 32
-	// sitesMask are the bits of both texts in word 3.
+	// sitesMask masks the site and its caller in word 3.
 	sitesMask = 0xffff << callerShift
 	timeMask  = 1<<32 - 1
 )
 
-// generation is the top byte of the words of record n. It is not that of zeros for the first ones, so that a number which
-// was taken ahead and has no record yet is none.
+// generation returns the top byte of the words of record n, at its place in a word. For the first records it
+// differs from the top byte of zero memory, so that a number that was taken ahead and has no record yet is not
+// read as a record.
 func generation(n uint64) uint64 { return (n/Slots + 1) << generationShift }
 
-// State is what has become of an operation.
+// State is the state of an operation.
 type State uint8
 
-// The states of an operation. Begun is that of one which runs, or was started without a
-// goroutine that waits for it.
+// The states of an operation. A Begun operation is running, or was started and no goroutine
+// waits for it.
 const (
 	Begun State = iota
 	Waiting
@@ -92,7 +93,7 @@ const (
 
 var stateNames = [...]string{Begun: "begun", Waiting: "waiting", Done: "done", Failed: "failed"}
 
-// MarshalText is String.
+// MarshalText returns the result of String.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText for the states above.
@@ -105,7 +106,7 @@ func (s *State) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the state in one word.
+// String returns the state in one word.
 func (s State) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]

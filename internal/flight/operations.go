@@ -6,35 +6,37 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// Started is an operation of a library under way. The zero Started is none.
+// Started identifies an operation of a library that is under way. The zero Started identifies none.
 type Started struct {
 	recorder *Recorder
 	number   uint64
 }
 
-// Numbers are some of an operation's kind that one goroutine at a time has taken ahead, so that it
-// takes them together: an atomic addition costs a tenth of a short operation. The zero Numbers are none.
+// Numbers is a range of numbers for records of operations of libraries. One goroutine at a time uses it.
+// Several numbers are taken at once, because the atomic addition that takes them costs a tenth of a short
+// operation. The zero Numbers is empty.
 type Numbers struct{ next, end uint64 }
 
-// numbersAhead is how many are taken together. Those that are never used leave places of older
-// operations unused, so that it is a small part of Slots.
+// numbersAhead is the number of numbers that are taken at once. If a number is never used, its slot is lost for
+// other operations until the slot's next number, so numbersAhead is a small part of Slots.
 const numbersAhead = 8
 
-// Call is what the records of many calls of an operation have in common.
+// Call holds the fields that are the same in the records of many calls of an operation.
 type Call struct{ first, second uint64 }
 
-// NewCall returns the Call of an operation of a library: op is a text, root a world rank or -1.
+// NewCall returns the Call of an operation of a library. op is a number from Text, root a world rank or -1.
 func NewCall(op uint8, context uint32, root int) Call {
 	return Call{uint64(root)&peerNone<<peerShift | uint64(context), uint64(op) << operationShift}
 }
 
-// Start records the begin of a call; number is the library's of the call.
+// Start records the beginning of a call. number is the number that the library gives the call.
 func (r *Recorder) Start(c Call, number, bytes int, site Site) Started {
 	return r.start(atomic.AddUint64(&r.page.calls.next, 1)-1, c, number, bytes, site)
 }
 
-// StartOf is Start with a number of those that were taken ahead, unless others have taken as many
-// since: the last record has nearly the last number, and replaces none of the last ones.
+// StartOf does the same as Start, but takes the number of the record from numbers. It discards numbers if
+// other goroutines have taken more than numbersAhead numbers since. So the newest record always has nearly the
+// highest number, and replaces none of the newest records.
 func (r *Recorder) StartOf(numbers *Numbers, c Call, number, bytes int, site Site) Started {
 	if numbers.next == numbers.end || atomic.LoadUint64(&r.page.calls.next)-numbers.end > numbersAhead {
 		numbers.end = atomic.AddUint64(&r.page.calls.next, numbersAhead)
@@ -55,7 +57,7 @@ func (r *Recorder) start(n uint64, c Call, number, bytes int, site Site) Started
 	return Started{r, n}
 }
 
-// End records its end, unless its record has been replaced by that of a later one.
+// End records the end of the operation, unless the record of a later operation has replaced its record.
 func (o Started) End(failed bool) {
 	r := o.recorder
 	if r == nil {
@@ -64,12 +66,13 @@ func (o Started) End(failed bool) {
 	word, g := &r.page.operations[o.number%Slots][3], generation(o.number)
 	before := atomic.LoadUint64(word)
 	if before>>generationShift == g>>generationShift {
-		// If a later one comes in between, its record is of two numbers, and no reader takes it.
+		// If a later operation takes the slot between the load and the store, the slot's words have two
+		// different numbers, and readers omit the record.
 		processor.Put64(word, g|ended(failed)|before&sitesMask|atomic.LoadUint64(&r.millis)&timeMask)
 	}
 }
 
-// ended is the state after the end of an operation, at its place in the word.
+// ended returns the state after the end of an operation, at its place in word 3.
 func ended(failed bool) uint64 {
 	if failed {
 		return uint64(Failed) << stateShift

@@ -10,7 +10,7 @@ var (
 	_ [16896]byte = [unsafe.Offsetof(page{}.texts)]byte{}
 )
 
-// pageOf is the view of the memory of a Recorder, nil if it is too short or not aligned.
+// pageOf returns the memory of a Recorder as a page, or nil if the memory is too short or not aligned.
 func pageOf(memory []byte) *page {
 	start := unsafe.Pointer(unsafe.SliceData(memory))
 	if len(memory) < Bytes || uintptr(start)%unsafe.Alignof(page{}) != 0 {

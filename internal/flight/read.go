@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Log is what a rank has recorded.
+// Log contains the records of a rank.
 type Log struct {
-	// Time is when the rank last looked at the clock: soon after each wait, and while it computes four
-	// times a second.
+	// Time is the time at which the rank last read the clock. It does so soon after each wait, and four
+	// times a second while it computes.
 	Time time.Time `json:"time"`
-	// Messages are its last operations on messages, Operations those of libraries, collective
-	// operations above all, the oldest first.
+	// Messages contains the rank's last operations on messages. Operations contains the last operations
+	// of libraries, most of which are collective operations. In both the oldest comes first.
 	Messages   []Operation `json:"messages,omitempty"`
 	Operations []Operation `json:"operations,omitempty"`
 	Counts     Counts      `json:"counts"`
@@ -22,51 +22,56 @@ type Log struct {
 
 // Operation is one operation of a rank.
 type Operation struct {
-	// Number ascends among the operations of its kind, from 0; some are left out.
+	// Number ascends from 0 among the operations on messages, and among those of libraries. Some numbers
+	// are missing.
 	Number uint64 `json:"number"`
 	Op     string `json:"op"`
-	// Message says that it is one on a message, else it is one of a library.
+	// Message reports whether it is an operation on a message. If not, it is an operation of a library.
 	Message bool `json:"message,omitempty"`
-	// Communicator is the number of the communicator at this rank, 0 of the one of all ranks.
+	// Communicator is the number of the communicator at this rank. 0 is the communicator of all ranks.
 	Communicator int `json:"communicator"`
-	// Peer is the world rank of the destination, the source or the root, -1 for any or none.
+	// Peer is the world rank of the destination, the source or the root, or -1 for any or none.
 	Peer int `json:"peer"`
-	// Tag is that of a message, -1 for any; of an operation of a library it is the number of the call.
+	// Tag is the tag of a message, -1 for any. For an operation of a library it is the number of the call.
 	Tag int `json:"tag"`
-	// Bytes is the length of the message; of a receive, that of the buffer.
+	// Bytes is the length of the message, or for a receive the length of the buffer.
 	Bytes int64 `json:"bytes"`
 	State State `json:"state"`
-	// Began is when it began, Changed when it came into its state, by a clock that is read at times.
+	// Began is the time at which the operation began, and Changed the time at which it entered its State.
+	// The rank reads the clock only now and then, so both may be too early.
 	Began   time.Time `json:"began"`
 	Changed time.Time `json:"changed"`
-	// Site and Caller are the line of the program that called it, and the one that called that; ""
-	// if they are not recorded: of messages, they are for those that a goroutine slept for.
+	// Site is the line of the program that called the operation, and Caller the line that called the
+	// function of Site. They are "" if they are not recorded. For an operation on a message they are
+	// recorded only if a goroutine has slept while it waited for the operation.
 	Site   string `json:"site,omitempty"`
 	Caller string `json:"caller,omitempty"`
 }
 
-// Counts are what a rank has sent and received, without messages of the library itself.
+// Counts contains the counters of a rank. They do not include messages of the library itself.
 type Counts struct {
-	// Messages are the operations on messages, Bytes what they have moved in both directions.
+	// Messages is the number of operations on messages, and Bytes the number of bytes that they have sent
+	// and received.
 	Messages uint64 `json:"messages"`
 	Bytes    uint64 `json:"bytes"`
-	// Waited is for how long one of its goroutines or more have waited, without waits that ended
-	// within about a microsecond.
+	// Waited is the time during which at least one goroutine of the rank has waited. It does not include
+	// waits that ended within about a microsecond.
 	Waited time.Duration `json:"waited"`
-	// Unexpected are the bytes of messages that wait for their receives.
+	// Unexpected is the number of bytes of unexpected messages that the rank stores.
 	Unexpected uint64 `json:"unexpected"`
 }
 
 // Errors of Read.
 var (
-	// ErrNone says that there is no record: the rank has not joined the job.
+	// ErrNone is the error if there is no record, because the rank has not joined the job.
 	ErrNone = errors.New("nothing is recorded")
-	// ErrLayout says that the record is that of another version of gorun.
+	// ErrLayout is the error if another version of gorun has written the record.
 	ErrLayout = errors.New("recorded by another version of gorun")
 )
 
-// Read reads the record of a rank, which may be writing it: memory is that of New, or a mapping of
-// it, and its contents are not trusted. Records that are being written are left out.
+// Read reads the records of a rank, which may be writing them at the same time. memory is the argument
+// of New, or another mapping of that memory. Its contents are not trusted. Read omits records that are being
+// written.
 func Read(memory []byte) (Log, error) {
 	r, err := open(memory)
 	if err != nil {
@@ -79,7 +84,7 @@ func Read(memory []byte) (Log, error) {
 	return l, nil
 }
 
-// ReadCounts reads Counts and Time of the Log alone.
+// ReadCounts reads only Counts and Time of the Log.
 func ReadCounts(memory []byte) (Counts, time.Time, error) {
 	r, err := open(memory)
 	if err != nil {
@@ -88,7 +93,7 @@ func ReadCounts(memory []byte) (Counts, time.Time, error) {
 	return r.page.counts.read(r.clock), r.now(), nil
 }
 
-// open examines the header.
+// open validates the header and returns a reader.
 func open(memory []byte) (reader, error) {
 	p := pageOf(memory)
 	if p == nil || atomic.LoadUint64(&p.header.magic) != magic {
@@ -100,7 +105,7 @@ func open(memory []byte) (reader, error) {
 	return reader{page: p, start: time.Unix(0, int64(atomic.LoadUint64(&p.header.start))), clock: atomic.LoadUint64(&p.header.clock)}, nil
 }
 
-// read returns the counters. clock is that of the rank, up to which a wait under way counts.
+// read returns the counters. clock is the time of the rank's clock. A wait under way is counted up to it.
 func (c *counts) read(clock uint64) Counts {
 	waited := atomic.LoadUint64(&c.waited)
 	if since := atomic.LoadUint64(&c.waiting); since != 0 && clock > since {
@@ -119,16 +124,16 @@ type reader struct {
 	clock uint64 // in nanoseconds since start
 }
 
-// now is the time of the clock.
+// now returns the time of the rank's clock.
 func (r *reader) now() time.Time { return r.start.Add(time.Duration(r.clock)) }
 
-// ring reads the records of a ring of which next is the number of the next one.
+// ring reads the records in a ring of slots. next is the number of the next record.
 func (r *reader) ring(slots *[Slots]slot, next *uint64, message bool) []Operation {
 	end := atomic.LoadUint64(next)
 	list := make([]Operation, 0, Slots)
 	for n := end - min(end, Slots); n != end; n++ {
 		words, whole := slots[n%Slots].read(n)
-		if whole && atomic.LoadUint64(next)-n < generations*Slots { // else its number may be that of a later one
+		if whole && atomic.LoadUint64(next)-n < generations*Slots { // beyond this a later record has the same top byte
 			o := r.operation(n, words)
 			o.Message = message
 			list = append(list, o)
@@ -137,7 +142,7 @@ func (r *reader) ring(slots *[Slots]slot, next *uint64, message bool) []Operatio
 	return list
 }
 
-// read returns the words of record n, and whether all are of this record.
+// read returns the words of record n, and whether all words belong to this record.
 func (s *slot) read(n uint64) (words slot, whole bool) {
 	for i := range words {
 		words[i] = atomic.LoadUint64(&s[i])
@@ -145,13 +150,13 @@ func (s *slot) read(n uint64) (words slot, whole bool) {
 			return words, false
 		}
 		if i == 2 && words[i]&short != 0 {
-			break // word 3 is that of an earlier record
+			break // word 3 belongs to an earlier record
 		}
 	}
 	return words, true
 }
 
-// operation is the inverse of Recorder.Moved, Begin and Start.
+// operation decodes the words of record n, which Recorder.Moved, Begin or Start has encoded.
 func (r *reader) operation(n uint64, w slot) Operation {
 	o := Operation{
 		Number: n, Op: r.text(w[1] >> operationShift), Communicator: int(uint32(w[0]) / Contexts), Peer: int(w[0] >> peerShift & peerNone),
@@ -170,13 +175,14 @@ func (r *reader) operation(n uint64, w slot) Operation {
 	return o
 }
 
-// time is the time of a record from its low 32 bits: that nearest to the clock.
+// time returns the time of a record, given the low 32 bits of its milliseconds since the start. Of the possible
+// times it is the one nearest to the clock.
 func (r *reader) time(low uint64) time.Time {
 	millis := r.clock / uint64(time.Millisecond)
 	return r.start.Add(time.Duration(millis+uint64(int32(low-millis))) * time.Millisecond)
 }
 
-// text returns a text by the low byte of its number.
+// text returns the text whose number is the low byte of number.
 func (r *reader) text(number uint64) string {
 	var b [textBytes]byte
 	for i := range r.page.texts[uint8(number)] {

@@ -7,22 +7,22 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// Recorder writes the record of one rank. Text, Place and Start may be called by any goroutine, the
-// other methods by the one that holds the lock of the rank's engine.
+// Recorder writes the records of one rank. Any goroutine may call Text, Place, PlaceOf, Start, StartOf and
+// Started.End. Only the goroutine that holds the lock of the rank's engine may call the other methods.
 type Recorder struct {
 	page *page
-	// generation, high and low are parts of words 0, 1 and 2 of the next record.
+	// generation, high and low are parts of words 0, 1 and 2 of the next record that Moved writes.
 	generation, high, low uint64
-	// clock is the time since born when the clock was last read, millis the same in milliseconds.
+	// clock is the time from born to the last Tick in nanoseconds, millis the same in milliseconds.
 	clock  uint64
 	millis uint64
-	waits  int // goroutines that wait
+	waits  int // number of goroutines that wait
 	born   time.Time
 	texts  texts
 }
 
-// New returns a Recorder that writes to memory, which is aligned to 8 bytes and all zero; nil, or less
-// than Bytes, means Go's heap.
+// New returns a Recorder that writes to memory, which must be all zero. If memory is nil, shorter than Bytes
+// or not aligned to 8 bytes, the Recorder allocates memory from Go's heap instead.
 func New(memory []byte) *Recorder {
 	r := &Recorder{page: pageOf(memory), born: time.Now()}
 	if r.page == nil {
@@ -37,12 +37,12 @@ func New(memory []byte) *Recorder {
 	return r
 }
 
-// Text returns the number of a text, 0 if there is no room for another one. Up to 63 bytes of it
-// are kept.
+// Text stores a text unless it is stored already, and returns its number. It returns 0 if there is no room
+// for another text. Only the first 63 bytes of a text are kept.
 func (r *Recorder) Text(s string) uint8 { return r.texts.number(s) }
 
-// Tick sets the clock, which is the time of what is recorded until the next Tick: to read the clock for
-// every message would take longer than all else.
+// Tick sets the clock. Everything that is recorded until the next Tick gets this time, because reading the
+// clock for every message would take longer than all the rest of recording.
 func (r *Recorder) Tick(now time.Time) {
 	r.clock = uint64(now.Sub(r.born))
 	millis := r.clock / uint64(time.Millisecond)
@@ -53,14 +53,14 @@ func (r *Recorder) Tick(now time.Time) {
 	processor.Put64(&r.page.header.clock, r.clock)
 }
 
-// turn sets the parts of the next record, whose number is n.
+// turn sets the parts of words for the next record, whose number is n.
 func (r *Recorder) turn(n uint64) {
 	r.generation = generation(n)
 	r.high = r.generation | r.millis>>16&0xffff<<highShift
 	r.low = r.generation | r.millis&0xffff | short
 }
 
-// Moved records a message that was sent or received at once. op is a text, peer a world rank.
+// Moved records a message that was sent or received immediately. op is a number from Text, peer a world rank.
 func (r *Recorder) Moved(op uint8, context uint32, peer, tag, bytes int) {
 	p := r.page
 	n := p.counts.next
@@ -75,8 +75,8 @@ func (r *Recorder) Moved(op uint8, context uint32, peer, tag, bytes int) {
 	}
 }
 
-// Begin records the begin of an operation on a message, and returns its number. A peer or a tag of -1 is
-// any.
+// Begin records the beginning of an operation on a message, and returns the number of the record. A peer or a
+// tag of -1 means any.
 func (r *Recorder) Begin(op uint8, context uint32, peer, tag, bytes int) uint64 {
 	p := r.page
 	n := p.counts.next
@@ -92,19 +92,20 @@ func (r *Recorder) Begin(op uint8, context uint32, peer, tag, bytes int) uint64 
 	return n
 }
 
-// End records the end of an operation that Begin has recorded, and how many bytes it has moved.
+// End records the end of an operation that Begin has recorded, and the number of bytes that it has sent or
+// received.
 func (r *Recorder) End(n uint64, bytes int, failed bool) {
 	c := &r.page.counts
 	processor.Put64(&c.bytes, c.bytes+uint64(bytes))
 	if c.next-n > Slots {
-		return // a later one has its slot
+		return // a later record has taken the slot
 	}
 	word := &r.page.messages[n%Slots][3]
 	processor.Put64(word, generation(n)|ended(failed)|atomic.LoadUint64(word)&sitesMask|r.millis&timeMask)
 }
 
-// Waiting records that a goroutine waits for an operation that Begin has recorded, and the place of
-// the call, if that is not 0.
+// Waiting records that a goroutine waits for an operation that Begin has recorded. site is the place of the
+// call, or 0 if it is not recorded.
 func (r *Recorder) Waiting(n uint64, site Site) {
 	if r.page.counts.next-n <= Slots {
 		word := generation(n) | uint64(Waiting)<<stateShift | uint64(site)<<callerShift | r.millis&timeMask
@@ -119,7 +120,7 @@ func (r *Recorder) Wait() {
 	}
 }
 
-// Resume records that it goes on, at the time of the last Tick.
+// Resume records that a goroutine has ended its wait, at the time of the last Tick.
 func (r *Recorder) Resume() {
 	if r.waits--; r.waits > 0 {
 		return
@@ -131,7 +132,7 @@ func (r *Recorder) Resume() {
 	processor.Put64(&c.waiting, 0)
 }
 
-// Unexpected records that bytes more, or fewer if it is negative, wait for their receives.
+// Unexpected adds bytes, which may be negative, to the counter of the bytes of unexpected messages.
 func (r *Recorder) Unexpected(bytes int) {
 	processor.Put64(&r.page.counts.unexpected, r.page.counts.unexpected+uint64(bytes))
 }

@@ -10,27 +10,29 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// Site is the place of a call: the number of the text of the program's line in the high byte, that of
-// its caller's line in the low one. 0 is an unknown place.
+// Site is the place of a call. The high byte is the number of the text of the program's line, and the
+// low byte the number of the text of its caller's line. 0 is an unknown place.
 type Site uint16
 
-// texts are the texts of a page. A text is written once, and never replaced, because records refer
+// texts manages the texts of a page. A text is written once, and never replaced, because records refer
 // to it.
 type texts struct {
 	page *[textsTotal][textBytes / 8]uint64
-	// mu guards known and the writing of the page.
+	// mu guards known and writes to page.
 	mu    sync.Mutex
-	known map[string]uint8
-	// places has the text of the line of a program counter: the counter in the high 56 bits, the number
-	// in the low 8, 0 for a function that is not the program's.
+	known map[string]uint8 // the numbers of the texts
+	// places caches the texts of the lines of program counters. An entry has the program counter in the
+	// high 56 bits and the number of the text in the low 8. The number is 0 if the function does not
+	// belong to the program.
 	places [1 << placesBits]uint64
-	// stacks has the Site of a stack: 48 bits of the stack's hash, then the Site; 0 for none.
+	// stacks caches the Sites of stacks. An entry has 48 bits of the stack's hash, and the Site in the low 16
+	// bits. 0 is an unused entry.
 	stacks [1 << placesBits]uint64
 }
 
 const placesBits = 9
 
-// number returns the number of a text.
+// number does the work of Recorder.Text.
 func (t *texts) number(s string) uint8 {
 	s = s[:min(len(s), textBytes-1)]
 	t.mu.Lock()
@@ -54,8 +56,8 @@ func (t *texts) number(s string) uint8 {
 	return uint8(n)
 }
 
-// PlaceOf is Place of the stack of a callsite.Site, by one look at a table if it is known: to look at each
-// return address takes three times as long.
+// PlaceOf returns the Place of the stack of a callsite.Site. It looks up the whole stack in a table first,
+// because to look up each return address takes three times as long.
 func (r *Recorder) PlaceOf(stack *callsite.Site) Site {
 	h := hashOf(stack)
 	word := &r.texts.stacks[h>>16%(1<<placesBits)]
@@ -67,16 +69,18 @@ func (r *Recorder) PlaceOf(stack *callsite.Site) Site {
 	return site
 }
 
-// hashOf is the sum of the products of the return addresses with odd numbers, which the processor makes
-// at the same time. Of two different stacks 48 bits of it are the same once in 10^14 times.
+// hashOf returns a hash of a stack. It multiplies each return address by an odd number, which the processor
+// does in parallel, and adds the products. For two different stacks the 48 bits that are compared are equal
+// with a probability of 10^-14.
 func hashOf(s *callsite.Site) uint64 {
 	h := uint64(s[0])*hashFactor + uint64(s[1])*0xbf58476d1ce4e5b9 + uint64(s[2])*0x94d049bb133111eb
 	h += uint64(s[3])*0xff51afd7ed558ccd + uint64(s[4])*0xc4ceb9fe1a85ec53 + uint64(s[5])*0xd6e8feb86659fd93
 	return h ^ h>>32
 }
 
-// Place returns the innermost line of the program in a stack, as of goruntime.Callers, and the next
-// outer one. It allocates only for a line that it has not seen before.
+// Place returns the Site of the innermost line of the program in a stack and the next outer line of the
+// program. stack has the form of a result of goruntime.Callers. Place allocates only for a line that it has not
+// seen before.
 func (r *Recorder) Place(stack []uintptr) Site {
 	var site Site
 	for _, pc := range stack {
@@ -95,7 +99,8 @@ func (r *Recorder) Place(stack []uintptr) Site {
 	return site
 }
 
-// place is the number of the line of a program counter.
+// place returns the number of the text of the line of a program counter, or 0 if the line does not belong to
+// the program.
 func (t *texts) place(pc uintptr) uint8 {
 	word := &t.places[uint64(pc)*hashFactor>>(64-placesBits)]
 	if found := atomic.LoadUint64(word); found>>8 == uint64(pc) {
@@ -107,6 +112,6 @@ func (t *texts) place(pc uintptr) uint8 {
 	return n
 }
 
-// hashFactor spreads program counters (Knuth, The Art of Computer Programming, 6.4: 2^64 over the
-// golden ratio).
+// hashFactor is 2^64 divided by the golden ratio. A product with it spreads program counters over the
+// high bits (Knuth, The Art of Computer Programming, 6.4).
 const hashFactor = 0x9e3779b97f4a7c15

@@ -1,4 +1,4 @@
-// Package goroutine reads the text of goruntime.Stack for all goroutines, and decides whether
-// those of a program can go on by themselves. The standard library offers the state of a
-// goroutine in that text alone.
+// Package goroutine parses the text of goruntime.Stack for all goroutines, and decides whether the
+// goroutines of a program can continue by themselves. The standard library provides the state of a
+// goroutine only in that text.
 package goroutine

@@ -13,31 +13,31 @@ import (
 )
 
 const (
-	// processorBytes is more than the bytes of a runtime.p, processorsMax than the number of them.
+	// processorBytes is more than the size of a runtime.p, and processorsMax more than the number of runtime.p.
 	processorBytes = 1 << 16
 	processorsMax  = 1 << 20
-	// globalsMax bounds the bytes of global variables among which the list of all runtime.p is looked for.
+	// globalsMax bounds the bytes of global variables that are searched for the list of all runtime.p.
 	globalsMax = 256 << 20
-	// partWords is how many words of them are read at a time.
+	// partWords is the number of words of global variables that are read at once.
 	partWords = 1 << 16
-	// sliceWords is the length of a slice's header.
+	// sliceWords is the length of a slice's header in words.
 	sliceWords = 3
 )
 
-// memory is this process's own memory.
+// memory reads this process's own memory.
 type memory struct {
 	file *os.File
-	err  error // the first one; nothing is read after it
+	err  error // the first error; nothing is read after it
 }
 
-// fail notes that the memory is not as it should be.
+// fail records the error that the memory does not have the expected contents, unless there is an error already.
 func (m *memory) fail(what string) {
 	if m.err == nil {
 		m.err = fmt.Errorf("goroutine: %s", what)
 	}
 }
 
-// words reads n words at an address: zeros if they cannot be read.
+// words reads n words at an address. If they cannot be read, it returns zeros and sets err.
 func (m *memory) words(at uint64, n int) []uint64 {
 	list, b := make([]uint64, n), make([]byte, n*word)
 	if m.err != nil || n == 0 {
@@ -52,13 +52,13 @@ func (m *memory) words(at uint64, n int) []uint64 {
 	return list
 }
 
-// heaps returns the addresses of the heaps of timers of all runtime.p, of which one is known. They are at the same
-// place in each p.
+// heaps returns the addresses of the heaps of timers of all runtime.p. one is the known address of one of the
+// heaps. The others are computed from it, because every p has its heap at the same offset.
 func (m *memory) heaps(one uint64) []uint64 {
 	all := m.processors(one)
 	offset := uint64(processorBytes)
 	for _, p := range all {
-		offset = min(offset, one-p) // those behind it are far away, modulo 2^64
+		offset = min(offset, one-p) // for a p behind one the difference is huge, modulo 2^64
 	}
 	for i := range all {
 		all[i] += offset
@@ -66,11 +66,12 @@ func (m *memory) heaps(one uint64) []uint64 {
 	return all
 }
 
-// allProcessors is the address of runtime.allp, 0 before it is known.
+// allProcessors is the address of runtime.allp, or 0 until it is known.
 var allProcessors atomic.Uint64
 
-// processors returns the addresses of all runtime.p. They are the elements of runtime.allp, a global variable that is
-// known by its length and by the p of a heap that is among its elements.
+// processors returns the addresses of all runtime.p. They are the elements of the slice runtime.allp, which is
+// searched among the global variables. It is recognized by its length, and because one of its elements is the p
+// that contains heap.
 func (m *memory) processors(heap uint64) []uint64 {
 	n := uint64(goruntime.GOMAXPROCS(0))
 	if at := allProcessors.Load(); at != 0 {
@@ -92,12 +93,13 @@ func (m *memory) processors(heap uint64) []uint64 {
 	return nil
 }
 
-// processorsAt returns the elements of a slice if it may be runtime.allp.
+// processorsAt returns the elements of a slice, given the three words of its header, if it may be runtime.allp.
+// Otherwise it returns nil.
 func (m *memory) processorsAt(slice []uint64, n, heap uint64) []uint64 {
 	if slice[0] == 0 || slice[1] != n || slice[2] < n || slice[2] > processorsMax {
 		return nil
 	}
-	apart := &memory{file: m.file} // what looks like an address may be none
+	apart := &memory{file: m.file} // keeps m.err unset if slice[0] is not an address
 	all := apart.words(slice[0], int(n))
 	for _, p := range all {
 		if p != 0 && heap-p < processorBytes {
@@ -107,10 +109,11 @@ func (m *memory) processorsAt(slice []uint64, n, heap uint64) []uint64 {
 	return nil
 }
 
-// global is one of the program's global variables.
+// global is a global variable whose address is known.
 var global *memory
 
-// globals returns the range of addresses of the global variables: the writable mappings around that of one of them.
+// globals returns the range of addresses of the global variables: the writable mapping that contains global, with
+// the writable mappings that follow it without a gap.
 func (m *memory) globals() (begin, end uint64) {
 	text, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

@@ -5,15 +5,19 @@ import (
 	"strings"
 )
 
-// AllIn reports whether the goroutines of the program are all in one of several functions, in
-// which exactly n goroutines are, or wait for ever, in sync.WaitGroup.Wait, which others of
-// them end, or for an actor: its answer, or room in its mailbox. text is that of goruntime.Stack for all goroutines, the caller's included.
-// Goroutines of gorun, of protoactor and of the handling of signals are no goroutines of the
-// program, unless they call it or carry out an operation of package collectives.
+// AllIn reports whether exactly n goroutines are in one of several functions, and each other goroutine
+// of the program
+//   - waits for ever,
+//   - is in sync.WaitGroup.Wait, which other goroutines of the program end, or
+//   - waits for an actor: for its answer, or for room in its mailbox.
 //
-// A goroutine that sleeps, computes, reads or waits for a lock or a channel may go on, so that
-// the answer is no; it is no, too, if the text is not understood. A function of time.AfterFunc
-// that has not run yet is not in the text: see Timers.
+// text is the text of goruntime.Stack for all goroutines, including the caller's. Goroutines of gorun,
+// of protoactor and of the handling of signals do not belong to the program, unless they call the
+// program or carry out an operation of package collectives.
+//
+// AllIn returns false if a goroutine of the program sleeps, computes, reads or waits for a lock or a
+// channel, because it may continue. It also returns false if it cannot parse the text. A function of
+// time.AfterFunc that has not run yet is not in the text: see Timers.
 func AllIn(text string, n int, functions ...string) bool {
 	all, ok := Parse(text)
 	if !ok {
@@ -22,7 +26,7 @@ func AllIn(text string, n int, functions ...string) bool {
 	in := 0
 	for _, s := range all {
 		switch {
-		case s.Creator == actorServers && s.serves(): // it waits for messages to actors
+		case s.Creator == actorServers && s.serves(): // it waits for messages to actors, and does not count
 		case slices.ContainsFunc(functions, func(f string) bool { return slices.Contains(s.Functions, f) }):
 			in++
 		case slices.Contains(passive, s.State), s.awaitsActor(), s.serves():
@@ -33,22 +37,22 @@ func AllIn(text string, n int, functions ...string) bool {
 	return in == n
 }
 
-// passive are the States of goroutines that no channel, timer or event wakes (Go 1.25,
+// passive lists the values of Stack.State of goroutines that no channel, timer or event wakes (Go 1.25,
 // waitReasonStrings in src/runtime/runtime2.go).
 var passive = []string{"sync.WaitGroup.Wait", "select (no cases)", "chan receive (nil chan)", "chan send (nil chan)"}
 
-// actorServers starts the goroutines that take the messages to actors.
+// actorServers is the function that starts the goroutines that receive the messages to actors.
 const actorServers = "github.com/gorun-hpc/gorun/runtime/actors.(*servers).start"
 
-// awaitsActor reports whether the goroutine waits, without a time of its own, for an answer of an actor or for room in
-// the mailbox of one of this rank.
+// awaitsActor reports whether the goroutine waits, without a timeout, for an answer of an actor or for room in
+// the mailbox of an actor of this rank.
 func (s *Stack) awaitsActor() bool {
 	return s.State == "sync.Cond.Wait" && slices.ContainsFunc(s.Functions, func(f string) bool {
 		return f == "github.com/asynkron/protoactor-go/actor.(*Future).wait" || f == "github.com/gorun-hpc/gorun/runtime/actors.(*mailbox).postFull"
 	})
 }
 
-// runsActor reports whether the goroutine runs an actor, whose handler it is about to call if it is not in it.
+// runsActor reports whether the goroutine runs an actor: it is in the actor's handler, or about to call it.
 func (s *Stack) runsActor() bool {
 	return slices.ContainsFunc(s.Functions, func(f string) bool {
 		return f == "github.com/gorun-hpc/gorun/runtime/actors.(*workers).turn" || f == "github.com/gorun-hpc/gorun/runtime/actors.(*mailbox).run" ||
@@ -56,8 +60,9 @@ func (s *Stack) runsActor() bool {
 	})
 }
 
-// serves reports whether the goroutine was started by gorun, protoactor or the standard
-// library's handling of signals, or is a goroutine of theirs, and calls no one else and runs no actor.
+// serves reports whether the goroutine was started by gorun, protoactor, the standard library's handling of
+// signals or Go's runtime, has called only functions of these and of the standard library, and does not run an
+// actor.
 func (s *Stack) serves() bool {
 	if !isServant(s.Creator) || s.runsActor() {
 		return false
@@ -70,9 +75,9 @@ func (s *Stack) serves() bool {
 	return true
 }
 
-// servants begin the names of functions that work for the program without calling it. Those of
-// package collectives are not among them: a goroutine there is at an operation that the program
-// has started, and sends messages when it has computed.
+// servants lists prefixes of the names of functions that work for the program without calling it. Package
+// collectives is not among them, because a goroutine in it carries out an operation that the program has
+// started, and sends messages when it has finished a computation.
 var servants = []string{
 	"github.com/gorun-hpc/gorun/runtime.", "github.com/gorun-hpc/gorun/runtime/",
 	"github.com/gorun-hpc/gorun/transport.", "github.com/gorun-hpc/gorun/transport/",
@@ -81,29 +86,31 @@ var servants = []string{
 	"os/signal.", "runtime.",
 }
 
-// isServant reports whether a function is one of the servants. Those of tests are a program's.
+// isServant reports whether a function is one of the servants. Functions of tests belong to the program.
 func isServant(function string) bool {
 	return !strings.Contains(function, "_test.") && slices.ContainsFunc(servants, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
-// Acts reports whether one of the functions of Timers may send something for the program, or end one of its waits.
+// Acts reports whether one of the functions, which Timers has returned, may send a message for the program or end
+// a wait of the program.
 func Acts(functions []string) bool {
 	return slices.ContainsFunc(functions, func(f string) bool {
 		return !slices.ContainsFunc(chores, func(prefix string) bool { return strings.HasPrefix(f, prefix) })
 	})
 }
 
-// chores begin the names of functions that gorun's own timers call, and that do no more for the program than goroutines
-// of gorun: they connect ranks, look whether operations of members differ, and send what is being sent, which the engine
-// knows.
+// chores lists prefixes of the names of functions that gorun's own timers call. Like goroutines of gorun, they
+// start nothing for the program. They connect ranks, check whether operations of members differ, and continue
+// sends of which the engine knows.
 var chores = []string{
 	"github.com/gorun-hpc/gorun/transport/", "github.com/gorun-hpc/gorun/bootstrap.",
 	"github.com/gorun-hpc/gorun/runtime/internal/engine.(*Engine).batchesDue", "github.com/gorun-hpc/gorun/collectives.(*watch).",
 	"github.com/gorun-hpc/gorun/runtime/actors.(*workers).", "github.com/gorun-hpc/gorun/runtime/actors.(*System).look",
 }
 
-// standard are the packages, of the standard library but for the last two, that goroutines of servants are in while
-// they wait. A program's own package may have a name without a dot; it is none of these.
+// standard lists prefixes of the names of functions in which goroutines of servants wait. All but the last two are
+// packages of the standard library. They are listed because a path without a dot may also be a package of
+// the program.
 var standard = []string{
 	"internal/", "runtime.", "runtime/", "sync.", "sync/", "time.", "context.", "os.", "os/", "io.", "bufio.", "net.", "net/netip.",
 	"syscall.", "crypto/", "golang.org/x/sys/", "github.com/klauspost/compress/",

@@ -2,19 +2,19 @@ package goroutine
 
 import "strings"
 
-// Stack is one goroutine of the text.
+// Stack describes one goroutine of the text.
 type Stack struct {
-	// State is why it does not run, as in "chan receive", or "running".
+	// State is the reason why the goroutine does not run, as in "chan receive", or "running".
 	State string
-	// Functions are the names of its functions, the innermost first; the last one is where it
-	// began.
+	// Functions contains the names of the functions on its stack, the innermost first. The last one
+	// is the function with which the goroutine began.
 	Functions []string
-	// Creator is the function that started it, "" for the main goroutine.
+	// Creator is the function that started the goroutine, or "" for the main goroutine.
 	Creator string
 }
 
-// Parse reads the text of goruntime.Stack. It returns false for a text that it does not
-// understand.
+// Parse parses the text of goruntime.Stack. It returns false if the text does not have the expected
+// format, or if frames were omitted from it.
 //
 //	goroutine 7 [chan receive, 2 minutes]:
 //	main.wait(0xc000012345)
@@ -38,7 +38,7 @@ func Parse(text string) ([]Stack, bool) {
 			case strings.HasPrefix(line, "\t"):
 			case created:
 				s.Creator, _, _ = strings.Cut(creator, " in goroutine ")
-			case strings.HasPrefix(line, "..."): // frames were left out
+			case strings.HasPrefix(line, "..."): // Go has omitted frames
 				return nil, false
 			default:
 				s.Functions = append(s.Functions, nameOf(line))
@@ -52,8 +52,8 @@ func Parse(text string) ([]Stack, bool) {
 	return all, len(all) > 0
 }
 
-// nameOf is the function of a line, without its arguments. Methods have parentheses of their
-// own, as in "sync.(*WaitGroup).Wait(0x0)".
+// nameOf returns the function of a line, without its arguments. It cuts the line at the last parenthesis,
+// because the name of a method may contain parentheses, as in "sync.(*WaitGroup).Wait(0x0)".
 func nameOf(line string) string {
 	if i := strings.LastIndexByte(line, '('); i >= 0 {
 		return line[:i]

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Timers returns the names of the functions that timers of time.AfterFunc are going to call, as
-// goruntime.FuncForPC has them. It returns false if they are not known. A context with a deadline has such a timer,
-// too, which is left out if no other context and no function of context.AfterFunc depends on it: its end
-// wakes only goroutines that wait for its channel, and these are in the text of goruntime.Stack.
+// Timers returns the names, as of goruntime.FuncForPC, of the functions that timers of time.AfterFunc are going
+// to call. It returns false if they are not known. A context with a deadline has such a timer, too. Timers omits
+// it if no other context and no function of context.AfterFunc depends on the context. The end of such a
+// context wakes only goroutines that wait for its channel, and these are in the text of goruntime.Stack.
 //
-// Go has no function that lists timers. Timers reads the scheduler's heaps of them through /proc/self/mem, where
-// an address that is none is an error and no crash. The timer of a context of its own, which must be found
-// where it is expected, proves each time that the layout is that of Go 1.23 to 1.26. In a bubble of package
-// testing/synctest they are not known: its timers are in a heap of its own.
+// Go has no function that lists timers. Timers reads the scheduler's heaps of timers through /proc/self/mem, where
+// an invalid address causes an error instead of a crash. Each time, Timers makes a context with a deadline and
+// must find its timer at the expected place. This proves that the layout is the one of Go 1.23 to 1.26. In a
+// bubble of package testing/synctest the timers are not known, because they are in a separate heap.
 func Timers() (functions []string, ok bool) {
 	file, err := os.Open("/proc/self/mem")
 	if err != nil {
@@ -47,35 +47,35 @@ func Timers() (functions []string, ok bool) {
 }
 
 const (
-	// timersTries is how often the heaps are read before they are given up: other goroutines change them meanwhile.
+	// timersTries bounds the attempts to read the heaps. An attempt fails if other goroutines change them meanwhile.
 	timersTries = 5
-	// timersMax bounds the timers of a heap.
+	// timersMax bounds the number of timers of a heap.
 	timersMax = 1 << 16
 
-	word = 8
-	// timerAt is where runtime.timer is in runtime.timeTimer, to which a *time.Timer points. The next ones are the
-	// words of its fields.
+	word = 8 // bytes of a word
+	// timerAt is the offset of runtime.timer in runtime.timeTimer, to which a *time.Timer points. The constants
+	// after it are the indices of fields of runtime.timer in words.
 	timerAt    = 2 * word
-	timerFlags = 1 // bits 24-31: whether its time is that of a bubble
+	timerFlags = 1 // bits 24-31 are not 0 if the timer belongs to a bubble
 	timerWhen  = 3
 	timerCall  = 5
-	timerValue = 7 // the value of arg, behind its type
+	timerValue = 7 // the data word of the interface arg, which follows its type word
 	timerHeap  = 9
 	timerWords = 10
-	// heapSlice is where the slice is in runtime.timers. Its elements are of a timer and a time.
+	// heapSlice is the offset of the slice of timers in runtime.timers. An element consists of a timer and a time.
 	heapSlice = word
 )
 
-// layout is what the timer of a context with a deadline tells about all timers.
+// layout holds facts about all timers that were read from the timer of a context with a deadline.
 type layout struct {
-	timer, heap uint64 // its address, that of its heap
-	call        uint64 // what all timers of time.AfterFunc call, which starts a goroutine
-	expire      uint64 // the function of a context's timer
-	children    uint64 // where the map of dependents is in such a context
-	bubble      bool   // the timers of the caller are in no heap of a processor
+	timer, heap uint64 // the addresses of the context's timer and of the heap that contains it
+	call        uint64 // the function of all timers of time.AfterFunc; it starts a goroutine
+	expire      uint64 // the function that the goroutine of a context's timer runs
+	children    uint64 // the offset of the map of dependents in such a context
+	bubble      bool   // the caller is in a bubble, so its timers are in no heap of a processor
 }
 
-// layoutOf checks the fields of the timer of a context with a deadline.
+// layoutOf reads the layout from the timer of ctx, a context with a deadline, and checks the timer's fields.
 func (m *memory) layoutOf(ctx context.Context) (l layout) {
 	c := reflect.ValueOf(ctx)
 	if c.Kind() != reflect.Pointer || c.Elem().Kind() != reflect.Struct {
@@ -95,15 +95,15 @@ func (m *memory) layoutOf(ctx context.Context) (l layout) {
 	l.timer = uint64(timer.Pointer()) + timerAt
 	t := m.words(l.timer, timerWords)
 	l.call, l.heap, l.bubble = t[timerCall], t[timerHeap], t[timerFlags]>>24&0xff != 0
-	f := m.words(t[timerValue], 2) // the function value: its code, and the context
+	f := m.words(t[timerValue], 2) // the function value: the address of its code, and the context that it captures
 	if l.expire = f[0]; f[1] != uint64(c.Pointer()) || l.heap == 0 || int64(t[timerWhen]) <= 0 {
 		m.fail("timers have another layout")
 	}
 	return l
 }
 
-// functionsOf returns the names of the functions of a heap's timers, and whether that of the layout is among the
-// timers.
+// functionsOf returns the names of the functions of a heap's timers. It also reports whether the timer of the layout
+// is in the heap.
 func (m *memory) functionsOf(heap uint64, l layout) (names []string, found bool) {
 	slice := m.words(heap+heapSlice, 3)
 	if slice[1] > slice[2] || slice[1] > timersMax {
@@ -129,7 +129,8 @@ func (m *memory) functionsOf(heap uint64, l layout) (names []string, found bool)
 	return names, found
 }
 
-// functionOf returns the name of the function of a timer, "" for that of a context without dependents.
+// functionOf returns the name of the function of a timer, or "" for the timer of a context without dependents. value
+// is the address of the function value.
 func (m *memory) functionOf(value uint64, l layout) string {
 	f := m.words(value, 1)[0]
 	if f == l.expire {

@@ -2,5 +2,5 @@
 
 package goroutine
 
-// Timers returns false: the timers are not known here.
+// Timers returns false, because the timers are not known on this system or with build tag portable.
 func Timers() (functions []string, ok bool) { return nil, false }

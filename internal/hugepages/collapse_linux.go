@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// collapse asks the kernel for one huge page in place of the pages of a range
-// (madvise(2), since Linux 6.1). Their contents are kept. The call sleeps and
-// releases Go's processor meanwhile.
+// collapse asks the kernel to replace the pages of a range by one huge page (MADV_COLLAPSE of madvise(2),
+// since Linux 6.1). Their contents are kept. The call sleeps, and releases the P (Go's scheduling
+// context) meanwhile.
 func collapse(addr uintptr, bytes int) error {
 	if _, _, errno := blocking.Syscall6(unix.SYS_MADVISE, addr, uintptr(bytes), unix.MADV_COLLAPSE, 0, 0, 0); errno != 0 {
 		return errno

@@ -4,5 +4,5 @@ package hugepages
 
 import "errors"
 
-// collapse refuses: this system offers no such call.
+// collapse returns an error, because this system has no such call.
 func collapse(uintptr, int) error { return errors.ErrUnsupported }

@@ -1,6 +1,6 @@
-// Package hugepages makes huge pages of memory that is copied between processes often.
-// process_vm_readv(2) pins every page of the memory that it reads from, which for 64 KiB in
-// pages of 4 KiB takes longer than the copy; for one huge page the time is negligible. The
-// kernel makes them by itself only where a program has requested them in advance, which Go
-// does not do for its heap. FaultIn maps pages of any size in advance.
+// Package hugepages asks for huge pages in place of the pages of memory that is often copied between
+// processes. process_vm_readv(2) pins every page of the memory from which it reads. For 64 KiB in
+// pages of 4 KiB this takes longer than the copy; for one huge page the time is negligible. The
+// kernel by itself uses huge pages only for memory for which a program has requested them in
+// advance, and Go does not do so for its heap.
 package hugepages

@@ -2,33 +2,34 @@ package placement
 
 import "fmt"
 
-// Domain is a part of a machine whose processors are equally near to its memory.
+// Domain is a part of a machine whose processors have the same distance to the part's memory.
 type Domain struct {
-	Node       int   // of the kernel's NUMA nodes, -1 if the kernel shows none
-	Processors []int // that may be used, ascending; not empty
+	Node       int   // number of the kernel's NUMA node, -1 if the processors belong to none
+	Processors []int // the processors that may be used, ascending; not empty
 }
 
-// Binding is where a rank runs.
+// Binding describes the processors and the memory of a rank.
 type Binding struct {
-	Processors []int
-	Node       int // NUMA node whose memory it prefers, -1 for no preference
-	Share      int // processors for each rank if those that may use the same divide them, at least 1
+	Processors []int // the rank may use these
+	Node       int   // the NUMA node whose memory the rank prefers, -1 for no preference
+	Share      int   // the number of Processors divided by the number of ranks that share them, at least 1
 }
 
-// Kind is what a rank is bound to.
+// Kind is the kind of set of processors to which a rank is bound.
 type Kind string
 
 // Kinds of binding.
 const (
-	None Kind = "none" // all processors of the domains
+	None Kind = "none" // all processors of all domains
 	Core Kind = "core" // one processor
-	NUMA Kind = "numa" // the processors of a domain, and its memory
+	NUMA Kind = "numa" // the processors of one domain, and its memory
 )
 
-// Bind places ranks, by local number, on the processors of a machine.
+// Bind returns the bindings of a number of ranks, by local number, to the processors of a machine.
 //
-// To a core: one after the other, and again from the first. To a domain: ranks that follow
-// each other share one, and domains get ranks in proportion to their processors.
+// With Core, ranks get the processors in turn, and the next rank after the last processor gets the
+// first one. With NUMA, consecutive ranks share a domain, and the number of ranks in a domain is
+// proportional to the number of its processors.
 func Bind(kind Kind, machine []Domain, ranks int) ([]Binding, error) {
 	all := processors(machine)
 	if len(all) == 0 || ranks < 1 {
@@ -61,7 +62,7 @@ func Bind(kind Kind, machine []Domain, ranks int) ([]Binding, error) {
 	return to, nil
 }
 
-// processors returns those of all domains.
+// processors returns the processors of all domains.
 func processors(machine []Domain) []int {
 	var all []int
 	for _, d := range machine {
@@ -70,7 +71,7 @@ func processors(machine []Domain) []int {
 	return all
 }
 
-// domainAt returns the domain that the processor with an index is in.
+// domainAt returns the index of the domain of a processor. index counts the processors of all domains.
 func domainAt(machine []Domain, index int) int {
 	for i, d := range machine {
 		if index < len(d.Processors) {
@@ -81,8 +82,8 @@ func domainAt(machine []Domain, index int) int {
 	return len(machine) - 1
 }
 
-// Machine divides the processors that may be used among the NUMA nodes that have them.
-// nodes are the processors of each node; those of no node are a domain of node -1, the last.
+// Machine groups the processors that may be used, allowed, by NUMA node. nodes contains the processors
+// of each node. Processors that belong to no node form the last domain, whose Node is -1.
 func Machine(nodes map[int][]int, allowed []int) []Domain {
 	of := map[int]int{}
 	highest := -1
@@ -92,7 +93,7 @@ func Machine(nodes map[int][]int, allowed []int) []Domain {
 			of[p] = node
 		}
 	}
-	parts := make([]Domain, highest+2) // the last for processors of no node
+	parts := make([]Domain, highest+2) // the last is for processors that belong to no node
 	for _, p := range allowed {
 		at := highest + 1
 		if node, ok := of[p]; ok {

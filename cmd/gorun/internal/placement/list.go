@@ -7,10 +7,12 @@ import (
 	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
-// listMax bounds the numbers of a list: the kernel is built for at most 8192 processors.
+// listMax bounds the numbers of a list, and how many there are. The kernel supports at most 8192
+// processors.
 const listMax = 1 << 16
 
-// ParseList reads a list of numbers in the form of the kernel's files: "0-3,8\n", or nothing.
+// ParseList parses a list of numbers in the format of the kernel's files, as in "0-3,8\n". The list of
+// an empty text is nil.
 func ParseList(text string) ([]int, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {

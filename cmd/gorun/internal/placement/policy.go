@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Policy is how ranks are dealt to hosts. The zero value is by slot.
+// Policy determines how ranks are distributed over hosts. The zero value fills the slots of one host
+// after the other.
 type Policy struct {
-	ByNode  bool // one rank to each host in turn
-	PerHost int  // ranks of each host, which its slots do not limit; 0 for slots
+	ByNode  bool // the hosts get one rank each in turn
+	PerHost int  // number of ranks of each host, in place of its slots; 0 if the slots determine it
 }
 
-// perHostMax bounds the ranks of a host.
+// perHostMax bounds the number of ranks of a host.
 const perHostMax = 1 << 16
 
-// ParsePolicy reads slot, node or ppr:N. The word node may follow N, as in the dialect of
-// Open MPI: ppr:2:node.
+// ParsePolicy parses "slot", "node" or "ppr:N". ":node" may follow N, as in Open MPI: "ppr:2:node".
 func ParsePolicy(text string) (Policy, error) {
 	switch text {
 	case "slot":
@@ -36,7 +36,7 @@ func ParsePolicy(text string) (Policy, error) {
 	return Policy{PerHost: n}, nil
 }
 
-// ParsePerHost reads a number of ranks per host.
+// ParsePerHost parses a number of ranks per host.
 func ParsePerHost(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > perHostMax {
@@ -45,7 +45,7 @@ func ParsePerHost(text string) (int, error) {
 	return n, nil
 }
 
-// Room is how many ranks the hosts take in one round, given the slots of each.
+// Room returns the number of ranks that the hosts take in one round, given the slots of each host.
 func (p Policy) Room(slots []int) int {
 	if p.PerHost > 0 {
 		return p.PerHost * len(slots)
@@ -57,9 +57,9 @@ func (p Policy) Room(slots []int) int {
 	return n
 }
 
-// Deal returns the host of each of n ranks, given the slots of each host, which are
-// positive. More ranks than slots begin another round; more ranks than PerHost allows are an
-// error.
+// Deal returns the index of the host of each of n ranks, given the slots of each host, which are
+// positive. If there are more ranks than slots, Deal begins another round. It returns an error if
+// there are more ranks than PerHost allows.
 func (p Policy) Deal(slots []int, n int) ([]int, error) {
 	if p.PerHost > 0 && n > p.Room(slots) {
 		return nil, fmt.Errorf("%d ranks, and %d hosts with %d ranks each take %d: name more hosts, allow more ranks per host, or start fewer",
@@ -72,7 +72,8 @@ func (p Policy) Deal(slots []int, n int) ([]int, error) {
 	return to, nil
 }
 
-// round deals until every host is full or there are n ranks.
+// round appends the hosts of further ranks to to, until every host has taken its ranks of one round or
+// n ranks have hosts.
 func (p Policy) round(to, slots []int, n int) []int {
 	room := func(i int) int {
 		if p.PerHost > 0 {

@@ -1,14 +1,16 @@
 package placement
 
-// Tree returns, for each of n agents, the one that starts it, -1 for the launcher. Nobody
-// starts more than radix, and the agents below each are about as many and follow it.
+// Tree returns, for each of n agents, the number of its parent, which starts it; -1 means the launcher.
+// The launcher and every agent have at most radix children. The subtrees of siblings have nearly the
+// same size, and the numbers of an agent's descendants follow its own number without a gap.
 func Tree(n, radix int) []int {
 	parents := make([]int, n)
 	spread(parents, 0, -1, radix)
 	return parents
 }
 
-// spread divides agents, of which the first has the number from, among the children of one.
+// spread sets the parents of agents that have consecutive numbers, the first of which is from, so that
+// all of them are descendants of parent.
 func spread(agents []int, from, parent, radix int) {
 	parts := min(radix, len(agents))
 	for i := range parts {

@@ -1,4 +1,4 @@
-// Package printable makes texts of strangers harmless for a terminal. Ranks, and hosts before they are
-// trusted, have part in what gorun says, and a terminal obeys control characters: they could hide
-// lines, or write others.
+// Package printable makes text from untrusted sources harmless for a terminal. Messages of gorun contain
+// text of ranks, and of hosts that are not trusted yet. A terminal obeys control characters in such a
+// text, which could hide lines or forge others.
 package printable

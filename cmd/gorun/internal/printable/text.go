@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns a text with its control characters escaped, but for ends of lines and tabs.
+// Text returns a text with all hostile characters escaped. Ends of lines and tabs remain; "\r\n" becomes "\n".
 func Text(text string) string {
 	if !strings.ContainsFunc(text, hostile) {
 		return text
@@ -20,7 +20,7 @@ func Text(text string) string {
 			b.WriteRune(c)
 		case c == utf8.RuneError:
 			if n := len("\uFFFD"); strings.HasPrefix(text[i:], "\uFFFD") {
-				b.WriteString(text[i : i+n]) // it is in the text
+				b.WriteString(text[i : i+n]) // the text itself contains U+FFFD
 				continue
 			}
 			fmt.Fprintf(&b, `\x%02x`, text[i])
@@ -33,17 +33,16 @@ func Text(text string) string {
 	return b.String()
 }
 
-// Line returns a text in one line: its ends of lines and tabs are blanks, and its other control
-// characters are escaped.
+// Line returns Text(text) as one line: ends of lines and tabs become blanks.
 func Line(text string) string {
 	return blanks.Replace(Text(text))
 }
 
 var blanks = strings.NewReplacer("\n", " ", "\t", " ")
 
-// hostile reports whether a terminal may act on a character: controls (ECMA-48, 8-bit ones
-// among them), those that change the direction of a line, and what stands for bytes that are no
-// UTF-8.
+// hostile reports whether a terminal may act on a character. Such are the control characters of ECMA-48,
+// including the 8-bit ones, but for line feed and tab, and the characters that change the direction of
+// text. U+FFFD is included because it also stands for bytes that are not UTF-8.
 func hostile(c rune) bool {
 	return c != '\n' && c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)) || c == utf8.RuneError
 }

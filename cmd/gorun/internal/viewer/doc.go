@@ -1,6 +1,7 @@
-// Package viewer is the live table of gorun inspect -watch on a terminal.
+// Package viewer implements the live table of gorun inspect -watch on a terminal.
 //
-// Model is the table without the terminal: messages go into it, and its view comes out. Run connects it to a
-// terminal by package tea, which has the alternate screen, the keys, the changes of size, and the drawing of what has
-// changed. What ranks have written is made harmless by package printable before it is in a view.
+// Model is the table independently of a terminal: Update changes it by a message, and View draws it. Run
+// connects it to a terminal through package tea, which handles the alternate screen, the keys and changes of
+// size, and draws what has changed. Package printable makes the text of ranks harmless before it gets into a
+// view.
 package viewer

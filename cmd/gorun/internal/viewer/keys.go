@@ -6,7 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// The keys of the table and of the operations of a rank. Those with a text are in the last line.
+// The keys while the table, or the operations of a rank, are shown. The last line shows those with a help text.
 var (
 	quitKeys  = key.NewBinding(key.WithKeys("q"), key.WithHelp("q", "quit"))
 	leaveKeys = key.NewBinding(key.WithKeys("esc"))
@@ -16,14 +16,14 @@ var (
 	sortKeys  = key.NewBinding(key.WithKeys("r", "s", "m", "b", "w", "u"), key.WithHelp("r s m b w u", "sort"))
 )
 
-// Keys that are signals where the terminal is not read by itself.
+// Keys for which a terminal in its usual mode sends signals. In raw mode this process reads them.
 const (
 	interruptKey = "ctrl+c"
 	abortKey     = `ctrl+\`
 	suspendKey   = "ctrl+z"
 )
 
-// newHelp is the line of keys. It is of ASCII, for terminals of all encodings.
+// newHelp returns the model of the line of keys. It is ASCII, so that terminals of every encoding show it.
 func newHelp() help.Model {
 	h := help.New()
 	h.ShortSeparator, h.Ellipsis = " | ", "..."

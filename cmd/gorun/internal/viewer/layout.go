@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// sentenceMost bounds the lines of the sentence, which is long if it is about many ranks.
+	// sentenceMost bounds the lines of the report's sentence, which is long if it describes many ranks.
 	sentenceMost = 4
-	// withHelp is the least lines of a terminal of which the last has the keys, withStatus the least columns at
-	// which it also says what is seen.
+	// withHelp is the least height of a terminal whose last line shows the keys. withStatus is the least
+	// width at which that line also shows the status.
 	withHelp   = 4
 	withStatus = 60
 )
 
-// arrange fits the parts into the terminal. All text of others goes through here, and is made printable. It is called
-// at each message, so that of the ranks it handles only those that are seen.
+// arrange fits the parts of the view into the terminal. It is called after each message, so it formats only
+// the ranks that are visible. Here, in refresh and in measure the text of ranks is made printable.
 func (m *Model) arrange() {
 	titles := m.titles()
 	titles = titles[:max(0, min(len(titles), m.height-withHelp+1))]
@@ -48,8 +48,8 @@ func (m *Model) arrange() {
 	}
 }
 
-// arrangeRanks fits as many ranks as there is room for, with the selected one among them. Their lines are made as
-// long as the longest of all.
+// arrangeRanks fits as many ranks into room lines as possible, with the selected rank among them. It pads their
+// lines to widest columns.
 func (m *Model) arrangeRanks(room, widest int) {
 	m.first = scrolled(m.first, m.cursor, room, len(m.rows))
 	seen := m.rows[m.first:min(len(m.rows), m.first+max(0, room))]
@@ -64,7 +64,8 @@ func (m *Model) arrangeRanks(room, widest int) {
 	resize(&m.table, m.width, max(0, room), lines)
 }
 
-// arrangeOperations fits operations. The newest ones stay in sight if they were.
+// arrangeOperations fits operations of the opened rank into room lines. If the newest one was visible, it
+// stays visible.
 func (m *Model) arrangeOperations(room int) {
 	m.heading.LeftGutterFunc = nil
 	bottom := m.operations.AtBottom()
@@ -74,14 +75,14 @@ func (m *Model) arrangeOperations(room int) {
 	}
 }
 
-// scrolled returns the first line that is seen of so many, of which there is room for some: the one of before, if the
-// selected one is seen then, and else the next one to it.
+// scrolled returns the new first visible line of total lines, of which room are visible. It is first, the
+// previous one, or the nearest line to it with which the selected line is visible and no room is wasted.
 func scrolled(first, selected, room, total int) int {
 	first = min(first, total-room, selected)
 	return max(first, selected-room+1, 0)
 }
 
-// total is how many lines there are to see.
+// total returns the number of lines of the body, visible or not.
 func (m *Model) total() int {
 	if m.opened == none {
 		return len(m.rows)
@@ -89,7 +90,8 @@ func (m *Model) total() int {
 	return len(m.lines)
 }
 
-// gutter is the number of a rank, which stays at the left when the rest moves.
+// gutter returns the first column of row i, the number of the rank. It does not move when the other columns
+// are scrolled sideways.
 func (m *Model) gutter(i int) string {
 	if i >= len(m.rows) {
 		return strings.Repeat(" ", inspection.RankColumns)
@@ -97,7 +99,7 @@ func (m *Model) gutter(i int) string {
 	return m.style(i).Render(m.rows[i].String()[:inspection.RankColumns])
 }
 
-// body are the lines that can be moved.
+// body returns the part that can be scrolled: the table, or the operations of the opened rank.
 func (m *Model) body() *viewport.Model {
 	if m.opened == none {
 		return &m.table
@@ -110,15 +112,15 @@ func resize(part *viewport.Model, width, height int, lines []string) {
 	part.SetWidth(width)
 	part.SetHeight(height)
 	part.SetContentLines(lines)
-	part.SetYOffset(part.YOffset()) // within the new bounds
+	part.SetYOffset(part.YOffset()) // clamps the offset to the new bounds
 	part.SetXOffset(part.XOffset())
 }
 
-// headIn are the first lines, at most so many: the sentence, which may be broken into several, and the facts.
-// It also returns how many lines the sentence has.
+// headIn returns the first lines of the view, at most so many: the sentence, which may be broken into several
+// lines, and the facts. It also returns the number of lines of the sentence.
 func (m *Model) headIn(most int) (head []string, sentence int) {
 	if m.said != "" {
-		begin := beginning(m.said, (sentenceMost+1)*m.width) // to break all of it takes long, for many ranks
+		begin := beginning(m.said, (sentenceMost+1)*m.width) // breaking all of it takes long for many ranks
 		head = strings.Split(lipgloss.Wrap(begin, m.width, ","), "\n")
 	}
 	if n := min(most, sentenceMost); len(head) > n {
@@ -136,10 +138,10 @@ func (m *Model) headIn(most int) (head []string, sentence int) {
 	return head, sentence
 }
 
-// cut is at the end of a sentence that there is no room for.
+// cut replaces the end of a sentence that is too long.
 const cut = "..."
 
-// titles are the lines above the body; the last one moves to the sides with it.
+// titles returns the lines above the body. The last one is scrolled sideways with the body.
 func (m *Model) titles() []string {
 	switch {
 	case m.opened == none:
@@ -153,8 +155,9 @@ func (m *Model) titles() []string {
 	}
 }
 
-// measure notes how long the longest line is. Package viewport moves lines to the sides as if there were no gutter,
-// so that the longest one must be longer by that.
+// measure sets the lines of the operations, and widest to the length of the longest line of the body. For the
+// table the length includes the gutter, because package viewport limits scrolling to the sides as if there were
+// no gutter.
 func (m *Model) measure() {
 	m.lines, m.widest = nil, 0
 	if m.opened == none {
@@ -172,7 +175,7 @@ func (m *Model) measure() {
 	}
 }
 
-// beginning is at most so many characters of a text.
+// beginning returns the first characters of a text, at most so many.
 func beginning(text string, most int) string {
 	n := 0
 	for i := range text {
@@ -183,7 +186,7 @@ func beginning(text string, most int) string {
 	return text
 }
 
-// clipped is the begin of a line.
+// clipped returns the beginning of a line that fits into so many columns.
 func clipped(line string, columns int) string {
 	if columns <= 0 {
 		return ""

@@ -13,27 +13,28 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
 )
 
-// Source returns the next report of a job, with the Log of a rank unless that is -1. The error is
-// inspection.ErrNoJob when the job has ended. It is called by one goroutine at a time.
+// Source returns the next report of a job, with the Log of a rank unless rank is -1. The error is
+// inspection.ErrNoJob when the job has ended. One goroutine at a time calls it.
 type Source func(rank int) (*inspection.Report, error)
 
-// Reported is the message with what a Source has returned for Rank.
+// Reported is the message with the results of a Source for Rank.
 type Reported struct {
 	Rank   int
 	Report *inspection.Report
 	Err    error
 }
 
-// Interrupted is the message that a signal has arrived which ends the process.
+// Interrupted is the message that a signal has arrived that ends the process.
 type Interrupted struct{ Signal syscall.Signal }
 
-// failed is the message that the terminal cannot be written.
+// failed is the message that a write to the terminal has failed.
 type failed struct{ err error }
 
-// due is the message that the time for the next report has come, if no other one was asked for since.
+// due is the message that the time for the next report has come. It is ignored if another report has been
+// requested since: turn is the value of Model.turn when the wait began.
 type due struct{ turn int }
 
-// none is in place of a rank.
+// none is the value of a variable for a rank if there is no rank.
 const none = -1
 
 // Model is the table of a job, or the last operations of one of its ranks.
@@ -42,34 +43,34 @@ type Model struct {
 	period time.Duration
 	turn   int  // counts the requests
 	asking bool // a request is under way
-	again  bool // ask again when it is answered
+	again  bool // another request must follow the answer
 
-	before, now *inspection.Report // the table has the rates between them
-	rows        []inspection.Row   // in order
-	said        string             // the sentence
+	before, now *inspection.Report // the table shows the rates between these reports
+	rows        []inspection.Row   // sorted by order
+	said        string             // the sentence of now
 	order       order
-	cursor      int             // the selected row
+	cursor      int             // index of the selected row
 	opened      int             // the rank whose operations are shown, or none
-	log         *inspection.Log // of that
-	answered    bool            // that rank was asked for, though log may be nil
+	log         *inspection.Log // the log of opened
+	answered    bool            // a report with the log of opened was requested and has arrived; log may be nil
 
-	first         int      // the first line of rows that is seen
-	lines         []string // of the operations
+	first         int      // index of the first row that is visible
+	lines         []string // the lines of the operations
 	widest        int      // the length of the longest line
 	width, height int
-	head, fixed   []string       // the first lines
-	sentence      int            // how many lines of head are the sentence
-	heading       viewport.Model // as far to the right as table is
+	head, fixed   []string       // the first lines of the view, and the titles that are not scrolled sideways
+	sentence      int            // the number of lines of head that belong to the sentence
+	heading       viewport.Model // the last title; it has the horizontal offset of the body
 	table         viewport.Model
 	operations    viewport.Model
 	help          help.Model
 
-	signal syscall.Signal // what has ended the view, 0 for nothing that a signal stands for
+	signal syscall.Signal // the signal, also one that a key stands for, that has ended the view; 0 if none
 	err    error
 }
 
-// New returns the table of a job that has made its first report. It asks for the next one a period after the
-// answer before. Until it hears the size of its terminal it has 24 lines of 80 columns.
+// New returns the table of a job whose first report is first. The table requests each further report a period
+// after the previous answer. Its size is 24 lines of 80 columns until a message with the terminal's size arrives.
 func New(first *inspection.Report, source Source, period time.Duration) Model {
 	m := Model{
 		source: source, period: period, now: first, order: order{by: "r"}, opened: none, width: 80, height: 24,
@@ -82,16 +83,17 @@ func New(first *inspection.Report, source Source, period time.Duration) Model {
 	return m
 }
 
-// Init waits for the time of the second report.
+// Init returns the command that waits until the second report is due.
 func (m Model) Init() tea.Cmd { return m.wait() }
 
-// Err is why the view has ended, nil if the job or its user has ended it.
+// Err returns the error that has ended the view. It is nil if the job has ended or the user has quit.
 func (m Model) Err() error { return m.err }
 
-// Signal is what has ended the view: a signal, or a key that stands for one; 0 if neither has.
+// Signal returns the signal that has ended the view, or for which the user has pressed a key. It is 0 if there
+// was none.
 func (m Model) Signal() syscall.Signal { return m.signal }
 
-// Update takes a message.
+// Update handles a message.
 func (m Model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	var then tea.Cmd
 	switch message := message.(type) {
@@ -116,13 +118,14 @@ func (m Model) Update(message tea.Msg) (tea.Model, tea.Cmd) {
 	return m, then
 }
 
-// wait ends with a message when the next report is due.
+// wait returns the command that sends a message when the next report is due.
 func (m *Model) wait() tea.Cmd {
 	turn := m.turn
 	return tea.Tick(m.period, func(time.Time) tea.Msg { return due{turn} })
 }
 
-// ask asks for a report, at once or after the answer that is under way.
+// ask returns the command that requests a report. If a request is under way, it returns nil, and take asks
+// again after the answer.
 func (m *Model) ask() tea.Cmd {
 	if m.again = m.asking; m.again {
 		return nil
@@ -136,8 +139,9 @@ func (m *Model) ask() tea.Cmd {
 	}
 }
 
-// take takes a report. One that comes soon after another, for the operations of a rank, does not change the
-// table: counters of a short time say little. Neither does one in which all ranks have ended: the table before says more.
+// take handles a report. The table does not change if the report was made less than half a period after the
+// previous one, to show the operations of a rank, because rates over a short time mean little. Nor does it
+// change if all ranks have ended, because the previous table is more useful.
 func (m *Model) take(r Reported) tea.Cmd {
 	m.asking = false
 	if r.Err != nil {
@@ -160,8 +164,8 @@ func (m *Model) take(r Reported) tea.Cmd {
 	return m.wait()
 }
 
-// refresh makes the rows of the reports. The selection stays on its rank in the order of ranks, and else in
-// its place: ranks change theirs all the time.
+// refresh sets the rows from the reports. If the rows are sorted by rank, the same rank stays selected. In any
+// other order the same line stays selected, because ranks change their lines all the time.
 func (m *Model) refresh() {
 	selected := none
 	if m.cursor < len(m.rows) {
@@ -179,7 +183,7 @@ func (m *Model) refresh() {
 	m.cursor = max(0, min(m.cursor, len(m.rows)-1))
 }
 
-// press takes a key.
+// press handles a key.
 func (m *Model) press(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case interruptKey:
@@ -199,7 +203,7 @@ func (m *Model) press(k tea.KeyPressMsg) tea.Cmd {
 	return m.pressInTable(k)
 }
 
-// suspend is what a terminal does at the key, for this process alone.
+// suspend sends SIGTSTP to this process. A terminal in its usual mode would send it to the whole process group.
 func suspend() tea.Msg {
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGTSTP)
 	return nil

@@ -5,7 +5,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// pressInTable takes a key while the table is shown.
+// pressInTable handles a key while the table is shown.
 func (m *Model) pressInTable(k tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(k, leaveKeys):
@@ -24,7 +24,7 @@ func (m *Model) pressInTable(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// move moves the selection, or what is seen of the lines.
+// move moves the selection, or scrolls the table sideways.
 func (m *Model) move(to string) {
 	last := len(m.rows) - 1
 	switch to {
@@ -48,10 +48,10 @@ func (m *Model) move(to string) {
 	m.cursor = max(0, min(m.cursor, last))
 }
 
-// sideStep is how many columns the keys to the sides move.
+// sideStep is the number of columns by which the left and right keys scroll.
 const sideStep = 8
 
-// pressInOperations takes a key while the operations of a rank are shown.
+// pressInOperations handles a key while the operations of a rank are shown.
 func (m *Model) pressInOperations(k tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(k, backKeys):

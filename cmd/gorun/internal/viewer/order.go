@@ -7,15 +7,15 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// column is one that the ranks can be sorted by.
+// column is a column by which the ranks can be sorted.
 type column struct {
-	title string // in the heading of the table
-	// falling says that it begins with the greatest.
+	title string // the column's title in the heading of the table
+	// falling reports whether the greatest value comes first.
 	falling bool
 	compare func(a, b inspection.Row) int
 }
 
-// columns are by the keys that sort by them.
+// columns holds the columns by the key of the keyboard that sorts by them.
 var columns = map[string]column{
 	"r": {"rank", false, func(a, b inspection.Row) int { return cmp.Compare(a.Rank, b.Rank) }},
 	"s": {"state", false, func(a, b inspection.Row) int { return cmp.Compare(a.State, b.State) }},
@@ -29,18 +29,18 @@ func byRate(rate func(w inspection.Row) float64) func(a, b inspection.Row) int {
 	return func(a, b inspection.Row) int { return cmp.Compare(rate(a), rate(b)) }
 }
 
-// order is how the ranks are sorted.
+// order is an order of the ranks.
 type order struct {
 	by       string // a key of columns
 	reversed bool
 }
 
-// press sorts by the column of a key, the other way round if the ranks are sorted by it already.
+// press returns the order for a key: by the key's column, reversed if o is already by that column and not reversed.
 func (o order) press(by string) order {
 	return order{by: by, reversed: o.by == by && !o.reversed}
 }
 
-// sort sorts the ranks. Those that are equal stay in the order of their numbers.
+// sort sorts the rows. Rows that are equal in the column are in rank order.
 func (o order) sort(rows []inspection.Row) {
 	c := columns[o.by]
 	slices.SortFunc(rows, func(a, b inspection.Row) int {
@@ -52,7 +52,7 @@ func (o order) sort(rows []inspection.Row) {
 	})
 }
 
-// String says it in words.
+// String describes the order in words.
 func (o order) String() string {
 	words := "by " + columns[o.by].title
 	if o.reversed {

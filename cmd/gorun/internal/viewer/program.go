@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
-	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux" // elsewhere its error is the only one
+	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux" // on other systems the build fails with only its error
 )
 
 const (
 	// period is the time between two reports.
 	period = time.Second
-	// framesMost is how often per second the screen is drawn at most: the ranks need the processors.
+	// framesMost bounds how often per second the screen is drawn, because the ranks need the processors.
 	framesMost = 20
 )
 
-// Run shows a job that has made its first report, until it ends, or its user ends the view. Keys are read from in;
-// nil is for none. What was shown last stays on out. A signal that ends processes ends this one, and so do
-// the keys that stand for one, when the terminal is as it was before.
+// Run shows a job whose first report is first, until the job ends or the user quits. It reads keys from in,
+// unless in is nil. The last table remains visible on out. If a signal that ends processes arrives, or the
+// user presses a key that stands for one, Run restores the terminal and then ends this process by that signal.
 func Run(first *inspection.Report, source Source, in, out *os.File) error {
 	m, err := show(New(first, source, period), in, out)
 	if _, failure := out.WriteString(m.Last()); err == nil {
@@ -37,10 +37,10 @@ func Run(first *inspection.Report, source Source, in, out *os.File) error {
 	return err
 }
 
-// show shows a table on a terminal, and leaves that as it was. It returns the table at its end.
+// show shows a table on a terminal until its end, and then restores the terminal. It returns the final table.
 func show(table Model, in, out *os.File) (Model, error) {
 	s := &session{signals: make(chan os.Signal, 1)}
-	// Package tea obeys NO_COLOR only if it is a boolean; any value counts (no-color.org).
+	// Package tea obeys NO_COLOR only if its value is a boolean, but any value must switch colors off (no-color.org).
 	environment := os.Environ()
 	if os.Getenv("NO_COLOR") != "" {
 		environment = append(environment, "NO_COLOR=1")
@@ -73,19 +73,20 @@ func show(table Model, in, out *os.File) (Model, error) {
 	return table, err
 }
 
-// session is a program and the signals to its process.
+// session holds a program of package tea and the signals that this process receives.
 type session struct {
 	program *tea.Program
 	signals chan os.Signal
 	once    sync.Once
 }
 
-// fail ends the view because the terminal cannot be written.
+// fail ends the view because a write to the terminal has failed.
 func (s *session) fail(err error) {
-	s.once.Do(func() { go s.program.Send(failed{err}) }) // who draws waits for the end of the write
+	s.once.Do(func() { go s.program.Send(failed{err}) }) // not in this goroutine, for whose write the program waits
 }
 
-// obey does what signals do by default, with the screen left before. A second one of a kind does it at once.
+// obey carries out the default actions of signals, but leaves the alternate screen first. The second signal that
+// ends the process takes its default action at once.
 func (s *session) obey() {
 	for sig := range s.signals {
 		if sig != unix.SIGTSTP {

@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// screen is a terminal that reports when it cannot be written: package tea does not.
+// screen is a terminal that reports errors of writing, because package tea ignores them.
 type screen struct {
 	*os.File
 	failed func(err error)
 }
 
-// Write writes to the terminal.
+// Write writes to the terminal, and calls failed if that fails.
 func (s *screen) Write(p []byte) (int, error) {
 	n, err := s.File.Write(p)
 	if err != nil {
@@ -21,9 +21,9 @@ func (s *screen) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// quieten prepares a terminal whose keys nobody reads, until the returned function is called. It does not show keys
-// (ECHO), and keeps output that is under way at Ctrl-C (NOFLSH, termios(3)): it would drop that after the signal, which
-// may be what leaves the screen.
+// quieten prepares a terminal from which this process reads no keys, until the returned function is called. The
+// terminal then does not echo keys (ECHO), and does not discard pending output at Ctrl-C (NOFLSH, termios(3)). The
+// output may be the bytes by which the alternate screen is left.
 func quieten(out *os.File) (back func()) {
 	fd := int(out.Fd())
 	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)

@@ -11,14 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// suspension is the message to stop the process group, with the screen left, until it is continued; a terminal whose
-// keys are read by this process stops no group by itself. Package tea takes it for a command that has the
-// terminal meanwhile, so that the view does not end before the terminal is taken back.
+// suspension is the message to leave the alternate screen and stop the process group until it is continued. A
+// terminal in raw mode does not stop the group by itself. A suspension is a command for package tea, which
+// releases the terminal while the command runs and takes it back afterwards, so that the view does not end
+// in between.
 type suspension struct {
-	signals chan<- os.Signal // which SIGTSTP goes to
+	signals chan<- os.Signal // receives SIGTSTP again after Run
 }
 
-// Run stops the group. This process stops last.
+// Run stops the process group, this process last, and returns when this process is continued.
 func (s suspension) Run() error {
 	resumed := make(chan os.Signal, 1)
 	signal.Notify(resumed, unix.SIGCONT)
@@ -31,17 +32,18 @@ func (s suspension) Run() error {
 	return nil
 }
 
-// SetStdin is for commands that read.
+// SetStdin does nothing, because Run does not read.
 func (suspension) SetStdin(io.Reader) {}
 
-// SetStdout is for commands that write.
+// SetStdout does nothing, because Run does not write.
 func (suspension) SetStdout(io.Writer) {}
 
-// SetStderr is for commands that write errors.
+// SetStderr does nothing, because Run does not write.
 func (suspension) SetStderr(io.Writer) {}
 
-// orphaned reports whether nobody above the process group of this process is in its session (setpgid(2)): the
-// kernel lets no terminal stop such a group, because no shell would continue it.
+// orphaned reports whether the process group of this process is orphaned (setpgid(2)): the nearest ancestor
+// outside of the group is not in the group's session. The kernel does not stop such a group by signals of a
+// terminal, because no shell would continue it.
 func orphaned() bool {
 	group, above := unix.Getpgrp(), os.Getppid()
 	for above > 0 {
@@ -59,7 +61,7 @@ func orphaned() bool {
 	return above <= 0 || err != nil || failure != nil || its != mine
 }
 
-// parent returns the parent of a process, 0 for none.
+// parent returns the process ID of the parent of a process, or 0 if there is none.
 func parent(pid int) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -21,7 +21,7 @@ var (
 	over     = lipgloss.NewStyle().Faint(true)
 )
 
-// style is that of a line of the table.
+// style returns the style of row i of the table.
 func (m *Model) style(i int) lipgloss.Style {
 	switch {
 	case i == m.cursor:
@@ -39,7 +39,7 @@ func (m *Model) style(i int) lipgloss.Style {
 	}
 }
 
-// View draws what Update has arranged.
+// View draws the parts that Update has arranged.
 func (m Model) View() tea.View {
 	parts := slices.Concat(m.head, m.fixed)
 	for i := range m.sentence {
@@ -59,7 +59,7 @@ func (m Model) View() tea.View {
 	return v
 }
 
-// underlined shows which column the ranks are sorted by.
+// underlined returns the heading in bold, with the title of the column by which the ranks are sorted underlined.
 func (m Model) underlined(heading string) string {
 	title := columns[m.order.by].title
 	if m.opened != none || !strings.Contains(heading, title) {
@@ -69,7 +69,7 @@ func (m Model) underlined(heading string) string {
 	return bold.Render(before) + bold.Underline(true).Render(title) + bold.Render(after)
 }
 
-// keys is the last line: what can be done, and what is seen.
+// keys returns the last line of the view: the keys, and the status at the right.
 func (m Model) keys() string {
 	list := []key.Binding{quitKeys, openKeys, sortKeys, moveKeys}
 	if m.opened != none {
@@ -89,7 +89,7 @@ func (m Model) keys() string {
 	return line + strings.Repeat(" ", m.width-lipgloss.Width(line)-len(status)) + status
 }
 
-// status is what is seen of the lines, and their order.
+// status describes which lines of the body are visible, and the order of the ranks.
 func (m Model) status() string {
 	room, total, first := m.body().Height(), m.total(), m.first+1
 	if total == 0 || room == 0 {
@@ -105,8 +105,8 @@ func (m Model) status() string {
 	return status
 }
 
-// Last is the table as it was seen last, for the screen on which it stays: without keys and selection, and with
-// how many ranks it leaves out.
+// Last returns the table as text that remains on the screen after the view has ended. It contains the rows that
+// were visible last and the number of rows that it omits, but no keys and no selection.
 func (m Model) Last() string {
 	m.opened = none
 	m.measure()

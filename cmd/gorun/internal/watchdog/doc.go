@@ -1,5 +1,5 @@
-// Package watchdog is the wait of gorun's watchdog for the end of gorun. It takes place while the
-// program is initialised: each agent has a watchdog, and nearly all have nothing to do but to
-// wait, for which they need none of the other packages. The process costs what an empty program in
-// Go costs.
+// Package watchdog contains the wait of a watchdog process for the end of its gorun. Each agent has a
+// watchdog, and nearly all watchdogs do nothing but wait. So the wait takes place during the
+// initialisation of the program, before the other packages are initialised, and the process costs no
+// more than an empty Go program.
 package watchdog

@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// Of the packages whose imports are initialised, the one with the first path is the next (Go
-// specification, "Program initialization"): this one imports few, and so precedes those that take
-// time. TestWatchdogWaitsBeforeInitialisation holds it.
+// Go always initialises next, among the packages whose imports are initialised, the package whose path
+// sorts first (Go specification, "Program initialization"). This package imports few others, so it
+// precedes the packages whose initialisation takes time. TestWatchdogWaitsBeforeInitialisation checks this.
 func init() {
 	if len(os.Args) < 2 || os.Args[1] != Command {
 		return
@@ -20,11 +20,12 @@ func init() {
 	// The program goes on to its main function, which carries out the orders.
 }
 
-// dismissed returns at the end of a pipe, or when there is a word in it, and reports whether that
-// says that nothing is to be done.
+// dismissed waits for a byte from a pipe, or for the end of the pipe. It reports whether the byte is
+// Clean, after which the watchdog has nothing to do.
 func dismissed(fd int) bool {
-	// Not by Go's poller: an initialisation is bound to its thread, and another one would be started
-	// to wait. The monitor of Go's scheduler rests also during this call if there is one processor.
+	// The read does not use Go's network poller: initialisation is bound to its thread, so Go would
+	// start another thread to wait. If there is one processor, the monitor of Go's scheduler sleeps
+	// also during this system call.
 	word := make([]byte, 1)
 	for {
 		n, err := syscall.Read(fd, word)
