@@ -19,13 +19,13 @@ type Algorithm struct {
 type Limits uint8
 
 const (
-	// Commutes: the operator must be commutative.
+	// Commutes means that the operator must be commutative.
 	Commutes Limits = 1 << iota
-	// PowerOfTwo: the number of ranks must be a power of two.
+	// PowerOfTwo means that the number of ranks must be a power of two.
 	PowerOfTwo
-	// Apart: Recv of an all-to-all must not be Send.
+	// Apart means that Recv of an all-to-all must not be Send.
 	Apart
-	// Learns: ranks receive lengths in messages, into memory that is not in the Call, and act on
+	// Learns means that ranks receive lengths in messages, into memory that is not in the Call, and act on
 	// them. So a rank cannot be simulated without the other ranks.
 	Learns
 )

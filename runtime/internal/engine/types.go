@@ -30,9 +30,9 @@ func (t Type) texted() bool { return t-TypeNamed < TypeLabel-TypeNamed }
 type Mode uint8
 
 const (
-	// Standard: the send is finished when the caller's bytes have been copied or read.
+	// Standard means that the send is finished when the caller's bytes have been copied or read.
 	Standard Mode = iota
-	// Synchronous: in addition, a receive must have matched the message.
+	// Synchronous means that, in addition, a receive must have matched the message.
 	Synchronous
 )
 

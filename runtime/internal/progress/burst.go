@@ -22,13 +22,13 @@ const trialEvery = 32
 type Peer uint8
 
 const (
-	// Unknown: the rank may have a processor or not, or the wait is for any of several ranks.
+	// Unknown means that the rank may have a processor or not, or the wait is for any of several ranks.
 	Unknown Peer = iota
-	// There: the rank has not offered its processor to others.
+	// There means that the rank has not offered its processor to others.
 	There
-	// Away: the rank has offered its processor to others or sleeps.
+	// Away means that the rank has offered its processor to others or sleeps.
 	Away
-	// Word: the wait is for a word of shared memory. The process that changes the word may need
+	// Word means that the wait is for a word of shared memory. The process that changes the word may need
 	// the processor that polling takes.
 	Word
 )

@@ -79,12 +79,12 @@ func (l *Line) Drop() { *l = Line{} }
 type KeyState uint8
 
 const (
-	// KeyUnknown: the owner has to be asked for the key.
+	// KeyUnknown means that the owner has to be asked for the key.
 	KeyUnknown KeyState = iota
-	// KeyAsked: the owner was asked, and has not answered yet.
+	// KeyAsked means that the owner was asked, and has not answered yet.
 	KeyAsked
-	// KeyKnown: the key is known, and valid on the rail of the side connection.
+	// KeyKnown means that the key is known, and valid on the rail of the side connection.
 	KeyKnown
-	// KeyNone: there is no key. The transfer uses only the main connection.
+	// KeyNone means that there is no key. The transfer uses only the main connection.
 	KeyNone
 )

@@ -40,7 +40,7 @@ const (
 	CompletionSolicitedWait
 )
 
-// DepthDefault, as a read depth, leaves the depth to the provider. Query of a connected endpoint
+// DepthDefault as a read depth leaves the depth to the provider. Query of a connected endpoint
 // returns the depth chosen. A depth of 0 allows no Reads.
 const DepthDefault = -1
 
