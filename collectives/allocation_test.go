@@ -13,7 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Small and large operations through shared memory allocate nothing.
+// Every blocking operation through shared memory, small or large, allocates nothing once its
+// buffers exist.
 func TestNoAllocations(t *testing.T) {
 	const runs = 200
 	for _, size := range []int{2, 3} {
@@ -71,7 +72,7 @@ func TestNoAllocations(t *testing.T) {
 						step()
 					}
 					if c.Rank() != 0 {
-						for range runs + 1 { // AllocsPerRun runs once more
+						for range runs + 1 { // AllocsPerRun calls step once more than runs
 							step()
 						}
 						return failed
@@ -84,10 +85,12 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// buffers are what one rank's operations work on.
+// buffers are the slices that the operations of one rank read and write, with their counts and
+// displacements.
 type buffers struct {
 	one, sum, many, all []float64
-	// counts are uneven, ones and equal are not; displs are those of blocks in the opposite order of the ranks.
+	// counts are the uneven lengths of blocks; the blocks of ones and of equal have equal lengths.
+	// displs places the blocks in the reverse order of the ranks.
 	counts, ones, equal, displs []int
 }
 
@@ -106,7 +109,8 @@ func newBuffers(size int) *buffers {
 
 var plus = collectives.Func(add, true)
 
-// The memory that a nonblocking operation needs beside its buffers is that of the one before.
+// A nonblocking operation uses the internal memory of the operation before it again. On average an
+// operation allocates less than an eighth of the length of its buffer.
 func TestNonblockingOperationsKeepMemory(t *testing.T) {
 	const n, runs = 64 << 10, 200
 	world(t, 2, func(c *runtime.Comm) error {

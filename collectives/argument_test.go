@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Wrong arguments are refused before anything is sent: the communicator works on.
+// Wrong arguments are refused before anything is sent, so that the communicator can still be used.
 func TestRefusals(t *testing.T) {
 	world(t, 3, func(c *runtime.Comm) error {
 		one, two, three, six := make([]int, 1), make([]int, 2), make([]int, 3), make([]int, 6)
@@ -49,8 +49,8 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// The collectives' messages and memory do not meet the user's, those of a Dup
-// or of the parts of a Split.
+// The messages and the shared memory of the collectives on a communicator are separate from the
+// user's messages, and from the collectives on a Dup and on the parts of a Split.
 func TestCommunicatorsAreSeparate(t *testing.T) {
 	world(t, 6, func(c *runtime.Comm) error {
 		pending := runtime.Irecv(c, make([]int, 1), runtime.AnySource, runtime.AnyTag)
@@ -89,7 +89,8 @@ func TestCommunicatorsAreSeparate(t *testing.T) {
 	})
 }
 
-// Many blocks of more ranks than a small slot holds (mpi-cases 60).
+// Operations with 40 ranks, more than one small slot of shared memory can hold the blocks of, give
+// right results (mpi-cases 60).
 func TestManyRanks(t *testing.T) {
 	const size = 40
 	lengths := []int{1, 50, 2000}
@@ -110,7 +111,8 @@ func TestManyRanks(t *testing.T) {
 	})
 }
 
-// Close gives the shared memory of small and large operations back.
+// Comm.Close releases the shared memory that small and large operations on the communicator have
+// opened.
 func TestFreeReturnsMemory(t *testing.T) {
 	world(t, 3, func(c *runtime.Comm) error {
 		d, err := c.Dup()

@@ -10,13 +10,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// With GORUN_CHECK=1 nonblocking operations that use memory of each other are found, and no others.
+// With GORUN_CHECK=1, two nonblocking operations in flight that use the same memory, or a program
+// that changes memory in use, are reported. Correct uses are not reported.
 func TestCheckOfNonblockingOperations(t *testing.T) {
 	t.Setenv("GORUN_CHECK", "1")
 	const one = `the memory of the nonblocking operation at check_test.go:`
 	for name, tc := range map[string]struct {
 		start func(c *runtime.Comm, a, b []int) []runtime.Request
-		want  string // of rank 1, "" for nothing
+		want  string // part of the error; "" for no error
 	}{
 		"two sums into one": {func(c *runtime.Comm, a, b []int) []runtime.Request {
 			return []runtime.Request{collectives.IAllReduce(c, a[:2], b[:2], collectives.Sum), collectives.IAllReduce(c, a[2:4], b[1:3], collectives.Sum)}

@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The choices of all communicators are explained together, if GORUN_EXPLAIN is set.
+// If GORUN_EXPLAIN is set, Choices returns the algorithms chosen on all communicators of the World
+// in one list, combined by operation; otherwise it returns nothing.
 func TestChoices(t *testing.T) {
 	for _, asked := range []string{"1", ""} {
 		t.Setenv("GORUN_EXPLAIN", asked)

@@ -9,7 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A root of many ranks does not exchange a message with each.
+// Between nodes, the root of a GatherV or ScatterV exchanges a message with every rank up to 40
+// ranks, and uses a binomial tree above.
 func TestRootOfManyRanks(t *testing.T) {
 	for size, want := range map[int]string{40: "linear", 41: "binomial"} {
 		world(t, size, func(c *runtime.Comm) error {

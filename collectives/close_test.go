@@ -15,8 +15,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Close ends an operation of another goroutine that is under way, those that begin later, and those
-// of other members, which would wait for it.
+// Close ends with ErrCommClosed the operation that another goroutine of the rank is in and all
+// later operations of the rank. Operations of the other members, which would wait for it, end with
+// ErrCommBroken.
 func TestCloseBesideAnOperation(t *testing.T) {
 	for _, distant := range []bool{false, true} {
 		world(t, 2, func(w *runtime.Comm) error {
@@ -50,7 +51,7 @@ func TestCloseBesideAnOperation(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			for range 2 { // the other member has given its part of the first
+			for range 2 { // the first may succeed: rank 0 has sent its contribution to it
 				if err = collectives.AllReduce(c.WithContext(ctx), make([]int, 3), make([]int, 3), collectives.Sum); err != nil {
 					break
 				}
@@ -63,7 +64,8 @@ func TestCloseBesideAnOperation(t *testing.T) {
 	}
 }
 
-// GORUN_REPRODUCIBLE is a boolean.
+// GORUN_REPRODUCIBLE is read as a boolean: true selects the algorithm that reduces in rank order,
+// and a value that is no boolean is an error.
 func TestReproducibleIsABoolean(t *testing.T) {
 	for text, want := range map[string]string{"true": "in-order", "T": "in-order", "1": "in-order", "0": "binomial", "false": "binomial", "": "binomial", "yes": ""} {
 		t.Setenv("GORUN_REPRODUCIBLE", text)

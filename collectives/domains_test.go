@@ -12,12 +12,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// topologies are nodes of ranks, and the domains of their processors there: domains of equal and of
-// different length, in turn, numbers with gaps, a rank that may run anywhere (-1), and domains that
-// are of no use.
+// topologies give for each rank its node and the memory domain of its processor there. They have
+// domains of equal and of different size, ranks that alternate between domains, domain numbers with
+// gaps, a rank that may run in any domain (-1), and domains that cannot be used as a level because
+// each rank has one of its own or all are in one.
 var topologies = []struct {
 	nodes, domains []int
-	// spread says that an operation on the node of rank 0 may go by domain.
+	// spread reports whether operations on the node of rank 0 can use an algorithm with a level of
+	// domains.
 	spread bool
 }{
 	{[]int{0, 0, 0, 0}, []int{0, 0, 1, 1}, true},
@@ -30,8 +32,9 @@ var topologies = []struct {
 	{[]int{0, 0, 0, 1, 0, 1, 2}, []int{0, 1, 1, 0, 0, -1, 1}, false},
 }
 
-// Operations by domain, of one node and of three levels, give what a loop over the ranks gives, with
-// every root, of any length, whether operators commute or not.
+// The algorithms with a level of domains, on one node and in three levels on several nodes, give
+// the results of a loop over the ranks, with every root, with any length, and with operators that
+// commute and that do not.
 func TestDomains(t *testing.T) {
 	for _, c := range topologies {
 		name := "node-domains"
@@ -58,7 +61,7 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// inAllDomains runs the operations, and others between them.
+// inAllDomains runs the operations that have algorithms by domain, and others between them.
 func inAllDomains(c *runtime.Comm) error {
 	then := collectives.Func(compose, false)
 	for _, n := range []int{0, 1, 3000} {
@@ -74,7 +77,7 @@ func inAllDomains(c *runtime.Comm) error {
 			return err
 		}
 	}
-	long := make([]int64, 200_000) // several pieces
+	long := make([]int64, 200_000) // longer than one piece of the pipeline
 	for i := range long {
 		long[i] = int64(i)
 	}
@@ -82,8 +85,9 @@ func inAllDomains(c *runtime.Comm) error {
 	return errors.Join(err, equal(c, "allreduce", []int64{long[0], long[len(long)-1]}, []int64{0, int64(c.Size() * (len(long) - 1))}))
 }
 
-// The levels by domain are taken where several ranks are in each of several domains, and only if
-// GORUN_COLL or a table asks for them: not where the order of a reduction matters.
+// The algorithms with a level of domains are used only if GORUN_COLL or a table asks for them, and
+// only where several domains have several ranks each. They are not used if GORUN_REPRODUCIBLE fixes
+// the order of a reduction.
 func TestDomainsAreChosen(t *testing.T) {
 	for _, c := range topologies[:6] {
 		world(t, len(c.nodes), func(w *runtime.Comm) error {
@@ -121,7 +125,7 @@ func TestDomainsAreChosen(t *testing.T) {
 	})
 }
 
-// Members in domains that do not call the same get a MismatchError.
+// Members that call different operations in an algorithm by domain get a MismatchError.
 func TestMismatchInDomains(t *testing.T) {
 	world(t, 4, func(w *runtime.Comm) error {
 		c, err := w.Dup()

@@ -8,11 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Each rank has found some cells; the sum over the ranks before it is where it writes.
+// Each rank has found some cells. The sum of the counts of the ranks before it is the position
+// where it writes its own.
 func ExampleExScan() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
-		found, first := []int{10 * (c.Rank() + 1)}, []int{0} // that of rank 0 stays as it is
+		found, first := []int{10 * (c.Rank() + 1)}, []int{0} // ExScan leaves the result of rank 0 unchanged
 		if err := collectives.ExScan(c, found, first, collectives.Sum); err != nil {
 			return err
 		}
@@ -27,6 +28,7 @@ func ExampleExScan() {
 	// <nil>
 }
 
+// Rank r gets the product of the numbers of ranks 0 to r: the factorial of r+1.
 func ExampleScan() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
@@ -45,14 +47,14 @@ func ExampleScan() {
 	// <nil>
 }
 
-// Ranks have rows of different lengths; rank 0 gets all of them, without gaps.
+// Ranks have rows of different lengths. Rank 0 gathers all rows without gaps.
 func ExampleGatherV() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
 		mine := []byte("abcdef")[:2*c.Rank()]
 		var all []byte
 		var counts []int
-		if c.Rank() == 0 { // the others do not need them
+		if c.Rank() == 0 { // only the root needs them
 			all, counts = make([]byte, 6), []int{0, 2, 4}
 		}
 		if err := collectives.GatherV(c, mine, all, counts, nil, 0); err != nil {
@@ -69,7 +71,7 @@ func ExampleGatherV() {
 	// <nil>
 }
 
-// Rank 0 hands out parts that overlap: each rank gets its cells and their neighbors.
+// Rank 0 scatters blocks that overlap: each rank gets its cells and the neighbors of these cells.
 func ExampleScatterV() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -88,7 +90,7 @@ func ExampleScatterV() {
 	// <nil>
 }
 
-// Every rank gets the rows of all, of which each knows how many there are.
+// Every rank gets the rows of all ranks. All ranks know the length of each row.
 func ExampleAllGatherV() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -108,7 +110,8 @@ func ExampleAllGatherV() {
 	// <nil>
 }
 
-// Ranks send each other what belongs to the other: numbers by their remainder.
+// Each rank sends the numbers to the rank that is equal to their remainder modulo 2. An AllToAll
+// exchanges the lengths first.
 func ExampleAllToAllV() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -135,7 +138,7 @@ func ExampleAllToAllV() {
 	// <nil>
 }
 
-// The sum of two vectors, of which each rank needs a part.
+// The sum of the vectors of two ranks, of which each rank gets the block that it needs.
 func ExampleReduceScatter() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -154,6 +157,7 @@ func ExampleReduceScatter() {
 	// <nil>
 }
 
+// The maximum of the vectors of two ranks, of which each rank gets a block of equal length.
 func ExampleReduceScatterBlock() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -171,7 +175,7 @@ func ExampleReduceScatterBlock() {
 	// <nil>
 }
 
-// Where the least value is.
+// The least value of all ranks and the rank that has it; of equal values, the lowest rank.
 func ExampleMinLoc() {
 	lowest := collectives.MinLoc[float64]()
 	err := runtime.Local(3, func(w *runtime.World) error {
@@ -190,7 +194,8 @@ func ExampleMinLoc() {
 	// <nil>
 }
 
-// A sum that is needed in every step is set up once.
+// A sum that is needed in every step is set up once as a persistent operation, and started in each
+// step.
 func ExampleAllReduceInit() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -202,7 +207,7 @@ func ExampleAllReduceInit() {
 			if err := total.Start(); err != nil {
 				return err
 			}
-			// Something else can be computed here.
+			// Other work can be done here while the sum is in flight.
 			if _, err := total.Wait(); err != nil {
 				return err
 			}

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Two ranks simulate an ocean, three the atmosphere above it; each group gets the sum of what
-// the other one has.
+// Two ranks simulate an ocean, and three ranks the atmosphere above it. Each group gets the sum of
+// the values of the other group.
 func ExampleInterAllReduce() {
 	err := runtime.Local(5, func(w *runtime.World) error {
 		part, other := 0, 2 // the leader of the other part is rank 2

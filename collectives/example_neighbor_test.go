@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The ranks are a closed line, and each one gets a value of the ranks on both sides: the halo
+// The ranks form a ring, and each rank gets a value from each of its two neighbors: the halo
 // exchange of a stencil.
 func ExampleNeighborAllGather() {
 	err := runtime.Local(4, func(w *runtime.World) error {
