@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Ranks take turns: no rank begins a step before all have ended the one before.
+// Ranks take turns: no rank begins a step before all ranks have ended the step before.
 func ExampleBarrier() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
@@ -33,7 +33,7 @@ func ExampleBarrier() {
 	// <nil>
 }
 
-// One rank knows the parameters of a computation, and tells all others.
+// One rank has the parameters of a computation and broadcasts them to all others.
 func ExampleBcast() {
 	type parameters struct {
 		Steps int
@@ -59,7 +59,7 @@ func ExampleBcast() {
 	// <nil>
 }
 
-// Each rank integrates a part of an interval, and one of them gets the sum, which is pi.
+// Each rank integrates part of an interval, and the root gets the sum of the parts, which is pi.
 func ExampleReduce() {
 	err := runtime.Local(4, func(w *runtime.World) error {
 		c := w.Comm()
@@ -69,7 +69,7 @@ func ExampleReduce() {
 			x := (float64(i) + 0.5) / steps
 			part += 4 / (1 + x*x) / steps
 		}
-		sum := make([]float64, 1) // used at the root alone
+		sum := make([]float64, 1) // used only at the root
 		if err := collectives.Reduce(c, []float64{part}, sum, collectives.Sum, 0); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func ExampleAllReduce() {
 	// <nil>
 }
 
-// One rank collects the results of all, in the order of the ranks.
+// The root collects the results of all ranks, in the order of the ranks.
 func ExampleGather() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
@@ -129,11 +129,11 @@ func ExampleGather() {
 	// <nil>
 }
 
-// One rank gives every rank its part of the work.
+// The root gives every rank its part of the data.
 func ExampleScatter() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
-		var all []float64 // used at the root alone
+		var all []float64 // used only at the root
 		if c.Rank() == 0 {
 			all = []float64{1, 2, 3, 4, 5, 6}
 		}
@@ -152,7 +152,8 @@ func ExampleScatter() {
 	// <nil>
 }
 
-// Every rank learns how many elements each rank has, hence where its own begin.
+// Every rank learns how many elements each rank has, and computes the index of its own first
+// element.
 func ExampleAllGather() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
@@ -176,7 +177,7 @@ func ExampleAllGather() {
 	// <nil>
 }
 
-// A matrix of which each rank holds a row is transposed.
+// Each rank holds a row of a matrix. AllToAll transposes the matrix: each rank then holds a column.
 func ExampleAllToAll() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
@@ -199,11 +200,12 @@ func ExampleAllToAll() {
 	// <nil>
 }
 
-// A barrier is under way while the rank that is waited for gets a message.
+// Rank 0 starts a barrier, and while it is in flight sends the message that rank 1 waits for before
+// it enters the barrier.
 func ExampleIBarrier() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
-		if c.Rank() == 1 { // enters the barrier after a message
+		if c.Rank() == 1 { // enters the barrier only after it has received a message
 			if _, err := runtime.Recv(c, make([]int, 1), 0, 0); err != nil {
 				return err
 			}
@@ -226,7 +228,7 @@ func ExampleIBarrier() {
 	// <nil>
 }
 
-// Two ranks broadcast at the same time, and every rank waits for both together.
+// Two ranks broadcast at the same time, and every rank waits for both operations together.
 func ExampleIBcast() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
@@ -252,8 +254,8 @@ func ExampleIBcast() {
 	// <nil>
 }
 
-// A reduction progresses while the rank exchanges messages with its neighbours; then it
-// waits for all of it together.
+// A reduction progresses while the rank exchanges messages with its neighbours. The rank then waits
+// for all requests together.
 func ExampleIAllReduce() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
@@ -277,7 +279,7 @@ func ExampleIAllReduce() {
 	// <nil>
 }
 
-// An operator of the program's own finds the smallest value, and the rank that has it.
+// A user-defined operator finds the smallest value and the rank that has it.
 func ExampleFunc() {
 	type found struct {
 		Value float64
@@ -305,8 +307,8 @@ func ExampleFunc() {
 	// <nil>
 }
 
-// An operator that does not commute takes its operands in the order of the ranks: here
-// the product of matrices, of which each rank has one.
+// An operator that does not commute combines its operands in the order of the ranks: here the
+// product of matrices, of which each rank has one.
 func ExampleFunc_order() {
 	type matrix [2][2]int
 	product := collectives.Func(func(a, b matrix) (p matrix) {

@@ -7,6 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
+// Each rank counts the letters of a text in a map, and a function adds the maps.
 func ExampleAllReduceValue() {
 	texts := []string{"to be or", "not to be"}
 	err := runtime.Local(2, func(w *runtime.World) error {

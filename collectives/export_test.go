@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Override does for one communicator what GORUN_COLL does for all. All members
+// Override sets for one communicator what GORUN_COLL sets for all communicators. All members must
 // call it with the same list.
 func Override(c *runtime.Comm, list string) error {
 	g, _, err := find(c)
@@ -18,7 +18,7 @@ func Override(c *runtime.Comm, list string) error {
 	return err
 }
 
-// Algorithms returns, for every operation, the names of its algorithms.
+// Algorithms returns the names of the algorithms of every operation.
 func Algorithms() map[string][]string {
 	all := make(map[string][]string)
 	for op := range message.Operations {
@@ -27,7 +27,7 @@ func Algorithms() map[string][]string {
 	return all
 }
 
-// Distant makes a communicator behave as if its members were on several nodes.
+// Distant makes a communicator behave as if each of its members were on a node of its own.
 func Distant(c *runtime.Comm) error {
 	g, _, err := find(c)
 	if err == nil {
@@ -36,7 +36,7 @@ func Distant(c *runtime.Comm) error {
 	return err
 }
 
-// apart are as many nodes.
+// apart returns a placement of size ranks on size nodes.
 func apart(size int) []int {
 	nodes := make([]int, size)
 	for i := range nodes {
@@ -45,8 +45,8 @@ func apart(size int) []int {
 	return nodes
 }
 
-// Placed makes a communicator behave as if its members were on these nodes, which are numbered in
-// the order of their first members. No operation has begun.
+// Placed makes a communicator behave as if its members were on the given nodes, which are numbered
+// in the order of their first members. It must be called before the first operation.
 func Placed(c *runtime.Comm, nodes []int) error {
 	g, _, err := find(c)
 	if err == nil {
@@ -55,8 +55,8 @@ func Placed(c *runtime.Comm, nodes []int) error {
 	return err
 }
 
-// InDomains makes a communicator behave as if its members were on processors of these domains. No
-// operation has begun.
+// InDomains makes a communicator behave as if its members were on processors of the given memory
+// domains. It must be called before the first operation.
 func InDomains(c *runtime.Comm, numbers []int) error {
 	g, _, err := find(c)
 	if err == nil {
@@ -65,7 +65,7 @@ func InDomains(c *runtime.Comm, numbers []int) error {
 	return err
 }
 
-// Memories returns the shared memory that a communicator's operations have opened.
+// Memories returns the shared memory segments that the operations of a communicator have opened.
 func Memories(c *runtime.Comm) ([]*runtime.Shared, error) {
 	g, _, err := find(c)
 	if err != nil {
@@ -74,7 +74,7 @@ func Memories(c *runtime.Comm) ([]*runtime.Shared, error) {
 	return g.memories.all, nil
 }
 
-// Choices returns what GORUN_EXPLAIN prints of the operations of a World.
+// Choices returns the lines that GORUN_EXPLAIN prints about the operations of a World.
 func Choices(c *runtime.Comm) ([]string, error) {
 	l, err := choicesOf(c)
 	if l == nil {
@@ -83,7 +83,8 @@ func Choices(c *runtime.Comm) ([]string, error) {
 	return l.Explain(), err
 }
 
-// Doing returns what a report of a job that hangs says of this rank.
+// Doing returns the line about this rank in the report of a hanging job: its operation in progress,
+// or "".
 func Doing(c *runtime.Comm) string {
 	g, _, err := find(c)
 	if err != nil {
@@ -92,5 +93,5 @@ func Doing(c *runtime.Comm) string {
 	return g.Doing()
 }
 
-// ReadTable reads a file as that of GORUN_COLL_TABLE.
+// ReadTable reads a file as if GORUN_COLL_TABLE named it.
 func ReadTable(name string) (*Table, error) { return readTable(name) }

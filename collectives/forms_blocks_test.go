@@ -7,16 +7,17 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// gap is what lies between the blocks of a buffer.
+// gap is the value of the elements between the blocks of a buffer, which no operation may change.
 const gap = -7
 
-// raggedCount is the number of elements of block i, between none and n.
+// raggedCount returns the number of elements of block i, between 0 and n.
 func raggedCount(i, n int) int { return (5*i + n) % (n + 1) }
 
-// pairCount is the number of elements that one rank sends to another in an AllToAllV.
+// pairCount returns the number of elements that rank from sends to rank to in an AllToAllV.
 func pairCount(from, to, n int) int { return (3*from + 5*to + n) % (n + 1) }
 
-// blocksOf describes size blocks in the opposite order of the ranks, with gaps.
+// blocksOf returns the counts and displacements of size blocks in the reverse order of the ranks,
+// with a gap of one element before and after each, and the length of the buffer.
 func blocksOf(size int, count func(i int) int) (counts, displs []int, length int) {
 	counts, displs, length = make([]int, size), make([]int, size), 1
 	for i := size - 1; i >= 0; i-- {
@@ -26,7 +27,7 @@ func blocksOf(size int, count func(i int) int) (counts, displs []int, length int
 	return counts, displs, length
 }
 
-// laid returns a buffer with these blocks, and gaps between them.
+// laid returns a buffer that contains the given blocks, and gaps between them.
 func laid(counts, displs []int, length int, block func(i, n int) []int64) []int64 {
 	v := slices.Repeat([]int64{gap}, length)
 	for i, n := range counts {
@@ -35,7 +36,7 @@ func laid(counts, displs []int, length int, block func(i, n int) []int64) []int6
 	return v
 }
 
-// joined returns the blocks one after the other.
+// joined returns the concatenation of the blocks.
 func joined(size, n int, block func(i, n int) []int64) []int64 {
 	var all []int64
 	for i := range size {
@@ -44,9 +45,9 @@ func joined(size, n int, block func(i, n int) []int64) []int64 {
 	return all
 }
 
-// exchange makes the trial of an operation on the buffers send and recv, which begin as
-// sent and as gaps, and hold wantSend and wantRecv at the end. Where they share memory,
-// what is sent is written last.
+// exchange returns the trial of an operation on the buffers send and recv. Before the operation
+// send holds sent, and recv holds gaps; afterwards they must hold wantSend and wantRecv. If the
+// buffers share memory, sent is written last.
 func exchange(c *runtime.Comm, name string, inPlace bool, send, recv, sent, wantSend, wantRecv []int64) trial {
 	if inPlace {
 		name += " in place"
@@ -187,8 +188,8 @@ func allToAllTrial(c *runtime.Comm, n int, inPlace bool) trial {
 	return k
 }
 
-// allToAllVTrial in place sends and receives the same number of elements between two ranks,
-// without displacements.
+// allToAllVTrial uses, if in place, the same number of elements in both directions between two
+// ranks, and no displacements, because sent and received blocks have the same place.
 func allToAllVTrial(c *runtime.Comm, n int, inPlace bool) trial {
 	rank, size := c.Rank(), c.Size()
 	toAll, toDispls, length := blocksOf(size, func(i int) int { return pairCount(rank, i, n) })

@@ -5,7 +5,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Barrier and broadcast have no buffers that could be shared.
+// barrierTrial has no in-place form, nor has bcastTrial, because neither has two buffers.
 func barrierTrial(c *runtime.Comm) trial {
 	return trial{
 		name: "barrier", fill: func() {}, check: func() error { return nil },
@@ -32,11 +32,11 @@ func bcastTrial(c *runtime.Comm, n, root int) trial {
 	}
 }
 
-// unset is what recv of a reduction holds before.
+// unset is the value of the elements of recv before a reduction.
 var unset = affine{1, 2}
 
-// reduction makes the trial of a reduction of send into recv, which may be shared in place.
-// want is nil where recv stays as it is.
+// reduction returns the trial of a reduction of send into recv, which share memory if the operation
+// is in place. want is nil if the operation must leave recv unchanged.
 func reduction(c *runtime.Comm, name string, inPlace bool, send, recv, want []affine) trial {
 	if inPlace {
 		name += " in place"
@@ -86,7 +86,7 @@ func reduceTrial(c *runtime.Comm, n, root int, inPlace bool) trial {
 	return k
 }
 
-// places returns send and recv of n elements, in place the same.
+// places returns send and recv of n elements; if in place, both are the same slice.
 func places(n int, inPlace bool) (send, recv []affine) {
 	send, recv = make([]affine, n), make([]affine, n)
 	if inPlace {
@@ -126,7 +126,8 @@ func exScanTrial(c *runtime.Comm, n int, inPlace bool) trial {
 	return k
 }
 
-// reduceScatterTrial adds, so that algorithms for operators that commute are tried, too.
+// reduceScatterTrial uses Sum, so that the algorithms that need a commutative operator are tested,
+// too.
 func reduceScatterTrial(c *runtime.Comm, n int, inPlace bool) trial {
 	counts, from, total := make([]int, c.Size()), 0, 0
 	for i := range counts {
@@ -150,7 +151,8 @@ func reduceScatterTrial(c *runtime.Comm, n int, inPlace bool) trial {
 	return k
 }
 
-// sums makes the trial of a reduction of send of which recv gets what begins at from.
+// sums returns the trial of a sum over the ranks of send, of which recv gets the elements that
+// begin at from.
 func sums(c *runtime.Comm, name string, inPlace bool, send, recv []float64, from int) trial {
 	if inPlace {
 		name += " in place"

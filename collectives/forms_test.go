@@ -10,21 +10,24 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// trial is one operation of one rank in its three forms, with buffers of its own.
+// trial is one operation of one rank in its three forms (blocking, nonblocking and persistent),
+// with its own buffers.
 type trial struct {
 	name  string
 	wait  func() error
 	start func() runtime.Request
 	setUp func() *runtime.Persistent
-	// fill writes what the operation works on, check compares what it has left.
+	// fill writes the input of the operation, and check compares the buffers with the expected
+	// result.
 	fill  func()
 	check func() error
 }
 
-// then composes affine maps: an operator that does not commute.
+// then composes affine maps; it is an operator that does not commute.
 var then = collectives.Func(compose, false)
 
-// trials returns every operation, also in place, for blocks of up to n elements.
+// trials returns a trial of every operation, each also in place where it can be, for blocks of up
+// to n elements.
 func trials(c *runtime.Comm, n, root int) []trial {
 	var all []trial
 	all = append(all, barrierTrial(c), bcastTrial(c, n, root))
@@ -37,7 +40,7 @@ func trials(c *runtime.Comm, n, root int) []trial {
 	return all
 }
 
-// named adds its name to the error of a trial.
+// named adds the form and the name of the trial to an error.
 func (k *trial) named(form string, err error) error {
 	if err == nil {
 		return nil
@@ -45,7 +48,7 @@ func (k *trial) named(form string, err error) error {
 	return fmt.Errorf("%s %s: %w", form, k.name, err)
 }
 
-// blocking runs the trials one after the other.
+// blocking runs the trials one after the other in their blocking form.
 func blocking(all []trial) error {
 	for _, k := range all {
 		k.fill()
@@ -56,8 +59,8 @@ func blocking(all []trial) error {
 	return nil
 }
 
-// nonblocking starts all trials, beside messages of the program, and waits for all in one
-// call, or in any order.
+// nonblocking starts all trials and an exchange of messages of the program, and waits for all
+// requests, either with one WaitAll or in the order of completion with WaitAny.
 func nonblocking(c *runtime.Comm, all []trial, any bool) error {
 	next, before := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
 	got := make([]int, 1)
@@ -85,7 +88,8 @@ func nonblocking(c *runtime.Comm, all []trial, any bool) error {
 	return err
 }
 
-// persistent sets all trials up, and starts them together several times.
+// persistent sets up all trials and an exchange of messages as persistent operations, and starts
+// them together several times.
 func persistent(c *runtime.Comm, all []trial) error {
 	next, before := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
 	got := make([]int, 1)
@@ -134,11 +138,10 @@ func forms(c *runtime.Comm, n, root int) error {
 	return collectives.Barrier(c)
 }
 
-// Every operation in its three forms, and in place, gives what a loop over the ranks gives:
-// with every root, with no elements, fewer than ranks and more, and over shared memory and
-// messages (MPICH's coll/redscat.c, coll/red_scat_block2.c, coll/scantst.c, coll/exscan.c,
-// coll/gatherv.c, coll/scatterv.c, coll/allgatherv2.c, coll/alltoallv.c and
-// coll/nonblocking2.c).
+// Every operation, in its three forms and in place, gives the result of a loop over the ranks: with
+// every root, with no elements, with fewer and with more elements than ranks, over shared memory
+// and over messages (MPICH's coll/redscat.c, coll/red_scat_block2.c, coll/scantst.c, coll/exscan.c,
+// coll/gatherv.c, coll/scatterv.c, coll/allgatherv2.c, coll/alltoallv.c and coll/nonblocking2.c).
 func TestForms(t *testing.T) {
 	sizes, lengths := []int{1, 2, 3, 4, 5, 8, 9}, []int{0, 1, 7, 300}
 	if testing.Short() {
@@ -169,7 +172,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// The same between nodes, of which every rank is one.
+// Every operation in its three forms gives right results if every rank is a node of its own.
 func TestFormsBetweenNodes(t *testing.T) {
 	t.Setenv("GORUN_TRANSPORT", transports[len(transports)-1])
 	sizes := []int{2, 5}

@@ -14,20 +14,23 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// hugeBytes is a length that 32 bits do not count, hugeWords one of which the bytes are.
+// hugeBytes is a length that does not fit in 32 bits. A buffer of hugeWords words has hugeBytes
+// bytes.
 const (
 	hugeBytes = 4<<30 + 24
 	hugeWords = hugeBytes / 8
 )
 
-// far32 are indices of n elements where a length or an offset of too few bits is seen: the
-// ends, and both sides of what 32 bits count, in bytes of elements of a size.
+// far32 returns the indices, in a slice of n elements of the given size in bytes, at which a length
+// or an offset of too few bits would show: both ends, and the elements at 2 GiB and on both sides
+// of 4 GiB.
 func far32(n, size int) []int {
 	return []int{0, (2<<30-1)/size + 1, 4<<30/size - 1, 4 << 30 / size, n - 1}
 }
 
-// marked has values at its places that depend on a seed, and nothing elsewhere: memory that is
-// never written is none.
+// marked returns a slice whose elements at the indices of far32 depend on seed and whose other
+// elements are 0. The pages of the other elements are not written, so that they take no physical
+// memory.
 func marked[T uint8 | uint64 | float64](n, size int, seed T) []T {
 	all := make([]T, n)
 	for i, at := range far32(n, size) {
@@ -36,7 +39,7 @@ func marked[T uint8 | uint64 | float64](n, size int, seed T) []T {
 	return all
 }
 
-// at are the elements at some places.
+// at returns the elements at some indices.
 func at[T any](all []T, places []int) []T {
 	var some []T
 	for _, i := range places {
@@ -45,7 +48,7 @@ func at[T any](all []T, places []int) []T {
 	return some
 }
 
-// marks are the elements of marked at its places, each factor times.
+// marks returns the elements of marked at the indices of far32, each multiplied by factor.
 func marks[T uint8 | uint64 | float64](seed, factor T) []T {
 	var some []T
 	for i := range 5 {
@@ -54,7 +57,7 @@ func marks[T uint8 | uint64 | float64](seed, factor T) []T {
 	return some
 }
 
-// hugeCases are operations of two ranks with more than 4 GiB.
+// hugeCases are operations of two ranks with more than 4 GiB in total.
 var hugeCases = map[string]func(c *runtime.Comm) error{
 	"bcast": func(c *runtime.Comm) error {
 		buf := make([]uint8, hugeBytes)
@@ -90,7 +93,7 @@ var hugeCases = map[string]func(c *runtime.Comm) error{
 		send, recv := marked[uint64](hugeWords+1, 8, 3), make([]uint64, (hugeWords+1)/2)
 		err := collectives.ReduceScatterBlock(c, send, recv, collectives.Sum)
 		want := []uint64{6, 0}
-		if c.Rank() == 1 { // places 0 and 1 are in the first block, or begin the second one
+		if c.Rank() == 1 { // far32's indices 0 and 1 are in the first block, or begin the second one
 			want = []uint64{0, 14}
 		}
 		return errors.Join(err, equal(c, "reducescatterblock", []uint64{recv[0], recv[len(recv)-1]}, want))
@@ -123,7 +126,7 @@ var hugeCases = map[string]func(c *runtime.Comm) error{
 	},
 }
 
-// Every kind of operation with more bytes than 32 bits count, through shared memory and by
+// Every kind of operation gives right results with more than 4 GiB, through shared memory and by
 // messages.
 func TestMoreThanFourGigabytes(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") != "1" {
@@ -132,7 +135,7 @@ func TestMoreThanFourGigabytes(t *testing.T) {
 	for name, run := range hugeCases {
 		for _, way := range []string{"memory", "messages"} {
 			t.Run(name+" by "+way, func(t *testing.T) {
-				defer debug.FreeOSMemory() // of what the case had
+				defer debug.FreeOSMemory() // returns the memory of this case to the system
 				world(t, 2, func(w *runtime.Comm) error {
 					c, err := dup(w, way == "messages")
 					if err != nil {

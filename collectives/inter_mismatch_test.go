@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// interStep is what a rank of a group calls.
+// interStep is an operation on an Intercomm that one rank calls.
 type interStep func(s *side) error
 
 func interSum(n int) interStep {
@@ -30,7 +30,7 @@ func interISum(n int) interStep {
 	}
 }
 
-// interFrom is a broadcast that takes a rank of group 0 for the root.
+// interFrom is a broadcast whose root is the given rank of group 0.
 func interFrom(root, n int) interStep {
 	return func(s *side) error {
 		at := root
@@ -45,7 +45,8 @@ func interFrom(root, n int) interStep {
 
 func interBarrier(s *side) error { return collectives.InterBarrier(s.Intercomm) }
 
-// interAfterNothing does a step after a broadcast in which all ranks of its group are ProcNull.
+// interAfterNothing runs a step after a broadcast in which all ranks of its own group pass ProcNull
+// as the root.
 func interAfterNothing(step interStep) interStep {
 	return func(s *side) error {
 		if err := collectives.InterBcast(s.Intercomm, []int{1}, runtime.ProcNull); err != nil {
@@ -55,12 +56,13 @@ func interAfterNothing(step interStep) interStep {
 	}
 }
 
-// Ranks of two groups, or of one, that do not call the same get errors that name both calls and
-// both lines, and no rank waits for ever.
+// If ranks of two groups, or of one group, call different operations, they get errors that name
+// both calls and both source lines, and no rank waits forever.
 func TestInterMismatch(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		// odd is called by the last rank of group 1, or by all of that group, the rest by others.
+		// odd is called by the last rank of group 1, or by all its ranks if group is true. All
+		// others call rest.
 		group     bool
 		odd, rest interStep
 		says      []string
@@ -79,13 +81,13 @@ func TestInterMismatch(t *testing.T) {
 	} {
 		for _, sizes := range [][2]int{{2, 2}, {3, 2}} {
 			for _, transport := range transports {
-				silent := strings.HasPrefix(tc.name, "a root") // found by a clock
+				silent := strings.HasPrefix(tc.name, "a root") // detected by a timeout, which takes long
 				if transport != transports[0] && (sizes[0] == 3 || silent) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%v/%s", tc.name, sizes, transport), func(t *testing.T) {
 					if transport == transports[0] {
-						t.Parallel() // it is what ranks of one process use
+						t.Parallel() // allowed, because Local uses this transport without an environment variable
 					} else {
 						t.Setenv("GORUN_TRANSPORT", transport)
 					}
@@ -101,7 +103,7 @@ func TestInterMismatch(t *testing.T) {
 	}
 }
 
-// interMismatched runs a wrong step and checks the errors of all ranks.
+// interMismatched runs a step that is wrong on some rank, and checks the errors of all ranks.
 func interMismatched(t *testing.T, sizes [2]int, says []string, wrong interStep) {
 	t.Helper()
 	var mu sync.Mutex
@@ -118,7 +120,7 @@ func interMismatched(t *testing.T, sizes [2]int, says []string, wrong interStep)
 			return err
 		}
 		err = wrong(s)
-		for err == nil { // a rank without a part in it learns later
+		for err == nil { // a rank that the wrong step does not involve detects the error in a later one
 			err = collectives.InterBarrier(s.Intercomm)
 		}
 		mu.Lock()
@@ -142,8 +144,9 @@ func interMismatched(t *testing.T, sizes [2]int, says []string, wrong interStep)
 	}), "%v do not say %v", found, says)
 }
 
-// Any number of nonblocking operations are under way beside a blocking one, and beside those of
-// the group's own communicator in another order.
+// Several nonblocking operations on an Intercomm are in flight together with a blocking operation
+// on it and with an operation on the group's own communicator, which half of the ranks start in
+// another order. All give right results.
 func TestInterOperationsOverlap(t *testing.T) {
 	eachInter(t, func(s *side) {
 		const many = 6
@@ -173,14 +176,15 @@ func TestInterOperationsOverlap(t *testing.T) {
 	})
 }
 
-// Two goroutines of a rank in blocking operations on one Intercomm are an error that names both.
+// If two goroutines of a rank call blocking operations on one Intercomm, the second gets ErrInUse
+// with both calls, and the Intercomm is broken.
 func TestTwoGoroutinesOnOneIntercomm(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		s, err := newSide(t, w, [2]int{1, 1})
 		if err != nil {
 			return err
 		}
-		if w.Rank() == 1 { // it does not come
+		if w.Rank() == 1 { // does not enter the barrier
 			_, err := runtime.Recv(s.Comm, []int(nil), 0, 0)
 			require.ErrorIs(t, err, runtime.ErrCommBroken)
 			return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// side is a rank's part in a test of operations on an Intercomm.
+// side is the view of one rank in a test of operations on an Intercomm.
 type side struct {
 	*runtime.Intercomm
 	group    int // 0 or 1
@@ -18,7 +18,7 @@ type side struct {
 	t        *testing.T
 }
 
-// newSide connects the first ranks of a World with the others.
+// newSide connects the first sizes[0] ranks of a World with the others.
 func newSide(t *testing.T, w *runtime.World, sizes [2]int) (*side, error) {
 	t.Helper()
 	group, remote := 0, sizes[0]
@@ -33,7 +33,7 @@ func newSide(t *testing.T, w *runtime.World, sizes [2]int) (*side, error) {
 	return &side{inter, group, sizes[group], sizes[1-group], t}, errors.Join(err, c.Close())
 }
 
-// eachInter runs a test with two groups of several sizes, over shared memory and the network.
+// eachInter runs a test with two groups of several sizes, over each transport.
 func eachInter(t *testing.T, test func(s *side)) {
 	t.Helper()
 	for _, sizes := range [][2]int{{1, 1}, {1, 3}, {3, 2}, {2, 4}} {
@@ -52,10 +52,10 @@ func eachInter(t *testing.T, test func(s *side)) {
 	}
 }
 
-// value is element i of what a rank of a group contributes.
+// value returns element i of the contribution of a rank of a group.
 func value(group, rank, i int) int { return 1000*group + 100*(rank+1) + i }
 
-// values are n of them, from an index on.
+// values returns n elements of the contribution of a rank, beginning with index from.
 func values(group, rank, from, n int) []int {
 	list := make([]int, n)
 	for i := range list {
@@ -64,7 +64,8 @@ func values(group, rank, from, n int) []int {
 	return list
 }
 
-// mine are what this rank contributes, theirs what all ranks of the other group do.
+// mine returns n elements of this rank's contribution. theirs returns n elements from index from on
+// of the contribution of every rank of the other group.
 func (s *side) mine(n int) []int { return values(s.group, s.Rank(), 0, n) }
 
 func (s *side) theirs(from, n int) []int {
@@ -75,8 +76,9 @@ func (s *side) theirs(from, n int) []int {
 	return all
 }
 
-// eachRoot runs a test with every rank of both groups as the root: which is what this rank has
-// to give, at says whether it is the root, receives whether it is in the other group.
+// eachRoot runs a test with every rank of both groups as the root. root is the argument that this
+// rank must pass, at reports whether this rank is the root, other reports whether it is in the
+// group without the root, and of is the rank of the root in its group.
 func (s *side) eachRoot(test func(root int, at, other bool, of int)) {
 	for of := range 2 {
 		size := s.our
@@ -96,7 +98,7 @@ func (s *side) eachRoot(test func(root int, at, other bool, of int)) {
 	}
 }
 
-// interForms are the forms of the operations on an Intercomm.
+// interForms are the operations on an Intercomm in one of their three forms.
 type interForms struct {
 	barrier         func(t *runtime.Intercomm) error
 	bcast           func(t *runtime.Intercomm, buf []int, root int) error
@@ -107,7 +109,8 @@ type interForms struct {
 	allToAll        func(t *runtime.Intercomm, send, recv []int) error
 }
 
-// started waits twice for a persistent operation: its second start is as good as the first.
+// started starts a persistent operation twice and waits for each, because the second start must
+// work like the first.
 func started(p *runtime.Persistent) error {
 	defer p.Close()
 	for range 2 {
@@ -176,7 +179,7 @@ var interFormsOf = map[string]interForms{
 	},
 }
 
-// eachInterForm is eachInter with every form of the operations.
+// eachInterForm runs eachInter's test with each form of the operations.
 func eachInterForm(t *testing.T, test func(s *side, f interForms)) {
 	t.Helper()
 	eachInter(t, func(s *side) {
@@ -186,7 +189,9 @@ func eachInterForm(t *testing.T, test func(s *side, f interForms)) {
 	})
 }
 
-// MPICH's coll/icbcast.c, coll/icbarrier.c, coll/nbicbcast.c and coll/nbicbarrier.c: from every root of either group.
+// A broadcast from every root of either group reaches every rank of the other group, and a barrier
+// before it completes (MPICH's coll/icbcast.c, coll/icbarrier.c, coll/nbicbcast.c and
+// coll/nbicbarrier.c).
 func TestInterBcast(t *testing.T) {
 	eachInterForm(t, func(s *side, f interForms) {
 		s.eachRoot(func(root int, at, other bool, of int) {
@@ -205,8 +210,8 @@ func TestInterBcast(t *testing.T) {
 	})
 }
 
-// MPICH's coll/icreduce.c, coll/icallreduce.c, coll/nbicreduce.c and coll/nbicallreduce.c: each group
-// gets the reduction of the other one, in the order of the ranks.
+// Each group gets the reduction of the other group's contributions, combined in the order of the
+// ranks (MPICH's coll/icreduce.c, coll/icallreduce.c, coll/nbicreduce.c and coll/nbicallreduce.c).
 func TestInterReductions(t *testing.T) {
 	last := collectives.Func(func(_, b int) int { return b }, false)
 	eachInterForm(t, func(s *side, f interForms) {
@@ -239,8 +244,9 @@ func TestInterReductions(t *testing.T) {
 	})
 }
 
-// MPICH's coll/icgather.c, coll/icscatter.c, coll/icallgather.c, coll/nbicgather.c,
-// coll/nbicscatter.c and coll/nbicallgather.c: blocks of one group at the other.
+// Gather, Scatter and AllGather on an Intercomm move the blocks of one group to the other group
+// (MPICH's coll/icgather.c, coll/icscatter.c, coll/icallgather.c, coll/nbicgather.c,
+// coll/nbicscatter.c and coll/nbicallgather.c).
 func TestInterBlocks(t *testing.T) {
 	eachInterForm(t, func(s *side, f interForms) {
 		for _, n := range []int{0, 1, 900} {
@@ -263,7 +269,8 @@ func TestInterBlocks(t *testing.T) {
 	})
 }
 
-// MPICH's coll/icalltoall.c and coll/nbicalltoall.c: a block from every rank to every rank of the other group.
+// AllToAll on an Intercomm moves a block from every rank to every rank of the other group (MPICH's
+// coll/icalltoall.c and coll/nbicalltoall.c).
 func TestInterAllToAll(t *testing.T) {
 	eachInterForm(t, func(s *side, f interForms) {
 		for _, n := range []int{0, 1, 900} {
@@ -274,7 +281,8 @@ func TestInterAllToAll(t *testing.T) {
 	})
 }
 
-// Wrong arguments are refused, and lengths that differ break the Intercomm.
+// Wrong arguments are refused and leave the Intercomm usable. Lengths that differ between the
+// members break it.
 func TestInterArguments(t *testing.T) {
 	eachInter(t, func(s *side) {
 		var none *runtime.Intercomm

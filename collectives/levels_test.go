@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// placements are the nodes of ranks: blocks of equal and of different length, in turn, and nodes
-// of one rank.
+// placements give the node of each rank: nodes with equal and with different numbers of ranks,
+// ranks that alternate between nodes, and nodes with one rank.
 var placements = [][]int{
 	{0, 0, 1},
 	{0, 0, 1, 1},
@@ -18,8 +18,8 @@ var placements = [][]int{
 	{0, 1, 2, 0, 1, 2, 0, 0},
 }
 
-// Ranks of several nodes, some of which share one: uneven nodes, nodes whose ranks do not follow
-// each other, and operators that do not commute.
+// Operations of ranks on several nodes give right results where nodes have different numbers of
+// ranks, where the ranks of a node are not consecutive, and with operators that do not commute.
 func TestTwoLevels(t *testing.T) {
 	then := collectives.Func(compose, false)
 	for _, nodes := range placements {
@@ -47,7 +47,7 @@ func TestTwoLevels(t *testing.T) {
 	}
 }
 
-// Every algorithm of every operation on ranks of several nodes.
+// Every algorithm of every operation gives right results if the ranks are on several nodes.
 func TestEveryAlgorithmOnNodes(t *testing.T) {
 	then := collectives.Func(compose, false)
 	for op, names := range collectives.Algorithms() {

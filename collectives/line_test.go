@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// TestArgumentErrorsNameTheLine: an operation that is refused says where it was called,
-// or started.
+// If an operation is refused because of its arguments, the error names the source line of the call,
+// or of the start of a nonblocking operation.
 func TestArgumentErrorsNameTheLine(t *testing.T) {
 	here := func() string {
 		_, _, line, _ := goruntime.Caller(1)
@@ -46,8 +46,7 @@ func TestArgumentErrorsNameTheLine(t *testing.T) {
 	})
 }
 
-// TestMismatchOfPersistentNamesTheLine: two persistent operations that do not match are named by
-// the lines of their starts.
+// The error of two persistent operations that do not match names the source lines of their starts.
 func TestMismatchOfPersistentNamesTheLine(t *testing.T) {
 	starts := map[string]func(p *runtime.Persistent) error{
 		"start": func(p *runtime.Persistent) error { return p.Start() },

@@ -14,12 +14,12 @@ import (
 
 type located = collectives.Located[float64]
 
-// MPICH's coll/opmaxloc.c and coll/opminloc.c: where an extreme is, of equal ones the
-// lowest index, on any number of ranks and by any algorithm.
+// MinLoc and MaxLoc give the extreme and its index, and of equal values the lowest index, with any
+// number of ranks and between nodes (MPICH's coll/opmaxloc.c and coll/opminloc.c).
 func TestLocations(t *testing.T) {
 	const n = 300
 	lowest, highest := collectives.MinLoc[float64](), collectives.MaxLoc[float64]()
-	value := func(rank, i int) float64 { return float64((rank*5 + i*i) % 4) } // with ties
+	value := func(rank, i int) float64 { return float64((rank*5 + i*i) % 4) } // with equal values at several ranks
 	for _, size := range []int{1, 2, 3, 5, 8} {
 		for _, distant := range []bool{false, true} {
 			world(t, size, func(w *runtime.Comm) error {
@@ -27,7 +27,8 @@ func TestLocations(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				// Indices fall with the ranks: the order of the ranks does not decide.
+				// Indices decrease with the rank, so that taking the first of equal values in rank
+				// order would be wrong.
 				mine, least, most := make([]located, n), make([]located, n), make([]located, n)
 				for i := range mine {
 					mine[i] = located{value(c.Rank(), i), size - c.Rank()}
@@ -49,8 +50,8 @@ func TestLocations(t *testing.T) {
 	}
 }
 
-// A NaN is the extreme, and of several the one with the lowest index, as of infinities and
-// zeros of both signs, which are equal.
+// A NaN is the extreme; of several NaNs, as of equal infinities and of zeros of either sign, the
+// one with the lowest index is.
 func TestLocationsOfNaN(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, k := range []struct {
@@ -77,8 +78,8 @@ func TestLocationsOfNaN(t *testing.T) {
 	}
 }
 
-// What is documented of overflow, infinities, zeros and NaN holds on one node and by
-// messages.
+// Overflow, infinities, signed zeros and NaN behave as documented, in algorithms for one node and
+// in those that use messages.
 func TestEdgesOfNumbers(t *testing.T) {
 	nan, inf, zero := math.NaN(), math.Inf(1), math.Copysign(0, -1)
 	for _, distant := range []bool{false, true} {
@@ -115,7 +116,8 @@ func TestEdgesOfNumbers(t *testing.T) {
 	}
 }
 
-// Arrays and structs are combined by a function, of which the members say what it is.
+// A Func combines arrays element by element, and MinLoc and MaxLoc return their names and that they
+// commute.
 func TestOperatorsOfArrays(t *testing.T) {
 	type vector [3]float32
 	plus := collectives.Func(func(a, b vector) vector { return vector{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }, true)
