@@ -13,8 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Every blocking operation through shared memory, small or large, allocates nothing once its
-// buffers exist.
+// After a warm-up, blocking operations through shared memory, small or large, allocate nothing.
 func TestNoAllocations(t *testing.T) {
 	const runs = 200
 	for _, size := range []int{2, 3} {

@@ -12,10 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// topologies give for each rank its node and the memory domain of its processor there. They have
-// domains of equal and of different size, ranks that alternate between domains, domain numbers with
-// gaps, a rank that may run in any domain (-1), and domains that cannot be used as a level because
-// each rank has one of its own or all are in one.
+// topologies give for each rank its node and the domain (L3 cache or NUMA node) of its processor.
+// They have domains of equal and of different size, ranks that alternate between domains, domain
+// numbers with gaps, a rank that may run in any domain (-1), and domains that cannot be used as a
+// level because each rank has one of its own or all are in one.
 var topologies = []struct {
 	nodes, domains []int
 	// spread reports whether operations on the node of rank 0 can use an algorithm with a level of

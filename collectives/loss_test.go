@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// envLoss makes the test binary a rank of a job that loses one.
+// envLoss makes the test binary a rank of a job, and selects the program that the rank runs.
 const envLoss = "GORUN_TEST_LOSS"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// endings are operations that need rank 2, by their names.
+// endings are operations in which rank 2 takes part, so that its loss must end them.
 var endings = []struct {
 	name string
 	run  func(c *runtime.Comm) error
@@ -60,8 +60,8 @@ var endings = []struct {
 	{"dup", func(c *runtime.Comm) error { _, err := c.Dup(); return err }},
 }
 
-// loseRankTwo kills rank 2. Every other rank is then in operations that need it, each on a
-// communicator of its own.
+// loseRankTwo kills rank 2. Every other rank then calls each operation of endings, each on a
+// communicator of its own, and requires the loss of rank 2 as its error.
 func loseRankTwo(w *runtime.World) error {
 	comms := make([]*runtime.Comm, len(endings))
 	for i := range comms {
@@ -77,7 +77,7 @@ func loseRankTwo(w *runtime.World) error {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 	for i, e := range endings {
-		for range 2 { // the second is refused
+		for range 2 { // the second call is refused at once
 			err := e.run(comms[i])
 			var lost *runtime.PeerError
 			if !errors.As(err, &lost) || lost.Rank != 2 || !errors.Is(err, runtime.ErrCommBroken) {
@@ -91,7 +91,7 @@ func loseRankTwo(w *runtime.World) error {
 	return w.Handled(2)
 }
 
-// leaveOut is a program in which rank 1 skips the last barrier.
+// leaveOut is a program in which rank 1 does not call the last barrier.
 func leaveOut(w *runtime.World) error {
 	if err := collectives.Barrier(w.Comm()); err != nil || w.Rank() == 1 {
 		return err
@@ -99,7 +99,8 @@ func leaveOut(w *runtime.World) error {
 	return collectives.Barrier(w.Comm())
 }
 
-// TestReportNamesTheRankThatLeft: the others are in an operation of all.
+// If one rank has left its program while the others wait in a collective operation, the report of
+// the hanging job names that rank and the operation with its source line.
 func TestReportNamesTheRankThatLeft(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -114,8 +115,8 @@ func lossOf(err error, rank int) bool {
 	return errors.As(err, &lost) && lost.Rank == rank
 }
 
-// TestLossIsTheSameForEveryMember: timing decides which members detect the loss of a rank,
-// and which are notified of the broken communicator. All members get both errors.
+// Timing decides which members detect the loss of a rank, and which are notified of the broken
+// communicator. All members get both errors, and so does every later operation.
 func TestLossIsTheSameForEveryMember(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

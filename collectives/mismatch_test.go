@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// step is one operation of a rank.
+// step is a collective operation that one rank calls.
 type step func(c *runtime.Comm) error
 
 func sumOf(n int) step {
@@ -83,7 +83,8 @@ func scanOf(scan func(c *runtime.Comm, send, recv []int64, op collectives.Op) er
 	return func(c *runtime.Comm) error { return scan(c, make([]int64, 3), make([]int64, 3), collectives.Sum) }
 }
 
-// sharesOf is a ReduceScatter with counts that are first at rank 0, last at the last rank.
+// sharesOf is a ReduceScatter whose counts are first at rank 0, last at the last rank, and 0 at the
+// ranks between.
 func sharesOf(first, last int) step {
 	return func(c *runtime.Comm) error {
 		counts := make([]int, c.Size())
@@ -98,7 +99,7 @@ func locatedWith(op collectives.Op) step {
 	}
 }
 
-// both does two steps, the second only after the first.
+// both runs the second step only if the first succeeds.
 func both(first, second step) step {
 	return func(c *runtime.Comm) error {
 		if err := first(c); err != nil {
@@ -108,14 +109,14 @@ func both(first, second step) step {
 	}
 }
 
-// Ranks that do not call the same, on one node or on several, get errors that name both
-// calls and both source lines; the others learn that the communicator is broken, and
-// why. Rank 0 does the odd step after some that are right.
+// If ranks call different operations, on one node or between nodes, some get errors that name both
+// calls and both source lines. The others get ErrCommBroken with that cause. Rank 0 calls the odd
+// operation, after some operations that match.
 func TestMismatchedCalls(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		odd, rest step
-		says      []string // of the two calls, in either order
+		says      []string // texts about both calls, in any order
 	}{
 		{"operations", collectives.Barrier, sumOf(1), []string{"barrier", "allreduce of 8 bytes with Sum of int64"}},
 		{"operations, small and large", sumOf(1), sumOf(9000), []string{"of 8 bytes", "of 72000 bytes"}},
@@ -146,7 +147,7 @@ func TestMismatchedCalls(t *testing.T) {
 		for _, distant := range []bool{false, true} {
 			sizes, befores := []int{2, 3, 5}, []int{0, 1, 2}
 			if distant {
-				sizes, befores = []int{2, 5}, []int{0, 2} // some are found by a clock
+				sizes, befores = []int{2, 5}, []int{0, 2} // fewer cases: some mismatches are detected only by a timeout
 			}
 			for _, size := range sizes {
 				for _, before := range befores {
@@ -167,8 +168,8 @@ func mismatched(t *testing.T, size, before int, distant bool, odd, rest step, sa
 	mismatchedAt(t, size, 0, before, distant, odd, rest, says)
 }
 
-// Every rank blames the rank that differs from the others, also ranks that did not
-// exchange messages with it; of two ranks the lower one.
+// Every rank blames the rank whose call differs from all others, also if it exchanged no message
+// with that rank. Of two ranks, the lower one is blamed.
 func TestMismatchIsBlamedOnTheOneThatDiffers(t *testing.T) {
 	for name, tc := range map[string]struct{ odd, rest step }{
 		"operations":    {collectives.Barrier, sumOf(1)},
@@ -197,8 +198,8 @@ func TestMismatchIsBlamedOnTheOneThatDiffers(t *testing.T) {
 	}
 }
 
-// mismatchedAt does an odd step at one rank and another one at the rest, checks the
-// errors, and returns the rank that each rank blames.
+// mismatchedAt runs the odd step at oddRank and rest at the others, checks the errors, and returns
+// the rank that each rank blames.
 func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, rest step, says []string) []int {
 	t.Helper()
 	var mu sync.Mutex
@@ -214,7 +215,8 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 				return err
 			}
 		}
-		// A break would also end the last Barrier of a rank that has not returned from it.
+		// Without this Barrier, the break of d could also end the last Barrier on d at a rank that
+		// has not yet returned from it.
 		if err := collectives.Barrier(c); err != nil {
 			return err
 		}
@@ -223,7 +225,7 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 			mine = odd
 		}
 		err = mine(d)
-		for err == nil { // no member waits for a root: it detects the mismatch later
+		for err == nil { // a rank that waits for no message, such as a root, detects the mismatch in a later call
 			err = collectives.Barrier(d)
 		}
 		mu.Lock()
@@ -259,8 +261,8 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 	return blamed
 }
 
-// A call without a received message, the last of its communicator, is found when the
-// communicator is closed, or with the World.
+// The last call on a communicator, if its mismatch is not detected in the call because it receives
+// no message, is detected when the communicator or the World is closed.
 func TestMismatchIsFoundAtTheEnd(t *testing.T) {
 	ibcast := func(n, root int) step {
 		return func(c *runtime.Comm) error {
@@ -283,15 +285,15 @@ func TestMismatchIsFoundAtTheEnd(t *testing.T) {
 				var m *collectives.MismatchError
 				require.ErrorAs(t, err, &m)
 				require.Equal(t, fmt.Sprintf("%s of 80 bytes of int64, root %d", strings.TrimPrefix(name, "nonblocking "), m.Rank), m.Call)
-				require.NotEqual(t, m.Call, m.PeerCall) // it is unknown if the peer has left already
+				require.NotEqual(t, m.Call, m.PeerCall) // PeerCall is unknown if the peer has already left
 				require.Contains(t, m.Line, "mismatch_test.go:")
 			})
 		}
 	}
 }
 
-// Two goroutines of a rank in operations on one communicator get an error that names
-// both lines, and so do the other ranks.
+// If two goroutines of a rank call operations on one communicator, both get an error that names
+// both source lines, and so do the operations of the other ranks.
 func TestTwoGoroutinesOnOneCommunicator(t *testing.T) {
 	for _, distant := range []bool{false, true} {
 		t.Run(fmt.Sprintf("distant=%v", distant), func(t *testing.T) {
@@ -301,7 +303,7 @@ func TestTwoGoroutinesOnOneCommunicator(t *testing.T) {
 					return err
 				}
 				if c.Rank() == 1 {
-					if _, err := runtime.Recv(w, []byte(nil), 0, 1); err != nil { // until both have failed
+					if _, err := runtime.Recv(w, []byte(nil), 0, 1); err != nil { // until both goroutines have failed
 						return err
 					}
 					return requireInUse(bcastOf(10, 0)(c))
@@ -325,7 +327,7 @@ func TestTwoGoroutinesOnOneCommunicator(t *testing.T) {
 	}
 }
 
-// requireInUse returns an error unless err names two lines of this file.
+// requireInUse returns an error unless err is ErrInUse and names two source lines of this file.
 func requireInUse(err error) error {
 	if err == nil || !strings.Contains(err.Error(), runtime.ErrInUse.Error()) || strings.Count(err.Error(), "mismatch_test.go:") < 2 {
 		return fmt.Errorf("not that it is in use: %w", err)
@@ -333,8 +335,8 @@ func requireInUse(err error) error {
 	return nil
 }
 
-// A mismatch ends the exchanges of a scattered all-to-all that are under way, also those that no rank
-// will ever take part in.
+// A mismatch ends the exchanges of a scattered all-to-all that are in flight, including those in
+// which the peer will never take part.
 func TestMismatchEndsScatteredExchanges(t *testing.T) {
 	overridden := func(s step) step {
 		return func(c *runtime.Comm) error {
@@ -360,8 +362,8 @@ func TestMismatchEndsScatteredExchanges(t *testing.T) {
 	}
 }
 
-// Without the comparison, calls that differ only in what does not change their messages end, blocking and not, and
-// the setting is a boolean.
+// With GORUN_COMPARE=0, blocking and nonblocking calls that differ only in what does not change
+// their messages succeed. A value of GORUN_COMPARE that is not a boolean is an error.
 func TestMismatchesWithoutAComparison(t *testing.T) {
 	t.Setenv("GORUN_COMPARE", "0")
 	for _, distant := range []bool{false, true} {

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// blockOf are the n elements that a rank sends over its i-th edge.
+// blockOf returns the n elements that a rank sends over its i-th edge.
 func blockOf(rank, i, n int) []int {
 	b := make([]int, n)
 	for j := range b {
@@ -20,23 +20,24 @@ func blockOf(rank, i, n int) []int {
 	return b
 }
 
-// lengthOf is how many elements they are in operations with counts.
+// lengthOf returns the number of elements of that block in operations with counts.
 func lengthOf(rank, i int) int { return (3*rank + 5*i) % 4 }
 
-// nowhere marks elements that nothing is received into.
+// nowhere marks elements of recv that no operation may write.
 const nowhere = -7
 
 func untouched(n int) []int { return slices.Repeat([]int{nowhere}, n) }
 
-// hood is a rank in a topology: edges[j] is the edge of sources[j] that ends in the j-th block.
+// hood is the neighborhood of a rank in a topology. edges[j] is the index, among the destinations
+// of sources[j], of the edge that ends in block j of this rank.
 type hood struct {
 	comm           *runtime.Comm
 	sources, dests []int
 	edges          []int
 }
 
-// forms runs an operation in its three forms, twice in the persistent one, and checks recv after
-// each.
+// forms runs an operation in its three forms, the persistent one twice, and checks recv after each.
+// The nonblocking one runs together with an exchange of messages on the same communicator.
 func (h *hood) forms(t *testing.T, recv, want []int, wait func() error, start func() runtime.Request, init func() *runtime.Persistent) {
 	t.Helper()
 	check := func(err error) {
@@ -57,7 +58,7 @@ func (h *hood) forms(t *testing.T, recv, want []int, wait func() error, start fu
 	p.Close()
 }
 
-// all runs all operations.
+// all runs all neighborhood operations.
 func (h *hood) all(t *testing.T) {
 	t.Helper()
 	c, rank, in, out := h.comm, h.comm.Rank(), len(h.sources), len(h.dests)
@@ -87,7 +88,8 @@ func (h *hood) all(t *testing.T) {
 	h.uneven(t, make([]int, out), make([]int, in))
 }
 
-// uneven runs those with counts: blocks in the opposite order, with an element between them.
+// uneven runs the operations with counts. Received blocks are placed in reverse order, with one
+// element between them.
 func (h *hood) uneven(t *testing.T, sendDispls, recvDispls []int) {
 	t.Helper()
 	c, rank := h.comm, h.comm.Rank()
@@ -126,7 +128,8 @@ func (h *hood) uneven(t *testing.T, sendDispls, recvDispls []int) {
 		})
 }
 
-// layOut places blocks from the last to the first and returns the buffer that they make.
+// layOut places blocks in reverse order, sets displs accordingly, and returns the buffer with these
+// blocks.
 func (h *hood) layOut(counts, displs []int, block func(j int) []int) []int {
 	buf := untouched(1)
 	for j := len(counts) - 1; j >= 0; j-- {
@@ -141,8 +144,9 @@ func (h *hood) layOut(counts, displs []int, block func(j int) []int) []int {
 	return buf
 }
 
-// MPICH's coll/ring_neighbor_alltoall.c: in a grid, also where both neighbors of a dimension are
-// the same rank or this one, what goes to the next one comes from the previous one.
+// In a grid, each rank receives from its previous neighbor in a dimension what that rank sent to
+// its next neighbor. This holds also where both neighbors in a dimension are the same rank, or the
+// rank itself (MPICH's coll/ring_neighbor_alltoall.c).
 func TestNeighborsInAGrid(t *testing.T) {
 	for _, transport := range transports {
 		t.Setenv("GORUN_TRANSPORT", transport)
@@ -180,8 +184,8 @@ func TestNeighborsInAGrid(t *testing.T) {
 	}
 }
 
-// MPICH's coll/neighb_alltoallw2.c: in a graph, with more edges in than out, edges that appear
-// twice and edges to oneself.
+// Neighborhood operations in a graph give right results with different numbers of edges in and out,
+// with edges that appear twice, and with edges to oneself (MPICH's coll/neighb_alltoallw2.c).
 func TestNeighborsInAGraph(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3, 6} {
 		require.NoError(t, runtime.Local(ranks, func(w *runtime.World) error {
@@ -211,7 +215,7 @@ func TestNeighborsInAGraph(t *testing.T) {
 	}
 }
 
-// Wrong arguments are refused.
+// Wrong arguments of neighborhood operations are refused, and the communicator can still be used.
 func TestNeighborArguments(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		cart, err := w.Comm().CreateCart([]int{2, 1}, []bool{true, true}, false)

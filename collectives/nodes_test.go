@@ -16,7 +16,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// operateOnNodes runs the operations of all ranks, and those of the ranks of a node.
+// operateOnNodes runs the operations on the World's communicator and on a communicator of the ranks
+// of one node.
 func operateOnNodes(w *runtime.World) error {
 	then := collectives.Func(compose, false)
 	half, err := w.Comm().Split(w.NodeRank(), 0)
@@ -43,8 +44,8 @@ func operateOnNodes(w *runtime.World) error {
 	return nil
 }
 
-// TestSeveralNodes: the members of a communicator that are all on one of several nodes use its
-// shared memory, and those of the World communicate.
+// In a job on two nodes, operations on a communicator whose members are all on one node use its
+// shared memory. Operations on the World's communicator use messages between the nodes.
 func TestSeveralNodes(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -16,8 +16,8 @@ func waited(r runtime.Request) error {
 	return err
 }
 
-// MPICH's coll/iallred.c: outstanding IAllReduce are waited for in any order, beside a
-// blocking one.
+// Several IAllReduce in flight can be waited for in any order, and a blocking AllReduce can run
+// meanwhile (MPICH's coll/iallred.c).
 func TestOutstandingIAllReduce(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
 		world(t, size, func(c *runtime.Comm) error {
@@ -36,7 +36,7 @@ func TestOutstandingIAllReduce(t *testing.T) {
 				return fmt.Errorf("blocking allreduce is %d", blocking[0])
 			}
 			for k := range requests {
-				i := (many - 1 - k + c.Rank()) % many // another order at each rank
+				i := (many - 1 - k + c.Rank()) % many // a different order at each rank
 				want := fold(size, n, func(r, n int) []float64 { return numbers[float64](r+i, n) }, add)
 				if err := errors.Join(waited(requests[i]), equal(c, "iallreduce", results[i], want)); err != nil {
 					return err
@@ -47,8 +47,8 @@ func TestOutstandingIAllReduce(t *testing.T) {
 	}
 }
 
-// MPICH's coll/ibarrier.c: a rank waits in a nonblocking barrier while others still
-// send to it.
+// A rank that is in a nonblocking barrier still receives messages of the others, and the barrier
+// completes only after all of them have been received (MPICH's coll/ibarrier.c).
 func TestIBarrierWhileMessagesFly(t *testing.T) {
 	world(t, 4, func(c *runtime.Comm) error {
 		for round := range 5 {
@@ -85,6 +85,7 @@ func TestIBarrierWhileMessagesFly(t *testing.T) {
 	})
 }
 
+// IBcast from every root gives every rank the contents of the root's buffer, also with no elements.
 func TestIBcast(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
 		world(t, size, func(c *runtime.Comm) error {
@@ -104,7 +105,8 @@ func TestIBcast(t *testing.T) {
 	}
 }
 
-// Wait returns the error of wrong arguments, and nothing was sent.
+// Wait returns the error of wrong arguments, and nothing is sent, so that a barrier after it
+// succeeds.
 func TestNonblockingRefusals(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		for _, err := range []error{
@@ -121,9 +123,9 @@ func TestNonblockingRefusals(t *testing.T) {
 	})
 }
 
-// Operations that are under way at the same time do not take each other's messages, not
-// even where the later one goes on before the first: rank 2 passes rank 3 what it gets
-// from rank 0, which comes last, and sends it something of its own.
+// Operations in flight at the same time on one communicator do not receive each other's messages,
+// even if the later one progresses before the first. Rank 2 forwards to rank 3 what rank 0
+// broadcasts last, and before it sends rank 3 a broadcast of its own.
 func TestOperationsUnderWayDoNotMeet(t *testing.T) {
 	for _, blocking := range []bool{false, true} {
 		t.Run(fmt.Sprintf("blocking=%v", blocking), func(t *testing.T) {
@@ -162,7 +164,7 @@ func TestOperationsUnderWayDoNotMeet(t *testing.T) {
 	}
 }
 
-// A nonblocking operation that is given up breaks the communicator for every member.
+// Cancel of a nonblocking operation breaks the communicator for every member.
 func TestCancelOfANonblockingOperationBreaksTheCommunicator(t *testing.T) {
 	world(t, 3, func(w *runtime.Comm) error {
 		c, err := w.Dup()
@@ -180,15 +182,16 @@ func TestCancelOfANonblockingOperationBreaksTheCommunicator(t *testing.T) {
 			}
 			return collectives.Barrier(w)
 		}
-		if err := collectives.Barrier(c); !errors.Is(err, runtime.ErrCommBroken) { // rank 1 does not come
+		if err := collectives.Barrier(c); !errors.Is(err, runtime.ErrCommBroken) { // rank 1 does not enter the barrier
 			return fmt.Errorf("barrier of a broken communicator: %w", err)
 		}
-		return collectives.Barrier(w) // others are not affected
+		return collectives.Barrier(w) // other communicators are not affected
 	})
 }
 
-// The first blocking AllToAll of long blocks finds out whether members can read each other's memory;
-// nonblocking operations choose their algorithms at that time, which the race detector watches.
+// The first blocking AllToAll of long blocks determines whether members can read each other's
+// memory. Nonblocking operations choose their algorithms meanwhile, and the race detector checks
+// that this is no data race.
 func TestUnreadableMemoryIsFoundBesideNonblocking(t *testing.T) {
 	t.Setenv("GORUN_CMA", "0")
 	world(t, 2, func(c *runtime.Comm) error {
@@ -205,7 +208,7 @@ func TestUnreadableMemoryIsFoundBesideNonblocking(t *testing.T) {
 	})
 }
 
-// Elements of no size are no contribution, whichever algorithm is asked for.
+// Nonblocking reductions of elements of size 0 succeed, with and without GORUN_REPRODUCIBLE.
 func TestNonblockingOfElementsWithoutSize(t *testing.T) {
 	for _, fixed := range []string{"", "1"} {
 		t.Setenv("GORUN_REPRODUCIBLE", fixed)

@@ -14,7 +14,7 @@ import (
 
 type celsius float64
 
-// reduced runs AllReduce of one element per rank and compares the result.
+// reduced runs AllReduce of one element per rank and compares the result with want.
 func reduced[T comparable](c *runtime.Comm, op collectives.Op, want T, per ...T) error {
 	got := make([]T, 1)
 	if err := collectives.AllReduce(c, per[c.Rank():c.Rank()+1], got, op); err != nil {
@@ -23,7 +23,7 @@ func reduced[T comparable](c *runtime.Comm, op collectives.Op, want T, per ...T)
 	return equal(c, fmt.Sprintf("%v of %T", op, want), got, []T{want})
 }
 
-// MPICH's coll/allred.c: all built-in operators on types of every kind.
+// All built-in operators give right results on element types of every kind (MPICH's coll/allred.c).
 func TestBuiltinOperators(t *testing.T) {
 	world(t, 3, func(c *runtime.Comm) error {
 		return errors.Join(
@@ -48,14 +48,14 @@ func TestBuiltinOperators(t *testing.T) {
 	})
 }
 
-// place is a value and the rank it comes from.
+// place is a value and the rank that it comes from.
 type place struct {
 	Value float64
 	Rank  int
 }
 
-// largest takes the larger value, of equal ones that of the lower rank; smallest is
-// its opposite.
+// largest returns the operand with the larger value, and of equal values the one of the lower rank.
+// smallest does the same for the smaller value.
 func largest(a, b place) place {
 	if b.Value > a.Value || b.Value == a.Value && b.Rank < a.Rank {
 		return b
@@ -70,11 +70,11 @@ func smallest(a, b place) place {
 	return a
 }
 
-// MPICH's coll/coll12.c: where an extreme is, and that of equal ones the lowest rank's
-// counts, by functions of the program.
+// User-defined operators find an extreme and its rank, and of equal values the lowest rank, with
+// any root (MPICH's coll/coll12.c).
 func TestPlacesOfExtremes(t *testing.T) {
 	const n = 300
-	value := func(rank, i int) float64 { return float64((rank*5 + i*i) % 4) } // with ties
+	value := func(rank, i int) float64 { return float64((rank*5 + i*i) % 4) } // with equal values at several ranks
 	for _, size := range []int{1, 2, 3, 5, 8} {
 		world(t, size, func(c *runtime.Comm) error {
 			places := func(r, n int) []place {
@@ -104,7 +104,8 @@ func TestPlacesOfExtremes(t *testing.T) {
 	}
 }
 
-// An operator that does not fit is refused at once, with both names.
+// An operator that does not fit the element type is refused before anything is sent, and the error
+// names both.
 func TestOperatorThatDoesNotFit(t *testing.T) {
 	type point struct{ X, Y float64 }
 	world(t, 2, func(c *runtime.Comm) error {
@@ -129,8 +130,8 @@ func TestOperatorThatDoesNotFit(t *testing.T) {
 	})
 }
 
-// MPICH's coll/longuser.c and coll/uoplong.c: a user's operator on vectors of more
-// than 64 k elements of a struct; it says whether it commutes (coll/op_commutative.c).
+// A user-defined operator works on vectors of more than 64 k structs (MPICH's coll/longuser.c and
+// coll/uoplong.c), and reports whether it commutes (coll/op_commutative.c).
 func TestLongUserOperator(t *testing.T) {
 	const n = 70_000
 	then := collectives.Func(compose, false)
@@ -143,7 +144,8 @@ func TestLongUserOperator(t *testing.T) {
 	}
 }
 
-// Elements longer than a segment of shared memory, and of an odd size.
+// AllReduce works with elements that are longer than a segment of shared memory, and with elements
+// of an odd size.
 func TestLargeElements(t *testing.T) {
 	type big [300_001]byte
 	last := collectives.Func(func(_, b big) big { return b }, false)
@@ -174,8 +176,8 @@ func TestLargeElements(t *testing.T) {
 	})
 }
 
-// Rounding shows the order of a sum: all ranks see the same, every time
-// (MPICH's coll/allred_float.c).
+// All ranks get the same bits of a sum, and each repetition gives the same bits, although rounding
+// depends on the order of the operands (MPICH's coll/allred_float.c).
 func TestSumsRepeat(t *testing.T) {
 	for _, n := range []int{1, 5000} {
 		results := make([][]float64, 5)
@@ -205,6 +207,7 @@ func TestSumsRepeat(t *testing.T) {
 	}
 }
 
+// Operators return their names, and the number of an operator that does not exist.
 func TestNamesOfOperators(t *testing.T) {
 	require.Equal(t, "Sum", collectives.Sum.String())
 	require.Equal(t, "BXor", collectives.BXor.String())

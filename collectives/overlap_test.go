@@ -10,16 +10,16 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Nonblocking operations on several communicators of the same ranks are under way at the same
-// time, started in an order of the communicators that is each rank's own and waited for in any
-// order: none takes messages of another.
+// Nonblocking operations on several communicators of the same ranks do not receive each other's
+// messages. Each rank starts them in its own order of the communicators, and waits for them in
+// another order.
 func TestOverlappingCommunicators(t *testing.T) {
 	const ranks, comms, each = 3, 5, 6
 	for _, transport := range transports {
 		t.Setenv("GORUN_TRANSPORT", transport)
 		require.NoError(t, runtime.Local(ranks, func(w *runtime.World) error {
 			own := rand.New(rand.NewPCG(uint64(w.Rank()), 3))
-			for range 4 { // numbers are used again
+			for range 4 { // communicator numbers are used again
 				var list []*runtime.Comm
 				var turns []int
 				for i := range comms {

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Every algorithm of every operation, asked for by name, gives the right result
-// over a real communicator; where it cannot serve a call the table does.
+// Every algorithm of every operation, if GORUN_COLL names it, gives right results. Where it cannot
+// serve a call, the algorithm of the built-in table does.
 func TestEveryAlgorithm(t *testing.T) {
 	then := collectives.Func(compose, false)
 	for op, names := range collectives.Algorithms() {
@@ -50,7 +50,7 @@ func TestEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// Ranks that share no memory talk in messages.
+// Operations between ranks that share no memory give right results.
 func TestDistantRanks(t *testing.T) {
 	then := collectives.Func(compose, false)
 	world(t, 6, func(c *runtime.Comm) error {
@@ -72,6 +72,7 @@ func TestDistantRanks(t *testing.T) {
 	})
 }
 
+// A wrong list of overrides is refused, and the error names the wrong part and the valid names.
 func TestBadOverridesAreNamed(t *testing.T) {
 	world(t, 1, func(c *runtime.Comm) error {
 		for list, want := range map[string]string{
@@ -90,8 +91,8 @@ func TestBadOverridesAreNamed(t *testing.T) {
 	})
 }
 
-// Two ranks that do not share a processor read long blocks from private memory if the first call measures that to be
-// faster, and goroutines, which cannot, go on through shared memory.
+// Two ranks that do not share a processor exchange blocks of any length with the algorithm
+// node-pipeline.
 func TestLongBlocksOfTwoRanks(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		says := func(op, want string) error {
@@ -110,6 +111,8 @@ func TestLongBlocksOfTwoRanks(t *testing.T) {
 	})
 }
 
+// Explain names the placement of the ranks and the algorithm chosen, and says whether GORUN_COLL
+// asked for it or for one that cannot serve the call.
 func TestExplain(t *testing.T) {
 	world(t, 3, func(c *runtime.Comm) error {
 		check := func(op string, bytes int, want ...string) error {
@@ -134,7 +137,8 @@ func TestExplain(t *testing.T) {
 		if err := collectives.AllToAll(c, blocks, make([]int64, 3*long)); err != nil {
 			return err
 		}
-		// Now it is known that these ranks have no memory that only a system call reaches.
+		// The AllToAll has determined that no memory of these ranks needs the system call to be
+		// read.
 		if err := check("alltoall", 8*long, "3 ranks on one node", "pairwise"); err != nil {
 			return err
 		}
