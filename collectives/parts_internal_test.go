@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Counts that differ have other checksums.
+// Lists of counts that differ have different checksums, which fit in checksumBits.
 func TestChecksums(t *testing.T) {
 	seen := map[uint64][]int{}
 	add := func(counts ...int) {

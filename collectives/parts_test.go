@@ -11,7 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Wrong counts and displacements are refused before anything is sent, in every form.
+// Wrong counts and displacements are refused before anything is sent, in the blocking, nonblocking
+// and persistent forms.
 func TestRefusedBlocks(t *testing.T) {
 	world(t, 3, func(c *runtime.Comm) error {
 		rank := c.Rank()
@@ -61,8 +62,8 @@ func TestRefusedBlocks(t *testing.T) {
 	})
 }
 
-// startedTwice returns the error of the second start of a persistent operation whose
-// arguments are wrong: each has it.
+// startedTwice starts a persistent operation with wrong arguments, and returns the error of its
+// second start, because every start must fail.
 func startedTwice(p *runtime.Persistent) error {
 	for range 2 {
 		if err := p.Start(); err != nil {
@@ -77,8 +78,7 @@ func startedTwice(p *runtime.Persistent) error {
 	return err
 }
 
-// Empty blocks may be described as being anywhere, and blocks that are sent may share
-// elements.
+// The displacement of an empty block may have any value, and blocks that are sent may overlap.
 func TestBlocksThatAreAllowed(t *testing.T) {
 	world(t, 3, func(c *runtime.Comm) error {
 		got := make([]int, 2)
@@ -90,8 +90,8 @@ func TestBlocksThatAreAllowed(t *testing.T) {
 	})
 }
 
-// Members whose counts differ from what others send get an error, and the communicator is
-// broken.
+// If the counts of a member differ from what the others send, the members get an error, and the
+// communicator is broken.
 func TestCountsThatDiffer(t *testing.T) {
 	for name, run := range map[string]func(c *runtime.Comm, odd int) error{
 		"gatherv": func(c *runtime.Comm, odd int) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A message of another length than all members agree on is an error that names both,
-// even though its label says that it belongs to the same call.
+// A message whose length differs from the length that all members agreed on is an error that names
+// both lengths, although its label belongs to the same call.
 func TestMessagesOfAnotherLength(t *testing.T) {
 	const want = 4
 	for name, meet := range map[string]func(p *peer, out, in []byte) error{
@@ -51,7 +51,7 @@ func TestMessagesOfAnotherLength(t *testing.T) {
 	}
 }
 
-// Where the transport may not read other processes, nor may the collectives.
+// With GORUN_CMA=0 the collectives do not read the memory of other processes either.
 func TestReaderIsForbidden(t *testing.T) {
 	for value, allowed := range map[string]bool{"0": false, "1": true, "": true} {
 		t.Setenv("GORUN_CMA", value)

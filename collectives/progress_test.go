@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A nonblocking operation makes progress while the program computes: the other members need
-// what rank 1 passes on, and rank 1 calls nothing until they have finished.
+// A nonblocking operation progresses while the program computes. The other members need data that
+// rank 1 must forward, and rank 1 calls no function of the runtime until they have finished.
 func TestProgressWhileComputing(t *testing.T) {
 	const size = 5
 	for name, start := range map[string]func(c *runtime.Comm, in, out []int64) runtime.Request{
@@ -46,7 +46,7 @@ func TestProgressWhileComputing(t *testing.T) {
 	}
 }
 
-// Offsets of blocks beyond what 32 bits count.
+// Operations with counts work with displacements of more than 4 GiB.
 func TestBlocksBeyondFourGigabytes(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") != "1" {
 		t.Skip("needs GORUN_SOAK=1 and 18 GiB of address space")

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// said are calls, what members say of them, and how an error describes them.
+// said has calls, the source line that a member states for each, and how an error describes them.
 var said = map[string]struct {
 	call call
 	line string
@@ -26,7 +26,8 @@ var said = map[string]struct {
 	},
 }
 
-// A statement is read as it was written. Cut short it is none, or has less of its line.
+// parseStatement returns what encode was given. From a truncated statement it returns the call with
+// a shorter line, or fails if the head is incomplete.
 func TestStatements(t *testing.T) {
 	for name, c := range said {
 		s := statement{Call: c.call.statement(), line: c.line}
@@ -48,8 +49,8 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// The labels of a history are read as they were written; what is cut short has those
-// that are whole.
+// parseHistory returns the labels of the recent calls. From a truncated history it returns the
+// labels that are complete.
 func TestHistories(t *testing.T) {
 	var r record
 	var want []uint32
@@ -72,8 +73,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// FuzzStatement reads any answer of a member: a statement, which an error describes, or a
-// history.
+// FuzzStatement parses arbitrary bytes as the answer of a member: as a statement, which an error
+// must be able to describe, and as a history.
 func FuzzStatement(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, statementHead))

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// rounding returns floats whose sum depends on the order.
+// rounding returns numbers whose floating-point sum depends on the order of addition.
 func rounding(r, n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -25,8 +25,8 @@ func rounding(r, n int) []float64 {
 	return v
 }
 
-// reductions runs every reduction, blocking and not, and compares the bits with those of a
-// loop over the ranks.
+// reductions runs every reduction, AllReduce also nonblocking, and compares the bits of the results
+// with those of a loop over the ranks.
 func reductions(c *runtime.Comm, n int) error {
 	rank, size := c.Rank(), c.Size()
 	send, all := rounding(rank, n), fold(size, n, rounding, add)
@@ -58,8 +58,8 @@ func reductions(c *runtime.Comm, n int) error {
 	return errors.Join(err, collectives.ReduceScatter(c, send, recv, counts, collectives.Sum), equal(c, "reducescatter", recv, own))
 }
 
-// With GORUN_REPRODUCIBLE every reduction has the bits of a loop over the ranks: on one
-// node, on several, and whatever GORUN_COLL asks for. Without it some have not.
+// With GORUN_REPRODUCIBLE=1 every reduction has the bits of a loop over the ranks: on one node,
+// between nodes, and with any algorithm in GORUN_COLL. Without it some reductions have other bits.
 func TestReproducible(t *testing.T) {
 	var ways []string
 	for op, names := range collectives.Algorithms() {
@@ -102,7 +102,7 @@ func TestReproducible(t *testing.T) {
 	require.Positive(t, differ.Load(), "any order gives these bits")
 }
 
-// The same between nodes, of which every rank is one.
+// Reductions are reproducible also if every rank is a node of its own.
 func TestReproducibleBetweenNodes(t *testing.T) {
 	t.Setenv("GORUN_REPRODUCIBLE", "1")
 	t.Setenv("GORUN_TRANSPORT", transports[len(transports)-1])

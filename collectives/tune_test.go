@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// measured has ranges, numbers, a comment, and a line that cannot serve.
+// measured is a table with ranges, numbers, a comment, and an algorithm that cannot serve the call.
 const measured = `
 # operation ranks per node bytes algorithm
 allreduce  3    *    64   recursive-doubling
@@ -30,6 +30,8 @@ func parsed(t *testing.T, text string) *collectives.Table {
 	return table
 }
 
+// A table given to Tune chooses the algorithm of the first line that matches the call. GORUN_COLL
+// has precedence over it, and without a match or a table the built-in choice applies.
 func TestTuneChooses(t *testing.T) {
 	table := parsed(t, strings.Replace(measured, "4-*", "4-99", 1))
 	then := collectives.Func(compose, false)
@@ -52,7 +54,7 @@ func TestTuneChooses(t *testing.T) {
 				return err
 			}
 		}
-		// The ranks share a node, so two-level cannot serve, and the line after it is not tried.
+		// The ranks share a node, so that two-level cannot serve. The line after it is not tried.
 		if got, err := collectives.Choice(c, "bcast", 8); err != nil || got == "two-level" || got == "chain" {
 			return fmt.Errorf("bcast is %q: %w", got, err)
 		}
@@ -78,7 +80,8 @@ func TestTuneChooses(t *testing.T) {
 	})
 }
 
-// The numbers of ranks are those of the communicator and of its fullest node.
+// In a table, the number of ranks is the size of the communicator, and the number of ranks per node
+// is that of its fullest node.
 func TestTuneByRanksOfANode(t *testing.T) {
 	table := parsed(t, "barrier 5 2 * k-nomial\nbarrier 5 3 * dissemination\nbarrier * * * two-level")
 	world(t, 5, func(c *runtime.Comm) error {
@@ -107,6 +110,7 @@ func TestTuneByRanksOfANode(t *testing.T) {
 	})
 }
 
+// A wrong table is refused, and the error names the line and the field.
 func TestBadTablesAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"allreduce 4 4 8":                              "line 1: 4 fields, not operation, ranks, ranks of a node, bytes and algorithm",
@@ -127,6 +131,7 @@ func TestBadTablesAreNamed(t *testing.T) {
 	}
 }
 
+// No name means no table. A file that cannot be read or parsed is an error that names it.
 func TestTableOfTheEnvironment(t *testing.T) {
 	table, err := collectives.ReadTable("")
 	require.NoError(t, err)
@@ -144,12 +149,14 @@ func TestTableOfTheEnvironment(t *testing.T) {
 	require.NotNil(t, table)
 }
 
+// AlgorithmNames returns the algorithms of an operation, and nothing for an unknown one.
 func TestAlgorithmNames(t *testing.T) {
 	require.Contains(t, collectives.AlgorithmNames("bcast"), "chain")
 	require.Empty(t, collectives.AlgorithmNames("nothing"))
 }
 
-// FuzzParseTable: any text is a table or an error that says why, also when it ends early.
+// FuzzParseTable requires that any text, also truncated, is parsed to a table or is refused with
+// ErrTable.
 func FuzzParseTable(f *testing.F) {
 	f.Add(measured)
 	f.Add("allreduce 1-2-3 * * ring")

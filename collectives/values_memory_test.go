@@ -13,10 +13,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A length for which there is no memory is an error of the member that would need it: the process goes on.
+// If a member announces a length that cannot be allocated, the operation of the receiver fails, the
+// communicator is broken, and the process continues.
 func TestValuesWithoutMemory(t *testing.T) {
 	const length = 1 << 45
-	none := func(rank, of int) []uint64 { // what an operation begins with
+	none := func(rank, of int) []uint64 { // the message that announces the lengths
 		words := make([]uint64, of)
 		words[rank] = length
 		return words
@@ -61,5 +62,5 @@ func TestValuesWithoutMemory(t *testing.T) {
 	}
 }
 
-// only is the error of two results.
+// only returns the error of a function with two results.
 func only[T any](_ T, err error) error { return err }

@@ -14,22 +14,23 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// entry is a value that only a codec can send.
+// entry is a value that can be sent only through a codec.
 type entry struct {
 	Name string
 	IDs  []int
 	Of   map[string]int
 }
 
-// entryOf is the entry of a rank, of at least n bytes.
+// entryOf returns the entry of a rank, with at least n bytes.
 func entryOf(rank, n int) entry {
 	return entry{Name: strings.Repeat(string(rune('a'+rank)), n), IDs: []int{rank, n}, Of: map[string]int{"rank": rank}}
 }
 
-// valueLengths are around the length that is sent at once.
+// valueLengths are lengths below and above the limit up to which the value travels in the first
+// message.
 var valueLengths = []int{0, 900, 1100, 70_000}
 
-// valueWorlds runs fn in groups of several sizes over each transport.
+// valueWorlds runs fn with several numbers of ranks over each transport.
 func valueWorlds(t *testing.T, fn func(c *runtime.Comm) error) {
 	t.Helper()
 	for _, transport := range transports {
@@ -42,6 +43,8 @@ func valueWorlds(t *testing.T, fn func(c *runtime.Comm) error) {
 	}
 }
 
+// BcastValue, GatherValues, ScatterValues and AllGatherValues give every rank the right values,
+// whatever the root and the length of each value.
 func TestValuesOfCollectives(t *testing.T) {
 	valueWorlds(t, func(c *runtime.Comm) error {
 		for _, n := range valueLengths {
@@ -78,7 +81,7 @@ func TestValuesOfCollectives(t *testing.T) {
 
 func equalEntry(a, b entry) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
-// inOrder reports whether all are those of the ranks.
+// inOrder reports whether all contains the entries of all ranks in rank order.
 func inOrder(all []entry, size int, of func(rank int) entry) bool {
 	for rank, e := range all {
 		if !equalEntry(e, of(rank)) {
@@ -88,8 +91,8 @@ func inOrder(all []entry, size int, of func(rank int) entry) bool {
 	return len(all) == size
 }
 
-// Operands are combined in the order of the ranks, whatever the root; a map is joined by a function
-// that does commute.
+// ReduceValue and AllReduceValue combine operands in the order of the ranks, whatever the root, and
+// also with a function that adds maps.
 func TestReducedValues(t *testing.T) {
 	valueWorlds(t, func(c *runtime.Comm) error {
 		want := ""
@@ -120,14 +123,15 @@ func TestReducedValues(t *testing.T) {
 	})
 }
 
-// A value that cannot be encoded is an error of all who wait for it, and the communicator goes on.
+// A value that cannot be encoded is an error at all members that wait for it, and the communicator
+// can still be used.
 func TestValuesThatCannotBeEncoded(t *testing.T) {
 	valueWorlds(t, func(c *runtime.Comm) error {
 		const bad = 1
 		if c.Size() <= bad {
 			return nil
 		}
-		// any lets one rank's value be of a type that cannot be sent.
+		// The type any allows one rank alone to pass a value whose type cannot be sent.
 		v := any(c.Rank())
 		if c.Rank() == bad {
 			v = unregistered{}
@@ -180,6 +184,7 @@ func TestValuesThatCannotBeEncoded(t *testing.T) {
 
 type unregistered struct{ X int }
 
+// Wrong roots, a nil communicator and a wrong number of values are refused before anything is sent.
 func TestValueArgumentsOfCollectives(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		var errs []error
@@ -210,7 +215,8 @@ func TestValueArgumentsOfCollectives(t *testing.T) {
 	})
 }
 
-// Members with values of different types get an error that names both.
+// If members pass values of different types, the receiver gets a TypeMismatchError that names both
+// types.
 func TestValuesOfDifferentTypes(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		var err error
@@ -227,7 +233,8 @@ func TestValuesOfDifferentTypes(t *testing.T) {
 	})
 }
 
-// An operation that a member abandons ends for all of them.
+// If one member abandons an operation because its context has ended, the operation ends with
+// ErrCommBroken at all others.
 func TestAbandonedReduceValue(t *testing.T) {
 	ended := errors.New("ended by the test")
 	var broken atomic.Int32
@@ -236,7 +243,7 @@ func TestAbandonedReduceValue(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		// All have the communicator for values.
+		// Creates the communicator for values at all members.
 		if _, err := collectives.AllReduceValue(c, 1, func(a, b int) int { return a + b }); err != nil {
 			return err
 		}
@@ -244,7 +251,7 @@ func TestAbandonedReduceValue(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			cancel(ended)
 			if _, err := collectives.ReduceValue(c.WithContext(ctx), 1, nil, 0); err == nil {
-				// It has only sent: the wait is that of another operation.
+				// ReduceValue only sent, and did not wait; so the context ends another operation.
 				_, err = collectives.BcastValue(c.WithContext(ctx), 1, 0)
 				if !errors.Is(err, context.Canceled) {
 					return fmt.Errorf("no end by the context: %w", err)
@@ -266,8 +273,8 @@ func TestAbandonedReduceValue(t *testing.T) {
 	require.EqualValues(t, 3, broken.Load())
 }
 
-// Two goroutines of a rank in operations with values on one communicator get ErrInUse with both lines,
-// and the other member learns of it.
+// If two goroutines of a rank call operations with values on one communicator, both get ErrInUse
+// with both source lines, and the other member gets ErrCommBroken.
 func TestTwoGoroutinesWithValues(t *testing.T) {
 	sum := func(a, b string) string { return a + b }
 	operations := map[string]func(c *runtime.Comm) error{
@@ -286,7 +293,7 @@ func TestTwoGoroutinesWithValues(t *testing.T) {
 					return err
 				}
 				if c.Rank() == 1 {
-					if _, err := runtime.Recv(w, []byte(nil), 0, 1); err != nil { // until both have failed
+					if _, err := runtime.Recv(w, []byte(nil), 0, 1); err != nil { // until both goroutines have failed
 						return err
 					}
 					if err := operation(c); !errors.Is(err, runtime.ErrCommBroken) {
@@ -296,7 +303,7 @@ func TestTwoGoroutinesWithValues(t *testing.T) {
 				}
 				ended := make(chan error, 2)
 				for range 2 {
-					go func() { ended <- operation(c) }() // one waits for rank 1
+					go func() { ended <- operation(c) }() // one of the two waits for rank 1
 				}
 				errs := []error{<-ended, <-ended}
 				for _, err := range errs {

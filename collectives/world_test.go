@@ -19,13 +19,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// world runs fn as size ranks of this process.
+// world runs fn on size ranks, which are goroutines of this process.
 func world(t *testing.T, size int, fn func(c *runtime.Comm) error) {
 	t.Helper()
 	require.NoError(t, runtime.Local(size, func(w *runtime.World) error { return fn(w.Comm()) }))
 }
 
-// dup is Dup, and distant has its members talk as if they were on different nodes.
+// dup duplicates a communicator. If distant, the members of the duplicate communicate as if they
+// were on different nodes.
 func dup(w *runtime.Comm, distant bool) (*runtime.Comm, error) {
 	c, err := w.Dup()
 	if err == nil && distant {
@@ -34,17 +35,17 @@ func dup(w *runtime.Comm, distant bool) (*runtime.Comm, error) {
 	return c, err
 }
 
-// sizes are groups from one rank to more than any flat algorithm serves.
+// sizes are numbers of ranks, from one to more than any flat algorithm serves.
 var sizes = []int{1, 2, 3, 4, 5, 8, 11}
 
-// lengths are element counts: none, one, small, larger than a slot.
+// lengths are numbers of elements: none, one, few, and more than a slot holds.
 var lengths = []int{0, 1, 5, 300, 5000}
 
-// long is a number of elements of any type whose blocks travel in messages in an
-// all-to-all of ranks of one node.
+// long is a number of elements, of any type, whose blocks in an all-to-all on one node are long
+// enough to travel in messages.
 const long = 9000
 
-// equal returns an error unless got is want.
+// equal returns an error unless got equals want.
 func equal[T comparable](c *runtime.Comm, what string, got, want []T) error {
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("%s at rank %d of %d: wrong result", what, c.Rank(), c.Size())
@@ -52,7 +53,7 @@ func equal[T comparable](c *runtime.Comm, what string, got, want []T) error {
 	return nil
 }
 
-// number is element i of rank r: small enough that sums are exact in any type.
+// number returns element i of rank r. It is so small that sums are exact in every type.
 func number[T ~int | ~int64 | ~float32 | ~float64 | ~uint16](r, i int) T { return T((r*7+i*3)%50 + 1) }
 
 func numbers[T ~int | ~int64 | ~float32 | ~float64 | ~uint16](r, n int) []T {
@@ -63,7 +64,7 @@ func numbers[T ~int | ~int64 | ~float32 | ~float64 | ~uint16](r, n int) []T {
 	return v
 }
 
-// fold combines what every rank has, in order.
+// fold combines the contributions of all ranks in the order of the ranks.
 func fold[T any](size, n int, of func(r, n int) []T, op func(a, b T) T) []T {
 	acc := of(0, n)
 	for r := 1; r < size; r++ {
@@ -74,7 +75,7 @@ func fold[T any](size, n int, of func(r, n int) []T, op func(a, b T) T) []T {
 	return acc
 }
 
-// affine is x -> A*x + B modulo 2^32; composition does not commute.
+// affine is the map x -> A*x + B modulo 2^32. The composition of such maps does not commute.
 type affine struct{ A, B uint32 }
 
 func compose(f, g affine) affine { return affine{f.A * g.A, f.A*g.B + f.B} }
@@ -89,11 +90,10 @@ func affines(r, n int) []affine {
 
 func add(a, b float64) float64 { return a + b }
 
-// Every operation, on every size of group, at lengths below and above the number of
-// ranks (MPICH's coll/allred5.c): with all roots (coll/bcast.c, coll/reduce.c,
-// coll/gather2.c, coll/scatter2.c), with operators that do not commute (coll/red3.c,
-// coll/red4.c, coll/allred6.c), and in place (coll/allred2.c, coll/alltoall1.c,
-// coll/scatter3.c).
+// Every operation gives right results with every size of group, and with lengths below and above
+// the number of ranks (MPICH's coll/allred5.c): with all roots (coll/bcast.c, coll/reduce.c,
+// coll/gather2.c, coll/scatter2.c), with operators that do not commute (coll/red3.c, coll/red4.c,
+// coll/allred6.c), and in place (coll/allred2.c, coll/alltoall1.c, coll/scatter3.c).
 func TestOperations(t *testing.T) {
 	then := collectives.Func(compose, false)
 	sizes := sizes
@@ -122,7 +122,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// rooted runs the operations that have a root.
+// rooted runs the operations that have a root, and checks their results.
 func rooted(c *runtime.Comm, n, root int, then collectives.Op) error {
 	rank, size := c.Rank(), c.Size()
 	atRoot := func(n int) int {
@@ -170,7 +170,7 @@ func rooted(c *runtime.Comm, n, root int, then collectives.Op) error {
 	return errors.Join(err, equal(c, "send of scatter", rows, all[:atRoot(size*n)]))
 }
 
-// rootless runs the operations that have no root.
+// rootless runs the operations that have no root, and checks their results.
 func rootless(c *runtime.Comm, n int, then collectives.Op) error {
 	rank, size := c.Rank(), c.Size()
 	maps := make([]affine, n)
@@ -201,8 +201,8 @@ func rootless(c *runtime.Comm, n int, then collectives.Op) error {
 	return errors.Join(err, collectives.AllToAll(c, out, out), equal(c, "alltoall in place", out, in))
 }
 
-// MPICH's threads/coll/allred.c: a collective per goroutine, each on a communicator of
-// its own.
+// Several goroutines of a rank can run collectives at the same time, if each uses a communicator of
+// its own (MPICH's threads/coll/allred.c).
 func TestACollectivePerGoroutine(t *testing.T) {
 	const goroutines, rounds = 5, 20
 	for _, size := range []int{2, 4} {
@@ -222,7 +222,8 @@ func TestACollectivePerGoroutine(t *testing.T) {
 	}
 }
 
-// allReduces runs AllReduce of several lengths; k and the round are in the values.
+// allReduces runs AllReduce with several lengths. The values depend on k and on the round, so that
+// a wrong message is detected.
 func allReduces(c *runtime.Comm, k, rounds int) error {
 	for round := range rounds {
 		n := lengths[(round+k)%len(lengths)]
@@ -237,7 +238,7 @@ func allReduces(c *runtime.Comm, k, rounds int) error {
 	return nil
 }
 
-// MPICH's coll/gather_big.c: a result whose offsets need more than 32 bits.
+// Gather works with a result whose offsets need more than 32 bits (MPICH's coll/gather_big.c).
 func TestGatherOfMoreThanFourGigabytes(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") != "1" {
 		t.Skip("needs GORUN_SOAK=1 and 8 GiB of memory")
@@ -259,7 +260,7 @@ func TestGatherOfMoreThanFourGigabytes(t *testing.T) {
 	})
 }
 
-// A cancelled collective breaks the communicator for every member.
+// If a member's context ends during a collective, the communicator is broken for every member.
 func TestCancelBreaksTheCommunicator(t *testing.T) {
 	world(t, 3, func(c *runtime.Comm) error {
 		d, err := c.Dup()
@@ -270,7 +271,7 @@ func TestCancelBreaksTheCommunicator(t *testing.T) {
 			return err
 		}
 		if d.Rank() == 0 {
-			// Rank 0 never comes until the others have given up.
+			// Rank 0 does not enter the AllReduce, and waits until the others have given up.
 			for d.Err() == nil {
 				if _, _, err := runtime.Iprobe(c, runtime.AnySource, 0); err != nil {
 					return err
@@ -287,12 +288,12 @@ func TestCancelBreaksTheCommunicator(t *testing.T) {
 		if err := collectives.Barrier(d); !errors.Is(err, runtime.ErrCommBroken) {
 			return fmt.Errorf("rank %d: barrier on a broken communicator: %w", d.Rank(), err)
 		}
-		return collectives.Barrier(c) // others are not affected
+		return collectives.Barrier(c) // other communicators are not affected
 	})
 }
 
-// A member in an operation of a communicator that another member breaks is notified where
-// that was: at its own line.
+// If one member breaks the communicator, the error of another member that is in an operation names
+// the source line of its own call.
 func TestBrokenOperationsNameTheirLine(t *testing.T) {
 	for _, distant := range []bool{false, true} {
 		t.Run(fmt.Sprintf("distant=%v", distant), func(t *testing.T) {
