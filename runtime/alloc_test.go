@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The small-message path does not allocate, whatever the element type and wherever
-// the requests are kept.
+// The path of small messages allocates nothing, whatever the element type and wherever the requests
+// are stored.
 func TestSmallMessagesDoNotAllocate(t *testing.T) {
 	if testing.CoverMode() != "" {
 		t.Skip("coverage counters keep functions from being inlined")
@@ -90,9 +90,10 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 	})
 }
 
-// window is where requests escape to.
+// window is a package variable so that its requests are on the heap.
 var window []runtime.Request
 
+// A ping-pong of small messages between two ranks allocates less than once per round.
 func TestPingPongDoesNotAllocate(t *testing.T) {
 	const rounds = 1000
 	var allocs float64
@@ -100,7 +101,7 @@ func TestPingPongDoesNotAllocate(t *testing.T) {
 		buf := make([]byte, 8)
 		peer := 1 - c.Rank()
 		if c.Rank() == 1 {
-			for range rounds + 1 { // AllocsPerRun warms up once
+			for range rounds + 1 { // AllocsPerRun calls the function once more, to warm up
 				_, _ = runtime.Recv(c, buf, peer, 0)
 				_ = runtime.Send(c, buf, peer, 0)
 			}
@@ -111,7 +112,7 @@ func TestPingPongDoesNotAllocate(t *testing.T) {
 			_, _ = runtime.Recv(c, buf, peer, 0)
 		})
 	})
-	// A goroutine that sleeps on a channel allocates once: this happens in some rounds of a
+	// A goroutine that sleeps on a channel allocates once, which happens in a few rounds of a
 	// thousand.
 	require.Less(t, allocs, 1.0)
 }

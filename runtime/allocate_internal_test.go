@@ -14,7 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Memory that this machine has is given, of any length, and zero.
+// allocate returns zeroed memory of any length that the machine has, and an error for lengths that
+// it does not have.
 func TestAllocate(t *testing.T) {
 	for _, n := range []int{0, 1, allocateFreely, allocateFreely + 1} {
 		b, err := allocate(n)
@@ -27,8 +28,8 @@ func TestAllocate(t *testing.T) {
 	}
 }
 
-// Memory beyond a limit of the process is an error, too, and does not end the process. The
-// test sets the limit in a process of its own.
+// A length that exceeds a resource limit of the process is an error, and does not end the process.
+// The test sets the limit in a process of its own.
 func TestAllocateUnderALimit(t *testing.T) {
 	const env, more = "GORUN_TEST_LIMITED", 1 << 30
 	if os.Getenv(env) == "" {
@@ -47,7 +48,8 @@ func TestAllocateUnderALimit(t *testing.T) {
 	require.Len(t, b, more/4)
 }
 
-// dataBytes is what RLIMIT_DATA counts of this process (proc(5), VmData).
+// dataBytes returns the number of bytes of this process that count against RLIMIT_DATA (proc(5),
+// VmData).
 func dataBytes(t *testing.T) uint64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -59,8 +61,8 @@ func dataBytes(t *testing.T) uint64 {
 	return kilobytes << 10
 }
 
-// A receive whose message does not fit into memory ends with an error that has the rank
-// of the sender in the communicator. The rank continues.
+// A receive of a message for which there is no memory ends with an error that contains the rank of
+// the sender in the communicator. The receiving rank continues.
 func TestMessageWithoutMemory(t *testing.T) {
 	const length = 1 << 45
 	everywhere(t, 3, func(w *World) error {

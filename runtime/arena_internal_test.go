@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// mapped is Local with node memory as processes have it: a memfd that every rank
+// mapped is like Local, but its node memory is as it is between processes: a memfd that every rank
 // maps for itself.
 func mapped(t *testing.T, n int, fn func(*World) error) error {
 	t.Helper()
@@ -40,27 +40,29 @@ func mapped(t *testing.T, n int, fn func(*World) error) error {
 	return job.close()
 }
 
-// everywhere runs fn over both kinds of node memory.
+// everywhere runs fn over both kinds of node memory: on the heap, and in a memfd.
 func everywhere(t *testing.T, n int, fn func(*World) error) {
 	t.Helper()
 	require.NoError(t, Local(n, fn), "on the heap")
 	require.NoError(t, mapped(t, n, fn), "in a memfd")
 }
 
-// leases is the number of leases of a rank's arena, after it has ended those that no member
-// uses any more.
+// leases returns the number of leases of a rank's arena, after it has ended the leases that no
+// member uses any more.
 func leases(w *World) int {
 	w.memory.sweep()
 	return w.memory.arena.Stats().Leases()
 }
 
-// meet returns when all ranks have called it. It leaves no memory behind.
+// meet is a barrier that leaves no allocated memory behind.
 func meet(w *World) error {
 	a := agreement{comm: w.comm, ranks: w.comm.members(), rank: w.Rank(), tag: tagShared}
 	_, err := a.allgather([]uint64{0})
 	return err
 }
 
+// Buffers that are sent, forwarded and returned in many rounds leave no lease at the end, and their
+// memory is used again.
 func TestMemoryComesHome(t *testing.T) {
 	everywhere(t, 3, func(w *World) error {
 		c := w.Comm()
@@ -87,8 +89,9 @@ func TestMemoryComesHome(t *testing.T) {
 				m.Close()
 			}
 		}
-		// A release that was sent before a message arrives before it: one lane per pair. Two
-		// rounds reach every pair of three ranks.
+		// A release that was sent before a message arrives before the message, because each pair of
+		// ranks has one lane. Two calls of meet exchange a message between every pair of three
+		// ranks.
 		if err := errors.Join(meet(w), meet(w)); err != nil {
 			return err
 		}
@@ -98,6 +101,8 @@ func TestMemoryComesHome(t *testing.T) {
 	})
 }
 
+// When a rank is declared lost, its peer gets back the Buffer that the lost rank held. A wait for
+// shared memory of both ends with the loss unless the word has its value already.
 func TestMemoryOfALostHolderComesHome(t *testing.T) {
 	everywhere(t, 2, func(w *World) error {
 		c := w.Comm()
@@ -109,8 +114,8 @@ func TestMemoryOfALostHolderComesHome(t *testing.T) {
 			m, err := RecvMessage(c, 0, 0)
 			require.NoError(t, err)
 			require.Len(t, m.Bytes(), 1<<20)
-			// Rank 0 declares rank 1 lost, though it lives, and sets a word, because no
-			// message of it arrives any more.
+			// Rank 0 declares rank 1 lost although rank 1 lives. It then sets a word, because no
+			// message of rank 0 arrives any more.
 			for s.Word(1, 0).Load() == 0 {
 				goruntime.Gosched()
 			}
@@ -138,6 +143,7 @@ func TestMemoryOfALostHolderComesHome(t *testing.T) {
 	})
 }
 
+// Shared memory keeps its lease until every member has closed it.
 func TestSharedStaysUntilEveryMemberIsGone(t *testing.T) {
 	everywhere(t, 3, func(w *World) error {
 		s, err := NewShared(w.Comm(), 1000)
@@ -164,6 +170,7 @@ func TestSharedStaysUntilEveryMemberIsGone(t *testing.T) {
 	})
 }
 
+// A NewShared that is refused because the sizes differ leaves no lease.
 func TestRefusedSharedLeavesNothing(t *testing.T) {
 	everywhere(t, 2, func(w *World) error {
 		_, err := NewShared(w.Comm(), 8*(1+w.Rank()))
@@ -173,7 +180,8 @@ func TestRefusedSharedLeavesNothing(t *testing.T) {
 	})
 }
 
-// The waiter is proved to sleep before the word changes: it has announced it.
+// Signal wakes a rank that sleeps in Await. The word changes only after both waiting ranks have
+// announced that they sleep.
 func TestSignalWakesASleeper(t *testing.T) {
 	everywhere(t, 3, func(w *World) error {
 		c := w.Comm()
@@ -204,6 +212,7 @@ func TestSignalWakesASleeper(t *testing.T) {
 	})
 }
 
+// Signal, SignalAdd and an Await that need not wait allocate nothing.
 func TestAwaitAndSignalAllocateNothing(t *testing.T) {
 	require.NoError(t, Local(1, func(w *World) error {
 		c := w.Comm()
@@ -221,8 +230,8 @@ func TestAwaitAndSignalAllocateNothing(t *testing.T) {
 	}))
 }
 
-// The receiver's mapping is another one, so the proof is not the sender's address
-// but that of the sender's memory as the receiver sees it.
+// A Buffer is handed over without a copy although the receiver maps the memory at another address.
+// The proof is that the message is at the address at which the receiver maps the sender's memory.
 func TestHandoverBetweenMappings(t *testing.T) {
 	const n = 32 << 20
 	offsets := make(chan int, 1)
@@ -253,7 +262,7 @@ func TestHandoverBetweenMappings(t *testing.T) {
 	}))
 }
 
-// faults says whether reading b faults.
+// faults reports whether a read of b causes a page fault.
 func faults(b []byte) (yes bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { yes = recover() != nil }()
@@ -261,9 +270,11 @@ func faults(b []byte) (yes bool) {
 	return false
 }
 
-// sink keeps the compiler from dropping a load.
+// sink keeps the compiler from removing the load.
 var sink atomic.Uint32
 
+// With GORUN_DEBUG, access to a Buffer that was sent or closed faults, and access by its holder
+// does not.
 func TestDebugFaultsOnUseAfterTheEnd(t *testing.T) {
 	t.Setenv(envDebug, "1")
 	require.NoError(t, mapped(t, 2, func(w *World) error {
@@ -301,8 +312,8 @@ func TestDebugFaultsOnUseAfterTheEnd(t *testing.T) {
 	}))
 }
 
-// A SendBuffer that fails leaves the Buffer with its caller, who can write to it, send it
-// and release it.
+// A SendBuffer that fails leaves the Buffer to its caller, who can write to it, send it again and
+// release it.
 func TestFailedSendBufferTakesItsMemoryBack(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()

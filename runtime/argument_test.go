@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// TestArguments is the table of wrong arguments; MPICH's directory errors/ has a
-// file for each.
+// TestArguments passes wrong arguments to each function and requires the matching error. MPICH's
+// directory errors/ has a file for each.
 func TestArguments(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		closed, err := c.Dup()
@@ -76,7 +76,7 @@ func TestArguments(t *testing.T) {
 	})
 }
 
-// started is the result of a persistent operation.
+// started starts a persistent operation and returns the error of its start or of its wait.
 func started(p *runtime.Persistent) error {
 	if err := p.Start(); err != nil {
 		return err

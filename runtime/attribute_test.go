@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// closer counts its Closes.
+// closer records in order that it was closed.
 type closer struct{ order *[]int }
 
 func (c closer) Close() error {
@@ -18,6 +18,8 @@ func (c closer) Close() error {
 	return nil
 }
 
+// An attribute is created once per communicator and key, shared by all views, and closed by
+// Comm.Close in the order of creation. A failed creation stores nothing.
 func TestAttributes(t *testing.T) {
 	type key struct{ n int }
 	local(t, 2, func(c *runtime.Comm) {
@@ -45,6 +47,7 @@ func TestAttributes(t *testing.T) {
 	})
 }
 
+// Of many goroutines that ask for an attribute at the same time, one alone creates it.
 func TestAttributeIsMadeOnceByManyGoroutines(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		made := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// BenchmarkSelf sends 8 bytes to oneself and receives them: the whole way through
-// this package without a wait. Engine is the same without this package.
+// BenchmarkSelf sends 8 bytes to the rank itself and receives them, which is the whole path through
+// this package without a wait. Engine does the same without this package.
 func BenchmarkSelf(b *testing.B) {
 	b.Run("SendRecv", func(b *testing.B) {
 		alone(b, func(c *runtime.Comm) {
@@ -53,7 +53,7 @@ func BenchmarkSelf(b *testing.B) {
 	})
 }
 
-// alone runs fn as a world of one.
+// alone runs fn as the one rank of a World.
 func alone(tb testing.TB, fn func(c *runtime.Comm)) {
 	tb.Helper()
 	require.NoError(tb, runtime.Local(1, func(w *runtime.World) error {
@@ -62,7 +62,7 @@ func alone(tb testing.TB, fn func(c *runtime.Comm)) {
 	}))
 }
 
-// BenchmarkPingPong is the round trip of 8 bytes between two goroutines.
+// BenchmarkPingPong measures the round trip of 8 bytes between two ranks in goroutines.
 func BenchmarkPingPong(b *testing.B) {
 	require.NoError(b, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()

@@ -23,8 +23,8 @@ func init() {
 	}
 }
 
-// clog replaces standard error with a full pipe. It returns the end to read from, and how
-// many bytes are in it.
+// clog replaces standard error with a full pipe. It returns the read end, and the number of bytes
+// in the pipe.
 func clog() (read *os.File, filled int) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
@@ -44,8 +44,8 @@ func clog() (read *os.File, filled int) {
 	return os.NewFile(uintptr(p[0]), "unread"), filled
 }
 
-// In reportIntoAFullPipe rank 0 is notified of the loss of rank 1 while it writes a report
-// that is not read.
+// reportIntoAFullPipe makes rank 0 receive the notice of the loss of rank 1 while rank 0 is blocked
+// in writing a report that is not read.
 func reportIntoAFullPipe(w *runtime.World, read *os.File, filled int) error {
 	c := w.Comm()
 	if c.Rank() == 1 {
@@ -74,7 +74,7 @@ func reportIntoAFullPipe(w *runtime.World, read *os.File, filled int) error {
 	return err
 }
 
-// A rank whose reports are not read still handles notices about the others.
+// A rank that is blocked in writing a report still handles notices about other ranks.
 func TestReportsIntoAFullPipeBlockNothing(t *testing.T) {
 	r := launch(t, 2, "clogged", "-on-failure", "continue", "-timeout", "20s")
 	require.Contains(t, r.out, "rank 1 is down: was killed by SIGKILL", r.errors)

@@ -10,11 +10,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// first returns the address of a slice's first element.
+// first returns the address of the first element of a slice.
 func first[T any](s []T) *T { return &s[0] }
 
-// acknowledge and acknowledged send and receive an empty message: everything that the
-// sender did before has happened when the receiver returns.
+// acknowledge and acknowledged send and receive an empty message. When acknowledged returns,
+// everything that the sender did before has happened.
 func acknowledge(c *runtime.Comm, dest int) error {
 	return runtime.Send(c, []byte{}, dest, 99)
 }
@@ -24,6 +24,7 @@ func acknowledged(c *runtime.Comm, source int) error {
 	return err
 }
 
+// Alloc refuses wrong element types and lengths, and View returns only whole elements.
 func TestAllocRefusesWhatCannotBe(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		_, err := runtime.Alloc[*int](w, 1)
@@ -46,6 +47,8 @@ func TestAllocRefusesWhatCannotBe(t *testing.T) {
 	}))
 }
 
+// A Buffer that was sent or closed cannot be used: access panics, and SendBuffer returns ErrBuffer
+// with the reason.
 func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -73,6 +76,8 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 	}))
 }
 
+// A SendBuffer that is refused because of its arguments leaves the Buffer usable. A send to
+// ProcNull ends its life.
 func TestRefusedBufferStaysAlive(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		c := w.Comm()
@@ -96,8 +101,8 @@ func TestRefusedBufferStaysAlive(t *testing.T) {
 	}))
 }
 
-// Handover is proved by the address: the receiver reads the very memory that the
-// sender wrote.
+// A handover copies nothing: the receiver reads at the address at which the sender wrote. After its
+// release the sender gets the same memory from Alloc.
 func TestHandoverCopiesNothing(t *testing.T) {
 	const n = 64 << 20 / 8
 	sent := make(chan *uint64, 1)
@@ -142,6 +147,8 @@ func TestHandoverCopiesNothing(t *testing.T) {
 	}))
 }
 
+// Recv into a slice receives a message of SendBuffer, with the usual checks of type and length, and
+// RecvMessage receives a message of Send.
 func TestAnyReceiveTakesABuffer(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -181,7 +188,7 @@ func TestAnyReceiveTakesABuffer(t *testing.T) {
 		require.ErrorAs(t, err, &truncated)
 		require.Equal(t, int32(9), got[9])
 
-		m, err := runtime.RecvMessage(c, 0, 1) // of a plain slice
+		m, err := runtime.RecvMessage(c, 0, 1) // sent from a slice
 		require.NoError(t, err)
 		require.Equal(t, []int32{1, 2, 3}, runtime.View[int32](m.Buffer()))
 		m.Close()
@@ -189,6 +196,7 @@ func TestAnyReceiveTakesABuffer(t *testing.T) {
 	}))
 }
 
+// The Buffer of a received message can be changed and sent on, also back to its owner.
 func TestBufferIsSentOn(t *testing.T) {
 	const rounds = 5
 	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {
@@ -225,6 +233,7 @@ func TestBufferIsSentOn(t *testing.T) {
 	}))
 }
 
+// SendBuffer sets the padding of elements to zero.
 func TestPaddingOfABufferTravelsAsZeros(t *testing.T) {
 	type padded struct {
 		A uint8
@@ -246,6 +255,7 @@ func TestPaddingOfABufferTravelsAsZeros(t *testing.T) {
 	}))
 }
 
+// RecvMessage ends with the cause of the end of its context.
 func TestRecvMessageEndsWithItsContext(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		ctx, cancel := context.WithCancelCause(context.Background())

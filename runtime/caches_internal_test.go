@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeCaches describes the caches of processors: a list for the L3 cache of each, none if empty.
+// fakeCaches writes a directory as of /sys that describes the caches of processors. lists has for
+// each processor the list of processors that share its L3 cache, or "" if it has none.
 func fakeCaches(t *testing.T, lists []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +35,8 @@ func fakeCaches(t *testing.T, lists []string) string {
 	return dir
 }
 
-// fakeNodes describes NUMA nodes.
+// fakeNodes writes a directory as of /sys that describes NUMA nodes by the lists of their
+// processors.
 func fakeNodes(t *testing.T, lists []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,10 +48,10 @@ func fakeNodes(t *testing.T, lists []string) string {
 	return dir
 }
 
-// The domains of a machine are its L3 caches or, where it has not several, its NUMA nodes; a rank
-// is in the one that has all its processors.
+// The domains of a machine are its L3 caches or, if it does not have several of them, its NUMA
+// nodes. The domain of a rank is the one that contains all processors that the rank may use, or -1.
 func TestCacheDomains(t *testing.T) {
-	two := []string{"0-1,4", "0-1,4", "2-3,5", "2-3,5", "0-1,4", "2-3,5"} // with a sibling each
+	two := []string{"0-1,4", "0-1,4", "2-3,5", "2-3,5", "0-1,4", "2-3,5"} // each processor with its SMT sibling
 	for name, c := range map[string]struct {
 		caches, nodes, want []string
 		may                 []int
