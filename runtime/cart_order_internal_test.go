@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nodesOf returns the nodes of ranks that are placed in blocks or in turn.
+// nodesOf returns the nodes of ranks that are placed in blocks or round-robin.
 func nodesOf(ranks, nodes int, inTurn bool) []uint64 {
 	list := make([]uint64, ranks)
 	for rank := range list {
@@ -20,8 +20,8 @@ func nodesOf(ranks, nodes int, inTurn bool) []uint64 {
 	return list
 }
 
-// Reordered ranks have fewer neighbors on other nodes, and the fewest possible where the
-// nodes are blocks.
+// Reordering reduces the number of pairs of neighbors on different nodes, to the expected value for
+// each grid and placement.
 func TestReorderPays(t *testing.T) {
 	for _, c := range []struct {
 		dims   []int
@@ -55,7 +55,8 @@ func TestReorderPays(t *testing.T) {
 	}
 }
 
-// Whatever the nodes, all ranks have a place and no more neighbors on other nodes.
+// With any placement, reordering is a permutation of the ranks, and does not increase the number of
+// pairs of neighbors on different nodes.
 func TestReorderIsAnOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
@@ -76,11 +77,12 @@ func TestReorderIsAnOrder(t *testing.T) {
 	}
 }
 
-// The vertices of a ring whose ranks are on nodes in turn come to lie side by side.
+// In a graph that is a ring, reordering puts neighboring vertices on the same node, whether ranks
+// are placed in blocks or round-robin.
 func TestVerticesAreReordered(t *testing.T) {
 	const n = 12
 	ring := make([]vertex, n)
-	for v := range ring { // 0, 5, 10, 3, ...
+	for v := range ring { // the ring is 0, 5, 10, 3, ...
 		to := (v + 5) % n
 		ring[v].dests, ring[to].sources = []int{to}, []int{v}
 	}
@@ -93,14 +95,14 @@ func TestVerticesAreReordered(t *testing.T) {
 		slices.Sort(sorted)
 		require.Equal(t, identityOrder(n), sorted)
 	}
-	// Heavy edges count more, and what is good stays.
+	// Edges count by their weights, and an order that cannot be improved is kept.
 	pair := []vertex{{dests: []int{1, 2}, destWeights: []int{1, 9}}, {}, {sources: []int{0}}, {}}
 	require.Equal(t, 9, cutWeight(pair, identityOrder(4), nodesOf(4, 2, false)))
 	require.Equal(t, identityOrder(4), placeVertices(pair, nodesOf(4, 1, false)))
 	require.Equal(t, identityOrder(4), placeVertices(make([]vertex, 4), nodesOf(4, 2, true)))
 }
 
-// A vertex is the same after its way to other ranks, with empty lists and without.
+// A vertex that is encoded in words and decoded is unchanged, with empty lists and with nil ones.
 func TestVertexWords(t *testing.T) {
 	for _, v := range []vertex{
 		{}, {sources: []int{}, dests: []int{3}}, {[]int{1, 2}, []int{3, 4}, []int{5}, []int{0}}, {nil, nil, []int{7, 7}, []int{1, 2}},

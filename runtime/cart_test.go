@@ -11,10 +11,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// grids are sizes of grids of up to 16 points and 4 dimensions.
+// grids are dimensions of grids of up to 16 points and 4 dimensions.
 var grids = [][]int{{1}, {5}, {2, 3}, {3, 1, 2}, {2, 2, 2}, {4, 4}, {1, 1}, {2, 2, 2, 2}, {3, 1, 2, 2}}
 
-// points lists all coordinates of a grid in row-major order.
+// points returns the coordinates of all points of a grid in row-major order.
 func points(dims []int) [][]int {
 	list := [][]int{{}}
 	for _, n := range dims {
@@ -29,7 +29,8 @@ func points(dims []int) [][]int {
 	return list
 }
 
-// eachCart runs a test on grids with all combinations of periods.
+// eachCart runs a test on all grids with all combinations of periods, or with some of them if there
+// are 4 dimensions. One rank is outside each grid.
 func eachCart(t *testing.T, test func(cart *runtime.Cart, dims []int, periods []bool)) {
 	t.Helper()
 	for _, dims := range grids {
@@ -57,7 +58,8 @@ func eachCart(t *testing.T, test func(cart *runtime.Cart, dims []int, periods []
 	}
 }
 
-// Every rank has its place, and every place its rank.
+// Coords and CartRank are inverse to each other for every rank. CartRank wraps coordinates in
+// periodic dimensions, and refuses others outside the grid.
 func TestCartCoordinates(t *testing.T) {
 	eachCart(t, func(cart *runtime.Cart, dims []int, periods []bool) {
 		require.Equal(t, dims, cart.Dims())
@@ -66,7 +68,7 @@ func TestCartCoordinates(t *testing.T) {
 			got, err := cart.Coords(rank)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
-			for dim, n := range dims { // and beyond the borders
+			for dim, n := range dims { // and coordinates outside the grid
 				for _, around := range []int{-n, 0, 5 * n} {
 					at := slices.Clone(want)
 					at[dim] += around
@@ -83,11 +85,12 @@ func TestCartCoordinates(t *testing.T) {
 	})
 }
 
-// MPICH's topo/cartshift1.c: neighbors, at the borders and around them, by any number of steps.
+// Shift and Neighbors return the right ranks in the middle and at the borders, with and without
+// periods, for any number of steps (MPICH's topo/cartshift1.c).
 func TestCartShift(t *testing.T) {
 	eachCart(t, func(cart *runtime.Cart, dims []int, periods []bool) {
 		all := points(dims)
-		// oracle is the rank at some steps in a dimension.
+		// oracle returns the rank at a distance of some steps in a dimension.
 		oracle := func(dim, steps int) int {
 			at := slices.Clone(all[cart.Rank()])
 			at[dim] += steps
@@ -124,7 +127,8 @@ func TestCartShift(t *testing.T) {
 	})
 }
 
-// MPICH's topo/cartsuball.c: parts of a grid, of all dimensions, of some and of none.
+// Sub keeps the right dimensions, periods, coordinates and members, for all choices of dimensions
+// (MPICH's topo/cartsuball.c).
 func TestCartSub(t *testing.T) {
 	eachCart(t, func(cart *runtime.Cart, dims []int, periods []bool) {
 		mine, err := cart.Coords(cart.Rank())
@@ -144,7 +148,8 @@ func TestCartSub(t *testing.T) {
 			at, err := part.Coords(part.Rank())
 			require.NoError(t, err)
 			require.Equal(t, wantAt, at)
-			// Its members are those with the same other coordinates.
+			// The members of the part have the same coordinates in the dimensions that are not
+			// kept.
 			for rank := range part.Size() {
 				of, err := part.Coords(rank)
 				require.NoError(t, err)
@@ -164,7 +169,7 @@ func TestCartSub(t *testing.T) {
 	})
 }
 
-// MPICH's topo/cartzero.c: a grid without dimensions is one rank.
+// A grid without dimensions consists of one rank (MPICH's topo/cartzero.c).
 func TestCartWithoutDimensions(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		cart, err := c.CreateCart(nil, nil, false)
@@ -187,7 +192,7 @@ func TestCartWithoutDimensions(t *testing.T) {
 	})
 }
 
-// Messages move along a dimension, and a view of a Cart is one, too.
+// Messages move along each dimension of a grid, also through a view of the Cart.
 func TestCartMovesMessages(t *testing.T) {
 	overTransports(t, 6, func(c *runtime.Comm) {
 		cart, err := c.CreateCart([]int{2, 3}, []bool{false, true}, true)
@@ -216,7 +221,7 @@ func TestCartMovesMessages(t *testing.T) {
 	})
 }
 
-// Wrong arguments are refused.
+// Wrong arguments of Cart functions are refused.
 func TestCartArguments(t *testing.T) {
 	local(t, 4, func(c *runtime.Comm) {
 		cart, err := c.CreateCart([]int{2, 2}, []bool{true, false}, false)
@@ -250,7 +255,8 @@ func TestCartArguments(t *testing.T) {
 		} {
 			require.ErrorIs(t, check.err, check.want, name)
 		}
-		// What differs between members is refused at all of them, and breaks nothing.
+		// Arguments that differ between the members are refused at all of them, and leave the
+		// communicator usable.
 		require.ErrorIs(t, second(c.CreateCart(other, make([]bool, 2), false)), runtime.ErrArgument)
 		require.ErrorIs(t, second(c.CreateCart([]int{2, 2}, make([]bool, 2), c.Rank() == 1)), runtime.ErrArgument)
 		require.ErrorIs(t, second(cart.Sub([]bool{true, c.Rank() > 2})), runtime.ErrArgument)

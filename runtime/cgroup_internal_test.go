@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// cgroupMemory returns the lowest memory limit of the process's control group and its ancestors, in
+// versions 1 and 2.
 func TestCgroupMemory(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	for _, c := range []struct {
@@ -52,8 +54,8 @@ func TestCgroupMemory(t *testing.T) {
 	}
 }
 
-// FuzzCgroupMemory: whatever is in these files, the answer is a number that is in one of
-// them, or none.
+// FuzzCgroupMemory requires that cgroupMemory with any contents of these files returns a limit that
+// one of them contains, or no limit.
 func FuzzCgroupMemory(f *testing.F) {
 	f.Add("0::/a\n", "a", "1000")
 	f.Add("4:memory:/a/..\n0::", "..", "max")

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// mistakes are programs of two ranks, and what the check says of rank 0, "" for nothing.
+// mistakes are programs of two ranks. want is the finding of the check for rank 0, or "" for none.
 var mistakes = map[string]struct {
 	program func(c *runtime.Comm) error
 	want    string
@@ -203,7 +203,8 @@ var mistakes = map[string]struct {
 	}, `not received: 8 bytes from rank 1, tag 7, world`},
 }
 
-// Each mistake is found, with its line, and correct programs have no findings.
+// With GORUN_CHECK=1 each mistake is reported with its source line, and a correct program has no
+// findings.
 func TestCheckFindsMistakes(t *testing.T) {
 	t.Setenv("GORUN_CHECK", "1")
 	for name, c := range mistakes {
@@ -230,8 +231,8 @@ func TestMistakesWithoutACheck(t *testing.T) {
 	}
 }
 
-// Sends wait for their receives, so that a program that needs the runtime to store messages
-// is found.
+// With GORUN_CHECK=1 sends wait for their receives, so that a program that relies on the runtime to
+// store messages deadlocks and is found.
 func TestCheckFindsSendsThatNeedMemory(t *testing.T) {
 	type padded struct {
 		A int8
@@ -251,7 +252,7 @@ func TestCheckFindsSendsThatNeedMemory(t *testing.T) {
 	}
 }
 
-// exchangeSendFirst is a wrong exchange of two ranks.
+// exchangeSendFirst is a wrong exchange: both ranks send before they receive.
 func exchangeSendFirst[T any](w *runtime.World) error {
 	c := w.Comm()
 	if err := runtime.Send(c, make([]T, 1), 1-c.Rank(), 7); err != nil {
@@ -261,7 +262,8 @@ func exchangeSendFirst[T any](w *runtime.World) error {
 	return err
 }
 
-// Requests of the check have no strides, and leave the packed memory of others alone.
+// With GORUN_CHECK=1, messages with and without strides on the same communicator do not disturb
+// each other's memory.
 func TestCheckBesideStrides(t *testing.T) {
 	t.Setenv("GORUN_CHECK", "1")
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {

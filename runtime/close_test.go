@@ -23,8 +23,8 @@ func overTransports(t *testing.T, n int, fn func(c *runtime.Comm)) {
 	}
 }
 
-// Close ends receives that wait, and drops messages that were not received: their senders do
-// not wait any longer.
+// Close ends the waiting receives of this rank with ErrCommClosed and discards messages that were
+// not received. The senders that wait for these messages end, too.
 func TestCloseEndsWhatWaits(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()
@@ -59,8 +59,8 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	})
 }
 
-// Close ends an Agree and a Shrink that wait in another goroutine; the other members get their
-// decision, and later communicators are made.
+// Close ends an Agree or a Shrink that waits in another goroutine. The other members get their
+// decision, and new communicators can be created afterwards.
 func TestCloseBesideAnAgreement(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		for _, wait := range []func(d *runtime.Comm) error{
@@ -92,7 +92,7 @@ func TestCloseBesideAnAgreement(t *testing.T) {
 	})
 }
 
-// closeOf closes a communicator if there is one.
+// closeOf closes a communicator unless it is nil.
 func closeOf(c *runtime.Comm) error {
 	if c == nil {
 		return nil
@@ -100,7 +100,8 @@ func closeOf(c *runtime.Comm) error {
 	return c.Close()
 }
 
-// A receive that begins while another goroutine closes the communicator ends, whichever is first.
+// A receive that begins while another goroutine closes the communicator ends with ErrCommClosed,
+// whichever is first.
 func TestCloseBesideAReceive(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		for round := range 300 {
@@ -123,7 +124,8 @@ func TestCloseBesideAReceive(t *testing.T) {
 	})
 }
 
-// A send that begins after the receiver has closed the communicator does not wait for it.
+// A send that begins after the receiver has closed the communicator does not wait, and ends with
+// ErrCommClosed.
 func TestSendAfterTheReceiverClosed(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()
@@ -141,8 +143,8 @@ func TestSendAfterTheReceiverClosed(t *testing.T) {
 	})
 }
 
-// A number is used again, a message of the communicator that had it before is not received:
-// whether it was there when the communicator was closed or came later.
+// If a new communicator has the number of a closed one, it receives no message of the closed one,
+// whether the message arrived before the close or after it.
 func TestNoMessageOfAClosedCommunicator(t *testing.T) {
 	const ranks, rounds = 3, 200
 	overTransports(t, ranks, func(c *runtime.Comm) {
@@ -167,7 +169,7 @@ func TestNoMessageOfAClosedCommunicator(t *testing.T) {
 	})
 }
 
-// Ranks that have closed a communicator wait for no rank that has not.
+// Ranks that have closed a communicator do not wait for a rank that has not closed it.
 func TestCommunicatorThatOneRankKeeps(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		kept, err := c.Dup()

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// grow uses a lot of stack, so that the goroutine's moves.
+// grow uses so much stack that the runtime moves the stack of the goroutine.
 func grow(depth int) int {
 	var block [256]int
 	if depth == 0 {
@@ -19,8 +19,8 @@ func grow(depth int) int {
 	return grow(depth-1) + block[depth%256]
 }
 
-// A rendezvous continues while the collector runs and stacks move: its buffers stay
-// reachable, although only requests refer to them.
+// A rendezvous is correct while the garbage collector runs and stacks move. Its buffers stay
+// reachable although only requests refer to them.
 func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 	const n, flights, rounds = 300_000, 6, 5
 	local(t, 2, func(c *runtime.Comm) {
@@ -45,7 +45,7 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 	})
 }
 
-// Small values on a stack that moves while its goroutine is blocked.
+// A blocked receive into an array on the stack is correct although the stack moves meanwhile.
 func TestReceiveIntoASmallArrayWhileBlocked(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {

@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quiet is a rank that has nothing to forget in its engine.
+// quiet is passed to recycle where the engine has nothing to discard.
 func quiet([]uint32) {}
 
-// A number is claimed by one agreement, and free again after its release, not after a failed
-// agreement.
+// A number can be claimed by one agreement only. It is free again after its release, but not after
+// a failed agreement.
 func TestNumbersAreClaimedOnce(t *testing.T) {
 	var s comms
 	require.True(t, s.claim(0))
@@ -29,13 +29,14 @@ func TestNumbersAreClaimedOnce(t *testing.T) {
 	require.Empty(t, s.claimed[3])
 }
 
-// The number of a communicator is free when this rank and all other members have closed it,
-// in whatever order, not earlier, and others have no say.
+// The number of a communicator becomes free when this rank and all other members have closed it, in
+// any order, and not earlier. Notices of ranks that are not members, and repeated ones, do not
+// count.
 func TestNumberIsFreeWhenAllHaveClosed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		early  []int // said before the communicator was made here
-		before []int // before it was closed here
+		early  []int // members whose notice arrives before the communicator is created here
+		before []int // members whose notice arrives before it is closed here
 		after  []int
 		free   bool
 	}{
@@ -78,7 +79,8 @@ func TestNumberIsFreeWhenAllHaveClosed(t *testing.T) {
 	}
 }
 
-// A notice for a number that no agreement has claimed is not kept.
+// Notices about a number that no agreement has claimed are not stored, and repeated ones of a
+// claimed number are stored once.
 func TestNoticesOfStrangersAreNotKept(t *testing.T) {
 	var w World
 	w.comms.departed(4, 2)
@@ -92,8 +94,8 @@ func TestNoticesOfStrangersAreNotKept(t *testing.T) {
 	require.Len(t, w.comms.claimed[4], 2)
 }
 
-// Communicators that are made and closed, a million of them with GORUN_SOAK=1, cost no memory,
-// and their numbers do not grow, whatever messages they leave behind.
+// Communicators that are created and closed, a million of them with GORUN_SOAK=1, leave no memory
+// behind. Their numbers do not grow, although messages are left unreceived.
 func TestManyCommunicators(t *testing.T) {
 	const ranks, some = 3, 2000
 	rounds := some
@@ -116,7 +118,7 @@ func TestManyCommunicators(t *testing.T) {
 				return err
 			}
 			highest = max(highest, dup.core.number)
-			if i%8 == 0 { // it is not received
+			if i%8 == 0 { // no rank receives it
 				if err := Send(dup, []byte("left "+strconv.Itoa(i)), (w.Rank()+1)%ranks, i%TagMax); err != nil {
 					return err
 				}
@@ -140,7 +142,7 @@ func TestManyCommunicators(t *testing.T) {
 	}))
 }
 
-// heap is how many bytes are reachable.
+// heap returns the number of reachable bytes on the heap.
 func heap() uint64 {
 	var m goruntime.MemStats
 	goruntime.GC()

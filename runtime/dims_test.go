@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// products calls visit with every list of count factors that do not increase and give n.
+// products calls visit with every non-increasing list of count factors whose product is n.
 func products(n, count, limit int, visit func([]int)) {
 	if count == 0 {
 		if n == 1 {
@@ -24,8 +24,8 @@ func products(n, count, limit int, visit func([]int)) {
 	}
 }
 
-// MPICH's topo/dims1.c: the product is the number of ranks, and no other
-// choice is closer: the naive search through all products agrees.
+// DimsCreate returns the most balanced dimensions whose product is the number of ranks, as an
+// exhaustive search does (MPICH's topo/dims1.c).
 func TestDimsAreBalanced(t *testing.T) {
 	for ranks := 1; ranks <= 150; ranks++ {
 		for count := 1; count <= 4; count++ {
@@ -42,7 +42,8 @@ func TestDimsAreBalanced(t *testing.T) {
 	}
 }
 
-// MPICH's topo/dims2.c: sizes that are given stay.
+// DimsCreate keeps the dimensions that are given, and refuses those that do not divide the number
+// of ranks (MPICH's topo/dims2.c).
 func TestDimsThatAreGivenStay(t *testing.T) {
 	for _, c := range []struct {
 		ranks int

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A rank breaks a communicator and closes it with a message that it has not received: its sender, which learns both
-// at once, takes that for the break.
+// A rank revokes a communicator and then closes it without receiving a message. The sender, which
+// receives both notices at once, gets ErrCommBroken rather than ErrCommClosed.
 func TestSendsToARankThatBreaksAndCloses(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		for range 100 {
