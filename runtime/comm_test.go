@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ring sends every member's world rank once around a communicator and checks that
-// the members are those.
+// ring requires that the members of c are the given world ranks, and sends every member's world
+// rank to every other member.
 func ring(t *testing.T, c *runtime.Comm, members []int) {
 	t.Helper()
 	n := c.Size()
@@ -42,7 +42,7 @@ func numbers(n int) []int {
 	return s
 }
 
-// MPICH's comm/cmsplit.c: Undefined gives no communicator.
+// Split with Undefined returns no communicator (MPICH's comm/cmsplit.c).
 func TestSplitUndefined(t *testing.T) {
 	local(t, 5, func(c *runtime.Comm) {
 		color := 0
@@ -60,8 +60,8 @@ func TestSplitUndefined(t *testing.T) {
 	})
 }
 
-// MPICH's comm/cmsplit2.c: equal keys keep the order of the old ranks, for all sizes;
-// else keys order.
+// Split keeps the order of the old ranks if keys are equal, and otherwise orders by key, with any
+// number of ranks (MPICH's comm/cmsplit2.c).
 func TestSplitIsStable(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		local(t, n, func(c *runtime.Comm) {
@@ -73,7 +73,7 @@ func TestSplitIsStable(t *testing.T) {
 			want := numbers(n)
 			slices.Reverse(want)
 			ring(t, back, want)
-			// Split of a split, where ranks are not world ranks.
+			// Split of a split, where ranks are not World ranks.
 			pair, err := back.Split(back.Rank()/2, 0)
 			require.NoError(t, err)
 			first := back.Rank() / 2 * 2
@@ -83,7 +83,8 @@ func TestSplitIsStable(t *testing.T) {
 	}
 }
 
-// MPICH's comm/dup.c: the same group, and messages of their own.
+// A duplicate has the same group, and its messages are separate from those of the original (MPICH's
+// comm/dup.c). So are the messages of private views.
 func TestDupHasMessagesOfItsOwn(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()
@@ -110,8 +111,8 @@ func TestDupHasMessagesOfItsOwn(t *testing.T) {
 	})
 }
 
-// MPICH's comm/comm_create_group.c and comm/comm_group_half.c: only the members call;
-// comm/commcreate1.c: evens, odds, reverse.
+// Create is called by the members of the new group only (MPICH's comm/comm_create_group.c and
+// comm/comm_group_half.c), with even, odd, reversed and nested groups (comm/commcreate1.c).
 func TestCreateOfSubsets(t *testing.T) {
 	const n = 7
 	local(t, n, func(c *runtime.Comm) {
@@ -150,13 +151,14 @@ func TestCreateOfSubsets(t *testing.T) {
 	})
 }
 
-// MPICH's comm/comm_group_rand.c: communicators of random members, made by them alone.
+// Create makes communicators of random groups, and refuses callers that are not members (MPICH's
+// comm/comm_group_rand.c).
 func TestCreateOfRandomSubsets(t *testing.T) {
 	const n, rounds = 6, 40
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	local(t, n, func(c *runtime.Comm) {
-		same := rand.New(rand.NewPCG(seed, 0)) // the same draws at every rank
+		same := rand.New(rand.NewPCG(seed, 0)) // the same random numbers at every rank
 		for round := range rounds {
 			chosen := same.Perm(n)[:1+same.IntN(n)]
 			group, err := c.Group().Include(chosen...)
@@ -174,8 +176,8 @@ func TestCreateOfRandomSubsets(t *testing.T) {
 	})
 }
 
-// Many communicators are made at the same time by goroutines of the same ranks,
-// over parents that overlap, and no message of one reaches another.
+// Goroutines of the same ranks create communicators at the same time from parents with the same
+// members. No message reaches another communicator.
 func TestCommunicatorsMadeAtTheSameTime(t *testing.T) {
 	const ranks, parents, rounds = 4, 5, 10
 	local(t, ranks, func(c *runtime.Comm) {
@@ -195,7 +197,7 @@ func TestCommunicatorsMadeAtTheSameTime(t *testing.T) {
 	})
 }
 
-// churn makes communicators repeatedly and sends messages in them.
+// churn repeatedly creates a communicator, exchanges a message in it, and closes it.
 func churn(parent *runtime.Comm, seed, rounds int) error {
 	for round := range rounds {
 		c, err := parent.Dup()
@@ -218,7 +220,8 @@ func churn(parent *runtime.Comm, seed, rounds int) error {
 	return nil
 }
 
-// A communicator that was made through a view with a context outlives the context.
+// A communicator that was created through a view with a context remains usable after the end of the
+// context.
 func TestDupOfAViewOutlivesItsContext(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -238,8 +241,8 @@ func TestDupOfAViewOutlivesItsContext(t *testing.T) {
 	})
 }
 
-// Goroutines of a rank that make communicators of one at the same time get an error that
-// names both lines, at once, and so do the other ranks; one after the other they do not.
+// If several goroutines of a rank create communicators from one parent at the same time, all get
+// ErrInUse with source lines, and other ranks get ErrCommBroken.
 func TestConcurrentDups(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		parent, err := c.Dup()
@@ -268,6 +271,8 @@ func TestConcurrentDups(t *testing.T) {
 	})
 }
 
+// Each view of a communicator has one private view with the same context, whose messages are
+// separate.
 func TestPrivateTwin(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		require.Same(t, c.Private(), c.Private())
@@ -287,10 +292,12 @@ func TestPrivateTwin(t *testing.T) {
 	})
 }
 
+// After Break, operations of all members end with ErrCommBroken, the breaking rank and the cause.
+// The parent communicator remains usable.
 func TestBreakReachesEveryMember(t *testing.T) {
 	gone := errors.New("gone")
 	local(t, 4, func(c *runtime.Comm) {
-		// Ranks 1 to 3, in another order than in the world.
+		// sub contains ranks 1 to 3 in reverse order, so that its ranks are not World ranks.
 		sub, err := c.Split(min(c.Rank(), 1), -c.Rank())
 		require.NoError(t, err)
 		if c.Rank() == 0 {
@@ -316,7 +323,7 @@ func TestBreakReachesEveryMember(t *testing.T) {
 			require.EqualError(t, broken.Cause, "gone", name)
 			require.Equal(t, "world.split(1)", broken.Comm)
 		}
-		// Its parent still works.
+		// The parent of sub still works.
 		got := make([]int, 1)
 		peer := 1 + c.Rank()%3
 		_, err = runtime.SendRecv(c, []int{c.Rank()}, peer, 0, got, runtime.AnySource, 0)
@@ -325,12 +332,13 @@ func TestBreakReachesEveryMember(t *testing.T) {
 	})
 }
 
-// A collective call that one member gives up ends it for all, now or later.
+// If one member abandons a collective call, the call ends with ErrCommBroken at the other members,
+// also at one that calls it later.
 func TestCanceledDupBreaksTheCommunicator(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		dup, err := c.Dup()
 		require.NoError(t, err)
-		if c.Rank() == 2 { // takes no part until it is notified that the others have failed
+		if c.Rank() == 2 { // takes no part until the others have failed
 			_, err := runtime.Recv[int](c, nil, 0, 0)
 			require.NoError(t, err)
 			_, err = dup.Dup()
@@ -354,6 +362,7 @@ func TestCanceledDupBreaksTheCommunicator(t *testing.T) {
 	})
 }
 
+// Communicators and Worlds print their names and ranks, and Explain describes the path to a rank.
 func TestNamesAndExplanations(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()
@@ -366,10 +375,10 @@ func TestNamesAndExplanations(t *testing.T) {
 	})
 }
 
-// Errors name ranks of the communicator, as their Status does.
+// Errors contain ranks of the communicator, not World ranks, as Status does.
 func TestErrorsNameRanksOfTheCommunicator(t *testing.T) {
 	local(t, 3, func(w *runtime.Comm) {
-		c, err := w.Split(0, -w.Rank()) // rank 2 is the first
+		c, err := w.Split(0, -w.Rank()) // rank 2 comes first
 		require.NoError(t, err)
 		if c.Rank() == 0 {
 			require.NoError(t, errors.Join(runtime.Send(c, []int{1, 2}, 1, 1), runtime.Send(c, []int{1}, 1, 2)))

@@ -18,6 +18,7 @@ type padded struct {
 	C int32
 }
 
+// Element accepts every type without pointers.
 func TestElementAcceptsWhatHasNoPointers(t *testing.T) {
 	type named complex64
 	type nested struct {
@@ -36,6 +37,7 @@ func TestElementAcceptsWhatHasNoPointers(t *testing.T) {
 	}
 }
 
+// The error of Element for a type with pointers names the field and its kind.
 func TestElementNamesTheFieldInTheWay(t *testing.T) {
 	type inner struct{ Names []string }
 	type outer struct {
@@ -68,7 +70,7 @@ func TestElementNamesTheFieldInTheWay(t *testing.T) {
 		"element type cannot be sent: field Parts[].Names of runtime_test.outer is a slice")
 }
 
-// exchanged sends one value of S to oneself and receives it as an R.
+// exchanged sends one value of type S to the rank itself and receives it as an R.
 func exchanged[S, R any](t *testing.T, value S) (R, error) {
 	t.Helper()
 	got := make([]R, 1)
@@ -79,6 +81,8 @@ func exchanged[S, R any](t *testing.T, value S) (R, error) {
 	return got[0], err
 }
 
+// Send and receive types match if their layouts are equal, whatever their names, or if one side is
+// an array of bytes.
 func TestTypesAgreeWhenLayoutsDo(t *testing.T) {
 	type celsius float64
 	type vector struct{ A, B float64 }
@@ -107,6 +111,7 @@ func TestTypesAgreeWhenLayoutsDo(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A receive of another type is an error that names both types, the source and the tag.
 func TestTypeMismatchNamesBothTypes(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -124,6 +129,7 @@ func TestTypeMismatchNamesBothTypes(t *testing.T) {
 	}
 }
 
+// After a message of another type, the next message is received as usual.
 func TestTypeMismatchLosesNothingElse(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {
@@ -141,6 +147,8 @@ func TestTypeMismatchLosesNothingElse(t *testing.T) {
 	})
 }
 
+// Sends set the padding of elements to zero in the message, and leave the memory of the sender
+// unchanged.
 func TestPaddingTravelsAsZeros(t *testing.T) {
 	const n = 100
 	values := make([]padded, n)
@@ -178,6 +186,7 @@ func TestPaddingTravelsAsZeros(t *testing.T) {
 	require.Equal(t, byte(0xee), raw[9], "the sender's memory is left alone")
 }
 
+// Every operation refuses an element type with pointers.
 func TestElementsThatCannotTravelAreRefusedEverywhere(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		bad := make([]string, 1)
@@ -207,6 +216,7 @@ func TestElementsThatCannotTravelAreRefusedEverywhere(t *testing.T) {
 // second returns the error of two results.
 func second[T any](_ T, err error) error { return err }
 
+// Elements of size 0 and nil slices can be sent and received.
 func TestElementsOfNoSize(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {

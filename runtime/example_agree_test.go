@@ -6,14 +6,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A step counts if it was good at every rank. Where it was not, the ranks that live go on in a
+// A step counts only if it succeeded at every rank. Otherwise the ranks that live continue in a
 // communicator of their own.
 func ExampleComm_Agree() {
 	err := runtime.Local(4, func(w *runtime.World) error {
 		c := w.Comm()
 		good := uint64(1)
 		if w.Rank() == 2 {
-			good = 0 // an operation has failed here
+			good = 0 // as if an operation had failed
 			c.Revoke(nil)
 		}
 		all, err := c.Agree(good)

@@ -9,11 +9,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The even ranks and the odd ones get a communicator each, in which they count from 0.
+// The even ranks and the odd ranks each get a communicator in which ranks count from 0.
 func ExampleComm_Split() {
 	err := runtime.Local(5, func(w *runtime.World) error {
 		c := w.Comm()
-		half, err := c.Split(c.Rank()%2, -c.Rank()) // the highest rank comes first
+		half, err := c.Split(c.Rank()%2, -c.Rank()) // the negative key makes the highest rank the first
 		if err != nil {
 			return err
 		}
@@ -30,8 +30,8 @@ func ExampleComm_Split() {
 	// <nil>
 }
 
-// Messages of a communicator's duplicate do not meet those of the original, even with
-// the same tag, so a library can choose its tags independently of the program.
+// Messages on a duplicate are never received on the original, even with the same tag, so that a
+// library can choose its tags independently of the program.
 func ExampleComm_Dup() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -61,12 +61,12 @@ func ExampleComm_Dup() {
 	// <nil>
 }
 
-// A receive ends after a timeout, and the message that arrives later is not lost.
+// A receive ends after a timeout, and a later receive gets the message that arrives afterwards.
 func ExampleComm_WithContext() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
 		value := make([]int, 1)
-		if c.Rank() == 1 { // sends when it is asked to
+		if c.Rank() == 1 { // sends only when asked to
 			if _, err := runtime.Recv(c, value, 0, 0); err != nil {
 				return err
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A test of a program that goes on after the loss of a rank: here rank 1 panics once.
+// A test of a program that continues after the loss of a rank: here rank 1 panics once.
 func ExampleLocalRespawn() {
 	err := runtime.LocalRespawn(context.Background(), 2, 3, func(w *runtime.World) error {
 		return w.Resume(func(w *runtime.World) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
+// One rank sends a sequence of words as a stream, and the other one receives them in a loop.
 func ExampleStream() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -14,7 +15,7 @@ func ExampleStream() {
 			return runtime.SendStream(c, func(yield func(string, error) bool) {
 				for word := range strings.FieldsSeq("one two three") {
 					if !yield(word, nil) {
-						return // the receiver has stopped
+						return // the receiver has left its loop
 					}
 				}
 			}, 1, 0)

@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Ranks as goroutines: this is how a program is tested.
+// Local runs ranks as goroutines, so that a program can be tested without a launcher.
 func ExampleLocal() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
@@ -30,7 +30,7 @@ func ExampleLocal() {
 	// <nil>
 }
 
-// The same program runs with several numbers of ranks, as a test of it should.
+// A test should run its program with several numbers of ranks.
 func ExampleLocal_sizes() {
 	ring := func(w *runtime.World) error {
 		c := w.Comm()
@@ -56,14 +56,14 @@ func ExampleLocal_sizes() {
 	// 5 <nil>
 }
 
-// The failure of a rank ends the others, and says which rank it was and why.
+// The failure of a rank ends the other ranks, and the error names the rank and its cause.
 func ExampleRankError() {
 	errNoInput := errors.New("no input")
 	err := runtime.Local(2, func(w *runtime.World) error {
 		if w.Rank() == 1 {
 			return errNoInput
 		}
-		_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0) // which rank 1 never sends
+		_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0) // rank 1 never sends
 		return err
 	})
 	var failure *runtime.RankError
@@ -76,14 +76,14 @@ func ExampleRankError() {
 	// true
 }
 
-// A rank ends the whole job, and operations of the others end with an AbortError.
+// A rank ends the whole job, and operations of the other ranks end with an AbortError.
 func ExampleWorld_Abort() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		if w.Rank() == 1 {
 			w.Abort(3)
 			return nil
 		}
-		_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0) // which rank 1 never sends
+		_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0) // rank 1 never sends
 		return err
 	})
 	var aborted *runtime.AbortError
@@ -94,7 +94,7 @@ func ExampleWorld_Abort() {
 	// rank 1 ended the job with exit code 3
 }
 
-// A slice of structs is sent: any type without pointers can be an element.
+// Any type without pointers can be an element: here a slice of structs is sent.
 func ExampleSend() {
 	type particle struct {
 		Mass     float64
@@ -116,7 +116,7 @@ func ExampleSend() {
 	// <nil>
 }
 
-// The buffer may be longer than the message: the status says how much has arrived.
+// The buffer may be longer than the message. The status reports how many elements have arrived.
 func ExampleRecv() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -137,7 +137,7 @@ func ExampleRecv() {
 	// <nil>
 }
 
-// Every rank gives its number to the right and takes that of its left neighbour.
+// Every rank sends its number to its right neighbour and receives the number of its left neighbour.
 func ExampleSendRecv() {
 	err := runtime.Local(4, func(w *runtime.World) error {
 		c := w.Comm()
@@ -156,7 +156,7 @@ func ExampleSendRecv() {
 	// <nil>
 }
 
-// Two ranks send at the same time, and neither waits for the other one to receive.
+// Two ranks send to each other at the same time, and neither waits for the other to receive.
 func ExampleIsend() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -167,7 +167,7 @@ func ExampleIsend() {
 		if _, err := runtime.Recv(c, theirs, other, 0); err != nil {
 			return err
 		}
-		if _, err := send.Wait(); err != nil { // from here on mine may be changed
+		if _, err := send.Wait(); err != nil { // afterwards mine may be changed
 			return err
 		}
 		fmt.Println("rank", c.Rank(), "got", theirs[0])
@@ -180,7 +180,7 @@ func ExampleIsend() {
 	// <nil>
 }
 
-// Receives that are under way together are handled in the order in which they end.
+// Receives in flight are handled in the order in which they complete.
 func ExampleWaitAny() {
 	err := runtime.Local(4, func(w *runtime.World) error {
 		c := w.Comm()
@@ -209,7 +209,7 @@ func ExampleWaitAny() {
 	// <nil>
 }
 
-// A probe tells the length of a message, so that a buffer of that length can be made.
+// A probe returns the length of a message, so that a buffer of that length can be allocated.
 func ExampleProbe() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -231,7 +231,7 @@ func ExampleProbe() {
 	// <nil>
 }
 
-// The same two operations, set up once, exchange a value in every step of a loop.
+// Two persistent operations, set up once, exchange a value in every step of a loop.
 func ExampleStartAll() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -261,7 +261,7 @@ func ExampleStartAll() {
 	// <nil>
 }
 
-// A column of a matrix is sent from where it lies.
+// A column of a matrix is sent without copying it into a slice first.
 func ExampleSendStrided() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -308,7 +308,7 @@ func ExampleRecvStrided() {
 	// <nil>
 }
 
-// Memory changes hands: on a node the receiver reads it where the sender wrote it.
+// A Buffer is handed over: on one node the receiver reads the memory that the sender wrote.
 func ExampleSendBuffer() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -317,7 +317,7 @@ func ExampleSendBuffer() {
 			if err != nil {
 				return err
 			}
-			defer b.Close() // does nothing once the buffer is given away
+			defer b.Close() // does nothing after the Buffer was sent
 			values := runtime.View[float64](b)
 			for i := range values {
 				values[i] = float64(i)
@@ -333,7 +333,7 @@ func ExampleSendBuffer() {
 		if err != nil {
 			return err
 		}
-		defer m.Close() // the memory goes back to rank 0
+		defer m.Close() // returns the memory to rank 0
 		values := runtime.View[float64](m.Buffer())
 		fmt.Println(len(values), "values, the last is", values[len(values)-1])
 		return nil

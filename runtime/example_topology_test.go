@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Six ranks are a grid of three rows that is closed in the direction of its columns; each gets
-// the coordinates of the rank before it in its column.
+// Six ranks form a grid of three rows that is periodic in the first dimension. Each rank gets the
+// coordinates of the previous rank in that dimension.
 func ExampleComm_CreateCart() {
 	err := runtime.Local(6, func(w *runtime.World) error {
 		dims, err := runtime.DimsCreate(w.Size(), []int{0, 0})
@@ -42,7 +42,7 @@ func ExampleComm_CreateCart() {
 	// <nil>
 }
 
-// The ranks of each node elect the first one of them.
+// The ranks of each node get a communicator, and its rank 0 can act for the node.
 func ExampleComm_SplitType() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		node, err := w.Comm().SplitType(runtime.SharedNode, 0)
@@ -61,7 +61,7 @@ func ExampleComm_SplitType() {
 	// <nil>
 }
 
-// Each rank sends to the next two; it gives its own edges.
+// Each rank sends to the next two ranks, and passes its own edges to CreateGraphAdjacent.
 func ExampleComm_CreateGraphAdjacent() {
 	err := runtime.Local(5, func(w *runtime.World) error {
 		n, me := w.Size(), w.Rank()

@@ -6,6 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
+// A value that contains strings and maps is encoded, sent and decoded.
 func ExampleSendValue() {
 	type node struct {
 		Name  string
@@ -26,7 +27,7 @@ func ExampleSendValue() {
 	// <nil>
 }
 
-// celsius is sent as text.
+// celsius is encoded as text by its codec.
 type celsius struct{ degrees float64 }
 
 type celsiusCodec struct{}
@@ -40,9 +41,10 @@ func (celsiusCodec) Decode(b []byte, v *celsius) error {
 	return err
 }
 
+// A program registers its own codec for one type, and a codec of this package for another.
 func ExampleRegisterCodec() {
 	runtime.RegisterCodec(celsiusCodec{})               // a codec of the program
-	runtime.RegisterCodec(runtime.JSON[map[int]bool]{}) // encoding/json
+	runtime.RegisterCodec(runtime.JSON[map[int]bool]{}) // encodes with encoding/json
 	err := runtime.Local(1, func(w *runtime.World) error {
 		c := w.Comm()
 		if err := runtime.SendValue(c, celsius{21.5}, 0, 0); err != nil {

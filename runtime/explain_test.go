@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// passOn exchanges messages with both neighbours and with no other rank.
+// passOn exchanges messages with both neighbours only.
 func passOn(w *runtime.World) error {
 	c := w.Comm()
 	right, left := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
@@ -33,14 +33,16 @@ func greetAll(w *runtime.World) error {
 	return nil
 }
 
-// explained returns the lines that a rank printed of its peers.
+// explained returns the lines that a rank printed about its peers.
 func explained(r result, rank int) []string {
 	return regexp.MustCompile(fmt.Sprintf(`(?m)^rank %d: .*$`, rank)).FindAllString(r.errors, -1)
 }
 
+// -explain prints for each peer the lane and how long messages move, with the reason if the system
+// call is not used.
 func TestExplainedWays(t *testing.T) {
 	for _, c := range []struct{ cma, way string }{
-		{"1", `by (process_vm_readv \(probed\)|staged copy \(process_vm_readv: .+\))`}, // the latter in some containers
+		{"1", `by (process_vm_readv \(probed\)|staged copy \(process_vm_readv: .+\))`}, // the second one in some containers
 		{"0", `by staged copy \(process_vm_readv: switched off\)`},
 	} {
 		r := launch(t, 3, "sizes", "-explain", "-x", "GORUN_CMA="+c.cma)
@@ -55,14 +57,15 @@ func TestExplainedWays(t *testing.T) {
 	}
 }
 
+// Without -explain a job prints nothing on standard error.
 func TestNothingIsExplainedUnasked(t *testing.T) {
 	r := launch(t, 2, "circle")
 	require.Zero(t, r.code)
 	require.Empty(t, r.errors)
 }
 
-// In a small World all peers are listed, in a larger one those that exchanged messages with
-// the rank, and never more than a screenful.
+// In a small World all peers are listed, in a larger one only the peers that exchanged messages
+// with the rank. The list has an upper bound of lines.
 func TestExplainedPeers(t *testing.T) {
 	for _, c := range []struct {
 		program     string
@@ -73,12 +76,12 @@ func TestExplainedPeers(t *testing.T) {
 		for rank := range c.ranks {
 			lines := explained(r, rank)
 			require.Len(t, lines, c.want, r.errors)
-			for _, line := range lines { // no message was long enough to probe it
+			for _, line := range lines { // no message was so long that it tested process_vm_readv before
 				if strings.Contains(line, "... and") {
 					continue
 				}
 				require.Regexp(t, `private memory by (process_vm_readv \(probed\)|staged copy \(process_vm_readv: .+\))`, line)
-				if c.ranks <= 9 { // each pair has its ring before the first message
+				if c.ranks <= 9 { // each pair gets its ring before the first message
 					require.Regexp(t, `lane ring \d`, line)
 				}
 			}
@@ -87,12 +90,12 @@ func TestExplainedPeers(t *testing.T) {
 	}
 }
 
-// opinion is an Explainer.
+// opinion is an Explainer whose lines are its elements.
 type opinion []string
 
 func (o opinion) Explain() []string { return o }
 
-// remark makes rank 1 set attributes of the World's communicator.
+// remark makes rank 1 set attributes of the World's communicator, one of which is an Explainer.
 func remark(w *runtime.World) error {
 	if w.Rank() != 1 {
 		return nil
@@ -104,7 +107,8 @@ func remark(w *runtime.World) error {
 	return err
 }
 
-// The lines of attributes follow those of the transports.
+// -explain prints the lines of attributes after the lines of the transports, and nothing is printed
+// without it.
 func TestExplainedAttributes(t *testing.T) {
 	r := launch(t, 2, "remark", "-explain")
 	require.Zero(t, r.code, r.errors)
@@ -113,8 +117,8 @@ func TestExplainedAttributes(t *testing.T) {
 	require.Empty(t, launch(t, 2, "remark").errors)
 }
 
-// intrude has the rank whose peer accepted their connection speak to that as a browser
-// does.
+// intrude makes one rank open a TCP connection to the port at which its peer accepts connections,
+// and send what a browser sends. The rank whose peer does not listen does nothing.
 func intrude(w *runtime.World) error {
 	if err := greetAll(w); err != nil {
 		return err
@@ -123,15 +127,16 @@ func intrude(w *runtime.World) error {
 	to, _, _ = strings.Cut(to, ",")
 	conn, err := net.Dial("tcp", to)
 	if err != nil {
-		return nil // the peer has connected: its port does not listen
+		return nil // the peer opened the connection, so that its port does not listen
 	}
 	if _, err := conn.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != nil {
 		return err
 	}
-	_, _ = conn.Read(make([]byte, 1)) // until it is dropped
+	_, _ = conn.Read(make([]byte, 1)) // until the peer drops the connection
 	return conn.Close()
 }
 
+// -explain reports how many foreign connections were dropped, by reason.
 func TestExplainedStrangers(t *testing.T) {
 	r := launch(t, 2, "intrude", "-transport", "rdma", "-explain")
 	require.Zero(t, r.code, r.errors)
@@ -140,6 +145,7 @@ func TestExplainedStrangers(t *testing.T) {
 	require.NotRegexp(t, `requests refused: (\d+ of ranks, but not .*, )?\d+ (without|of another|of ranks that)`, r.errors)
 }
 
+// A duration setting that cannot be parsed ends the program with an error that names it.
 func TestBadDurationsAreNamed(t *testing.T) {
 	for _, setting := range []string{"GORUN_SPIN=50", "GORUN_YIELD=-1ms"} {
 		name, value, _ := strings.Cut(setting, "=")

@@ -11,6 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
+// private reports the private, loopback and link-local addresses of IPv4 and IPv6, and no others.
 func TestPrivateAddresses(t *testing.T) {
 	for address, want := range map[string]bool{
 		"10.0.0.1": true, "172.16.3.4": true, "172.31.255.255": true, "192.168.1.1": true, "127.0.0.1": true, "169.254.1.1": true,
@@ -21,6 +22,7 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
+// GORUN_ENCRYPT is yes, no or auto, which is the default, and other values are an error.
 func TestEncryptionIsOneOfThree(t *testing.T) {
 	for value, want := range map[string]string{"": bootstrap.EncryptAuto, "auto": bootstrap.EncryptAuto, "yes": bootstrap.EncryptYes, "no": bootstrap.EncryptNo} {
 		t.Setenv(bootstrap.EnvEncrypt, value)
