@@ -12,7 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma"
 )
 
-// TestRailsOfACard: what a rank tells of its adapters the others read.
+// TestRailsOfACard parses the locations of the adapters (rails) in a card, with TCP as the last
+// one, and refuses truncated cards.
 func TestRailsOfACard(t *testing.T) {
 	ip := [16]byte{10: 0xff, 0xff, 10, 0, 0, 9}
 	tcp := []bootstrap.Address{{IP: ip, Port: 99}}
@@ -42,7 +43,7 @@ func TestRailsOfACard(t *testing.T) {
 	}
 }
 
-// FuzzRailsOfACard: no card makes a rank fail otherwise than by an error.
+// FuzzRailsOfACard requires that any card is parsed completely or is refused with ErrMalformed.
 func FuzzRailsOfACard(f *testing.F) {
 	f.Add([]byte{0, 4, 'r', 'o', 'c', 'e', 10: 1, 23: 9})
 	f.Add([]byte{0, 255})
@@ -62,7 +63,8 @@ func FuzzRailsOfACard(f *testing.F) {
 	})
 }
 
-// TestDeviceNone: without an adapter, or when none is wanted, ranks use TCP, and say so.
+// TestDeviceNone: with GORUN_RDMA_DEVICE=none ranks use TCP, Explain says so, and the card contains
+// no adapter.
 func TestDeviceNone(t *testing.T) {
 	t.Setenv(bootstrap.EnvTransport, transportRDMA)
 	t.Setenv(bootstrap.EnvRDMADevice, deviceNone)

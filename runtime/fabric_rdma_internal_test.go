@@ -16,8 +16,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// TestEveryRefusalIsExplained: whatever was dropped or refused is in the explanation,
-// each kind with its number.
+// TestEveryRefusalIsExplained requires that the explanation contains every counter of dropped
+// connections and refused requests.
 func TestEveryRefusalIsExplained(t *testing.T) {
 	f := &rdmaFabric{Transport: &rdma.Transport{}, iwarp: iwarp.New(iwarp.Config{})}
 	n := &network{fabric: f}
@@ -39,8 +39,8 @@ func TestEveryRefusalIsExplained(t *testing.T) {
 	}
 }
 
-// A rank that another one reaches by network before the cards of all are there answers by
-// network, also later. Once they are there, a rank without an address cannot be reached.
+// A peer that this rank must reach before the cards of all ranks have arrived is reached by
+// network. After they have arrived, a rank without an address in its card cannot be reached.
 func TestPeersThatComeBeforeTheirCards(t *testing.T) {
 	t.Setenv(bootstrap.EnvTransport, transportRDMA)
 	require.NoError(t, Local(2, func(w *World) error {

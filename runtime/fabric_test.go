@@ -10,9 +10,9 @@ import (
 	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// A program that is built with the tag gorun_shm contains no package of another module but
-// golang.org/x/sys and what package bootstrap compresses the book with, runs on a node as any other, and has an error that names the tag if the
-// network is requested.
+// A program that is built with the tag gorun_shm contains no package of other modules except
+// golang.org/x/sys and the compressor that package bootstrap uses for the book. It runs on one node
+// as usual. If the network is requested, it ends with an error that names the tag.
 func TestProgramWithoutTheNetwork(t *testing.T) {
 	const tags, hello = "-tags=gorun_shm", "github.com/gorun-hpc/gorun/examples/hello"
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", tags, hello).Output()

@@ -18,8 +18,8 @@ func init() {
 	programs["killnode"] = func() { runtime.Main(killNode) }
 }
 
-// TestFailuresOnHosts is TestFailures with ranks on several hosts, whose agents gather the votes of
-// their ranks.
+// TestFailuresOnHosts runs the programs of TestFailures on several hosts, whose agents collect the
+// votes of their ranks.
 func TestFailuresOnHosts(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	for i := range failurePrograms {
@@ -31,8 +31,8 @@ func TestFailuresOnHosts(t *testing.T) {
 	}
 }
 
-// killNode: the last rank kills the agent of its host, and with it the host's ranks. The others lose
-// them all, and shrink to those of the other hosts.
+// killNode: the last rank kills the agent of its host, and thereby all ranks of the host. The other
+// ranks lose these ranks, and shrink to the ranks of the other hosts.
 func killNode(w *runtime.World) error {
 	c, n := w.Comm(), w.Size()
 	near, err := c.Split(w.NodeRank(), 0)
@@ -48,7 +48,7 @@ func killNode(w *runtime.World) error {
 		}
 	}
 	if w.NodeRank() == w.Nodes()-1 {
-		_, err := runtime.Recv[byte](c, nil, 0, 1) // until the end
+		_, err := runtime.Recv[byte](c, nil, 0, 1) // until this rank is killed
 		return err
 	}
 	for size := n - w.LocalSize(); ; {
@@ -66,7 +66,7 @@ func killNode(w *runtime.World) error {
 		}
 		c = s
 	}
-	if err := errors.Join(meet(c), meet(near)); err != nil { // the node's own is undisturbed
+	if err := errors.Join(meet(c), meet(near)); err != nil { // the communicator of the node is not affected
 		return err
 	}
 	fmt.Fprintf(os.Stdout, "rank %d of %d lives\n", c.Rank(), c.Size())
@@ -79,7 +79,7 @@ func killNode(w *runtime.World) error {
 	return nil
 }
 
-// ULFM's stress/kill_node.c: a host is lost with its agent.
+// The loss of a host together with its agent can be shrunk away (ULFM's stress/kill_node.c).
 func TestLostHostIsShrunkAway(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	r := launch(t, 6, "killnode", "-host", "h0:2,h1:2,h2:2", "-rsh", c.Rsh(), "-on-failure", "continue")

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// failurePrograms are the behaviours of ICLDisco/ulfm-testing, with the names of its files
-// below api/ and stress/.
+// failurePrograms have the behaviour of the programs of ICLDisco/ulfm-testing below api/ and
+// stress/, and the names of their files.
 var failurePrograms = []failureProgram{
 	{"err_returns", 4, 1, errReturns},
 	{"err_handler", 4, 1, errHandler},
@@ -37,19 +37,19 @@ func init() {
 	}
 }
 
-// containsLine reports whether text has a line.
+// containsLine reports whether text contains a line that begins with line.
 func containsLine(text, line string) bool { return strings.Contains("\n"+text, "\n"+line) }
 
-// ULFM's api/err_returns.c, api/err_handler.c, api/err_any.c, api/err_insulation.c, api/getack.c,
-// api/revoke.c, api/shrink.c, api/revshrink.c, api/revshrinkkill.c, api/buddycr.c,
-// stress/isend-err.c, stress/pingpairs.c and stress/sleeptest.c: what survivors see of deaths, and
-// how they go on.
+// Each program of failurePrograms gives the survivors the errors that it expects, and they continue
+// as it expects (ULFM's api/err_returns.c, api/err_handler.c, api/err_any.c, api/err_insulation.c,
+// api/getack.c, api/revoke.c, api/shrink.c, api/revshrink.c, api/revshrinkkill.c, api/buddycr.c,
+// stress/isend-err.c, stress/pingpairs.c and stress/sleeptest.c).
 func TestFailures(t *testing.T) {
 	soak := os.Getenv("GORUN_SOAK") != ""
 	for i := range failurePrograms {
 		p := &failurePrograms[i]
 		t.Run(p.name+"/local", p.runHere)
-		// Each goes over shared memory or over the network, all over both in soak.
+		// Each program runs over shared memory or over the network; with GORUN_SOAK=1 over both.
 		for k, way := range []string{"auto", "rdma"} {
 			if soak || i%2 == k {
 				t.Run(p.name+"/"+way, func(t *testing.T) { p.runThere(t, "-transport", way) })
@@ -58,15 +58,15 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// errReturns: a collective operation of a dead member ends with its loss at all others, each
-// time; that of the survivors does not.
+// errReturns: a collective operation with a dead member ends with its loss at all other members,
+// each time it is called. A collective operation of the survivors succeeds.
 func errReturns(m mortal) error {
 	c, victim := m.Comm(), m.Size()-1
 	living, err := c.Split(map[bool]int{true: 1}[m.Rank() == victim], 0)
 	if err != nil {
 		return err
 	}
-	if _, err := c.Agree(0); err != nil { // a loss may end the Split of slower ranks
+	if _, err := c.Agree(0); err != nil { // without this the loss might end the Split of slower ranks
 		return err
 	}
 	if m.Rank() == victim {
@@ -83,7 +83,7 @@ func errReturns(m mortal) error {
 	return nil
 }
 
-// errHandler: the error names the rank, the operation and the cause, and ends nothing else.
+// errHandler: the error names the rank, the operation and the cause, and no other operation ends.
 func errHandler(m mortal) error {
 	c := m.Comm()
 	if m.Rank() == 1 {
@@ -109,8 +109,8 @@ func errHandler(m mortal) error {
 	return err
 }
 
-// errAny: a master that receives from any source gets an error for each death until it has
-// acknowledged it, and all that the others send.
+// errAny: rank 0 receives from any source. It gets an error for each death until it has
+// acknowledged it, and receives all messages of the others.
 func errAny(m mortal) error {
 	c := m.Comm()
 	if m.Rank() > 0 {
@@ -145,8 +145,8 @@ func errAny(m mortal) error {
 	return nil
 }
 
-// errInsulation: a communicator without the dead is not disturbed by anything that is done
-// because of its death.
+// errInsulation: a death, and what the other members do because of it, does not affect a
+// communicator without the dead rank.
 func errInsulation(m mortal) error {
 	half, err := m.Comm().Split(m.Rank()*2/m.Size(), 0)
 	if err != nil {
@@ -159,7 +159,7 @@ func errInsulation(m mortal) error {
 		return m.die()
 	}
 	if m.Rank() < m.Size()/2 {
-		// Receives from any source wait on, whatever happens to the other half.
+		// Receives from any source continue to wait, whatever happens to the other half.
 		var errs []error
 		if half.Rank() > 0 {
 			errs = append(errs, runtime.Send(half, []int{half.Rank()}, 0, 1))
@@ -186,7 +186,8 @@ func errInsulation(m mortal) error {
 	return err
 }
 
-// getAck: who has detected a death has it in Ack, and Agree fails until all have acknowledged.
+// getAck: Ack returns the deaths that this rank has detected, and Agree fails until all members
+// have acknowledged them.
 func getAck(m mortal) error {
 	c, n := m.Comm(), m.Size()
 	if m.Rank() == n-1 {
@@ -196,7 +197,7 @@ func getAck(m mortal) error {
 	if err := isLoss(err, n-1); err != nil {
 		return err
 	}
-	if m.Rank() != 0 { // one rank does not acknowledge
+	if m.Rank() != 0 { // rank 0 does not acknowledge
 		if lost := c.Ack(); lost.Rank(n-1) < 0 {
 			return fmt.Errorf("acknowledged %v", lost.Ranks())
 		}
@@ -219,11 +220,12 @@ func getAck(m mortal) error {
 	return isLoss(err, n-2)
 }
 
-// revoke: the notice reaches all members, though the one that revokes dies at once.
+// revoke: the notice of a Revoke reaches all members, although the rank that revokes dies
+// immediately.
 func revoke(m mortal) error {
 	c, err := m.Comm().Dup()
 	if err == nil {
-		_, err = c.Agree(0) // all have made it
+		_, err = c.Agree(0) // all members have created it
 	}
 	if err != nil {
 		return err
@@ -232,7 +234,8 @@ func revoke(m mortal) error {
 		c.Revoke(nil)
 		return m.die()
 	}
-	// Nobody sends: without the notice rank 1's loss alone would end that of rank 0.
+	// No rank sends. Without the notice, only the receive of rank 4 would end, because of the loss
+	// of rank 1.
 	_, err = runtime.Recv(c, make([]byte, 1), (m.Rank()+2)%m.Size(), 1)
 	if (m.Rank()+2)%m.Size() == 1 && isLoss(err, 1) == nil {
 		_, err = runtime.Recv(c, make([]byte, 1), 0, 1)
@@ -246,8 +249,8 @@ func revoke(m mortal) error {
 	return nil
 }
 
-// shrink: the living members are the same everywhere, in order, with messages of their own; also
-// where a member dies before or during the call.
+// shrink: all survivors get the same members in the same order, in a communicator with its own
+// messages, also if a member dies before or during Shrink.
 func shrink(m mortal) error {
 	c := m.Comm()
 	if m.Rank() == 1 {
@@ -276,7 +279,8 @@ func shrink(m mortal) error {
 	return meet(s)
 }
 
-// revShrink: after a loss one rank revokes, and all shrink, whatever each was doing.
+// revShrink: after a loss one rank revokes the communicator, and all ranks shrink it, whatever each
+// one was doing.
 func revShrink(m mortal) error {
 	c, err := m.Comm().Dup()
 	if err == nil {
@@ -288,7 +292,8 @@ func revShrink(m mortal) error {
 	if m.Rank() == 1 {
 		return m.die()
 	}
-	// Only rank 2 waits for rank 1. The others wait for each other, and rank 2's Revoke ends that.
+	// Only rank 2 waits for rank 1. The others wait for each other until the Revoke of rank 2 ends
+	// their receives.
 	_, err = runtime.Recv(c, make([]byte, 1), (m.Rank()+m.Size()-1)%m.Size(), 1)
 	if m.Rank() == 2 {
 		c.Revoke(err)

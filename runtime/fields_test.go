@@ -7,7 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// godoc shows no fields of types that are defined elsewhere: comments do.
+// go doc does not show the fields of types that are aliases of types elsewhere, so that the
+// comments of the aliases must list them.
 func TestCommentsShowTheFieldsOfErrors(t *testing.T) {
 	godoc.Aliases(t, map[string]any{
 		"PeerError": runtime.PeerError{}, "TruncatedError": runtime.TruncatedError{}, "TypeMismatchError": runtime.TypeMismatchError{},

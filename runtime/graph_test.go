@@ -9,10 +9,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// edge is one edge of a graph, and the rank that gives it.
+// edge is one edge of a graph; by is the rank that passes it to CreateGraph.
 type edge struct{ from, to, weight, by int }
 
-// randomEdges draws a graph with edges that appear twice and edges to oneself.
+// randomEdges returns a random graph, in which edges may appear twice or lead from a rank to
+// itself.
 func randomEdges(r *rand.Rand, ranks int) []edge {
 	list := make([]edge, r.IntN(4*ranks))
 	for i := range list {
@@ -24,7 +25,7 @@ func randomEdges(r *rand.Rand, ranks int) []edge {
 	return list
 }
 
-// ends returns the edges of one rank in the order of the list.
+// ends returns the edges of one rank, in the order of the list.
 func ends(list []edge, rank int) (sources, sourceWeights, dests, destWeights []int) {
 	sources, sourceWeights, dests, destWeights = []int{}, []int{}, []int{}, []int{}
 	for _, e := range list {
@@ -38,7 +39,7 @@ func ends(list []edge, rank int) (sources, sourceWeights, dests, destWeights []i
 	return sources, sourceWeights, dests, destWeights
 }
 
-// requireVertex checks what a rank knows of its edges.
+// requireVertex checks the edges that a rank gets from Neighbors and Weights.
 func requireVertex(t *testing.T, list []edge, g *runtime.Graph, weighted bool) {
 	t.Helper()
 	sources, sourceWeights, dests, destWeights := ends(list, g.Rank())
@@ -60,15 +61,15 @@ func requireVertex(t *testing.T, list []edge, g *runtime.Graph, weighted bool) {
 	require.ElementsMatch(t, destWeights, gotDestWeights)
 }
 
-// MPICH's topo/distgraph1.c: each rank gives its own edges, or any rank gives any; both are
-// the same graph, with and without weights.
+// CreateGraphAdjacent, in which each rank passes its own edges, and CreateGraph, in which any rank
+// passes any edges, make the same graph, with and without weights (MPICH's topo/distgraph1.c).
 func TestGraphsOfBothForms(t *testing.T) {
 	for _, ranks := range []int{1, 2, 5, 8} {
 		local(t, ranks, func(c *runtime.Comm) {
 			same := rand.New(rand.NewPCG(uint64(ranks), 1))
 			for range 12 {
 				list := randomEdges(same, ranks)
-				// The general form sorts by the ranks that give edges.
+				// CreateGraph orders edges by the rank that passes them.
 				var sorted []edge
 				for by := range ranks {
 					for _, e := range list {
@@ -105,7 +106,7 @@ func TestGraphsOfBothForms(t *testing.T) {
 	}
 }
 
-// MPICH's topo/graphcr2.c: ranks without an edge, and an edge that appears twice.
+// Ranks without edges, and an edge that appears twice, are allowed (MPICH's topo/graphcr2.c).
 func TestGraphWithoutEdges(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		g, err := c.CreateGraphAdjacent(nil, nil, nil, nil, true)
@@ -122,7 +123,7 @@ func TestGraphWithoutEdges(t *testing.T) {
 	})
 }
 
-// Wrong edges are refused.
+// Wrong edges, weights and degrees are refused.
 func TestGraphArguments(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		one := []int{1}

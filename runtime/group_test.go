@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// worldGroup returns the group of a world of n ranks.
+// worldGroup returns the group of a World of n ranks.
 func worldGroup(t *testing.T, n int) runtime.Group {
 	t.Helper()
 	groups := make([]runtime.Group, n)
@@ -23,7 +23,8 @@ func include(t *testing.T, g runtime.Group, ranks ...int) runtime.Group {
 	return sub
 }
 
-// MPICH's group/grouptest2.c and group/groupnullincl.c.
+// Union, intersection, difference, exclusion and comparison of groups give the right ranks in the
+// right order (MPICH's group/grouptest2.c and group/groupnullincl.c).
 func TestGroupSetOperations(t *testing.T) {
 	world := worldGroup(t, 8)
 	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7}, world.Ranks())
@@ -47,7 +48,8 @@ func TestGroupSetOperations(t *testing.T) {
 	require.Equal(t, "similar", runtime.Similar.String())
 }
 
-// MPICH's group/gtranks.c.
+// Translate and the queries of a group return the right ranks, and Undefined for others (MPICH's
+// group/gtranks.c).
 func TestGroupTranslate(t *testing.T) {
 	world := worldGroup(t, 6)
 	even := include(t, world, 4, 2, 0)
@@ -63,6 +65,7 @@ func TestGroupTranslate(t *testing.T) {
 	require.Equal(t, 3, even.Size())
 }
 
+// Include and Exclude refuse ranks outside the group and repeated ranks.
 func TestGroupRefusesWrongRanks(t *testing.T) {
 	world := worldGroup(t, 3)
 	for _, ranks := range [][]int{{3}, {-1}, {0, 0}} {
@@ -73,6 +76,7 @@ func TestGroupRefusesWrongRanks(t *testing.T) {
 	}
 }
 
+// A group is not changed by a change of the slice of Ranks, nor by set operations.
 func TestGroupNeverChanges(t *testing.T) {
 	world := worldGroup(t, 3)
 	world.Ranks()[0] = 9

@@ -21,7 +21,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// hangs are programs of three ranks that end only if gorun ends them.
+// hangs are programs of three ranks that deadlock, so that gorun has to end them.
 var hangs = map[string]func(c *runtime.Comm) error{
 	"receives in a circle": func(c *runtime.Comm) error {
 		_, err := runtime.Recv(c, make([]int, 1), next(c), 7)
@@ -78,14 +78,14 @@ var hangs = map[string]func(c *runtime.Comm) error{
 	},
 	"two of three": func(c *runtime.Comm) error {
 		if c.Rank() == 2 {
-			select {} // it would go on if anything happened
+			select {} // would end the deadlock if it ever continued
 		}
 		_, err := runtime.Recv(c, make([]int, 1), 1-c.Rank(), 7)
 		return err
 	},
 }
 
-// next is the next rank.
+// next returns the next rank.
 func next(c *runtime.Comm) int { return (c.Rank() + 1) % c.Size() }
 
 // envHang names the program of hangs or pauses that a rank runs.
@@ -98,7 +98,8 @@ func hang(w *runtime.World) error {
 	return pauses[os.Getenv(envHang)](w.Comm())
 }
 
-// A deadlock ends the job with its own exit code, and the report says which ranks wait, and where.
+// A deadlock ends the job with exit code 86. The report is printed once, and says which ranks wait,
+// where, and for what.
 func TestDeadlockEndsTheJob(t *testing.T) {
 	for run, r := range runAll(t, slices.Sorted(maps.Keys(hangs))) {
 		t.Run(run.name+", "+run.transport, func(t *testing.T) {
@@ -117,11 +118,11 @@ func TestDeadlockEndsTheJob(t *testing.T) {
 	}
 }
 
-// hangRun is a program of hangs or pauses over a transport.
+// hangRun is a program of hangs or pauses together with a transport.
 type hangRun struct{ name, transport string }
 
-// runAll runs programs side by side, because they mostly wait: each over shared memory, and
-// every fourth over the network, all of them with GORUN_SOAK=1.
+// runAll runs programs concurrently, because they mostly wait. Each one runs over shared memory,
+// and every fourth one, with GORUN_SOAK=1 every one, also over the network.
 func runAll(t *testing.T, names []string) map[hangRun]result {
 	t.Helper()
 	var mu sync.Mutex
@@ -145,11 +146,11 @@ func runAll(t *testing.T, names []string) map[hangRun]result {
 	return results
 }
 
-// pauseTime is longer than what a rank waits before it reports that it waits.
+// pauseTime is longer than the time after which a rank reports that it waits.
 const pauseTime = 2500 * time.Millisecond
 
-// pauses are programs in which rank 0 goes on after a while, and the others wait for it: no
-// deadlock.
+// pauses are programs in which rank 0 continues after a while, and the other ranks wait for it.
+// They are no deadlocks.
 var pauses = map[string]func(c *runtime.Comm) error{
 	"computes": pause(func(*runtime.Comm) {
 		for begin := time.Now(); time.Since(begin) < pauseTime; {
@@ -244,8 +245,8 @@ var pauses = map[string]func(c *runtime.Comm) error{
 	}),
 }
 
-// pause returns a program in which rank 0 does something before it sends to the others, which
-// wait for it.
+// pause returns a program in which rank 0 runs fn before it sends to the other ranks, which wait
+// for it.
 func pause(fn func(c *runtime.Comm)) func(c *runtime.Comm) error {
 	return func(c *runtime.Comm) error {
 		if c.Rank() != 0 {
@@ -262,7 +263,7 @@ func pause(fn func(c *runtime.Comm)) func(c *runtime.Comm) error {
 	}
 }
 
-// A rank that does anything but wait for others is in no deadlock.
+// A job in which a rank does anything but wait for other ranks is not reported as a deadlock.
 func TestPausesAreNoDeadlocks(t *testing.T) {
 	for run, r := range runAll(t, slices.Sorted(maps.Keys(pauses))) {
 		t.Run(run.name+", "+run.transport, func(t *testing.T) {
@@ -272,20 +273,22 @@ func TestPausesAreNoDeadlocks(t *testing.T) {
 	}
 }
 
-// When nothing has moved for the time of -stall the report comes once, and the job goes on.
+// If no message has moved for the time of -stall, the report is printed once, and the job
+// continues.
 func TestStallIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	r := launch(t, 3, "hang", "-stall", "500ms", "-x", envHang+"=sleeps")
 	require.Zero(t, r.code, r.errors)
 	require.Equal(t, 1, strings.Count(r.errors, "nothing has moved for 500ms: ranks 1-2 wait at hang_test.go:"), r.errors)
-	// "look there" is said after 2 s without a call.
+	// The report contains "look there" only if the rank has made no call for 2 s.
 	require.Regexp(t, `for rank 0; rank 0 (has not called gorun for .* and is at hang_test\.go:\d+ \(.*\): look there|runs, at hang_test\.go:\d+ \(.*\))`, r.errors)
 	r = launch(t, 3, "hang", "-stall", "off", "-x", envHang+"=sleeps")
 	require.Zero(t, r.code, r.errors)
 	require.Empty(t, r.errors)
 }
 
-// A user can have the report alone, or nothing.
+// With -on-deadlock report, a deadlock is reported and the job continues. With -on-deadlock ignore,
+// nothing is reported.
 func TestDeadlockAsTheUserWants(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

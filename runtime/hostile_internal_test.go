@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Kinds of frames of the engine that tests forge.
+// Kinds of frames of the engine that tests forge, as the engine defines them.
 const (
 	frameEager     = 1
 	frameAnnounced = 2
@@ -20,7 +20,7 @@ const (
 	frameKey = 2 << 8
 )
 
-// forge sends a frame of the engine that no program sends.
+// forge sends a frame of the engine with arbitrary contents.
 func forge(w *World, to int, h transport.Header, body []byte) error {
 	var err error
 	asked := w.ask(func() {
@@ -32,8 +32,8 @@ func forge(w *World, to int, h transport.Header, body []byte) error {
 	return errors.Join(asked, err)
 }
 
-// Memory that was handed over to one rank cannot be returned by another, and memory that was
-// not handed over cannot be returned.
+// A rank can return only memory that was handed over to it, not memory of another holder or memory
+// that was not handed over.
 func TestOnlyTheHolderGivesMemoryBack(t *testing.T) {
 	const n = 1 << 20
 	everywhere(t, 3, func(w *World) error {
@@ -54,7 +54,7 @@ func TestOnlyTheHolderGivesMemoryBack(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 2, leases(w))
 			require.NoError(t, Send(c, []byte{1}, 1, 1))
-			_, err = Recv(c, addr, 1, 1) // after the true one
+			_, err = Recv(c, addr, 1, 1) // after the genuine release
 			require.NoError(t, err)
 			require.Equal(t, 1, leases(w))
 			kept.Close()
@@ -79,7 +79,7 @@ func TestOnlyTheHolderGivesMemoryBack(t *testing.T) {
 	})
 }
 
-// pattern fills b with bytes that encode their position.
+// pattern fills b with bytes that depend on their position and on seed.
 func pattern(b []byte, seed int) []byte {
 	for i := range b {
 		b[i] = byte(i*7 + i>>8 + seed*31)
@@ -87,8 +87,8 @@ func pattern(b []byte, seed int) []byte {
 	return b
 }
 
-// Only its members can break a communicator, not other ranks, and no notice about an unknown
-// one is stored for ever.
+// Only its members can break a communicator. Notices of other ranks, and about unknown
+// communicators, are discarded and not stored.
 func TestOnlyMembersBreakACommunicator(t *testing.T) {
 	everywhere(t, 3, func(w *World) error {
 		c := w.Comm()
@@ -104,7 +104,7 @@ func TestOnlyMembersBreakACommunicator(t *testing.T) {
 		if w.Rank() == 2 {
 			for number := range uint32(3000) {
 				if number == 0 {
-					continue // of the world it is a member
+					continue // rank 2 is a member of the World's communicator
 				}
 				for err := transport.ErrAgain; errors.Is(err, transport.ErrAgain); {
 					err = notice(part.core.number + number - 1)
@@ -116,7 +116,7 @@ func TestOnlyMembersBreakACommunicator(t *testing.T) {
 		require.NoError(t, meet(w))
 		require.NoError(t, part.Err())
 		require.Empty(t, w.comms.claimed)
-		// The next ones are complete.
+		// Communicators that are created afterwards work.
 		next, err := part.Dup()
 		require.NoError(t, err)
 		require.NoError(t, meet(w))
@@ -125,7 +125,7 @@ func TestOnlyMembersBreakACommunicator(t *testing.T) {
 	})
 }
 
-// An agreement of members arrives completely, or not at all.
+// A message of an agreement with too few bytes is an error, and not a partial agreement.
 func TestShortAnswersAreNoAgreement(t *testing.T) {
 	require.NoError(t, Local(2, func(w *World) error {
 		c := w.Comm()
@@ -133,7 +133,7 @@ func TestShortAnswersAreNoAgreement(t *testing.T) {
 			to := c.control(0, tagDup)
 			h := transport.Header{A: frameEager | uint64(to.Context)<<32, B: uint64(to.Tag)}
 			require.NoError(t, forge(w, 0, h, make([]byte, 7)))
-			// The true message of rank 0 is not waited for.
+			// This rank does not wait for the genuine message of rank 0.
 			return nil
 		}
 		_, err := c.Dup()
@@ -142,8 +142,8 @@ func TestShortAnswersAreNoAgreement(t *testing.T) {
 	}))
 }
 
-// sharedOf returns rank 0's half of a Shared of three ranks on one node, and the cards
-// of all.
+// sharedOf returns the Shared of rank 0 before it has attached the parts of the two other ranks on
+// its node, and the cards of all three.
 func sharedOf(tb testing.TB, size int) (*Shared, []uint64) {
 	tb.Helper()
 	worlds := make([]*World, 3)
@@ -178,7 +178,7 @@ func sharedOf(tb testing.TB, size int) (*Shared, []uint64) {
 	return first, all
 }
 
-// again returns s as it was before attach.
+// again returns a copy of s as it was before attach.
 func (s *Shared) again() *Shared {
 	n := &Shared{world: s.world, memory: s.memory, members: s.members, me: s.me, size: s.size, layout: s.layout, lease: s.lease}
 	n.parts = make([][]byte, len(s.members))
@@ -186,8 +186,8 @@ func (s *Shared) again() *Shared {
 	return n
 }
 
-// FuzzSharedCards gives NewShared arbitrary cards of the others. The result is an error, or
-// memory that can be used.
+// FuzzSharedCards passes arbitrary cards of the other ranks to attach. It requires an error, or
+// memory that can be accessed.
 func FuzzSharedCards(f *testing.F) {
 	const size = 100
 	for _, word := range []int{cardFailed, cardSize, cardNode, cardAddr, cardToken} {

@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile are words that a rank may give in place of a length.
+// hostile are values that a malicious rank may send as a length.
 var hostile = []uint64{0, wordsMax + 1, 1 << 31, 1 << 40, 1 << 62, math.MaxInt64, 1 << 63, math.MaxUint64}
 
-// together runs the members of a communicator of its own for each case, of which the last rank is
-// malicious, and checks that all others get errors. Who notices it ends the call for the others.
+// together runs for each case the members of a communicator of its own, of which the last rank is
+// malicious. It requires that all other members get an error: the first one that detects it breaks
+// the communicator.
 func together(t *testing.T, cases int, honest func(c *Comm) error, malicious func(c *Comm, number int)) {
 	t.Helper()
 	require.NoError(t, Local(3, func(w *World) error {
@@ -33,7 +34,7 @@ func together(t *testing.T, cases int, honest func(c *Comm) error, malicious fun
 	}))
 }
 
-// giveList is what a malicious member gives in exchangeLists: a length, and the words it likes.
+// giveList sends what a malicious member sends in exchangeLists: a length, and arbitrary words.
 func giveList(c *Comm, length uint64, list []int) {
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagGraph}
 	lengths, err := a.allgather([]uint64{length})
@@ -51,7 +52,7 @@ func giveList(c *Comm, length uint64, list []int) {
 	_, _ = a.allgather(words)
 }
 
-// lists are edges that no member can have.
+// lists are encoded edges that are invalid for any member.
 func lists() [][]int {
 	return [][]int{
 		{},
@@ -63,18 +64,20 @@ func lists() [][]int {
 		{math.MinInt, 0, 0, 0, 0},
 		{2, 3, 0, 0, 0, 0},
 		{2, -1, 0, 0, 0, 0},
-		{0, 0, 2, math.MaxInt, 0, 0}, // ranks
+		{0, 0, 2, math.MaxInt, 0, 0}, // invalid ranks from here on
 		{2, 0, 2, -5, 0, 0, 0},
 		{2, 0, 1, 0, 0, 0},
-		{0, 2, 1, 0, 0, 0}, // weights
+		{0, 2, 1, 0, 0, 0}, // invalid weights from here on
 		{0, 0, 0, 0},
 		{0, 0, 0, 0, 0, 0},
 		{0, 0, 0, 9, 0},
 	}
 }
 
+// A member that sends invalid edges, or an invalid length, makes CreateGraphAdjacent and
+// CreateGraph fail at all others, and no rank crashes.
 func TestHostileEdges(t *testing.T) {
-	long := len(hostile) - 1 // 0 words are those of a list
+	long := len(hostile) - 1 // without the length 0, which lists contains already
 	adjacent := append(lists(), make([][]int, long)...)
 	give := func(c *Comm, number int, list []int) {
 		if number < len(lists()) {
@@ -102,7 +105,8 @@ func TestHostileEdges(t *testing.T) {
 	})
 }
 
-// Edges that take many rounds are those that were given.
+// Edges that are exchanged in many rounds arrive unchanged, and more of them than the limit are
+// refused.
 func TestLongEdges(t *testing.T) {
 	require.NoError(t, Local(2, func(w *World) error {
 		c := w.Comm()
@@ -130,6 +134,8 @@ func TestLongEdges(t *testing.T) {
 	require.ErrorIs(t, err, ErrArgument)
 }
 
+// A leader that sends an invalid length or invalid ranks of its group makes CreateIntercomm fail at
+// the others.
 func TestHostileGroups(t *testing.T) {
 	words := append([]uint64{3, 2}, hostile...)
 	together(t, len(words), func(c *Comm) error {
@@ -142,11 +148,11 @@ func TestHostileGroups(t *testing.T) {
 	}, func(c *Comm, number int) {
 		mine, err := c.Split(2, 0)
 		require.NoError(t, err)
-		for peer := range 2 { // it is the other leader of both
+		for peer := range 2 { // rank 2 is the remote leader for both
 			b := &bridging{local: mine, over: c, peer: c.WorldRank(peer), tag: tagInter, acrossTag: tagCreate + 1 + peer}
 			length := make([]uint64, 1)
 			switch number {
-			case 0: // ranks that are not there: three are too many beside one's own
+			case 0: // a rank that does not exist
 				_ = b.swap([]uint64{1}, length)
 				_ = b.swap([]uint64{uint64(len(words))}, length)
 			case 1: // one rank twice
