@@ -26,8 +26,8 @@ func init() {
 	programs["alien"] = func() { runtime.Main(alien) }
 }
 
-// TestHostsSpeakByNetwork: messages and buffers between all ranks of three hosts, also where -transport rdma
-// makes the ranks of a host use the network.
+// TestHostsSpeakByNetwork: ranks on three hosts exchange messages and Buffers with all ranks, by
+// shared memory on one host and by network between hosts.
 func TestHostsSpeakByNetwork(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	for _, flags := range [][]string{nil, {"-transport", "rdma"}} {
@@ -50,7 +50,8 @@ func TestHostsSpeakByNetwork(t *testing.T) {
 	}
 }
 
-// TestSurvivorsOnOtherHostsGoOn is TestSurvivorsGoOn with a host for each rank.
+// TestSurvivorsOnOtherHostsGoOn runs the program of TestSurvivorsGoOn with each rank on a host of
+// its own.
 func TestSurvivorsOnOtherHostsGoOn(t *testing.T) {
 	c := nscluster.Start(t, 4)
 	r := launch(t, 4, "survive", "-host", "h0,h1,h2,h3", "-rsh", c.Rsh(), "-on-failure", "continue")
@@ -60,8 +61,8 @@ func TestSurvivorsOnOtherHostsGoOn(t *testing.T) {
 	require.Equal(t, 137, r.code, r.errors)
 }
 
-// outlast exchanges messages with numbers until the connection has been lost and made
-// again. A rank that has lost it reports that.
+// outlast exchanges numbered messages until the connection has been lost and made again. A rank
+// that has lost the connection prints that.
 func outlast(w *runtime.World) error {
 	c := w.Comm()
 	peer := 1 - c.Rank()
@@ -96,8 +97,9 @@ func outlast(w *runtime.World) error {
 	return nil
 }
 
-// TestCutCableIsMended is item 23 of the faults: a host's cable is pulled until the connection is given up, and
-// put back. The job continues, no message is lost and none arrives twice.
+// TestCutCableIsMended is item 23 of the faults: the cable of a host is unplugged until the ranks
+// give the connection up, and is then plugged in. The job continues, no message is lost, and none
+// arrives twice.
 func TestCutCableIsMended(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	self, err := os.Executable()
@@ -113,7 +115,7 @@ func TestCutCableIsMended(t *testing.T) {
 	next := func(want string) {
 		t.Helper()
 		if !lines.Scan() {
-			_ = cmd.Wait() // then its standard error is not written any more
+			_ = cmd.Wait() // afterwards nothing writes to its standard error any more
 			require.Fail(t, "no line is "+want, errs.String())
 		}
 		require.Equal(t, want, lines.Text())
@@ -130,7 +132,7 @@ func TestCutCableIsMended(t *testing.T) {
 	require.Subset(t, rest, []string{"rank 0 has them all", "rank 1 has them all"})
 }
 
-// bear exchanges messages with numbers until rank 0 reads the end of its input.
+// bear exchanges numbered messages until rank 0 reads the end of its standard input.
 func bear(w *runtime.World) error {
 	c := w.Comm()
 	peer, ended := 1-c.Rank(), make(chan error, 1)
@@ -164,10 +166,10 @@ func bear(w *runtime.World) error {
 	return nil
 }
 
-// TestLinkThatIsCutForAMoment: a network that fails for 2 s and comes back is no loss of a
-// host, neither to gorun, which reaches its hosts by ssh, nor to the ranks, whose connection
-// remains. If this test is so late that it fails for longer, it has not shown anything, and
-// begins again.
+// TestLinkThatIsCutForAMoment: a network that fails for 2 s is not the loss of a host, neither for
+// gorun, which reaches its hosts by ssh, nor for the ranks, which keep their connection. If the
+// test itself was delayed so that the cut lasted longer and the job failed, the run proves nothing,
+// and is repeated.
 func TestLinkThatIsCutForAMoment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for seconds")
@@ -194,7 +196,7 @@ func TestLinkThatIsCutForAMoment(t *testing.T) {
 		<-time.After(2 * time.Second)
 		c.Join("h2")
 		failed := time.Since(began)
-		_ = stdin.Close() // gorun may have ended
+		_ = stdin.Close() // an error is possible, because gorun may have ended
 		rest, err := io.ReadAll(lines)
 		require.NoError(t, err)
 		err = cmd.Wait()
@@ -223,8 +225,8 @@ func alien(w *runtime.World) error {
 	return err
 }
 
-// TestHostsWithTheSameAddress: two hosts have no network in common, and each listens at
-// an address that the other one has, too. The sender gets an error that says what to do.
+// TestHostsWithTheSameAddress: two hosts have no network in common, and both listen at the same
+// address. The sender gets an error that says which option to use.
 func TestHostsWithTheSameAddress(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	r := launch(t, 2, "alien", "-host", "h0,h1", "-rsh", c.Rsh(), "-net", "lo", "-timeout", "20s")
@@ -234,8 +236,8 @@ func TestHostsWithTheSameAddress(t *testing.T) {
 		`that is an address of this host, too: gorun -net INTERFACE, ADDRESS or CIDR chooses a network that all hosts are on`, r.errors)
 }
 
-// TestHostThatDropsEverything: nothing answers, and the error of the wait lists the
-// attempts.
+// TestHostThatDropsEverything: if a host answers nothing, the send fails with an error that lists
+// the attempts, and a report of the job lists them while the send waits.
 func TestHostThatDropsEverything(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	c.Cut("h1")
@@ -250,9 +252,8 @@ func TestHostThatDropsEverything(t *testing.T) {
 	require.Regexp(t, `(?m)^gorun:   send, rank 1, tag 3, world, 8 bytes, .*\ngorun:   rank 1: not connected: 10\.77\.0\.2:\d+ \(asked .*\): `, r.errors)
 }
 
-// TestPublicAddressIsEncrypted: ranks that listen at addresses that anybody may reach encrypt
-// without being told to, and one of them says so; they do not on a private network, nor if they
-// are told not to.
+// TestPublicAddressIsEncrypted: ranks that listen at public addresses encrypt their connections by
+// default, and one of them says so. They do not encrypt on a private network, nor with -encrypt=no.
 func TestPublicAddressIsEncrypted(t *testing.T) {
 	const public = "203.0.113.0/24" // RFC 5737 section 3
 	c := nscluster.Start(t, 2)

@@ -14,7 +14,7 @@ func init() {
 	programs["huge"] = func() { runtime.Main(fiveGibibytes) }
 }
 
-// fiveGibibytes sends more than 32 bits of bytes from rank 0 to rank 1.
+// fiveGibibytes sends a message from rank 0 to rank 1 whose length does not fit in 32 bits.
 func fiveGibibytes(w *runtime.World) error {
 	const n = 5 << 30 / 8
 	c, buf := w.Comm(), make([]uint64, n)
@@ -39,8 +39,8 @@ func fiveGibibytes(w *runtime.World) error {
 	return nil
 }
 
-// MPICH's pt2pt/large_message.c between processes: where the kernel copies, where
-// shared memory does, and by RDMA Reads of at most 1 MiB.
+// A message of 5 GiB arrives complete between processes (MPICH's pt2pt/large_message.c): copied by
+// process_vm_readv, through shared memory, and by RDMA Reads of at most 1 MiB.
 func TestFiveGibibytesBetweenProcesses(t *testing.T) {
 	if !soak() {
 		t.Skip("needs GORUN_SOAK=1 and 12 GiB of memory")

@@ -12,7 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Subjects of oracle: the answer to the first waits for the test.
+// Subjects of questions to oracle, which delays its answers to subjectHard until the test allows
+// them.
 const (
 	subjectHard = 1
 	subjectEasy = 2
@@ -21,7 +22,7 @@ const (
 // oracle is an Answerer.
 type oracle struct {
 	let  chan struct{}
-	hard atomic.Int32 // calls with subjectHard
+	hard atomic.Int32 // number of calls with subjectHard
 }
 
 func (o *oracle) Answer(subject uint64) []byte {
@@ -32,8 +33,9 @@ func (o *oracle) Answer(subject uint64) []byte {
 	return binary.LittleEndian.AppendUint64(nil, subject)
 }
 
-// A rank that asks faster than it is answered starts one goroutine at the other rank, which
-// drops excess questions, still answers other ranks, and later this one again.
+// If a rank sends questions faster than they are answered, the asked rank answers them in one
+// goroutine and discards excess questions. It still answers other ranks, and later also the first
+// one.
 func TestQuestionsWithoutEnd(t *testing.T) {
 	const asked = 1000
 	everywhere(t, 3, func(w *World) error {
@@ -59,7 +61,7 @@ func TestQuestionsWithoutEnd(t *testing.T) {
 				}
 			}
 		}
-		require.NoError(t, meet(w)) // rank 0 has received all when it gets there
+		require.NoError(t, meet(w)) // when rank 0 arrives here, it has received all questions
 		if w.Rank() == 0 {
 			require.Less(t, goruntime.NumGoroutine(), before+asked/10)
 		}

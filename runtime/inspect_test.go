@@ -13,7 +13,8 @@ import (
 	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// From another terminal gorun inspect shows which ranks wait, where, and for which others.
+// gorun inspect, run outside the job, shows which ranks of a job wait, where, and for which other
+// ranks.
 func TestInspect(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -34,7 +35,7 @@ func TestInspect(t *testing.T) {
 	job := regexp.MustCompile(`\d+-[0-9a-f]{8}`).FindAllString(jobs.errors, -1)
 	require.NotEmpty(t, job, jobs.errors)
 	var shown result
-	for _, name := range job { // another job may run beside this one
+	for _, name := range job { // another job may run at the same time
 		if shown = finish(t, nil, testbed.Gorun(t), "inspect", name); strings.Contains(shown.out, self) {
 			r := finish(t, nil, testbed.Gorun(t), "inspect", "-json", name[:len(name)-1])
 			require.Zero(t, r.code, r.errors)

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// halves connects two groups of the ranks of c: those below low, and the others, in the
-// opposite order of their ranks. Leaders are the last of their groups.
+// halves connects two groups of the ranks of c: the ranks below low, and the others in reverse
+// order. The leaders are the last ranks of their groups.
 func halves(t *testing.T, c *runtime.Comm, low, tag int) (connected *runtime.Intercomm, mine, others []int) {
 	t.Helper()
 	first, second := numbers(c.Size())[:low], numbers(c.Size())[low:]
@@ -32,7 +32,8 @@ func halves(t *testing.T, c *runtime.Comm, low, tag int) (connected *runtime.Int
 	return connected, mine, others
 }
 
-// MPICH's comm/ic1.c and pt2pt/icsend.c: ranks are those of the other group.
+// On an Intercomm, ranks are those of the other group, and every rank can send to every rank of the
+// other group (MPICH's comm/ic1.c and pt2pt/icsend.c).
 func TestIntercommReachesTheOtherGroup(t *testing.T) {
 	overTransports(t, 5, func(c *runtime.Comm) {
 		for low := 1; low < 5; low++ {
@@ -42,7 +43,7 @@ func TestIntercommReachesTheOtherGroup(t *testing.T) {
 			require.Equal(t, len(others), inter.RemoteSize())
 			require.Equal(t, others, inter.RemoteGroup().Ranks())
 			ring(t, inter.Local(), mine)
-			// Everyone to everyone of the other group, received from any source.
+			// Every rank sends to every rank of the other group and receives from any source.
 			var sends []runtime.Request
 			for to := range others {
 				sends = append(sends, runtime.Isend(inter.Comm, []int{c.Rank()}, to, 3))
@@ -64,7 +65,7 @@ func TestIntercommReachesTheOtherGroup(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/icprobe.c: a probe finds messages of the other group.
+// Probe finds a message of the other group (MPICH's pt2pt/icprobe.c).
 func TestIntercommProbe(t *testing.T) {
 	local(t, 4, func(c *runtime.Comm) {
 		inter, _, _ := halves(t, c, 2, 0)
@@ -78,8 +79,8 @@ func TestIntercommProbe(t *testing.T) {
 	})
 }
 
-// MPICH's comm/icm.c: the union, with either group first; comm/ic2.c has more ranks than one
-// word has bits.
+// Merge makes a communicator of both groups, with either group first (MPICH's comm/icm.c), also
+// with more ranks than a word has bits (comm/ic2.c).
 func TestIntercommMerge(t *testing.T) {
 	for _, ranks := range []int{2, 5, 40} {
 		local(t, ranks, func(c *runtime.Comm) {
@@ -111,7 +112,8 @@ func TestIntercommMerge(t *testing.T) {
 	}
 }
 
-// MPICH's comm/dupic.c: a duplicate has messages of its own.
+// The messages of a duplicate of an Intercomm are separate from the messages of the original
+// (MPICH's comm/dupic.c).
 func TestIntercommDup(t *testing.T) {
 	local(t, 4, func(c *runtime.Comm) {
 		inter, _, others := halves(t, c, 2, 0)
@@ -126,7 +128,8 @@ func TestIntercommDup(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 2-i, got[0])
 		}
-		// The numbers of those that all ranks have closed are used again, without their messages.
+		// The number of an Intercomm that all ranks have closed is used again, without the messages
+		// left in it.
 		for round := range 100 {
 			again, err := inter.Dup()
 			require.NoError(t, err)
@@ -144,7 +147,7 @@ func TestIntercommDup(t *testing.T) {
 	})
 }
 
-// A break reaches both groups.
+// Break ends the operations of both groups.
 func TestIntercommBreak(t *testing.T) {
 	local(t, 5, func(c *runtime.Comm) {
 		inter, _, _ := halves(t, c, 2, 0)
@@ -159,8 +162,8 @@ func TestIntercommBreak(t *testing.T) {
 	})
 }
 
-// A rank that gives up an operation on an Intercomm ends it for both groups, also where it is not
-// the leader of its own.
+// If one rank abandons an operation on an Intercomm, the operation ends for both groups, also if
+// that rank is not the leader of its group.
 func TestIntercommFailureReachesTheOtherGroup(t *testing.T) {
 	for name, try := range map[string]func(*runtime.Intercomm) error{
 		"Dup":   func(i *runtime.Intercomm) error { return second(i.Dup()) },
@@ -182,7 +185,8 @@ func TestIntercommFailureReachesTheOtherGroup(t *testing.T) {
 	}
 }
 
-// A rank that gives up CreateIntercomm ends it for both groups, whether it is a leader or not.
+// If one rank abandons CreateIntercomm, the call ends for both groups, whether that rank is a
+// leader or not.
 func TestCreateIntercommFailureReachesTheOtherGroup(t *testing.T) {
 	for odd := range 5 {
 		overTransports(t, 5, func(c *runtime.Comm) {
@@ -207,7 +211,8 @@ func TestCreateIntercommFailureReachesTheOtherGroup(t *testing.T) {
 	}
 }
 
-// A bridge that is broken ends CreateIntercomm at all ranks of the group.
+// If the communicator that connects the leaders is broken, CreateIntercomm ends at all ranks of the
+// groups.
 func TestCreateIntercommOverABrokenBridge(t *testing.T) {
 	local(t, 4, func(c *runtime.Comm) {
 		group, err := c.Split(c.Rank()/2, 0)
@@ -221,8 +226,8 @@ func TestCreateIntercommOverABrokenBridge(t *testing.T) {
 	})
 }
 
-// A leader that names a wrong rank for the other group's leader ends CreateIntercomm at all ranks of both
-// groups; the bridge can be used on, and so can the groups' ranks.
+// If a leader passes a wrong rank for the leader of the other group, CreateIntercomm ends at all
+// ranks of both groups. The communicator that connects the leaders can still be used.
 func TestCreateIntercommWithAWrongLeader(t *testing.T) {
 	for _, wrong := range []int{-1, 0, 4, runtime.AnySource, runtime.ProcNull} { // 0 is the leader itself
 		overTransports(t, 4, func(c *runtime.Comm) {
@@ -248,7 +253,7 @@ func TestCreateIntercommWithAWrongLeader(t *testing.T) {
 	}
 }
 
-// Two goroutines of a rank cannot connect the same groups at the same time.
+// If two goroutines of a rank connect the same group at the same time, one of them gets ErrInUse.
 func TestIntercommInUse(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		group, err := c.Split(c.Rank(), 0)
@@ -257,7 +262,7 @@ func TestIntercommInUse(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			first := make(chan error, 1)
 			go func() { first <- second(group.WithContext(ctx).CreateIntercomm(0, c, 1, 1)) }()
-			for { // until one of the two is in it
+			for { // until one of the two calls is in progress
 				ended, stop := context.WithCancel(t.Context())
 				stop()
 				if err := second(group.WithContext(ended).CreateIntercomm(0, nil, 1, 2)); errors.Is(err, runtime.ErrInUse) {
@@ -272,7 +277,7 @@ func TestIntercommInUse(t *testing.T) {
 	})
 }
 
-// An Intercomm that is none is ErrComm.
+// Functions of an invalid Intercomm return ErrComm or nothing.
 func TestNoIntercomm(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		inter, _, _ := halves(t, c, 1, 0)
@@ -290,7 +295,8 @@ func TestNoIntercomm(t *testing.T) {
 	})
 }
 
-// Wrong arguments are refused.
+// Wrong arguments of CreateIntercomm, and functions that need an ordinary communicator, are
+// refused.
 func TestIntercommArguments(t *testing.T) {
 	local(t, 4, func(c *runtime.Comm) {
 		group, err := c.Split(c.Rank()/2, 0)

@@ -12,14 +12,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// lineHere is the line of its caller.
+// lineHere returns the source line of its caller.
 func lineHere() string {
 	_, _, line, _ := goruntime.Caller(1)
 	return fmt.Sprintf("line_test.go:%d", line)
 }
 
-// TestErrorsNameTheLineOfTheCall: whatever is wrong with a call, its error says where the
-// program made it.
+// TestErrorsNameTheLineOfTheCall: every error of a call contains the source line of the call, or of
+// the Wait that returns it.
 func TestErrorsNameTheLineOfTheCall(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c, one := w.Comm(), []int{1}
@@ -74,7 +74,7 @@ func TestErrorsNameTheLineOfTheCall(t *testing.T) {
 	}))
 }
 
-// canceled ends a receive that is under way: the line is that of Wait.
+// canceled cancels a receive in flight. Its error must contain the line of Wait.
 func canceled(c *runtime.Comm) (string, error) {
 	r := runtime.Irecv(c, make([]int, 1), 1, 99)
 	r.Cancel()

@@ -16,7 +16,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// around sends a message to the next rank and receives that of the one before.
+// around sends the generation to the next rank and requires the same generation from the previous
+// rank.
 func around(w *runtime.World) error {
 	n, got := w.Size(), []int{-1}
 	_, err := runtime.SendRecv(w.Comm(), []int{w.Generation()}, (w.Rank()+1)%n, 3, got, (w.Rank()+n-1)%n, 3)
@@ -26,6 +27,8 @@ func around(w *runtime.World) error {
 	return err
 }
 
+// LocalRespawn starts lost ranks again, and all ranks continue in the next generation with the
+// right roles.
 func TestLocalRespawnGoesOn(t *testing.T) {
 	var roles [3]atomic.Int32
 	var starts atomic.Int32
@@ -49,6 +52,8 @@ func TestLocalRespawnGoesOn(t *testing.T) {
 	require.EqualValues(t, 4, roles[runtime.Survivor].Load())
 }
 
+// LocalRespawn ends with the right error when a rank cannot be started again, and in the other
+// cases that end a job.
 func TestLocalRespawnEnds(t *testing.T) {
 	wrong := errors.New("wrong")
 	var panicked *runtime.PanicError
@@ -160,7 +165,8 @@ func TestLocalRespawnEnds(t *testing.T) {
 	})
 }
 
-// A rank is killed while it and the others wait in the memory that they share.
+// A rank is killed while it and the other ranks wait in their shared memory, and is started again.
+// The others get its loss.
 func TestKilledRanksOfALocalComeAgain(t *testing.T) {
 	const ranks, kills = 3, 5
 	var job localjob.Job
@@ -175,7 +181,7 @@ func TestKilledRanksOfALocalComeAgain(t *testing.T) {
 			if w.Rank() == victim {
 				job.Kill(w.Rank(), errTestKill)
 			}
-			_, err := runtime.Recv(w.Comm(), []int{0}, (victim+1)%ranks, 4) // which sends nothing
+			_, err := runtime.Recv(w.Comm(), []int{0}, (victim+1)%ranks, 4) // this rank sends nothing
 			if w.Rank() == victim {
 				return err
 			}
@@ -189,11 +195,12 @@ func TestKilledRanksOfALocalComeAgain(t *testing.T) {
 	require.NoError(t, job.Wait(ctx))
 }
 
-// slowLauncher carries what the ranks say in order, nothing of one rank before it is released.
+// slowLauncher delivers the messages of the ranks to the launcher in order, but holds those of one
+// rank until release.
 type slowLauncher struct {
 	mu   sync.Mutex
-	slow int      // the rank, -1 for none
-	held []func() // of it
+	slow int      // the rank that is held, -1 for none
+	held []func() // messages of that rank
 }
 
 var _ localjob.Launcher = (*slowLauncher)(nil)
@@ -219,8 +226,8 @@ func (l *slowLauncher) release() {
 	l.slow, l.held = -1, nil
 }
 
-// A rank is lost before all have joined: the others have lived through that, though they were in no World
-// before.
+// If a rank is lost before all ranks have joined, the others are survivors, although they were in
+// no World before.
 func TestRolesAfterALossDuringTheStart(t *testing.T) {
 	launcher := &slowLauncher{slow: 1}
 	var roles [3]atomic.Int32

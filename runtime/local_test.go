@@ -12,6 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
+// Local runs the function once for each rank, each of which has its place on one node.
 func TestLocalRunsEveryRank(t *testing.T) {
 	var sum atomic.Int64
 	require.NoError(t, runtime.Local(5, func(w *runtime.World) error {
@@ -30,6 +31,8 @@ func TestLocalRunsEveryRank(t *testing.T) {
 	require.ErrorIs(t, runtime.Local(0, nil), runtime.ErrArgument)
 }
 
+// Local returns the error of the rank that failed first, and ends the operations of the other ranks
+// with ErrAborted and that error.
 func TestLocalReturnsTheFirstFailure(t *testing.T) {
 	broken := errors.New("broken")
 	var others atomic.Int64
@@ -37,7 +40,7 @@ func TestLocalReturnsTheFirstFailure(t *testing.T) {
 		if w.Rank() == 2 {
 			return broken
 		}
-		_, err := runtime.Recv(w.Comm(), make([]int, 1), 2, 0) // never comes
+		_, err := runtime.Recv(w.Comm(), make([]int, 1), 2, 0) // rank 2 never sends
 		if errors.Is(err, runtime.ErrAborted) && errors.Is(err, broken) {
 			others.Add(1)
 		}
@@ -52,6 +55,7 @@ func TestLocalReturnsTheFirstFailure(t *testing.T) {
 	require.EqualValues(t, 3, others.Load())
 }
 
+// A panic of a rank ends the job with an error that contains its value and stack.
 func TestLocalReturnsAPanicWithItsStack(t *testing.T) {
 	broken := errors.New("broken")
 	err := runtime.Local(3, func(w *runtime.World) error {
@@ -70,6 +74,7 @@ func TestLocalReturnsAPanicWithItsStack(t *testing.T) {
 
 func panicHere(err error) { panic(err) }
 
+// A rank whose goroutine ends by Goexit fails.
 func TestLocalNoticesAnEndedGoroutine(t *testing.T) {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		if w.Rank() == 0 {
@@ -81,6 +86,7 @@ func TestLocalNoticesAnEndedGoroutine(t *testing.T) {
 	require.ErrorContains(t, err, "rank 0: the rank's goroutine was ended")
 }
 
+// Abort ends the job with an AbortError that contains the rank and the exit code.
 func TestLocalAbort(t *testing.T) {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		if w.Rank() == 0 {
@@ -96,15 +102,16 @@ func TestLocalAbort(t *testing.T) {
 	require.Equal(t, runtime.AbortError{Rank: 0, Code: 7}, *abort)
 }
 
+// A message whose sender has returned, without a wait for its request, still arrives.
 func TestLocalServesPeersUntilAllHaveReturned(t *testing.T) {
 	const n = 1 << 20
 	var received atomic.Bool
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		if w.Rank() == 0 {
-			runtime.Isend(w.Comm(), pattern(make([]byte, n), 3), 1, 0) // dropped
+			runtime.Isend(w.Comm(), pattern(make([]byte, n), 3), 1, 0) // the request is dropped
 			return nil
 		}
-		// The message is announced, so rank 0 has called Isend and will return.
+		// The message has been announced, so that rank 0 has called Isend and is about to return.
 		_, err := runtime.Probe(w.Comm(), 0, 0)
 		require.NoError(t, err)
 		got := make([]byte, n)
@@ -117,7 +124,8 @@ func TestLocalServesPeersUntilAllHaveReturned(t *testing.T) {
 	require.True(t, received.Load())
 }
 
-// MPICH's init/finalized.c: after the end every use is an error.
+// After World.Close every operation is an error (MPICH's init/finalized.c), and a second Close is
+// none.
 func TestWorldAfterClose(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		require.NoError(t, c.World().Close())
@@ -128,6 +136,7 @@ func TestWorldAfterClose(t *testing.T) {
 	})
 }
 
+// 64 ranks in one process exchange messages.
 func TestManyRanksInOneProcess(t *testing.T) {
 	const n = 64
 	local(t, n, func(c *runtime.Comm) {
@@ -141,10 +150,11 @@ func TestManyRanksInOneProcess(t *testing.T) {
 	})
 }
 
+// The end of the context of a view ends every kind of blocked call. No message is lost thereby.
 func TestWithContextEndsABlockedCall(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 1 {
-			// Go on when rank 0 has given up.
+			// Continues when rank 0 has given up.
 			_, err := runtime.Recv[int](c, nil, 0, 9)
 			require.NoError(t, err)
 			require.NoError(t, runtime.Send(c, []int{42}, 0, 1))
@@ -182,8 +192,8 @@ func TestWithContextEndsABlockedCall(t *testing.T) {
 	})
 }
 
-// TestLocalContextSaysWhoHangs: the ranks of a test that hangs are ended by its context,
-// and the error says what they were doing.
+// TestLocalContextSaysWhoHangs: the context of LocalContext ends a job that hangs, and the error
+// says what the ranks were doing.
 func TestLocalContextSaysWhoHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

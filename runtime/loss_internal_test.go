@@ -9,9 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// TestLossInEitherOrder: a rank is notified that rank 2 has died, and that rank 1 has
-// broken the communicator because of it, in either order. In both, operations end with an
-// error that contains the loss.
+// TestLossInEitherOrder: a rank is notified that rank 2 has died, and that rank 1 has therefore
+// broken the communicator, in either order. In both cases operations end with an error that
+// contains the loss.
 func TestLossInEitherOrder(t *testing.T) {
 	cause := &PeerError{Rank: 2, Op: "receive", Cause: &transport.PeerDown{Peer: 2, Cause: errors.New("it died")}}
 	elsewhere := func(w *World) error { return w.parseCause(1, appendCause(nil, cause)) }
@@ -46,8 +46,8 @@ func TestLossInEitherOrder(t *testing.T) {
 	}
 }
 
-// TestCauseOfABreak: the cause that a rank sends when it breaks a communicator is decoded;
-// malformed ones are not taken for the loss of a rank.
+// TestCauseOfABreak: the cause that a rank sends when it breaks a communicator is decoded. A
+// malformed cause is not taken for the loss of a rank.
 func TestCauseOfABreak(t *testing.T) {
 	require.NoError(t, Local(1, func(w *World) error {
 		for _, b := range [][]byte{nil, {0}, {0x80}, {2, 'x'}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}} {

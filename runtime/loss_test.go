@@ -16,7 +16,7 @@ func init() {
 	programs["survive"] = func() { runtime.Main(surviveRankOne) }
 }
 
-// lostRankOne checks that err is the loss of rank 1.
+// lostRankOne returns an error unless err is the loss of rank 1.
 func lostRankOne(what string, err error) error {
 	var peer *runtime.PeerError
 	if !errors.As(err, &peer) || peer.Rank != 1 {
@@ -25,20 +25,20 @@ func lostRankOne(what string, err error) error {
 	return nil
 }
 
-// surviveRankOne kills rank 1 and continues without it.
+// surviveRankOne kills rank 1, and the other ranks continue without it.
 func surviveRankOne(w *runtime.World) error {
 	c := w.Comm()
 	buf := make([]byte, 1<<20)
-	posted := runtime.Irecv(c, make([]byte, 8), 1, 5) // before the end of rank 1
+	posted := runtime.Irecv(c, make([]byte, 8), 1, 5) // posted before the end of rank 1
 	if c.Rank() == 1 {
 		for peer := range c.Size() {
-			if err := runtime.Send(c, []int{peer}, peer, 3); err != nil { // lasts longer than its sender
+			if err := runtime.Send(c, []int{peer}, peer, 3); err != nil { // this message is received after its sender has died
 				return err
 			}
 		}
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
-	// These may begin before its end or after it.
+	// These sends may begin before the end of rank 1 or after it.
 	large, synchronous := runtime.Isend(c, buf, 1, 8), runtime.Issend(c, buf[:1], 1, 8)
 	checks := map[string]func() error{
 		"receive":        func() error { return second(runtime.Recv(c, buf, 1, 4)) },
@@ -55,8 +55,8 @@ func surviveRankOne(w *runtime.World) error {
 			return err
 		}
 	}
-	// A receive from AnySource fails until the loss is acknowledged; then it receives from the
-	// survivors.
+	// A receive from AnySource fails until the loss is acknowledged. Afterwards it receives from
+	// the survivors.
 	for range 2 {
 		if err := lostRankOne("any source", second(runtime.Recv(c, buf, runtime.AnySource, 6))); err != nil {
 			return err
@@ -73,7 +73,7 @@ func surviveRankOne(w *runtime.World) error {
 	if err := runtime.WaitAll([]runtime.Request{r}); err != nil {
 		return err
 	}
-	// What rank 1 had sent before can be received.
+	// A message that rank 1 sent before its end can be received.
 	if _, err := runtime.Recv(c, got, 1, 3); err != nil || got[0] != c.Rank() {
 		return fmt.Errorf("sent before the end: %v: %w", got, err)
 	}
@@ -81,8 +81,8 @@ func surviveRankOne(w *runtime.World) error {
 	return nil
 }
 
-// MPICH's ft/recvdead.c, ft/irecvdead.c, ft/anysource.c and ft/sendalive.c: operations that
-// name a dead rank end, the rest continue.
+// Operations that name a dead rank end with its loss, and all others continue (MPICH's
+// ft/recvdead.c, ft/irecvdead.c, ft/anysource.c and ft/sendalive.c).
 func TestSurvivorsGoOn(t *testing.T) {
 	for _, way := range []string{"auto", "rdma"} {
 		t.Run(way, func(t *testing.T) {
