@@ -14,7 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// TestMain fails the package when goroutines are left at the end.
+// TestMain fails the package if goroutines are left at the end, and runs a program of a rank
+// instead of the tests if envProgram names one.
 func TestMain(m *testing.M) {
 	if rank := os.Getenv(envProgram); rank != "" {
 		programs[rank]()
@@ -29,8 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leftGoroutines returns the stacks of goroutines of this module that do not end
-// within a second.
+// leftGoroutines returns the stacks of the goroutines of this package that do not end within a
+// second.
 func leftGoroutines() string {
 	var left []string
 	for range 100 {
@@ -49,7 +50,7 @@ func leftGoroutines() string {
 	return strings.Join(left, "\n\n")
 }
 
-// local runs fn on n ranks and fails the test if one fails.
+// local runs fn on n ranks and fails the test if a rank fails.
 func local(t *testing.T, n int, fn func(c *runtime.Comm)) {
 	t.Helper()
 	require.NoError(t, runtime.Local(n, func(w *runtime.World) error {
@@ -58,10 +59,10 @@ func local(t *testing.T, n int, fn func(c *runtime.Comm)) {
 	}))
 }
 
-// sizes are numbers of bytes around the borders of the protocols.
+// sizes are lengths in bytes, around the limits between the protocols.
 var sizes = []int{0, 1, 8, 63, 64, 65, 1000, 4096, 8192, 16383, 16384, 16385, 65536, 1<<20 + 3}
 
-// pattern fills b with bytes that encode their sender and their position.
+// pattern fills b with bytes that depend on their position and on seed.
 func pattern(b []byte, seed int) []byte {
 	for i := range b {
 		b[i] = byte(i*7 + i>>8 + seed*31)
@@ -69,7 +70,7 @@ func pattern(b []byte, seed int) []byte {
 	return b
 }
 
-// soak says that long tests may run.
+// soak reports whether long tests are requested.
 func soak() bool { return os.Getenv("GORUN_SOAK") == "1" }
 
 // goexit ends the goroutine, as a failed require does.

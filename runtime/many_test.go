@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// hearFromAll exchanges a message with every rank at the same time.
+// hearFromAll exchanges messages with all ranks at the same time.
 func hearFromAll(w *runtime.World) error {
 	const n = 100
 	c := w.Comm()
@@ -41,8 +41,8 @@ func hearFromAll(w *runtime.World) error {
 	return nil
 }
 
-// Every rank exchanges messages with every other, with many more ranks than processors and
-// rings.
+// Every rank exchanges messages with every other rank at the same time, with many more ranks than
+// processors and rings.
 func TestManyRanksExchangeWithAll(t *testing.T) {
 	n := 64
 	if soak() {
@@ -55,12 +55,12 @@ func TestManyRanksExchangeWithAll(t *testing.T) {
 	}
 }
 
-// Ranks of one node need no network, not even the loopback interface, which is
-// down in a new network namespace.
+// Ranks of one node need no network interface, not even loopback, which is down in a new network
+// namespace.
 func TestNoNetworkInterfaceIsNeeded(t *testing.T) {
 	alone := []string{"-n"}
 	if exec.Command("unshare", "-n", "true").Run() != nil {
-		alone = []string{"-r", "-n"} // as a user with a user namespace
+		alone = []string{"-r", "-n"} // in a user namespace, without privileges
 		if err := exec.Command("unshare", "-r", "-n", "true").Run(); err != nil {
 			t.Skip("needs leave for a network namespace: unshare:", err)
 		}

@@ -15,35 +15,37 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// errTestKill ends ranks of this process.
+// errTestKill is the cause with which a test kills ranks in this process.
 var errTestKill = errors.New("killed by the test")
 
-// hangLimit ends a job that hangs.
+// hangLimit is the timeout that ends a job that hangs.
 const hangLimit = time.Minute
 
 // mortal is a rank that may die.
 type mortal struct {
 	*runtime.World
-	// die ends the rank: a process at once, one of this process with the error that it returns.
+	// die ends the rank: a process immediately, and a rank in this process by returning an error,
+	// which the rank must return.
 	die func() error
 }
 
-// failureProgram is what the ranks of a job do of which some die.
+// failureProgram is a program of a job in which some ranks die.
 type failureProgram struct {
 	name  string
 	ranks int
-	// dead is how many of them die.
+	// dead is the number of ranks that die.
 	dead int
 	main func(mortal) error
 }
 
-// run runs the program as one rank, and then waits until it knows of every death.
+// run runs the program as one rank, and then waits until this rank has been notified of every
+// death.
 func (p *failureProgram) run(m mortal) error {
 	watch, err := m.Comm().Dup()
 	if err != nil {
 		return err
 	}
-	if _, err := m.Comm().Agree(0); err != nil { // all have made it
+	if _, err := m.Comm().Agree(0); err != nil { // all members have created watch
 		return err
 	}
 	if err := p.main(m); err != nil {
@@ -68,7 +70,7 @@ func (p *failureProgram) run(m mortal) error {
 	return nil
 }
 
-// runHere runs the program on ranks of this process.
+// runHere runs the program on ranks in this process.
 func (p *failureProgram) runHere(t *testing.T) {
 	t.Helper()
 	var job localjob.Job
@@ -102,13 +104,14 @@ func (p *failureProgram) runThere(t *testing.T, options ...string) {
 	require.Equal(t, p.ranks-p.dead, living, r.out+r.errors)
 }
 
-// killed ends a process as kill -9 does.
+// killed ends the process as kill -9 does.
 func killed() error {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	select {} // the signal comes
+	select {} // until the signal arrives
 }
 
-// isLoss checks that err is the loss of a rank, any if that is negative.
+// isLoss returns an error unless err is the loss of the given rank, or of any rank if it is
+// negative.
 func isLoss(err error, rank int) error {
 	var peer *runtime.PeerError
 	if !errors.As(err, &peer) || rank >= 0 && peer.Rank != rank {
@@ -117,7 +120,7 @@ func isLoss(err error, rank int) error {
 	return nil
 }
 
-// meet is a collective operation: it ends when all members have begun it.
+// meet is a collective operation that completes only after all members have begun it.
 func meet(c *runtime.Comm) error {
 	d, err := c.Dup()
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// crossNodes exchanges messages of all sizes between all ranks, and prints the way
-// to each.
+// crossNodes exchanges messages of all sizes between all ranks, and prints the path to each rank.
 func crossNodes(w *runtime.World) error {
 	c := w.Comm()
 	for step := 1; step < c.Size(); step++ {
@@ -41,9 +40,9 @@ func crossNodes(w *runtime.World) error {
 	return nil
 }
 
-// crossBuffers passes a Buffer round all ranks: in place within a node, as a copy
-// between nodes. Every rank sends before it receives, so a sender that waited for its
-// receiver would wait for ever.
+// crossBuffers sends a Buffer to the next rank: without a copy within a node, as a copy between
+// nodes. Every rank sends before it receives, so that a send that waited for its receiver would
+// deadlock.
 func crossBuffers(c *runtime.Comm) error {
 	const length = 5 << 20
 	b, err := runtime.Alloc[byte](c.World(), length)
@@ -66,6 +65,8 @@ func crossBuffers(c *runtime.Comm) error {
 	return nil
 }
 
+// In a job on two nodes, ranks use shared memory within a node and the network between nodes, and
+// Explain says so.
 func TestNodesSpeakByNetwork(t *testing.T) {
 	r := launch(t, 6, "cross", append(testbed.TwoNodes(t), "-net", "lo")...)
 	require.Zero(t, r.code, r.errors)
@@ -87,14 +88,15 @@ func TestNodesSpeakByNetwork(t *testing.T) {
 		`not shm: the ranks are on different nodes \(h1, h2\)`, r.out)
 }
 
+// With -transport rdma the ranks of one node use the network, and GORUN_CRC=0 switches the CRC off.
 func TestNetworkOfOneNode(t *testing.T) {
 	r := launch(t, 3, "cross", "-transport", "rdma", "-x", "GORUN_CRC=0")
 	require.Zero(t, r.code, r.errors)
 	require.Regexp(t, `2 to rank 0: rdma by iwarp on 127\.0\.0\.1 .*, CRC off, .*; not shm: GORUN_TRANSPORT=rdma`, r.out)
 }
 
-// TestEncryptedNetwork: -encrypt reaches the connections of the ranks, and its absence leaves
-// those of private addresses in clear.
+// TestEncryptedNetwork: -encrypt=yes encrypts the connections of the ranks. With the default,
+// connections between private addresses are not encrypted.
 func TestEncryptedNetwork(t *testing.T) {
 	for _, encrypt := range []string{"yes", "auto"} {
 		r := launch(t, 2, "cross", "-transport", "rdma", "-encrypt="+encrypt)
@@ -104,7 +106,7 @@ func TestEncryptedNetwork(t *testing.T) {
 	}
 }
 
-// A program without actors of its own has only the actors of its connections.
+// In a program without actors, -explain lists only the actors of the connections.
 func TestExplainedConnectionActors(t *testing.T) {
 	r := launch(t, 2, "circle", "-transport", "rdma", "-explain")
 	require.Zero(t, r.code, r.errors)
@@ -113,13 +115,14 @@ func TestExplainedConnectionActors(t *testing.T) {
 	}
 }
 
+// -net with an interface that does not exist ends the job with an error that names it.
 func TestNetworkThatIsNotThere(t *testing.T) {
 	r := launch(t, 2, "cross", "-transport", "rdma", "-net", "nosuch0")
 	require.NotZero(t, r.code)
 	require.Contains(t, r.errors, `-net nosuch0: there is no interface "nosuch0"`)
 }
 
-// rests makes rank 0 send again after its connection has ended because it was unused.
+// rests makes rank 0 send again after its connection was closed because it was idle.
 func rests(w *runtime.World) error {
 	c := w.Comm()
 	word := make([]int, 1)
@@ -136,7 +139,7 @@ func rests(w *runtime.World) error {
 	}
 	answer := runtime.Irecv(c, word, 1, 2)
 	for !strings.Contains(w.Explain(1), "not connected now") {
-		if _, _, err := answer.Test(); err != nil { // it polls
+		if _, _, err := answer.Test(); err != nil { // polls the transport
 			return err
 		}
 	}
@@ -150,7 +153,8 @@ func rests(w *runtime.World) error {
 	return nil
 }
 
-// TestIdleConnectionsOfAJob: GORUN_NET_IDLE ends them, and the next message makes new ones.
+// TestIdleConnectionsOfAJob: GORUN_NET_IDLE closes idle connections, and the next message opens a
+// new one.
 func TestIdleConnectionsOfAJob(t *testing.T) {
 	r := launch(t, 2, "rests", "-transport", "rdma", "-x", "GORUN_NET_IDLE=5ms")
 	require.Zero(t, r.code, r.errors)
@@ -165,7 +169,7 @@ func init() {
 	programs["scanned"] = func() { runtime.Main(scanned) }
 }
 
-// scanned makes rank 0 behave as a port scanner at the port of rank 1, between two messages.
+// scanned makes rank 0 act as a port scanner at the port of rank 1, between two messages.
 func scanned(w *runtime.World) error {
 	c := w.Comm()
 	if c.Rank() == 1 {
@@ -188,7 +192,7 @@ func scanned(w *runtime.World) error {
 		if err != nil {
 			return err
 		}
-		// The connection may be dropped while it is written to.
+		// The write may fail, because the peer may drop the connection meanwhile.
 		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: gorun\r\n\r\n")
 		if n, _ := io.Copy(io.Discard, conn); n != 0 {
 			return fmt.Errorf("%d bytes were answered", n)
@@ -200,7 +204,8 @@ func scanned(w *runtime.World) error {
 	return runtime.Send(c, []int{1}, 1, 1)
 }
 
-// TestStrangersAtThePortOfARank: the job runs on, and logs the stranger once.
+// TestStrangersAtThePortOfARank: the job continues, and logs one dropped connection of several of
+// the same kind.
 func TestStrangersAtThePortOfARank(t *testing.T) {
 	r := launch(t, 2, "scanned", "-transport", "rdma")
 	require.Zero(t, r.code, r.errors)

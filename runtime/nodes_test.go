@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// talkOnNodes exchanges messages within the nodes, and attempts to between them.
+// talkOnNodes exchanges messages within the nodes, and requires that messages between them fail.
 func talkOnNodes(w *runtime.World) error {
 	c := w.Comm()
 	mine := [][]int{{0, 1, 4, 5}, {2, 3}}[w.NodeRank()]
@@ -61,7 +61,8 @@ func talkOnNodes(w *runtime.World) error {
 	return nil
 }
 
-// shareAmong has the ranks of a node write in memory of their own, and read there.
+// shareAmong makes each rank of a node write to its own part of shared memory and read the parts of
+// the others.
 func shareAmong(w *runtime.World, mine []int) error {
 	s, err := runtime.NewSharedAmong(w.Comm(), mine, 16)
 	if err != nil {
@@ -81,6 +82,8 @@ func shareAmong(w *runtime.World, mine []int) error {
 	return s.Close()
 }
 
+// Without a network between the nodes, messages within a node work, and messages between nodes fail
+// with an error that says why.
 func TestSeveralNodesWithoutANetwork(t *testing.T) {
 	r := launch(t, 6, "nodes", append(testbed.TwoNodes(t), "-net", "nosuch0")...)
 	require.Zero(t, r.code, r.errors)
@@ -93,8 +96,7 @@ func TestSeveralNodesWithoutANetwork(t *testing.T) {
 	}
 }
 
-// dieOnNodes makes a rank of each node end before it joins, and the others
-// continue.
+// dieOnNodes makes one rank of each node end before it joins, and the other ranks continue.
 func dieOnNodes() {
 	switch os.Getenv("GORUN_RANK") {
 	case "1", "2":
@@ -102,7 +104,7 @@ func dieOnNodes() {
 	}
 	runtime.Main(func(w *runtime.World) error {
 		for _, dead := range []int{1, 2} {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // ends a hang only
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // only ends a hang
 			_, err := runtime.Recv(w.Comm().WithContext(ctx), make([]int, 1), dead, 0)
 			cancel()
 			var peer *runtime.PeerError
@@ -115,6 +117,7 @@ func dieOnNodes() {
 	})
 }
 
+// The loss of ranks that never joined is reported to the others, on both nodes.
 func TestNodesWithoutSomeOfTheirRanks(t *testing.T) {
 	r := launch(t, 6, "fewer", append(testbed.TwoNodes(t), "-on-failure", "continue")...)
 	require.Equal(t, 3, r.code, r.errors)

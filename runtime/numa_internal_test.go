@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The NUMA nodes of a rank are those of the processors that it may use, whatever the machine.
+// numaDomains returns the NUMA nodes of the processors that a rank may use, and ignores lists that
+// cannot be parsed. domainOf returns the node if it is one.
 func TestNUMADomains(t *testing.T) {
 	dir := t.TempDir()
 	for node, list := range map[string]string{

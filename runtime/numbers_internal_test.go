@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A bitmap of numbers does what a set does.
+// The bitmap of numbers behaves like a set.
 func TestNumbersAreASet(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
@@ -37,8 +37,8 @@ func TestNumbersAreASet(t *testing.T) {
 	}
 }
 
-// What ranks agree on is free at all of them, and the lowest such number of those that the
-// proposals show.
+// The number that common returns is free at all ranks. It is the lowest such number if the
+// proposals show that number.
 func TestCommonNumberIsFreeEverywhere(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	low := 0

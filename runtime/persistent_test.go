@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// MPICH's pt2pt/pssend.c: a persistent synchronous send waits for its match.
+// A persistent synchronous send completes only after its match (MPICH's pt2pt/pssend.c).
 func TestPersistentSynchronousSend(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {
@@ -32,6 +32,8 @@ func TestPersistentSynchronousSend(t *testing.T) {
 	})
 }
 
+// Persistent operations can be started in many rounds, cannot be started twice, and can be
+// canceled.
 func TestPersistentHaloExchange(t *testing.T) {
 	const ranks, rounds = 4, 50
 	local(t, ranks, func(c *runtime.Comm) {
@@ -52,7 +54,7 @@ func TestPersistentHaloExchange(t *testing.T) {
 			require.NoError(t, err)
 			source := left
 			if round%2 == 0 {
-				source = runtime.AnySource // WaitAll took the result
+				source = runtime.AnySource // WaitAll has taken the status
 			}
 			require.Equal(t, source, s.Source)
 			require.Equal(t, left*1000+round, in[0])

@@ -8,7 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// MPICH's pt2pt/mprobe.c: Mprobe and Improbe with blocking and nonblocking receives.
+// Mprobe and Improbe return a message that blocking and nonblocking receives then get, once
+// (MPICH's pt2pt/mprobe.c).
 func TestMatchedProbes(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {
@@ -51,7 +52,7 @@ func TestMatchedProbes(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/mprobe.c again, with the message of ProcNull.
+// Mprobe and Improbe of ProcNull return its empty message at once (MPICH's pt2pt/mprobe.c).
 func TestMatchedProbeOfProcNull(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		m, err := runtime.Mprobe(c, runtime.ProcNull, 3)
@@ -71,8 +72,8 @@ func TestMatchedProbeOfProcNull(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/mprobe_self_free.c: the request of the send is dropped, the message
-// arrives all the same.
+// A message to oneself whose request was dropped is found by Mprobe and received (MPICH's
+// pt2pt/mprobe_self_free.c).
 func TestMatchedProbeOfADroppedSendToOneself(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		for _, n := range sizes {
@@ -87,6 +88,7 @@ func TestMatchedProbeOfADroppedSendToOneself(t *testing.T) {
 	})
 }
 
+// A message that Mprobe has returned is not received by a later Recv.
 func TestAMatchedMessageIsOutOfTheQueue(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		require.NoError(t, runtime.Send(c, []int{1}, 0, 0))
@@ -103,6 +105,7 @@ func TestAMatchedMessageIsOutOfTheQueue(t *testing.T) {
 	})
 }
 
+// Probe and Iprobe return the source, the tag and the length of a message, in elements of any type.
 func TestProbeTellsTheLength(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {
