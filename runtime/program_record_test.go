@@ -21,10 +21,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// dieOnRecord ends rank 1 with SIGKILL after two operations and in a third one.
+// dieOnRecord ends rank 1 with SIGKILL after two completed operations and in a third one.
 func dieOnRecord(w *runtime.World) error { return signalOnRecord(w, syscall.SIGKILL) }
 
-// stopOnRecord stops it there.
+// stopOnRecord stops rank 1 at the same place with SIGSTOP.
 func stopOnRecord(w *runtime.World) error {
 	if w.Rank() == 0 {
 		fmt.Fprintln(os.Stdout, os.Getenv(bootstrap.EnvJob))
@@ -55,8 +55,8 @@ func signalOnRecord(w *runtime.World, sig syscall.Signal) error {
 	return syscall.Kill(os.Getpid(), sig)
 }
 
-// The last block of a job shows the last operations of a rank that was killed: they are in memory
-// that outlives it.
+// After a rank was killed, gorun prints the last operations of the rank, because their record is in
+// memory that outlives the process.
 func TestLastOperationsOfAKilledRank(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		t.Run(transport, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestLastOperationsOfAStoppedRank(t *testing.T) {
 	require.Eventually(t, func() bool {
 		jobs := finish(t, nil, testbed.Gorun(t), "inspect", "no-such-job")
 		for _, name := range regexp.MustCompile(`\d+-[0-9a-f]{8}`).FindAllString(jobs.errors, -1) {
-			r := finish(t, nil, testbed.Gorun(t), "inspect", name) // another job may run beside this one
+			r := finish(t, nil, testbed.Gorun(t), "inspect", name) // another job may run at the same time
 			if strings.Contains(r.out, envProgram+"=halt") {
 				shown = r.out
 			}
@@ -97,12 +97,13 @@ func TestLastOperationsOfAStoppedRank(t *testing.T) {
 	require.Error(t, cmd.Wait())
 }
 
-// stoppedSentence says what rank 1 waits for, in the first sentence of a report.
+// stoppedSentence matches what the first sentence of a report says about rank 1, which is stopped.
 const stoppedSentence = `ended\n.*rank 1 is stopped by a signal: kill -CONT \d+ on host \S+ continues it\n`
 
-// TestLastOperationsOnHosts: likewise of ranks on other hosts, through agents next to gorun and below another one.
+// TestLastOperationsOnHosts: the last operations of ranks on other hosts are shown, too, through an
+// agent that gorun started and through an agent that another agent started.
 func TestLastOperationsOnHosts(t *testing.T) {
-	near := filepath.Join(t.TempDir(), "rsh") // another node on this machine
+	near := filepath.Join(t.TempDir(), "rsh") // starts an agent that acts as another node on this machine
 	require.NoError(t, os.WriteFile(near, []byte("#!/bin/sh\nexport GORUN_HOSTID=$1; shift\nexec \"$@\"\n"), 0o755))
 	for radix, rsh := range map[string]func() string{
 		"1000": func() string { return nscluster.Start(t, 2).Rsh() },

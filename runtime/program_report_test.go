@@ -23,12 +23,12 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// waitForTheNext makes every rank wait for the next one, after a line of output.
+// waitForTheNext prints a line and then makes every rank wait for the next one.
 func waitForTheNext(w *runtime.World) error {
 	c := w.Comm()
 	fmt.Fprintln(os.Stdout, "joined")
 	go sayWhenBlocked("waitForTheNext(", "engine.(*Engine).sleep(")
-	if err := runtime.Send(c, []int{1}, (c.Rank()+c.Size()-1)%c.Size(), 8); err != nil { // another tag
+	if err := runtime.Send(c, []int{1}, (c.Rank()+c.Size()-1)%c.Size(), 8); err != nil { // with another tag than the receive
 		return err
 	}
 	_, err := runtime.Recv(c, make([]int, 4), (c.Rank()+1)%c.Size(), 7)
@@ -45,8 +45,7 @@ func leaveWithoutAWord(w *runtime.World) error {
 	return second(runtime.Recv(w.Comm(), make([]int, 1), 1, 0))
 }
 
-// sayWhenBlocked prints "blocked" when a goroutine waits in a function that another
-// one has called.
+// sayWhenBlocked prints "blocked" when a goroutine is in function, called by caller.
 func sayWhenBlocked(caller, function string) {
 	buf := make([]byte, 1<<20)
 	for {
@@ -60,8 +59,8 @@ func sayWhenBlocked(caller, function string) {
 	}
 }
 
-// dumpOf starts a program, sends SIGQUIT to gorun when all ranks are blocked, and
-// returns what gorun prints before it is ended, after a line that contains last.
+// dumpOf starts a program, and sends SIGQUIT to gorun when all ranks are blocked. It returns what
+// gorun prints on standard error, and ends gorun after a line that contains last.
 func dumpOf(t *testing.T, ranks int, program, last string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -85,8 +84,8 @@ func dumpOf(t *testing.T, ranks int, program, last string) string {
 	return readUntil(t, cmd, pipe, last)
 }
 
-// readUntil reads what a gorun prints on standard error, ends it after a line that contains
-// last, and returns all of it.
+// readUntil reads what gorun prints on standard error, ends gorun after a line that contains last,
+// and returns all that was printed.
 func readUntil(t *testing.T, cmd *exec.Cmd, errors io.Reader, last string) string {
 	t.Helper()
 	var text strings.Builder
@@ -104,8 +103,8 @@ func readUntil(t *testing.T, cmd *exec.Cmd, errors io.Reader, last string) strin
 	return text.String()
 }
 
-// SIGQUIT to gorun shows what the ranks wait for, and what has arrived and is not
-// received, because it has another tag.
+// SIGQUIT to gorun prints what each rank waits for, and the messages that have arrived and were not
+// received because of their tags.
 func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
 	const ranks = 3
 	dump := dumpOf(t, ranks, "wait", "rank 2: not received")
@@ -119,7 +118,7 @@ func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
 	require.Regexp(t, want, dump)
 }
 
-// The report of a job that was ended by its timeout contains what its ranks were doing.
+// The report file of a job that was ended by its timeout contains what its ranks were doing.
 func TestReportHasWhatRanksWaitedFor(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
 	r := launch(t, 2, "leave", "-on-deadlock", "ignore", "-timeout", "1s", "-report", name)
@@ -139,7 +138,7 @@ func TestReportHasWhatRanksWaitedFor(t *testing.T) {
 	require.True(t, report.Ranks[1].Doing.Finished)
 }
 
-// The report of a rank that has finished says that: others may wait for it for ever.
+// The report says that a rank has finished, because others may wait for it forever.
 func TestDumpNamesARankThatHasFinished(t *testing.T) {
 	dump := dumpOf(t, 2, "leave", "has left its program")
 	require.Regexp(t, `(?m)^gorun: rank 0 of 2, process \d+: 1 waiting\ngorun: {3}receive, rank 1, tag 0, world, 8 bytes`, dump)
@@ -147,8 +146,8 @@ func TestDumpNamesARankThatHasFinished(t *testing.T) {
 	require.Contains(t, dump, "gorun: rank 1 has left its program, and rank 0 waits for it\n")
 }
 
-// SIGQUIT shows what the rank waits for and ends nothing; the second of two in a row is
-// handled by Go.
+// SIGQUIT to a rank prints what it waits for and does not end it. The second of two signals in
+// quick succession has the effect that Go gives it.
 func TestQuitSignal(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -160,8 +159,8 @@ func TestQuitSignal(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(pipe)
-	// The program says that it has joined, which is when it listens to signals, and
-	// that it is blocked.
+	// The program prints that it has joined, from which time on it handles signals, and then that
+	// it is blocked.
 	said := bufio.NewScanner(out)
 	require.True(t, said.Scan())
 	require.True(t, said.Scan())

@@ -16,11 +16,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// envProgram names the program that a process started by a test runs instead of
-// the tests.
+// envProgram names the program that a process started by a test runs instead of the tests.
 const envProgram = "GORUN_TEST_PROGRAM"
 
-// programs are the programs of such processes.
+// programs are the programs that envProgram can name.
 var programs = map[string]func(){
 	"greet":   func() { runtime.Main(greet) },
 	"fail":    func() { runtime.Main(fail) },
@@ -48,13 +47,13 @@ var programs = map[string]func(){
 	"rally":   func() { runtime.Main(rallyUntilTold) },
 }
 
-// result is how a program ended.
+// result is the exit code and the output of a finished command.
 type result struct {
 	code        int
 	out, errors string
 }
 
-// launch runs a program as n ranks.
+// launch runs a program of programs with n ranks.
 func launch(t *testing.T, n int, program string, options ...string) result {
 	t.Helper()
 	self, err := os.Executable()
@@ -62,21 +61,22 @@ func launch(t *testing.T, n int, program string, options ...string) result {
 	return launchFile(t, n, self, append(options, "-x", envProgram+"="+program)...)
 }
 
-// launchFile runs an executable as n ranks.
+// launchFile runs an executable with n ranks.
 func launchFile(t *testing.T, n int, file string, options ...string) result {
 	t.Helper()
 	command := append([]string{testbed.Gorun(t), "-np", strconv.Itoa(n)}, options...)
 	return finish(t, nil, append(command, file)...)
 }
 
-// finish runs a command with additional environment to its end.
+// finish runs a command with additional environment variables until it ends.
 func finish(t *testing.T, env []string, command ...string) result {
 	t.Helper()
 	r := testbed.Run(t, env, command...)
 	return result{r.Code, r.Out, r.Errors}
 }
 
-// Processes that another launcher started report once that each is a world of its own.
+// Processes that another launcher started report, once, that each of them is a World of its own.
+// Ranks of gorun do not report that.
 func TestForeignLauncherIsNamed(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -111,6 +111,7 @@ func greet(w *runtime.World) error {
 	return nil
 }
 
+// Ranks that gorun starts as processes exchange messages and split communicators.
 func TestRanksAreProcesses(t *testing.T) {
 	for _, n := range []int{1, 2, 5} {
 		r := launch(t, n, "greet")
@@ -123,6 +124,7 @@ func TestRanksAreProcesses(t *testing.T) {
 	}
 }
 
+// A program that was started without gorun is a World of one rank.
 func TestAProgramWithoutGorunIsAWorldOfOne(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -139,7 +141,8 @@ func fail(w *runtime.World) error {
 	return err
 }
 
-// MPICH's init/exitst1.c, and an error is printed once.
+// If the function of a rank returns an error, the job ends with exit code 1, and the error is
+// printed once (MPICH's init/exitst1.c).
 func TestMainEndsWithOneAfterAnError(t *testing.T) {
 	r := launch(t, 3, "fail")
 	require.Equal(t, 1, r.code)
@@ -148,7 +151,7 @@ func TestMainEndsWithOneAfterAnError(t *testing.T) {
 		strings.Count(r.errors[:min(len(r.errors), 7)], "rank 1:"), r.errors)
 }
 
-// breakAsRankTwo breaks a communicator whose ranks are in another order than the world's,
+// breakAsRankTwo breaks a communicator in which the ranks are in another order than in the World,
 // and continues for a while.
 func breakAsRankTwo(w *runtime.World) error {
 	c, err := w.Comm().Split(0, -w.Rank())
@@ -159,20 +162,20 @@ func breakAsRankTwo(w *runtime.World) error {
 		c.Break(errors.New("no luck today"))
 	}
 	_, err = runtime.Recv(c, make([]int, 1), (c.Rank()+1)%c.Size(), 0)
-	for w.Rank() == 2 && !errors.Is(err, runtime.ErrAborted) && err != nil { // until it gets a signal to end
+	for w.Rank() == 2 && !errors.Is(err, runtime.ErrAborted) && err != nil { // until gorun ends this rank by a signal
 		_, err = runtime.Recv(w.Comm(), make([]int, 1), 0, 0)
 	}
 	return err
 }
 
-// The first failure is that of the rank that broke a communicator, not of one that ended
-// because of it.
+// The first failure that gorun reports is that of the rank that broke a communicator, not that of a
+// rank that ended as a consequence.
 func TestFirstFailureIsThatOfTheRankThatBroke(t *testing.T) {
 	for range 3 {
 		r := launch(t, 4, "break", "-grace", "1")
 		require.Equal(t, 1, r.code)
 		require.Contains(t, r.errors, "\ngorun: first failure: rank 2 (", r.errors)
-		require.Contains(t, r.errors, "was broken by rank 1: no luck today") // 1 in the communicator
+		require.Contains(t, r.errors, "was broken by rank 1: no luck today") // rank 1 of the communicator
 	}
 }
 
@@ -214,6 +217,7 @@ func panicAsRankOne(w *runtime.World) error {
 	return err
 }
 
+// A panic in Main is printed with its stack, and ends the job with exit code 2.
 func TestMainPrintsAPanicAndEndsTheJob(t *testing.T) {
 	r := launch(t, 3, "panic")
 	require.Equal(t, 2, r.code)
@@ -223,7 +227,7 @@ func TestMainPrintsAPanicAndEndsTheJob(t *testing.T) {
 	require.Contains(t, r.errors, "aborted the job with code 2: panic: ouch")
 }
 
-// In panicOrGoOn rank 1 panics; the others are notified and continue.
+// panicOrGoOn makes rank 1 panic. The other ranks are notified and continue.
 func panicOrGoOn(w *runtime.World) error {
 	if w.Rank() == 1 {
 		panicHere(errors.New("ouch"))
@@ -233,7 +237,7 @@ func panicOrGoOn(w *runtime.World) error {
 	return err
 }
 
-// If survivors continue, a panic is a failure of its rank like others.
+// With -on-failure continue, a panic ends its rank only, like other failures.
 func TestPanicOfARankLeavesTheSurvivors(t *testing.T) {
 	r := launch(t, 3, "outlive", "-on-failure", "continue")
 	require.Equal(t, 2, r.code, r.errors)
@@ -252,15 +256,16 @@ func abortAsRankOne(w *runtime.World) error {
 	return err
 }
 
-// MPICH's ft/abort.c and init/exitst2.c: the code of one rank is that of the job.
+// Abort ends the job with the exit code that one rank passes (MPICH's ft/abort.c and
+// init/exitst2.c).
 func TestAbortEndsTheJobWithItsCode(t *testing.T) {
 	r := launch(t, 3, "abort")
 	require.Equal(t, 42, r.code)
 	require.Regexp(t, `first failure: rank 1 .* aborted the job with code 42: World.Abort at program_test.go:\d+ \(runtime_test.abortAsRankOne\)`, r.errors)
 }
 
-// deliverAndLeave leaves with large messages under way: the memory they lie in has
-// to stay until they are received.
+// deliverAndLeave makes rank 0 return while large messages are in flight. Their memory must stay
+// valid until they are received.
 func deliverAndLeave(w *runtime.World) error {
 	const n = 8 << 20
 	c := w.Comm()
@@ -283,13 +288,14 @@ func deliverAndLeave(w *runtime.World) error {
 	return nil
 }
 
+// A process whose function has returned does not end before its messages are received.
 func TestLeavingWaitsForThePeers(t *testing.T) {
 	r := launch(t, 3, "deliver")
 	require.Zero(t, r.code, r.errors)
 }
 
-// allSizes exchanges messages around the borders of the protocols, in all orders of
-// send and receive.
+// allSizes exchanges messages with lengths around the limits between the protocols. Each rank
+// starts its send before its receive.
 func allSizes(w *runtime.World) error {
 	c := w.Comm()
 	for round, n := range append(sizes, 5<<20) {
@@ -313,6 +319,7 @@ func allSizes(w *runtime.World) error {
 	return nil
 }
 
+// Messages of all sizes arrive unchanged between processes, with process_vm_readv and without it.
 func TestAllSizesBetweenProcesses(t *testing.T) {
 	for _, options := range [][]string{nil, {"-x", "GORUN_CMA=0"}} {
 		r := launch(t, 4, "sizes", options...)
@@ -320,7 +327,7 @@ func TestAllSizesBetweenProcesses(t *testing.T) {
 	}
 }
 
-// initTwice joins by Init, and checks that a process joins once.
+// initTwice joins the job by Init, and requires that a second Init fails.
 func initTwice() {
 	w, err := runtime.Init()
 	if err != nil {
@@ -334,7 +341,7 @@ func initTwice() {
 	fmt.Fprintln(os.Stdout, "closed:", runtime.Send(w.Comm(), []int{1}, 0, 0))
 }
 
-// MPICH's init/initstat.c: a process joins once, and knows it.
+// A process can join a job once only, and operations after Close fail (MPICH's init/initstat.c).
 func TestInitAndClose(t *testing.T) {
 	r := launch(t, 2, "init")
 	require.Zero(t, r.code, r.errors)

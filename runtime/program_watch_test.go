@@ -22,7 +22,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// rallyUntilTold exchanges messages of two ranks until the end of stdin, a few thousand a second.
+// rallyUntilTold exchanges a few thousand messages a second between two ranks until the end of
+// standard input.
 func rallyUntilTold(w *runtime.World) error {
 	c := w.Comm()
 	told := make(chan struct{})
@@ -39,7 +40,7 @@ func rallyUntilTold(w *runtime.World) error {
 			select {
 			case <-told:
 				more[0] = 0
-			case <-time.After(100 * time.Microsecond): // others need the processors as well
+			case <-time.After(100 * time.Microsecond): // leaves the processors to others
 			}
 			err = runtime.Send(c, more, 1, 1)
 		} else {
@@ -52,7 +53,7 @@ func rallyUntilTold(w *runtime.World) error {
 	return nil
 }
 
-// deadline ends commands that hang.
+// deadline returns a context that ends commands that hang.
 func deadline(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -60,7 +61,7 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// rally starts a job of rallyUntilTold. end ends it.
+// rally starts a job of rallyUntilTold and returns its name. end ends the job.
 func rally(t *testing.T, flags ...string) (job string, end func()) {
 	t.Helper()
 	self, err := os.Executable()
@@ -80,7 +81,8 @@ func rally(t *testing.T, flags ...string) (job string, end func()) {
 	}
 }
 
-// gorun inspect -watch writes a table once a second, whose second one has rates, until the job ends.
+// gorun inspect -watch prints a table once a second until the job ends. From the second table on,
+// it contains rates.
 func TestWatch(t *testing.T) {
 	for name, flags := range map[string]func() []string{
 		"here":  func() []string { return nil },
@@ -118,7 +120,8 @@ func watchRally(t *testing.T, flags ...string) {
 	require.NotContains(t, strings.Join(blocks, ""), "\x1b")
 }
 
-// terminal returns the two ends of a terminal of 24 lines of 80 columns: of the emulator, and of programs.
+// terminal returns the two ends of a pseudoterminal of 24 lines with 80 columns: the end of the
+// emulator and the end of programs.
 func terminal(t *testing.T) (emulator, programs *os.File) {
 	t.Helper()
 	emulator, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -136,16 +139,17 @@ func terminal(t *testing.T) (emulator, programs *os.File) {
 	return emulator, programs
 }
 
-// watched is a gorun inspect -watch on a terminal.
+// watched is a running gorun inspect -watch on a terminal.
 type watched struct {
 	t        *testing.T
 	cmd      *exec.Cmd
 	emulator *os.File
 	shown    []byte
-	before   *unix.Termios // of the terminal
+	before   *unix.Termios // of the terminal, before the start
 }
 
-// watchOnTerminal starts one by a command. Without keys its input is no terminal.
+// watchOnTerminal starts gorun inspect -watch by a command. Without keys, its standard input is not
+// the terminal.
 func watchOnTerminal(t *testing.T, keys bool, command ...string) *watched {
 	t.Helper()
 	emulator, programs := terminal(t)
@@ -163,10 +167,11 @@ func watchOnTerminal(t *testing.T, keys bool, command ...string) *watched {
 	return &watched{t: t, cmd: cmd, emulator: emulator, before: before}
 }
 
-// sequence is a control sequence of a terminal.
+// sequence matches a control sequence of a terminal.
 var sequence = regexp.MustCompile(`\x1b\[[0-9;?<>]*[ -/]*[@-~]`)
 
-// await reads what is shown until the part since the last call matches, with blanks in place of control sequences.
+// await reads from the terminal until the output since the last call matches the pattern. For that,
+// control sequences are replaced by blanks.
 func (w *watched) await(pattern string) {
 	w.t.Helper()
 	wanted := regexp.MustCompile(pattern)
@@ -178,12 +183,12 @@ func (w *watched) await(pattern string) {
 	}
 }
 
-// read reads more of what is shown. It returns false at the end.
+// read reads more of the output of the terminal. It returns false at the end.
 func (w *watched) read() bool {
 	buffer := make([]byte, 4096)
 	n, err := w.emulator.Read(buffer)
 	w.shown = append(w.shown, buffer[:n]...)
-	return err == nil // EIO: nobody has the other end any more
+	return err == nil // EIO: no process has the other end open
 }
 
 func (w *watched) press(keys string) {
@@ -192,16 +197,17 @@ func (w *watched) press(keys string) {
 	require.NoError(w.t, err)
 }
 
-// ended waits for the end, and requires the last table on a terminal as it was before. It returns the signal that has
-// ended gorun inspect, which is -1 for none.
+// ended waits for the end. It requires that the last table is printed after the alternate screen
+// was left, and that the terminal has its previous settings. It returns the signal that ended gorun
+// inspect, or -1.
 func (w *watched) ended() syscall.Signal {
 	w.t.Helper()
 	for w.read() {
 	}
 	_ = w.cmd.Wait()
-	_, last, left := strings.Cut(string(w.shown), "\x1b[?1049l") // the alternate screen
+	_, last, left := strings.Cut(string(w.shown), "\x1b[?1049l") // leaves the alternate screen
 	require.True(w.t, left)
-	last, shown := strings.CutPrefix(last, "\x1b[?25h") // the cursor
+	last, shown := strings.CutPrefix(last, "\x1b[?25h") // shows the cursor
 	require.True(w.t, shown)
 	require.Regexp(w.t, `^[^\x1b]*\r\njob [^\x1b]*\r\n2 ranks, 2 of them joined, 0 ended\r\n  rank  state [^\x1b]*\r\n +0  \w+ +[1-9][^\x1b]*\r\n +1  \w+ +[1-9][^\x1b]*\r\n$`, last)
 	after, err := unix.IoctlGetTermios(int(w.emulator.Fd()), unix.TCGETS)
@@ -210,8 +216,8 @@ func (w *watched) ended() syscall.Signal {
 	return w.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal()
 }
 
-// On a terminal the table is on the alternate screen and obeys keys. That screen is left at the end of the view and
-// of the job, and the last table is written again.
+// On a terminal, gorun inspect -watch uses the alternate screen and obeys keys. At the end of the
+// view or of the job it leaves that screen and prints the last table again.
 func TestWatchOnATerminal(t *testing.T) {
 	job, end := rally(t)
 	for _, c := range []struct {
@@ -221,7 +227,7 @@ func TestWatchOnATerminal(t *testing.T) {
 		signal syscall.Signal
 	}{
 		{"keys", true, func(w *watched) {
-			w.press("w\x1b[B\r") // sort, down, enter
+			w.press("w\x1b[B\r") // sort key, down, enter
 			w.await("newest last")
 			w.press("\x1b")
 			w.await("by waiting")
@@ -237,7 +243,7 @@ func TestWatchOnATerminal(t *testing.T) {
 			w := watchOnTerminal(t, c.keys, testbed.Gorun(t), "inspect", "-watch", job)
 			w.await(`(?s)2 ranks, 2 of them joined, 0 ended.*unexpected.*arrows`)
 			require.Contains(t, string(w.shown), "\x1b[?1049h")
-			w.await(` [1-9][0-9.]*k? +[0-9.]+k?( |$)`) // rates
+			w.await(` [1-9][0-9.]*k? +[0-9.]+k?( |$)`) // rates, from the second table on
 			c.end(w)
 			require.NotRegexp(t, `\x1b\[[0-9;]*[34][0-7](;[0-9;]*)?m`, string(w.shown), "NO_COLOR is set")
 			require.Equal(t, c.signal, w.ended())
@@ -245,7 +251,7 @@ func TestWatchOnATerminal(t *testing.T) {
 	}
 }
 
-// A terminal that cannot do more gets one table after the other.
+// On a terminal without control sequences, gorun inspect -watch prints one table after the other.
 func TestWatchOnADumbTerminal(t *testing.T) {
 	job, end := rally(t)
 	w := watchOnTerminal(t, true, "env", "TERM=dumb", testbed.Gorun(t), "inspect", "-watch", job)
@@ -257,8 +263,8 @@ func TestWatchOnADumbTerminal(t *testing.T) {
 	require.NotContains(t, string(w.shown), "\x1b")
 }
 
-// Ctrl-Z gives the terminal back to the shell, also from below a script, and the table comes again when the job of the
-// shell is continued.
+// Ctrl-Z restores the terminal for the shell, also if a script runs gorun inspect -watch. The table
+// is shown again when the shell continues the job.
 func TestWatchIsSuspended(t *testing.T) {
 	shell, err := exec.LookPath("bash")
 	if err != nil {

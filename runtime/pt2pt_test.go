@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// roundTrip sends n elements of T around two ranks.
+// roundTrip sends n elements of type T to another rank and back.
 func roundTrip[T any](t *testing.T, n int, make1 func(i int) T) {
 	t.Helper()
 	t.Run(fmt.Sprintf("%v/%d", reflect.TypeFor[T](), n), func(t *testing.T) {
@@ -37,7 +37,7 @@ func roundTrip[T any](t *testing.T, n int, make1 func(i int) T) {
 	})
 }
 
-// MPICH's pt2pt/sendrecv1.c: many types and sizes, blocking.
+// Blocking messages of many types and sizes arrive unchanged (MPICH's pt2pt/sendrecv1.c).
 func TestManyTypesAndSizes(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 1000, 70000} {
 		roundTrip(t, n, func(i int) byte { return byte(i) })
@@ -54,7 +54,8 @@ func TestManyTypesAndSizes(t *testing.T) {
 	}
 }
 
-// MPICH's pt2pt/sendrecv3.c: head-to-head large sends with many in flight.
+// Two ranks send each other many messages, small and large, before either of them receives (MPICH's
+// pt2pt/sendrecv3.c).
 func TestHeadToHead(t *testing.T) {
 	const flights = 32
 	local(t, 2, func(c *runtime.Comm) {
@@ -75,8 +76,8 @@ func TestHeadToHead(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/sendflood.c: a flood loses no message. The engine's own tests of floods
-// check the memory.
+// A flood of messages to one rank loses no message and keeps the order of each sender (MPICH's
+// pt2pt/sendflood.c). The tests of the engine check the memory that a flood needs.
 func TestFlood(t *testing.T) {
 	const ranks, messages = 8, 2000
 	local(t, ranks, func(c *runtime.Comm) {
@@ -97,7 +98,8 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// floodOf sends many messages of a type that rank 1 looks at after the last one only.
+// floodOf sends many messages of type T, which rank 1 receives only after all of them have been
+// sent.
 func floodOf[T any](t *testing.T, make1 func(i int) T) {
 	t.Helper()
 	const messages, bytes = 300, 4 << 20
@@ -134,8 +136,8 @@ func floodOf[T any](t *testing.T, make1 func(i int) T) {
 	})
 }
 
-// MPICH's pt2pt/pingping.c: a flood of each type, of all sizes, before the first
-// receive.
+// A flood of messages of each type and of all sizes arrives unchanged although no receive is posted
+// (MPICH's pt2pt/pingping.c).
 func TestFloodOfEveryType(t *testing.T) {
 	floodOf(t, func(i int) byte { return byte(i) })
 	floodOf(t, func(i int) int16 { return int16(i) })
@@ -145,10 +147,10 @@ func TestFloodOfEveryType(t *testing.T) {
 	floodOf(t, func(i int) padded { return padded{int64(i), 1, int32(i)} })
 }
 
-// MPICH's pt2pt/sendall.c and pt2pt/many_isend.c: every rank to every rank, payload
-// is the source.
+// Every rank sends to every rank, and Status and contents of each message agree about its source
+// (MPICH's pt2pt/sendall.c and pt2pt/many_isend.c).
 func TestEveryRankToEveryRank(t *testing.T) {
-	const ranks, n = 6, 2048 // 16 KiB
+	const ranks, n = 6, 2048 // messages of 16 KiB
 	local(t, ranks, func(c *runtime.Comm) {
 		for round := range 3 {
 			mine := make([]int, n)
@@ -174,7 +176,8 @@ func TestEveryRankToEveryRank(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/large_tag.c: the largest tag is at least what MPI promises, and works.
+// TagMax is at least the value that MPI guarantees, and a message can have that tag (MPICH's
+// pt2pt/large_tag.c).
 func TestLargestTag(t *testing.T) {
 	require.GreaterOrEqual(t, runtime.TagMax, 32767)
 	local(t, 2, func(c *runtime.Comm) {
@@ -190,14 +193,14 @@ func TestLargestTag(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/anyall.c and pt2pt/recv_any.c: wildcards get the right data in the
-// order of each sender.
+// Receives with wildcards get the messages of each sender in the order of the sends (MPICH's
+// pt2pt/anyall.c and pt2pt/recv_any.c).
 func TestWildcardsKeepOrder(t *testing.T) {
 	const ranks, messages = 4, 200
 	local(t, ranks, func(c *runtime.Comm) {
 		if c.Rank() > 0 {
 			for i := range messages {
-				n := 1 + i*i%3000 // all protocols in turns
+				n := 1 + i*i%3000 // lengths for all protocols
 				b := make([]int32, n)
 				b[0], b[n-1] = int32(i), int32(i)
 				require.NoError(t, runtime.Send(c, b, 0, i%7))
@@ -219,8 +222,8 @@ func TestWildcardsKeepOrder(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/huge_anysrc.c and pt2pt/huge_ssend.c: many large messages, sent
-// synchronously, through AnySource.
+// Large messages that are sent synchronously by several ranks are received from AnySource (MPICH's
+// pt2pt/huge_anysrc.c and pt2pt/huge_ssend.c).
 func TestLargeThroughAnySource(t *testing.T) {
 	const ranks, n = 4, 1 << 20
 	local(t, ranks, func(c *runtime.Comm) {
@@ -237,7 +240,8 @@ func TestLargeThroughAnySource(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/large_message.c and pt2pt/pt2pt_large.c: lengths beyond 32 bits.
+// A message whose length does not fit in 32 bits arrives unchanged (MPICH's pt2pt/large_message.c
+// and pt2pt/pt2pt_large.c).
 func TestFiveGibibytes(t *testing.T) {
 	if !soak() {
 		t.Skip("needs GORUN_SOAK=1 and 12 GiB of memory")
@@ -263,7 +267,7 @@ func TestFiveGibibytes(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/eagerdt.c: thirty strided messages without a posted receive.
+// Thirty strided messages arrive unchanged although no receive is posted (MPICH's pt2pt/eagerdt.c).
 func TestUnpostedStridedMessages(t *testing.T) {
 	const count, rows, cols = 30, 40, 13
 	column := runtime.Strided{Count: rows, Block: 1, Stride: cols}
@@ -294,8 +298,8 @@ func TestUnpostedStridedMessages(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/isendrecv_replace.c: an exchange in one buffer, waited for at once or
-// later.
+// SendRecvReplace exchanges messages in one buffer, also as a request (MPICH's
+// pt2pt/isendrecv_replace.c).
 func TestSendRecvReplaceAroundARing(t *testing.T) {
 	const ranks = 5
 	local(t, ranks, func(c *runtime.Comm) {
@@ -318,8 +322,8 @@ func TestSendRecvReplaceAroundARing(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/probenull.c and pt2pt/recvnull.c: operations with ProcNull end at once,
-// with no elements.
+// Operations with ProcNull complete at once, with no elements (MPICH's pt2pt/probenull.c and
+// pt2pt/recvnull.c).
 func TestProcNull(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		null := func(s runtime.Status, err error) {
@@ -346,7 +350,7 @@ func TestProcNull(t *testing.T) {
 		null(runtime.RecvStrided(c, buf, column, runtime.ProcNull, 1))
 		null(runtime.IrecvStrided(c, buf, column, runtime.ProcNull, 1).Wait())
 
-		// A chain: the ends exchange with ProcNull.
+		// In a chain of ranks, the first and the last one exchange with ProcNull.
 		left, right := c.Rank()-1, c.Rank()+1
 		if left < 0 {
 			left = runtime.ProcNull
@@ -362,6 +366,8 @@ func TestProcNull(t *testing.T) {
 	})
 }
 
+// A receive into a buffer that is too short gets an error and the beginning of the message, and the
+// next message is received as usual.
 func TestTruncationLosesNothingElse(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		for _, n := range []int{8, 1000, 200000} {

@@ -14,7 +14,7 @@ import (
 	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// firstProgram returns the first Go program of a markdown text.
+// firstProgram returns the first Go program in a markdown text.
 func firstProgram(t *testing.T, markdown string) string {
 	t.Helper()
 	for _, block := range strings.Split(markdown, "```go\n")[1:] {
@@ -27,7 +27,7 @@ func firstProgram(t *testing.T, markdown string) string {
 	return ""
 }
 
-// The first program of the README does what it says when it is built as it stands.
+// The first program of the README, built unchanged, prints what it should.
 func TestFirstProgramOfTheReadme(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestFirstProgramOfTheReadme(t *testing.T) {
 	require.NoError(t, os.WriteFile(source, []byte(firstProgram(t, string(readme))), 0o600))
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
-	// An overlay puts the file into the module without touching the tree.
+	// An overlay adds the file to the module without a change of the tree.
 	overlay, err := json.Marshal(map[string]map[string]string{
 		"Replace": {filepath.Join(root, "examples", "first", "main.go"): source},
 	})
@@ -60,7 +60,7 @@ func TestFirstProgramOfTheReadme(t *testing.T) {
 	}
 }
 
-// shellBlock returns the commands of the README that follow a text.
+// shellBlock returns the first shell commands of the README after a given text.
 func shellBlock(t *testing.T, readme, after string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(readme, after)
@@ -71,8 +71,9 @@ func shellBlock(t *testing.T, readme, after string) string {
 	return commands
 }
 
-// What the README says of a module of one's own and of several machines works as it is
-// printed: an editor that writes the first program, and hosts that are this machine.
+// The commands of the README about a module of one's own and about several machines work as
+// printed. The test replaces the editor by one that writes the first program, and the hosts by this
+// machine.
 func TestCommandsOfTheReadme(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// MPICH's pt2pt/waittestnull.c and pt2pt/waitany_null.c: a wait for no request ends at
-// once.
+// Wait, Test and their variants without any request return at once (MPICH's pt2pt/waittestnull.c
+// and pt2pt/waitany_null.c).
 func TestWaitForNothing(t *testing.T) {
 	local(t, 1, func(*runtime.Comm) {
 		var none, other runtime.Request
@@ -44,7 +44,8 @@ func TestWaitForNothing(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/rqstatus.c: asking does not end the request.
+// Done does not end a request, so that a later WaitAny returns its result (MPICH's
+// pt2pt/rqstatus.c).
 func TestDoneLeavesTheRequest(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		got := make([]int, 1)
@@ -63,7 +64,7 @@ func TestDoneLeavesTheRequest(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/rqfree.c: a send whose request is dropped still arrives.
+// A message whose send request was dropped still arrives (MPICH's pt2pt/rqfree.c).
 func TestDroppedSendArrives(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		for _, n := range sizes {
@@ -85,8 +86,8 @@ func TestDroppedSendArrives(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/cancelanysrc.c: a canceled receive from any source takes no message
-// from the next one.
+// A canceled receive from any source does not consume the next message (MPICH's
+// pt2pt/cancelanysrc.c).
 func TestCanceledReceiveTakesNothing(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {
@@ -108,7 +109,8 @@ func TestCanceledReceiveTakesNothing(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/rcancel.c: some of several receives are canceled.
+// Of several receives, exactly those that were canceled end with ErrCanceled (MPICH's
+// pt2pt/rcancel.c).
 func TestSeveralCancels(t *testing.T) {
 	const n = 10
 	local(t, 2, func(c *runtime.Comm) {
@@ -145,7 +147,7 @@ func TestSeveralCancels(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/scancel2.c: a send that was received cannot be canceled.
+// A send whose message was received cannot be canceled any more (MPICH's pt2pt/scancel2.c).
 func TestCancelOfAReceivedSendIsTooLate(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		for _, n := range sizes {
@@ -165,8 +167,8 @@ func TestCancelOfAReceivedSendIsTooLate(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/issendselfcancel.c: a synchronous send to oneself that a probe has
-// seen is canceled, and so is a receive.
+// A synchronous send to oneself can be canceled although a probe has found its message, and a
+// receive can be canceled (MPICH's pt2pt/issendselfcancel.c).
 func TestCancelToOneself(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		for _, n := range sizes {
@@ -185,7 +187,8 @@ func TestCancelToOneself(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/greq1.c: generalized requests.
+// A generalized request runs a function, and returns its error once. Cancel ends the function's
+// context (MPICH's pt2pt/greq1.c).
 func TestGeneralizedRequest(t *testing.T) {
 	broken := errors.New("broken")
 	local(t, 2, func(c *runtime.Comm) {
@@ -216,6 +219,7 @@ func TestGeneralizedRequest(t *testing.T) {
 	})
 }
 
+// WaitAny waits for messages and generalized requests together, and returns the one that completes.
 func TestWaitAnyOverMessagesAndTasks(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		got := make([]int, 1)
@@ -237,6 +241,7 @@ func TestWaitAnyOverMessagesAndTasks(t *testing.T) {
 	})
 }
 
+// WaitSome and TestAny return each completed request once, and clear it in the list.
 func TestWaitSomeAndTestAny(t *testing.T) {
 	const n = 50
 	local(t, 2, func(c *runtime.Comm) {
@@ -278,6 +283,7 @@ func TestWaitSomeAndTestAny(t *testing.T) {
 	})
 }
 
+// TestAll returns true only when all requests are complete.
 func TestTestAllWaitsForAll(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		a, b := runtime.Irecv(c, make([]int, 1), 0, 1), runtime.Irecv(c, make([]int, 1), 0, 2)
@@ -292,6 +298,7 @@ func TestTestAllWaitsForAll(t *testing.T) {
 	})
 }
 
+// The error of WaitAll contains the errors of all requests.
 func TestWaitAllJoinsErrors(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		a, b := runtime.Irecv(c, make([]int, 1), 0, 1), runtime.Irecv(c, make([]int, 1), 0, 2)
@@ -305,8 +312,8 @@ func TestWaitAllJoinsErrors(t *testing.T) {
 	})
 }
 
-// Each request ends with the context of the view that it was started by, also one that is
-// waited for together with others.
+// A request ends with the context of the view that started it, also if WaitAll waits for it
+// together with requests of other contexts.
 func TestWaitAllHearsOfEveryContext(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		for at := range 3 {
@@ -314,7 +321,7 @@ func TestWaitAllHearsOfEveryContext(t *testing.T) {
 			requests := make([]runtime.Request, 3)
 			for i := range requests {
 				if i == at {
-					requests[i] = runtime.Irecv(c.WithContext(ctx), make([]int, 1), 0, 2) // it is never sent
+					requests[i] = runtime.Irecv(c.WithContext(ctx), make([]int, 1), 0, 2) // no message matches
 				} else {
 					requests[i] = runtime.Irecv(c, make([]int, 1), 0, 1)
 					require.NoError(t, runtime.Send(c, []int{1}, 0, 1))

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A result is returned once, also to copies of the request, and an old request does not
-// affect the next operation with the same record.
+// The result of a request is returned once, also if the request was copied. A request whose result
+// was returned does not affect the next operation, which uses the same record.
 func TestResultIsTakenOnce(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		got := make([]int, 2)
@@ -73,8 +73,8 @@ func TestResultIsTakenOnce(t *testing.T) {
 	})
 }
 
-// Requests that were complete when they were started are returned by WaitAny and
-// its like, each once.
+// WaitAny, TestAny and WaitSome return each request that was complete when it was started, once.
+// WaitAll and TestAll return their errors.
 func TestEarlyRequests(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		peer := 1 - c.Rank()
@@ -147,12 +147,12 @@ func TestEarlyRequests(t *testing.T) {
 			rs := all()
 			require.ErrorIs(t, next(rs), runtime.ErrRank)
 			require.Equal(t, make([]runtime.Request, 6), rs)
-			require.NoError(t, next(rs)) // nothing is left
+			require.NoError(t, next(rs)) // all results were returned
 		}
 	})
 }
 
-// The memory of a dropped request is freed when it is complete.
+// The buffer of a dropped request is freed after the request is complete.
 func TestDroppedRequestIsCollected(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		freed := make(chan struct{})

@@ -24,8 +24,8 @@ func init() {
 	programs["quit between"] = quitBetween
 }
 
-// failAfterALoss ends the function with an error that is not the loss, when the loss is known: as a
-// program does that passes on the text of an error alone.
+// failAfterALoss ends the function of Resume with an error that does not wrap the loss although the
+// loss is known, like a program that passes on only the text of an error.
 func failAfterALoss(w *runtime.World) error {
 	return w.Resume(func(w *runtime.World) error {
 		dieAt(w, "start")
@@ -37,14 +37,15 @@ func failAfterALoss(w *runtime.World) error {
 	})
 }
 
-// What the function of Resume returns decides whether it is run again, and not whether gorun was faster.
+// The error that the function of Resume returns decides whether the function is run again. It does
+// not matter whether gorun has reported the loss before.
 func TestOwnErrorAfterALossEndsResume(t *testing.T) {
 	r := launch(t, 3, "own error after a loss", "-on-failure", "respawn", "-x", envDeaths+"=0:1:start")
 	require.Equal(t, 1, r.code, r.errors)
 	require.Contains(t, r.errors, "rank 0: the input has no lines")
 }
 
-// breakInResume breaks the communicator without a loss.
+// breakInResume breaks the communicator although no rank is lost.
 func breakInResume(w *runtime.World) error {
 	return w.Resume(func(w *runtime.World) error {
 		if w.Rank() == 1 {
@@ -58,7 +59,7 @@ func breakInResume(w *runtime.World) error {
 	})
 }
 
-// A communicator that a member has broken ends the job at once: no rank is started again.
+// If a member breaks the communicator, the job ends at once, and no rank is started again.
 func TestBreakEndsResume(t *testing.T) {
 	r := launch(t, 3, "broken by a member", "-on-failure", "respawn")
 	require.Equal(t, 1, r.code, r.errors)
@@ -66,7 +67,8 @@ func TestBreakEndsResume(t *testing.T) {
 	require.NotContains(t, r.errors, "started again")
 }
 
-// leaveWorlds looks for the Worlds that it has left, but for the first, which Main holds.
+// leaveWorlds waits until the garbage collector has freed the Worlds that this rank has left. The
+// first World is excluded, because Main holds it.
 func leaveWorlds(w *runtime.World) error {
 	var left []weak.Pointer[runtime.World]
 	return w.Resume(func(w *runtime.World) error {
@@ -90,18 +92,18 @@ func leaveWorlds(w *runtime.World) error {
 	})
 }
 
-// A World that a process has left is not kept for as long as the process lives.
+// A World that a process has left is garbage-collected while the process continues.
 func TestOldWorldsAreCollected(t *testing.T) {
 	r := launch(t, 2, "old worlds", "-on-failure", "respawn", "-x", envDeaths+"=0:1:start,1:1:start,2:1:start")
 	require.Zero(t, r.code, r.errors)
 	require.Contains(t, r.out, "2 Worlds are gone\n")
 }
 
-// quitBetween sends SIGQUIT to rank 0 while that waits for rank 1, which was started again.
+// quitBetween sends SIGQUIT to rank 0 while rank 0 waits for rank 1, which was started again.
 func quitBetween() {
 	if os.Getenv("GORUN_EPOCH") == "1" {
 		pid := peerProcess()
-		for nodeMemories(pid) < 2 { // that of the next generation comes when rank 0 has left its World
+		for nodeMemories(pid) < 2 { // rank 0 maps the next generation's memory after it has left its World
 			goruntime.Gosched()
 		}
 		if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
@@ -115,7 +117,7 @@ func quitBetween() {
 					return err
 				}
 			}
-			if err := exchangeShort(w); err != nil { // rank 1 ends after rank 0 has written
+			if err := exchangeShort(w); err != nil { // rank 1 dies only after rank 0 has written the file
 				return err
 			}
 			dieAt(w, "end")
@@ -124,7 +126,7 @@ func quitBetween() {
 	})
 }
 
-// envPeer names a file with the number of rank 0's process.
+// envPeer names a file that contains the process ID of rank 0.
 const envPeer = "GORUN_TEST_PEER"
 
 func peerProcess() int {
@@ -139,7 +141,7 @@ func peerProcess() int {
 	return pid
 }
 
-// nodeMemories returns how many node memories a process has mapped.
+// nodeMemories returns the number of node memories that a process has mapped.
 func nodeMemories(pid int) int {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
@@ -154,7 +156,7 @@ func nodeMemories(pid int) int {
 	return len(inodes)
 }
 
-// SIGQUIT between two Worlds asks for a report there, too, and does not end the process.
+// SIGQUIT to a rank that is between two Worlds does not end the process.
 func TestQuitBetweenWorlds(t *testing.T) {
 	r := launch(t, 2, "quit between", "-on-failure", "respawn", "-x", envDeaths+"=0:1:end", "-x", envPeer+"="+filepath.Join(t.TempDir(), "peer"))
 	require.Zero(t, r.code, r.errors)
