@@ -18,7 +18,8 @@ func init() {
 	programs["resume anywhere"] = func() { runtime.Main(resumeAnywhere) }
 }
 
-// resumeAnywhere is resume with a host that dies as a whole, and prints where each rank is at last.
+// resumeAnywhere is like resume, and can also kill its host. At the end it prints where each rank
+// is.
 func resumeAnywhere(w *runtime.World) error {
 	return w.Resume(func(w *runtime.World) error {
 		dieAt(w, "start")
@@ -33,15 +34,15 @@ func resumeAnywhere(w *runtime.World) error {
 	})
 }
 
-// A rank that ends is started again on its host; those of a host that is lost with its agent (stress/kill_node.c), where
-// spares wait or there is room.
+// A rank that ends is started again on its host. The ranks of a host that is lost with its agent
+// (stress/kill_node.c) are started where spares wait, or where slots are free.
 func TestResumeOnHosts(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	for name, test := range map[string]struct {
 		hosts   string
 		options string
 		deaths  string
-		last    int // generation
+		last    int // the last generation, or the greatest possible one
 		places  []string
 		errs    []string
 	}{
@@ -75,7 +76,8 @@ func TestResumeOnHosts(t *testing.T) {
 	}
 }
 
-// Spares that were used are replaced on hosts, too: where there is room, which is where the rank was.
+// Spares that were used are replaced on several hosts, too, each on the host with a free slot,
+// which is where the lost rank was.
 func TestSparesOnHostsAreReplaced(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	r := launch(t, 4, "warm", "-l", "-host", "h0:3,h1:3", "-ppn", "2", "-rsh", c.Rsh(), "-on-failure", "respawn=4", "-spares", "2", "-x", envDeaths+"=0:2:short,1:3:long,2:2:short")
@@ -85,8 +87,8 @@ func TestSparesOnHostsAreReplaced(t *testing.T) {
 	require.Equal(t, 4, strings.Count(r.out, "in generation 3\n"), r.out)
 }
 
-// The same where agents start agents: h1 those of h2 and h3, h4 those of h5 and h6. Hosts below a lost one are
-// lost with it.
+// Ranks are started again also if agents start agents: h1 starts h2 and h3, and h4 starts h5 and
+// h6. The hosts below a lost host are lost with it.
 func TestResumeBelowATree(t *testing.T) {
 	c := nscluster.StartSSH(t, 7)
 	self, err := os.Executable()
@@ -108,7 +110,7 @@ func TestResumeBelowATree(t *testing.T) {
 			for _, h := range c.Hosts()[1:] {
 				hosts = append(hosts, fmt.Sprintf("%s:%d", h, test.room))
 			}
-			on := c.Command("h0") // from which the others are reached by network
+			on := c.Command("h0") // reaches the other hosts by network
 			on.Args = append(on.Args, testbed.Gorun(t), "-host", strings.Join(hosts, ","), "-ppn", "1", "-np", "6", "-rsh", c.SSH(), "-on-failure", "respawn",
 				"-x", envProgram+"=resume anywhere", "-x", envDeaths+"="+test.deaths, self)
 			r := testbed.Run(t, []string{"GORUN_RADIX=2"}, on.Args...)
@@ -126,7 +128,7 @@ func TestResumeBelowATree(t *testing.T) {
 	}
 }
 
-// Without room for the ranks of a lost host the job ends, and says so.
+// If no host has slots for the ranks of a lost host, the job ends with an error that says so.
 func TestResumeWithoutRoom(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	r := launch(t, 4, "resume anywhere", "-host", "h0:2,h1:2", "-rsh", c.Rsh(), "-on-failure", "respawn", "-x", envDeaths+"=0:3:short!")

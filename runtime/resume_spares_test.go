@@ -29,7 +29,7 @@ func init() {
 	programs["go on without a host"] = func() { runtime.Main(goOnWithoutAHost) }
 }
 
-// warm is resume in a process that says whether it is a spare, before it knows its rank.
+// warm is like resume. If its process is a spare, it prints that before it knows its rank.
 func warm() {
 	spare := os.Getenv("GORUN_SPARE") != ""
 	if spare {
@@ -44,7 +44,7 @@ func warm() {
 	})
 }
 
-// warmOnce is resume, unless the process is a spare, which ends.
+// warmOnce is like resume, except that a spare process ends at once.
 func warmOnce() {
 	if os.Getenv("GORUN_SPARE") != "" {
 		os.Exit(3)
@@ -52,7 +52,8 @@ func warmOnce() {
 	runtime.Main(resume)
 }
 
-// Lost ranks get processes that were started with the job, whose output is shown from then on.
+// Lost ranks are replaced by processes that were started with the job. Their output is shown from
+// that time on.
 func TestSpares(t *testing.T) {
 	r := launch(t, 3, "warm", "-l", "-on-failure", "respawn", "-spares", "3", "-x", envDeaths+"=0:1:short,1:2:short")
 	require.Zero(t, r.code, r.errors)
@@ -64,18 +65,18 @@ func TestSpares(t *testing.T) {
 	require.NotContains(t, r.errors, "a spare process")
 }
 
-// A spare that has ended is named, and the rank is started as without one.
+// If a spare has ended, gorun reports that, and the lost rank is started without a spare.
 func TestSpareThatEnds(t *testing.T) {
 	r := launch(t, 2, "warm once", "-on-failure", "respawn", "-spares", "1", "-x", envDeaths+"=0:1:short")
 	require.Zero(t, r.code, r.errors)
 	require.Contains(t, r.errors, "gorun: a spare process (pid ")
 	require.Contains(t, r.errors, ") exited with code 3\n")
-	last := strings.Count(r.errors, " started again (") // one more if a spare ended when it had its place already
+	last := strings.Count(r.errors, " started again (") // one more if a spare ended after it had become a rank
 	require.Equal(t, 2, strings.Count(r.out, fmt.Sprintf("in generation %d\n", last)), r.out+r.errors)
 }
 
-// Spares that were used are replaced: more ranks are lost than there are spares, and each gets a process
-// that has waited, which the program checks.
+// Spares that were used are replaced: more ranks are lost than there are spares, and each one is
+// replaced by a process that has waited, which the program checks.
 func TestSparesAreReplaced(t *testing.T) {
 	deaths := "=0:1:short,1:2:short,2:1:dup,3:0:long,4:2:short"
 	r := launch(t, 3, "warm", "-l", "-v", "-on-failure", "respawn=6", "-spares", "1", "-x", envDeaths+deaths)
@@ -92,7 +93,7 @@ func TestSparesAreReplaced(t *testing.T) {
 	require.NotContains(t, r.errors, "a spare process")
 }
 
-// There are no more spares than losses may follow.
+// gorun starts no more spares than the restarts that are left.
 func TestSparesOfTheLastRestart(t *testing.T) {
 	r := launch(t, 2, "warm", "-v", "-on-failure", "respawn=2", "-spares", "2", "-x", envDeaths+"=0:1:short,1:0:short")
 	require.Zero(t, r.code, r.errors)
@@ -100,7 +101,7 @@ func TestSparesOfTheLastRestart(t *testing.T) {
 	require.Equal(t, 2, strings.Count(r.out, "in generation 2\n"), r.out)
 }
 
-// Spares are of a program, so many for each.
+// Spares run one of several programs, and -spares is their number for each program.
 func TestSparesOfSeveralPrograms(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -116,7 +117,7 @@ func TestSparesOfSeveralPrograms(t *testing.T) {
 	require.Equal(t, 4, strings.Count(r.Out, "in generation 3\n"), r.Out)
 }
 
-// bound is resume at ranks that print on which processors their threads may run.
+// bound is like resume at ranks that print on which processors their threads may run.
 func bound(w *runtime.World) error {
 	return w.Resume(func(w *runtime.World) error {
 		tasks, err := filepath.Glob("/proc/self/task/*")
@@ -127,7 +128,7 @@ func bound(w *runtime.World) error {
 		for _, task := range tasks {
 			status, err := os.ReadFile(filepath.Join(task, "status"))
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-				continue // it has ended
+				continue // the thread has ended
 			} else if err != nil {
 				return err
 			}
@@ -144,7 +145,7 @@ func bound(w *runtime.World) error {
 	})
 }
 
-// A spare has the processors of the rank whose place it takes.
+// A spare that replaces a rank is bound to the processors of that rank.
 func TestSparesAreBound(t *testing.T) {
 	if goruntime.NumCPU() < 2 {
 		t.Skip("one processor: a rank has no other")
@@ -183,13 +184,13 @@ func goOnWithoutAHost(w *runtime.World) error {
 	})
 }
 
-// A host whose cable is pulled is lost, and its ranks come again on the others.
+// A host whose cable is unplugged is lost, and its ranks are started again on other hosts.
 func TestResumeWithoutACutHost(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	c := nscluster.StartSSH(t, 4)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	on := c.Command("h0") // from which the others are reached by network
+	on := c.Command("h0") // reaches the other hosts by network
 	on.Args = append(on.Args, testbed.Gorun(t), "-host", "h1:2,h2:2,h3:2", "-np", "4", "-spares", "1", "-rsh", c.SSH(), "-on-failure", "respawn",
 		"-x", envProgram+"=go on without a host", self)
 	cmd := exec.CommandContext(t.Context(), on.Path, on.Args[1:]...)

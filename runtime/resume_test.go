@@ -23,16 +23,17 @@ func init() {
 	programs["stillborn"] = dieBeforeItJoins
 }
 
-// envDeaths is a list of "generation:rank:place": where ranks end themselves by SIGKILL.
+// envDeaths is a list of "generation:rank:place", which says where ranks kill themselves.
 const envDeaths = "GORUN_TEST_DEATHS"
 
-// dieAt ends this process if the list has this place, and its host with the agent if it has it with "!".
+// dieAt kills this process if envDeaths lists this generation, rank and place. If "!" follows the
+// entry, it kills the agent, and thereby the host.
 func dieAt(w *runtime.World, place string) {
 	here := fmt.Sprintf(",%d:%d:%s", w.Generation(), w.Rank(), place)
 	switch deaths := "," + os.Getenv(envDeaths) + ","; {
 	case strings.Contains(deaths, here+"!,"):
 		_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
-		select {} // until the end
+		select {} // until the agent's end ends this process
 	case strings.Contains(deaths, here+","):
 		killMyself()
 	}
@@ -43,7 +44,8 @@ func killMyself() {
 	select {}
 }
 
-// resume communicates in every generation, and fails if something of another generation comes.
+// resume communicates in every generation, and fails if it receives a message of another
+// generation.
 func resume(w *runtime.World) error {
 	if w.Role() == runtime.Recovered {
 		dieAt(w, "main")
@@ -68,7 +70,7 @@ func resume(w *runtime.World) error {
 			}
 		}
 		if os.Getenv(envDeaths) != "" && strings.Contains(os.Getenv(envDeaths), fmt.Sprintf("%d:0:fence", w.Generation())) {
-			// Rank 0 dies after its function has returned; rank 1 still needs it.
+			// Rank 0 dies after its function has returned, while rank 1 still waits for it.
 			switch w.Rank() {
 			case 0:
 				time.AfterFunc(20*time.Millisecond, killMyself)
@@ -82,7 +84,8 @@ func resume(w *runtime.World) error {
 	})
 }
 
-// namesTheDead ends the process, which is not a loss of the list, if an error names a rank that lives.
+// namesTheDead panics if an error names a rank that is alive. A panic is distinct from the deaths
+// of the list, so that the test fails.
 func namesTheDead(w *runtime.World, err error) {
 	var lost *runtime.PeerError
 	if errors.As(err, &lost) && !strings.Contains(","+os.Getenv(envDeaths), fmt.Sprintf(",%d:%d:", w.Generation(), lost.Rank)) {
@@ -96,7 +99,7 @@ func namesTheDead(w *runtime.World, err error) {
 	}
 }
 
-// leaveUnreceived sends messages that no rank of this generation receives.
+// leaveUnreceived sends messages that the receivers leave unreceived, except one.
 func leaveUnreceived(w *runtime.World) error {
 	c := w.Comm()
 	for peer := range c.Size() {
@@ -107,7 +110,7 @@ func leaveUnreceived(w *runtime.World) error {
 		}
 	}
 	dieAt(w, "unreceived")
-	// One of them is received: it is not of an older generation.
+	// The one that is received must not be of an older generation.
 	got := []int{-1}
 	if _, err := runtime.Recv(c, got, runtime.AnySource, 50); err != nil {
 		return err
@@ -122,7 +125,7 @@ func expect(w *runtime.World, got int) error {
 	return nil
 }
 
-// exchangeLong exchanges messages that the receiver fetches.
+// exchangeLong exchanges messages that are so long that the receiver fetches them.
 func exchangeLong(w *runtime.World) error {
 	c := w.Comm()
 	out, in := make([]int, 1<<17), make([]int, 1<<17)
@@ -148,8 +151,8 @@ func exchangeLong(w *runtime.World) error {
 	return nil
 }
 
-// exchangeShort lets each rank wait for its left neighbour. There are few rounds: on a loaded machine
-// each takes as long as all processes take their turn.
+// exchangeShort makes each rank wait for its left neighbour. It has few rounds, because on a loaded
+// machine each round takes until all processes have been scheduled.
 func exchangeShort(w *runtime.World) error {
 	c := w.Comm()
 	got := []int{0}
@@ -167,7 +170,7 @@ func exchangeShort(w *runtime.World) error {
 	return nil
 }
 
-// exchangeDup communicates on communicators made in this generation.
+// exchangeDup exchanges messages on communicators that were created in this generation.
 func exchangeDup(w *runtime.World) error {
 	dup, err := w.Comm().Dup()
 	if err != nil {
@@ -185,11 +188,13 @@ func exchangeDup(w *runtime.World) error {
 	return errors.Join(expect(w, got[0]), half.Close(), dup.Close())
 }
 
+// After ranks die at any place, they are started again, and all ranks complete the function in the
+// same generation.
 func TestResume(t *testing.T) {
 	for name, c := range map[string]struct {
 		deaths string
 		ranks  int
-		last   int // generation
+		last   int // the last generation, or the greatest possible one
 	}{
 		"nothing":            {"", 3, 0},
 		"at the start":       {"0:1:start", 3, 1},
@@ -213,7 +218,8 @@ func TestResume(t *testing.T) {
 			t.Run(name+" "+transport, func(t *testing.T) {
 				r := launch(t, c.ranks, "resume", "-on-failure", "respawn", "-transport", transport, "-x", envDeaths+"="+c.deaths)
 				require.Zero(t, r.code, r.errors+r.out)
-				// A rank may learn of another's death before it comes to the place of its own.
+				// A rank may learn of another rank's death, and leave the generation, before it
+				// comes to the place of its own death.
 				last := strings.Count(r.errors, "; it is started again (")
 				require.LessOrEqual(t, min(c.last, 1), last, r.errors)
 				require.GreaterOrEqual(t, c.last, last, r.errors)
@@ -224,7 +230,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// The limit of restarts ends the job with the reason.
+// If the job has had all its restarts, the next loss ends it, and gorun says so.
 func TestResumeLimit(t *testing.T) {
 	r := launch(t, 3, "resume", "-on-failure", "respawn=1", "-x", envDeaths+"=0:1:short,1:2:short")
 	require.Equal(t, 137, r.code, r.errors)
@@ -233,7 +239,7 @@ func TestResumeLimit(t *testing.T) {
 	require.Contains(t, r.errors, "; it is not started again, because the job has had all its restarts, 1 (-on-failure respawn=1)\n")
 }
 
-// dieBeforeItJoins is a program that can be started once.
+// dieBeforeItJoins is a program that works only the first time that a rank is started.
 func dieBeforeItJoins() {
 	if os.Getenv("GORUN_EPOCH") != "0" {
 		killMyself()
@@ -241,7 +247,7 @@ func dieBeforeItJoins() {
 	runtime.Main(resume)
 }
 
-// A rank that ends at once again, before it has joined the job, is not started for ever.
+// A rank that ends twice in a row before it has joined the job is not started again.
 func TestResumeStillborn(t *testing.T) {
 	r := launch(t, 2, "stillborn", "-on-failure", "respawn=100", "-x", envDeaths+"=0:1:short")
 	require.Equal(t, 137, r.code, r.errors)
@@ -249,7 +255,7 @@ func TestResumeStillborn(t *testing.T) {
 	require.Contains(t, r.errors, "it is not started again, because it ended twice before it had joined the job")
 }
 
-// resumeTwice calls Resume twice.
+// resumeTwice calls Resume a second time, which must fail.
 func resumeTwice(w *runtime.World) error {
 	if err := w.Resume(func(*runtime.World) error { return nil }); err != nil {
 		return err
@@ -260,6 +266,7 @@ func resumeTwice(w *runtime.World) error {
 	return nil
 }
 
+// A second call of Resume returns ErrResume, with and without restarts.
 func TestResumeTwice(t *testing.T) {
 	for _, policy := range []string{"kill", "respawn"} {
 		r := launch(t, 2, "resume twice", "-on-failure", policy)
@@ -267,14 +274,15 @@ func TestResumeTwice(t *testing.T) {
 	}
 }
 
-// goOnWithoutResume is a program that does not know of Resume.
+// goOnWithoutResume is a program that does not call Resume.
 func goOnWithoutResume(w *runtime.World) error {
 	dieAt(w, "start")
 	_, err := runtime.SendRecv(w.Comm(), []int{1}, 1-w.Rank(), 0, make([]int, 1), 1-w.Rank(), 0)
 	return err
 }
 
-// A program without Resume ends with the error of a survivor, which names the rank, and says what to do.
+// If a program does not call Resume, the loss of a rank ends the job with the error of a survivor,
+// which names the lost rank and says what the program must do.
 func TestRespawnWithoutResume(t *testing.T) {
 	r := launch(t, 2, "no resume", "-on-failure", "respawn", "-x", envDeaths+"=0:1:start")
 	require.Equal(t, 1, r.code, r.errors)
@@ -297,7 +305,7 @@ func failInResume(w *runtime.World) error {
 	})
 }
 
-// An error of the program ends the job: another start would end with it, too.
+// An error of the program ends the job, because another start would end with the same error.
 func TestOwnErrorEndsResume(t *testing.T) {
 	r := launch(t, 2, "own error", "-on-failure", "respawn")
 	require.Equal(t, 1, r.code, r.errors)

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// MPICH's pt2pt/isendself.c: an empty message to oneself, received with both wildcards.
+// An empty message to oneself is received with both wildcards (MPICH's pt2pt/isendself.c).
 func TestEmptyMessageToOneself(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		send := runtime.Isend[int](c, nil, 0, 5)
@@ -21,7 +21,8 @@ func TestEmptyMessageToOneself(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/sendself.c: to oneself with the receive posted first, all modes.
+// Messages to oneself in all send modes arrive if the receive is posted first (MPICH's
+// pt2pt/sendself.c).
 func TestSendToOneself(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		for _, n := range sizes {
@@ -43,6 +44,7 @@ func TestSendToOneself(t *testing.T) {
 	})
 }
 
+// A message to oneself arrives if Isend is called before the receive.
 func TestIsendToOneselfBeforeTheReceive(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		for _, n := range sizes {

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// newShared makes shared memory on the World's communicator.
+// newShared creates shared memory on the World's communicator.
 func newShared(t *testing.T, w *runtime.World, n int) *runtime.Shared {
 	t.Helper()
 	s, err := runtime.NewShared(w.Comm(), n)
@@ -21,6 +21,7 @@ func newShared(t *testing.T, w *runtime.World, n int) *runtime.Shared {
 	return s
 }
 
+// Every rank sees what the others write to their parts of shared memory.
 func TestSharedPartsAreOneMemory(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 70} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -32,7 +33,7 @@ func TestSharedPartsAreOneMemory(t *testing.T) {
 					require.Len(t, s.Part(r), 100)
 					require.Equal(t, 100, cap(s.Part(r)), "the control words are not the user's")
 				}
-				// Every member writes to its part and then sets a word in each part.
+				// Every member writes to its own part, and then increments a word in each part.
 				mine := runtime.SharedView[uint16](s.Part(c.Rank())[64:])
 				require.Len(t, mine, 18)
 				mine[17] = uint16(1000 + c.Rank())
@@ -51,6 +52,7 @@ func TestSharedPartsAreOneMemory(t *testing.T) {
 	}
 }
 
+// Shared memory is zeroed, also where the arena was used before.
 func TestSharedBeginsWithZeros(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		b, err := runtime.Alloc[byte](w, 4096)
@@ -65,6 +67,7 @@ func TestSharedBeginsWithZeros(t *testing.T) {
 	}))
 }
 
+// Shared memory of a communicator has its parts in the order of the communicator's ranks.
 func TestSharedOfASplit(t *testing.T) {
 	require.NoError(t, runtime.Local(5, func(w *runtime.World) error {
 		c, err := w.Comm().Split(w.Rank()%2, -w.Rank())
@@ -87,6 +90,7 @@ func TestSharedOfASplit(t *testing.T) {
 	}))
 }
 
+// Wrong offsets of words and wrong element types panic, and a second Close is an error.
 func TestSharedWordMisuse(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s := newShared(t, w, 20)
@@ -100,6 +104,8 @@ func TestSharedWordMisuse(t *testing.T) {
 	}))
 }
 
+// If NewShared fails at one member because of its size, it fails at all members, and a later one
+// succeeds.
 func TestSharedIsRefusedToAllOrNone(t *testing.T) {
 	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {
 		for _, size := range []int{8 + w.Rank()/2, -1, 1 << 45 * (w.Rank() / 2)} {
@@ -111,7 +117,7 @@ func TestSharedIsRefusedToAllOrNone(t *testing.T) {
 	}))
 }
 
-// A barrier of shared words orders plain memory: the race detector would object.
+// A barrier made of shared words orders accesses to the parts, which the race detector checks.
 func TestSharedOrdersMemory(t *testing.T) {
 	const rounds = 300
 	for _, n := range []int{2, 3, 4} {
@@ -141,6 +147,7 @@ func TestSharedOrdersMemory(t *testing.T) {
 	}
 }
 
+// Many goroutines of a rank can be in Await at the same time.
 func TestAwaitFromManyGoroutines(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -161,6 +168,7 @@ func TestAwaitFromManyGoroutines(t *testing.T) {
 	}))
 }
 
+// Await ends with the cause of the end of its context, unless the word already has the value.
 func TestAwaitEndsWithItsContext(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s := newShared(t, w, 8)
@@ -177,6 +185,7 @@ func TestAwaitEndsWithItsContext(t *testing.T) {
 	}))
 }
 
+// Await ends with ErrAborted if another rank fails.
 func TestAwaitEndsWithTheJob(t *testing.T) {
 	failed := errors.New("rank 1 had enough")
 	err := runtime.Local(3, func(w *runtime.World) error {
@@ -196,6 +205,7 @@ func TestAwaitEndsWithTheJob(t *testing.T) {
 	require.ErrorIs(t, err, failed)
 }
 
+// Await ends with ErrCommBroken if another member breaks the communicator.
 func TestAwaitEndsWithTheCommunicator(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c, err := w.Comm().Dup()
@@ -213,6 +223,7 @@ func TestAwaitEndsWithTheCommunicator(t *testing.T) {
 	}))
 }
 
+// Comm.Close closes shared memory that is an attribute of the communicator.
 func TestSharedFreedByItsCommunicator(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c, err := w.Comm().Dup()
@@ -225,8 +236,8 @@ func TestSharedFreedByItsCommunicator(t *testing.T) {
 	}))
 }
 
-// Memory of some members alone: several groups of them make theirs at the same time, then one
-// that overlaps with both.
+// NewSharedAmong creates memory of some members. Disjoint groups do so at the same time, and then a
+// group that overlaps with both. Wrong lists of ranks are refused.
 func TestSharedAmongSomeMembers(t *testing.T) {
 	require.NoError(t, runtime.Local(5, func(w *runtime.World) error {
 		c := w.Comm()

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// policySleeper is a Sleeper that notes the scheduling policy of the thread that sleeps.
+// policySleeper is a Sleeper that records the scheduling policy of the thread that calls Sleep.
 type policySleeper struct {
 	transport.Sleeper
 	policy *uint32
@@ -27,8 +27,9 @@ func (s policySleeper) Sleep(uint32, int64) {
 	}
 }
 
-// A thread that has inherited SCHED_BATCH from Go's scheduler monitor has lost it when its
-// rank sleeps. The monitor's policy stays, so a process of its own has it.
+// If a thread has inherited SCHED_BATCH from the monitor of Go's scheduler, it has the normal
+// policy when its rank sleeps. The monitor keeps its policy until the process ends, so that the
+// test runs in a process of its own.
 func TestSleepRestoresThePolicy(t *testing.T) {
 	const env = "GORUN_TEST_SLEEP_POLICY"
 	if os.Getenv(env) == "" {

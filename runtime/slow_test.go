@@ -22,8 +22,9 @@ import (
 
 func init() { programs["haul"] = func() { runtime.Main(haul) } }
 
-// haul exchanges the edges of a plate with a neighbour: HAUL_ROUNDS times HAUL_BYTES each way, or
-// one way. They are those of a field that changes slowly from cell to cell, or random.
+// haul exchanges the edge of a plate with a neighbour HAUL_ROUNDS times, in both directions or in
+// one, with HAUL_BYTES each time. The values are those of a field that changes slowly from cell to
+// cell, or random.
 func haul(w *runtime.World) error {
 	c, peer := w.Comm(), 1-w.Rank()
 	bytes, err := strconv.Atoi(os.Getenv("HAUL_BYTES"))
@@ -79,7 +80,7 @@ func haul(w *runtime.World) error {
 	return nil
 }
 
-// hauled runs haul over the slow link and returns the rate and the explanation.
+// hauled runs haul over the slow link and returns the rate in MB/s and the explanation.
 func hauled(t *testing.T, c *nscluster.Cluster, bytes, rounds int, data, compress string) (float64, string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -95,15 +96,15 @@ func hauled(t *testing.T, c *nscluster.Cluster, bytes, rounds int, data, compres
 	return rate, strings.SplitN(string(out), "\n", 2)[1]
 }
 
-// TestSlowLinkCompresses: over a link of 40 Mbit/s what gets shorter is compressed, and nothing
-// else.
+// TestSlowLinkCompresses: over a link of 40 Mbit/s, data that can be compressed is compressed
+// unless GORUN_COMPRESS=0. Random data is not.
 func TestSlowLinkCompresses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a slow link")
 	}
 	c := nscluster.Start(t, 2)
 	c.Slow("h0", "h1", nscluster.Slow{Rate: 40e6, Delay: time.Millisecond})
-	_, said := hauled(t, c, 1<<20, 10, "smooth", "1") // more than its socket holds
+	_, said := hauled(t, c, 1<<20, 10, "smooth", "1") // more than the socket buffers hold
 	require.Regexp(t, `, \d+\.\d MiB sent compressed to \d+\.\d MiB`, said)
 	_, said = hauled(t, c, 1<<20, 1, "random", "1")
 	require.NotContains(t, said, "compressed")
@@ -111,8 +112,8 @@ func TestSlowLinkCompresses(t *testing.T) {
 	require.NotContains(t, said, "compressed")
 }
 
-// TestLongFatLink prints how fast 64 MiB come over a link of 1 Gbit/s and 50 ms there and back that
-// loses a packet of 1000, beside iperf3 with one socket in turn.
+// TestLongFatLink measures the rate of 64 MiB over a link of 1 Gbit/s with a round trip of 50 ms
+// that loses one packet in 1000, in turn with iperf3 with one connection.
 func TestLongFatLink(t *testing.T) {
 	if !soak() {
 		t.Skip("a measurement: GORUN_SOAK=1")
@@ -127,7 +128,7 @@ func TestLongFatLink(t *testing.T) {
 		said, err := server.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, server.Start())
-		_, err = said.Read(make([]byte, 1)) // it listens
+		_, err = said.Read(make([]byte, 1)) // the server listens
 		require.NoError(t, err)
 		go func() { _, _ = io.Copy(io.Discard, said) }()
 		text, err := c.Command("h0", "iperf3", "-c", "10.78.0.2", "-n", "64M", "-J").Output()
@@ -146,7 +147,7 @@ func TestLongFatLink(t *testing.T) {
 	}
 }
 
-// TestSlowLinks prints what compression is worth on a link of 1 Gbit/s and 20 ms.
+// TestSlowLinks measures what compression gains on a link of 1 Gbit/s with a round trip of 20 ms.
 func TestSlowLinks(t *testing.T) {
 	if !soak() {
 		t.Skip("a measurement: GORUN_SOAK=1")

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The ranks of a node find themselves in one communicator, in the order of the keys; with
-// -transport rdma each rank is a node.
+// SplitType makes a communicator of the ranks of a node, in the order of the keys. With -transport
+// rdma each rank is a node.
 func TestSplitType(t *testing.T) {
 	const ranks = 4
 	overTransports(t, ranks, func(c *runtime.Comm) {
@@ -30,7 +30,8 @@ func TestSplitType(t *testing.T) {
 	})
 }
 
-// A rank may stay out; what differs is refused everywhere.
+// A rank can pass Undefined to get no communicator. Invalid or different types are refused at all
+// ranks.
 func TestSplitTypeArguments(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		what := runtime.SharedNode

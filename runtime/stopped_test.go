@@ -18,8 +18,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// envFifo names the pipe through which the rank that is going to be stopped says which
-// process it is.
+// envFifo names the pipe through which the rank that will be stopped sends its process ID.
 const envFifo = "GORUN_TEST_FIFO"
 
 func init() {
@@ -29,7 +28,7 @@ func init() {
 	}
 }
 
-// tee makes the program's output to standard error readable by itself, too.
+// tee returns the lines that the program prints on standard error, and still prints them.
 func tee() <-chan string {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -47,8 +46,8 @@ func tee() <-chan string {
 	return lines
 }
 
-// waitForStopped makes rank 0 send its first message to rank 1, which is stopped, and
-// continue rank 1 after some log lines that it does not answer.
+// waitForStopped makes rank 0 send its first message to rank 1, which is stopped. Rank 0 continues
+// rank 1 after it has logged that rank 1 does not answer.
 func waitForStopped(w *runtime.World, lines <-chan string) error {
 	c, word := w.Comm(), []int{42}
 	if c.Rank() == 1 {
@@ -102,8 +101,8 @@ func waitForStopped(w *runtime.World, lines <-chan string) error {
 	return nil
 }
 
-// TestStoppedRankIsWaitedFor: a rank that a debugger, or a user, stops before its
-// first connection is not lost, and a rank that waits for it reports that.
+// TestStoppedRankIsWaitedFor: a rank that is stopped, for example by a debugger, before its first
+// connection is not lost. A rank that waits for it reports that it does not answer.
 func TestStoppedRankIsWaitedFor(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "pid")
 	require.NoError(t, unix.Mkfifo(fifo, 0o600))
@@ -117,7 +116,8 @@ func TestStoppedRankIsWaitedFor(t *testing.T) {
 	require.Contains(t, r.errors, "rank 0: rdma: rank 1 answers\n")
 }
 
-// TestGivingUpCanBeSet: the patience with a rank that cannot be reached is a setting.
+// TestGivingUpCanBeSet: GORUN_NET_GIVEUP is the time after which a rank that cannot be reached is
+// given up, and a wrong value is an error.
 func TestGivingUpCanBeSet(t *testing.T) {
 	r := launch(t, 2, "greet", "-transport", "rdma", "-x", "GORUN_NET_GIVEUP=soon")
 	require.NotZero(t, r.code)
