@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// counting yields make(0), make(1), ... and then err, if it is not nil. It counts what was taken.
+// counting yields make(0), make(1), ... and then err unless it is nil. It adds to made for each value.
 func counting[T any](n int, made *atomic.Int64, err error, make func(i int) T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for i := range n {
@@ -32,7 +32,7 @@ func counting[T any](n int, made *atomic.Int64, err error, make func(i int) T) i
 	}
 }
 
-// Values of every length, more of them than the window holds, in order, and then the end.
+// A stream delivers values of every length, also more than the window holds, in order, and ends.
 func TestStreams(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		var made atomic.Int64
@@ -63,7 +63,7 @@ func TestStreams(t *testing.T) {
 	})
 }
 
-// What a stream received last is not in the memory of the next values.
+// The last value that a stream received does not appear in the memory of values received later.
 func TestStreamBeforeValues(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		for i := range 20 {
@@ -85,7 +85,7 @@ func TestStreamBeforeValues(t *testing.T) {
 	})
 }
 
-// A library's streams are not the program's, although both have one source and tag.
+// A library's stream is separate from the program's, although both have the same source and tag.
 func TestStreamsOfLibraries(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		send := func(c *runtime.Comm, v int) error {
@@ -108,7 +108,7 @@ func TestStreamsOfLibraries(t *testing.T) {
 	})
 }
 
-// The end of a communicator ends the streams of this rank in it.
+// Closing a communicator ends the streams of this rank on it, at both ends.
 func TestStreamsOfAClosedCommunicator(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()
@@ -118,7 +118,7 @@ func TestStreamsOfAClosedCommunicator(t *testing.T) {
 			var last error
 			for _, err := range runtime.Stream[int](dup, 1, 0) {
 				if last = err; i == 0 {
-					go func() { _ = dup.Close() }() // the loop waits for a value that is not made
+					go func() { _ = dup.Close() }() // the loop waits for a value that is never sent
 				}
 				i++
 			}
@@ -138,7 +138,7 @@ func TestStreamsOfAClosedCommunicator(t *testing.T) {
 	})
 }
 
-// nil values, and values of interface types, are values.
+// A stream can carry values of an interface type, and nil.
 func TestStreamOfInterfaces(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		values := []any{nil, 1, nil, "two"}
@@ -156,7 +156,7 @@ func TestStreamOfInterfaces(t *testing.T) {
 	})
 }
 
-// A sender is never further ahead than the window.
+// A sender is never further ahead of its receiver than the window.
 func TestStreamHasBackPressure(t *testing.T) {
 	for name, c := range map[string]struct{ values, bytes, ahead int }{
 		"many":  {400, 1, 128},
@@ -183,7 +183,7 @@ func TestStreamHasBackPressure(t *testing.T) {
 					require.NoError(t, err)
 					require.Len(t, v, c.bytes)
 					taken.Add(1)
-					// One is in the loop, one is made before it waits for room.
+					// One value is in the receiver's loop, and the sender made one before it waited for credit.
 					require.LessOrEqual(t, made.Load()-taken.Load(), int64(c.ahead)+2)
 				}
 				require.EqualValues(t, c.values, taken.Load())
@@ -192,8 +192,8 @@ func TestStreamHasBackPressure(t *testing.T) {
 	}
 }
 
-// The sender learns that the receiver has left, whatever it waits for, and what it had sent is not
-// received by the next stream.
+// If the receiver leaves its loop, the sender gets ErrStreamStopped, whatever it waits for. The
+// next stream does not receive the values that were sent before.
 func TestStreamIsLeftEarly(t *testing.T) {
 	for name, bytes := range map[string]int{"short": 8, "long": 1 << 20} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestStreamIsLeftEarly(t *testing.T) {
 	}
 }
 
-// What goes wrong at the sender arrives behind the values before it.
+// An error at the sender arrives at the receiver after the values that were sent before it.
 func TestStreamFailures(t *testing.T) {
 	failed := errors.New("the file ends")
 	overTransports(t, 2, func(c *runtime.Comm) {
@@ -275,7 +275,7 @@ func TestStreamFailures(t *testing.T) {
 	})
 }
 
-// A receiver of another type gets an error with both names, and the sender is told to stop.
+// A receiver of another type gets an error with both types, and the sender gets ErrStreamStopped.
 func TestStreamMismatch(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {
@@ -297,6 +297,7 @@ func TestStreamMismatch(t *testing.T) {
 	})
 }
 
+// Wrong arguments of SendStream and Stream are refused, and streams with ProcNull are empty.
 func TestStreamArguments(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		none := counting(0, new(atomic.Int64), nil, func(i int) int { return i })
@@ -323,7 +324,7 @@ func TestStreamArguments(t *testing.T) {
 	})
 }
 
-// Streams in a ring, all at once and in both directions with one tag, each end in a goroutine.
+// Streams to both neighbours in a ring run at the same time with one tag, the sends in goroutines.
 func TestStreamsCrossEachOther(t *testing.T) {
 	const size, n = 4, 300
 	overTransports(t, size, func(c *runtime.Comm) {
@@ -352,7 +353,7 @@ func init() {
 	programs["stream"] = func() { runtime.Main(streamToTheLost) }
 }
 
-// streamToTheLost ends rank 1 between two streams, in each of which it is one end.
+// streamToTheLost kills rank 1, which receives one stream and sends another.
 func streamToTheLost(w *runtime.World) error {
 	c := w.Comm()
 	endless := func(yield func(int, error) bool) {
@@ -386,7 +387,7 @@ func streamToTheLost(w *runtime.World) error {
 	return nil
 }
 
-// The loss of a rank ends the streams to and from it.
+// The loss of a rank ends the streams to it and from it with that loss.
 func TestStreamsOfALostRank(t *testing.T) {
 	for _, way := range []string{"auto", "rdma"} {
 		t.Run(way, func(t *testing.T) {

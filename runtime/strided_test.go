@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// MPICH's datatype/transpose_pack.c, datatype/subarray.c and datatype/zeroparms.c:
-// columns, blocks, and nothing.
+// Columns, blocks, and no elements at all are sent and received with strides (MPICH's
+// datatype/transpose_pack.c, datatype/subarray.c and datatype/zeroparms.c).
 func TestStrided(t *testing.T) {
 	const rows, cols = 7, 5
 	local(t, 1, func(c *runtime.Comm) {
@@ -29,8 +29,8 @@ func TestStrided(t *testing.T) {
 		for i := range m {
 			require.Equal(t, m[i], transposed[i%cols*rows+i/cols])
 		}
-		// A block of the middle into the corner of another matrix, from a receive
-		// that was posted first.
+		// A block in the middle is received into the corner of another matrix, by a receive that
+		// was posted first.
 		block := runtime.Strided{Count: 3, Block: 2, Stride: cols}
 		to := make([]int, 4*cols)
 		r := runtime.IrecvStrided(c, to, block, 0, 9)
@@ -39,7 +39,7 @@ func TestStrided(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 6, s.Count())
 		require.Equal(t, []int{6, 7, 0, 0, 0, 11, 12, 0, 0, 0, 16, 17, 0, 0, 0, 0, 0, 0, 0, 0}, to)
-		// Fewer elements than there is room for.
+		// The message has fewer elements than the layout of the receive.
 		require.NoError(t, runtime.Send(c, []int{-1, -2, -3}, 0, 9))
 		s, err = runtime.RecvStrided(c, to, block, 0, 9)
 		require.NoError(t, err)

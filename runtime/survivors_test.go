@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// revShrinkKill: rank after rank dies, some of them within Agree and Shrink.
+// revShrinkKill: one rank after the other dies, some of them during Agree or Shrink.
 func revShrinkKill(m mortal) error {
 	c := m.Comm()
 	for round := 0; c.Size() > 2; round++ {
@@ -17,7 +17,7 @@ func revShrinkKill(m mortal) error {
 			if round%2 == 0 {
 				return m.die()
 			}
-			go func() { _ = m.die() }() // in one of the calls below
+			go func() { _ = m.die() }() // dies during one of the calls below
 		}
 		err := meet(c)
 		c.Revoke(err)
@@ -34,7 +34,8 @@ func revShrinkKill(m mortal) error {
 	return meet(c)
 }
 
-// buddyCR: a rank keeps the state of its left neighbor; that of a dead one is there after Shrink.
+// buddyCR: each rank keeps a copy of its left neighbor's state. After Shrink the copy of the dead
+// rank's state is there, and of the same step as all others.
 func buddyCR(m mortal) error {
 	c, n := m.Comm(), m.Size()
 	const length, steps = 1 << 12, 6
@@ -51,10 +52,10 @@ func buddyCR(m mortal) error {
 		ok := uint64(1)
 		if err != nil {
 			ok = 0
-			c.Revoke(err) // the others may have gone on
+			c.Revoke(err) // the others may have continued without an error
 		}
 		if done, err := c.Agree(ok); done == 1 && err == nil {
-			copy(own, mine) // the copies of this step are complete everywhere
+			copy(own, mine) // all copies of this step are complete
 			continue
 		} else if err != nil && isLoss(err, 2) != nil {
 			return err
@@ -78,7 +79,7 @@ func buddyCR(m mortal) error {
 	return meet(c)
 }
 
-// isendErr: sends to dead ranks end with their loss, and those that have begun before it too.
+// isendErr: sends to dead ranks end with their loss.
 func isendErr(m mortal) error {
 	c, n := m.Comm(), m.Size()
 	if m.Rank() == n-1 || m.Rank() == n/2 {
@@ -94,14 +95,15 @@ func isendErr(m mortal) error {
 			return err
 		}
 	}
-	for c.Ack().Size() < 2 { // both are known, so this does not wait
+	for c.Ack().Size() < 2 { // both deaths were reported, so that this does not wait
 		return errors.New("a death that was reported is no failure")
 	}
 	_, err := c.Agree(1)
 	return err
 }
 
-// pingPairs: pairs exchange; where one dies the other goes on alone, the rest do not notice.
+// pingPairs: pairs of ranks exchange messages. If one dies, its partner gets the loss, and the
+// other pairs get no error.
 func pingPairs(m mortal) error {
 	c, peer, broken := m.Comm(), m.Rank()^1, false
 	out, in := make([]int, 1), make([]int, 1)
@@ -136,14 +138,15 @@ func pingPairs(m mortal) error {
 	return meet(s)
 }
 
-// sleepTest: a rank that computes for long, with messages under way to it, is not dead.
+// sleepTest: a rank that computes for a long time, while messages to it are in flight, is not taken
+// for dead.
 func sleepTest(m mortal) error {
 	c, n := m.Comm(), m.Size()
 	for i := range 2 {
 		in := make([]int, 512)
 		r := runtime.Irecv(c, in, (m.Rank()+n-1)%n, i)
 		s := runtime.Isend(c, make([]int, 512), (m.Rank()+1)%n, i)
-		time.Sleep(200 * time.Millisecond) // it computes
+		time.Sleep(200 * time.Millisecond) // stands for a computation
 		if err := runtime.WaitAll([]runtime.Request{r, s}); err != nil {
 			return err
 		}

@@ -16,15 +16,15 @@ func init() {
 	programs["unexpected"] = func() { runtime.Main(unexpected) }
 }
 
-// unexpectedEach is the length of a message of the flood, in bytes: small enough to be
-// sent without being asked for.
+// unexpectedEach is the length in bytes of a message of the flood. Messages of this length are sent
+// eagerly.
 const unexpectedEach = 8 << 10
 
-// envUnexpected says how many messages there are.
+// envUnexpected is the number of messages.
 const envUnexpected = "GORUN_TEST_UNEXPECTED"
 
-// unexpected makes rank 1 flood rank 0, which receives the messages when all have reached
-// it. Rank 0 prints by how much its heap had grown at most, in bytes.
+// unexpected makes rank 1 flood rank 0, which begins to receive after all messages have reached it.
+// Rank 0 prints by how many bytes its heap grew at most.
 func unexpected(w *runtime.World) error {
 	messages, err := strconv.Atoi(os.Getenv(envUnexpected))
 	if err != nil {
@@ -71,17 +71,16 @@ func unexpected(w *runtime.World) error {
 	return nil
 }
 
-// held is the memory that the heap has of the system, in bytes.
+// held returns the number of bytes that the heap has from the operating system.
 func held() int {
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)
 	return int(m.HeapSys - m.HeapReleased)
 }
 
-// TestUnexpectedMessagesKeepToTheBudget: a flood of unexpected messages, more than the
-// budget, raises the receiver's memory by the budget of 64 MiB, by a record for each
-// message, and by what the collector and the pool of receives add to that, through
-// either transport.
+// TestUnexpectedMessagesKeepToTheBudget: a flood of more unexpected messages than the budget lets
+// the receiver's memory grow by no more than the budget of 64 MiB, a record for each message, and
+// the overhead of the collector and of the pool of receives, with either transport.
 func TestUnexpectedMessagesKeepToTheBudget(t *testing.T) {
 	const budget, slack, record = 64 << 20, 16 << 20, 512
 	if testing.Short() {

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// BenchmarkStream carries values from one goroutine to another: as plain messages of the same
-// bytes, as values and as a stream.
+// BenchmarkStream sends the same bytes from one rank to another as plain messages, as values, and
+// as a stream.
 func BenchmarkStream(b *testing.B) {
 	for _, n := range []int{8, 1 << 10, 64 << 10} {
 		payload := make([]byte, n)
@@ -88,7 +88,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkValues encodes, sends to oneself, receives and decodes values.
+// BenchmarkValues encodes values, sends them to the rank itself, and receives and decodes them.
 func BenchmarkValues(b *testing.B) {
 	graph := map[int][]int{}
 	for i := range 100 {

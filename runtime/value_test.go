@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// account is a value that only a codec can send.
+// account is a value that can be sent only through a codec.
 type account struct {
 	Owner  string
 	Scores []int
@@ -20,7 +20,7 @@ type account struct {
 	Parent *account
 }
 
-// accountOf is an account whose encoding has at least n bytes.
+// accountOf returns an account whose encoding has at least n bytes.
 func accountOf(n int) account {
 	return account{
 		Owner: strings.Repeat("o", n/2), Scores: []int{n, -n}, Notes: map[string][]string{"a": {"b", strings.Repeat("n", n/2)}},
@@ -28,6 +28,7 @@ func accountOf(n int) account {
 	}
 }
 
+// Values of several types arrive unchanged at every length around the limits between the protocols.
 func TestValuesOfEveryLength(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		for i, n := range sizes {
@@ -52,6 +53,7 @@ func TestValuesOfEveryLength(t *testing.T) {
 	})
 }
 
+// A value of 100 MiB arrives unchanged.
 func TestLongValue(t *testing.T) {
 	words := make([]string, 100)
 	for i := range words {
@@ -75,7 +77,8 @@ func TestLongValue(t *testing.T) {
 	})
 }
 
-// Values of all ranks at once, each with its sender, in the sender's order, beside other messages.
+// Values that all ranks send at the same time arrive with their source, in the order of each
+// sender, beside other messages.
 func TestValuesFromAnySource(t *testing.T) {
 	const size, rounds = 5, 40
 	overTransports(t, size, func(c *runtime.Comm) {
@@ -100,12 +103,12 @@ func TestValuesFromAnySource(t *testing.T) {
 	})
 }
 
-// Both sides start to send long values first.
+// Two ranks start to send each other long values before they receive, which completes.
 func TestIsendValueHeadToHead(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		v := map[int]string{c.Rank(): strings.Repeat("x", 1<<20)}
 		r := runtime.IsendValue(c, v, 1-c.Rank(), 0)
-		delete(v, c.Rank()) // it is encoded
+		delete(v, c.Rank()) // v was encoded before, so that it may change
 		got, _, err := runtime.RecvValue[map[int]string](c, 1-c.Rank(), 0)
 		require.NoError(t, err)
 		require.Len(t, got[1-c.Rank()], 1<<20)
@@ -116,7 +119,8 @@ func TestIsendValueHeadToHead(t *testing.T) {
 
 type unlike struct{ X string }
 
-// A value of another type is an error that names both, and no other message is touched.
+// A value or message of another type is an error that names both types, and later messages are
+// received as usual.
 func TestValueMismatches(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {
@@ -152,7 +156,7 @@ func TestValueMismatches(t *testing.T) {
 	})
 }
 
-// Wrong arguments and values are refused before anything is sent.
+// Wrong arguments, and values that cannot be encoded, are refused before anything is sent.
 func TestValueArguments(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		loop := &account{}
@@ -190,7 +194,7 @@ func TestValueArguments(t *testing.T) {
 	})
 }
 
-// The wait for a value ends with the context, and what arrives later is not lost.
+// RecvValue ends with its context, and a later RecvValue gets the value that arrives afterwards.
 func TestValueAfterACanceledReceive(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {

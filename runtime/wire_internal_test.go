@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What both ends of a wire write arrives in order, also after the writer has closed its end, and nothing
-// arrives at an end that is closed.
+// What is written at either end of a wire arrives in order, also after the writer has closed its
+// end. Nothing arrives at an end that is closed.
 func TestWire(t *testing.T) {
 	var held []func()
 	hold := func(arrive func()) { held = append(held, arrive) }
@@ -43,7 +43,7 @@ func TestWire(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-// A Read waits for what is written, and for the end of its own wire.
+// Read waits until something is written, or until the other end is closed.
 func TestWireWakesItsReader(t *testing.T) {
 	direct := func(arrive func()) { arrive() }
 	rank, launcher := newWires(direct, direct)
