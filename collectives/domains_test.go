@@ -86,8 +86,8 @@ func inAllDomains(c *runtime.Comm) error {
 }
 
 // The algorithms with a level of domains are used only if GORUN_COLL or a table asks for them, and
-// only where several domains have several ranks each. They are not used if GORUN_REPRODUCIBLE fixes
-// the order of a reduction.
+// only where the ranks of a node are in several domains, at least one of which has several ranks.
+// They are not used if GORUN_REPRODUCIBLE fixes the order of a reduction.
 func TestDomainsAreChosen(t *testing.T) {
 	for _, c := range topologies[:6] {
 		world(t, len(c.nodes), func(w *runtime.Comm) error {

@@ -19,6 +19,7 @@ import (
 // envLoss makes the test binary a rank of a job, and selects the program that the rank runs.
 const envLoss = "GORUN_TEST_LOSS"
 
+// TestMain runs a program of a rank instead of the tests if envLoss names one.
 func TestMain(m *testing.M) {
 	switch os.Getenv(envLoss) {
 	case "lose":

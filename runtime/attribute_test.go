@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// closer records in order that it was closed.
+// closer appends an element to order, which several closers can share, when it is closed.
 type closer struct{ order *[]int }
 
 func (c closer) Close() error {
@@ -18,8 +18,8 @@ func (c closer) Close() error {
 	return nil
 }
 
-// An attribute is created once per communicator and key, shared by all views, and closed by
-// Comm.Close in the order of creation. A failed creation stores nothing.
+// An attribute is created once per communicator and key, shared by all views, and closed once by
+// Comm.Close. A failed creation stores nothing.
 func TestAttributes(t *testing.T) {
 	type key struct{ n int }
 	local(t, 2, func(c *runtime.Comm) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// member reports exactly the members of a communicator. This holds also for a communicator of the
-// first ranks of the World, which stores no table of ranks.
+// member reports exactly the members of a communicator, and true for an unknown communicator. This
+// holds also for a communicator of the first ranks of the World, which stores no table of ranks.
 func TestCommHasItsMembers(t *testing.T) {
 	const worldSize = 5
 	for _, ranks := range [][]int{{0}, {0, 1}, {0, 1, 2, 3, 4}, {1}, {1, 0}, {0, 2}, {4, 2, 0}} {

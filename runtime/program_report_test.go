@@ -28,7 +28,7 @@ func waitForTheNext(w *runtime.World) error {
 	c := w.Comm()
 	fmt.Fprintln(os.Stdout, "joined")
 	go sayWhenBlocked("waitForTheNext(", "engine.(*Engine).sleep(")
-	if err := runtime.Send(c, []int{1}, (c.Rank()+c.Size()-1)%c.Size(), 8); err != nil { // with another tag than the receive
+	if err := runtime.Send(c, []int{1}, (c.Rank()+c.Size()-1)%c.Size(), 8); err != nil { // a tag that no rank receives
 		return err
 	}
 	_, err := runtime.Recv(c, make([]int, 4), (c.Rank()+1)%c.Size(), 7)
