@@ -20,8 +20,8 @@ func nodesOf(ranks, nodes int, inTurn bool) []uint64 {
 	return list
 }
 
-// Reordering reduces the number of pairs of neighbors on different nodes, to the expected value for
-// each grid and placement.
+// Reordering reduces the number of pairs of neighbors on different nodes, or leaves it. It reaches
+// the fewest possible where the nodes can be blocks of the grid.
 func TestReorderPays(t *testing.T) {
 	for _, c := range []struct {
 		dims   []int
