@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// decision returns the next decision that a rank receives, and the ends that it was told of
-// before.
+// decision returns the next decision that a rank receives, and the ranks whose end was reported to
+// it before that decision.
 func decision(t *testing.T, s *bootstrap.Session) (d *bootstrap.Decision, ends []int) {
 	t.Helper()
 	hang := time.After(time.Minute)
@@ -35,8 +35,8 @@ func decision(t *testing.T, s *bootstrap.Session) (d *bootstrap.Decision, ends [
 	}
 }
 
-// Votes of ranks of several nodes come to one decision, the same everywhere, after the notices of
-// the ends that it counts; a node sends those of its ranks together.
+// The votes of ranks on several nodes lead to one decision, which is the same at every rank. Each
+// rank receives the notices of the ends that the decision counts before the decision itself.
 func TestAgreementOfNodes(t *testing.T) {
 	const count, perNode = 3, 3
 	n := newNodes(t, count, perNode)
@@ -75,7 +75,8 @@ func TestAgreementOfNodes(t *testing.T) {
 	}
 }
 
-// A rank that leaves is waited for no more.
+// An agreement does not wait for a rank that has left the job with Finalize, and does not count
+// that rank as dead.
 func TestAgreementAfterAFinalize(t *testing.T) {
 	n := newNodes(t, 2, 2)
 	for _, rank := range []int{0, 1, 2} {
@@ -91,7 +92,8 @@ func TestAgreementAfterAFinalize(t *testing.T) {
 	}
 }
 
-// A revocation reaches every rank once.
+// Every rank receives the notice of a revocation once; a second Revoke of the same communicator is
+// not passed on.
 func TestRevocationReachesAll(t *testing.T) {
 	n := newNodes(t, 3, 2)
 	r := bootstrap.Revocation{Comm: 3, Number: 4, Text: []byte("because")}
@@ -104,14 +106,14 @@ func TestRevocationReachesAll(t *testing.T) {
 	}
 	require.NoError(t, n.sessions[0].Revoke(r)) // again
 	require.NoError(t, n.sessions[0].Vote(bootstrap.Vote{Comm: 9, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{0}}))
-	decision(t, n.sessions[0]) // the server has taken both
+	decision(t, n.sessions[0]) // the decision proves that the server has processed the revocation and the vote
 	n.server.Gone(0, "killed")
 	for _, s := range n.sessions[1:] {
 		require.Equal(t, bootstrap.PeerDown, (<-s.Notices()).Kind)
 	}
 }
 
-// A node votes for its ranks, and for no others.
+// The server accepts votes from a link only for the ranks of that link's node.
 func TestVotesOfAnotherNode(t *testing.T) {
 	s := bootstrap.NewServer(3, func(bootstrap.Event) {})
 	s.Link([]int{0, 1}, io.Discard)
@@ -121,12 +123,13 @@ func TestVotesOfAnotherNode(t *testing.T) {
 	require.NoError(t, s.Take(2, pollOf(2, 0, 0, 1, 2)))
 }
 
-// pollOf is a frame with the vote of a rank.
+// pollOf returns the body of a frame that carries the vote of one rank.
 func pollOf(rank int, flags uint64, members ...int) []byte {
 	return bootstrap.PollFrame(rank, bootstrap.Vote{Comm: 1, Round: 1, Purpose: bootstrap.PurposeFlags, Flags: flags, Members: members})
 }
 
-// A vote that a node sent before it had the renewal counts in no agreement of the new generation.
+// A vote that a node sent before it learned of the renewal does not count in an agreement of the
+// new generation.
 func TestVotesOfANodeBeforeItsRenewal(t *testing.T) {
 	s := bootstrap.NewServer(2, func(bootstrap.Event) {})
 	from, to := net.Pipe()

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// revocations has a rank revoke as many communicators, the numbers of which ascend from first, as do
-// not fit into the channel of a session.
+// revocations lets a rank revoke communicators with ascending numbers, beginning with first. It
+// revokes ten times as many as the notice channel of a session can hold, and returns their count.
 func revocations(t *testing.T, s *bootstrap.Session, first uint64) (count uint64) {
 	t.Helper()
 	count = uint64(10 * cap(s.Notices()))
@@ -22,8 +22,8 @@ func revocations(t *testing.T, s *bootstrap.Session, first uint64) (count uint64
 	return count
 }
 
-// A rank that takes no notices gets the book and the ends of fences all the same, and the notices in
-// order when it takes them.
+// A rank that reads no notices still completes the exchange and its fences. When it reads the
+// notices later, they come complete and in order.
 func TestNoticesThatAreNotTaken(t *testing.T) {
 	w := newWorld(t, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -48,14 +48,15 @@ func TestNoticesThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// Notices of a generation that is over are not those of the next one, however many waited.
+// A session discards the waiting notices of a generation that is over, however many there are: the
+// first notice in the next generation is one of that generation.
 func TestNoticesOfAnOldGeneration(t *testing.T) {
 	w := newWorld(t, 3)
 	revocations(t, w.sessions[1], 1)
 	w.exchange(t, w.all())
 	lost := w.sessions[1]
 	w.renew(t, 1, 1)
-	_ = lost.Finalize() // its connection has ended
+	_ = lost.Finalize() // the error is expected: its connection has ended
 	w.rejoin(t, 1, 1)
 	w.exchange(t, w.all())
 	const last = 1 << 20

@@ -13,6 +13,8 @@ func someBook(tb testing.TB) []byte {
 	return bootstrap.AppendBook(nil, [][]byte{encoded(tb, richCard(0)), nil, encoded(tb, plainCard(2))})
 }
 
+// ParseBook returns the cards from which AppendBook has made the book, and reports that there is no
+// card for a missing rank or for one out of range.
 func TestBookRoundTrip(t *testing.T) {
 	b, err := bootstrap.ParseBook(someBook(t))
 	require.NoError(t, err)
@@ -28,6 +30,8 @@ func TestBookRoundTrip(t *testing.T) {
 	}
 }
 
+// ParseBook returns ErrMalformed for each truncation of a book, and for cards at the wrong rank,
+// trailing bytes, a book of no ranks, and a rank count that exceeds the bytes.
 func TestBookTruncatedOrDamaged(t *testing.T) {
 	whole := someBook(t)
 	for n := range whole {
@@ -44,6 +48,8 @@ func TestBookTruncatedOrDamaged(t *testing.T) {
 	}
 }
 
+// FuzzBook checks that ParseBook either returns ErrMalformed or parses a book that encodes to the
+// same bytes.
 func FuzzBook(f *testing.F) {
 	f.Add(someBook(f))
 	f.Fuzz(func(t *testing.T, b []byte) {

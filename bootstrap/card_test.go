@@ -31,8 +31,8 @@ func encoded(tb testing.TB, c bootstrap.Card) []byte {
 	return b
 }
 
-// golden reads bytes written as hexadecimal in testdata; spaces, newlines and
-// comments after # do not count.
+// golden reads a file of testdata in which bytes are written in hexadecimal. It ignores spaces,
+// newlines, and comments after #.
 func golden(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)
@@ -47,12 +47,14 @@ func golden(t *testing.T, name string) []byte {
 	return b
 }
 
+// The wire format of a card is the one recorded in testdata.
 func TestCardGolden(t *testing.T) {
 	for name, c := range map[string]bootstrap.Card{"card-plain.hex": plainCard(7), "card-rich.hex": richCard(258)} {
 		require.Equal(t, hex.EncodeToString(golden(t, name)), hex.EncodeToString(encoded(t, c)), name)
 	}
 }
 
+// ParseCard returns the card that was encoded and its length, and ignores the bytes behind it.
 func TestCardRoundTripLeavesTheRest(t *testing.T) {
 	for _, c := range []bootstrap.Card{{}, plainCard(1), richCard(2)} {
 		b := append(encoded(t, c), 1, 2, 3)
@@ -63,6 +65,7 @@ func TestCardRoundTripLeavesTheRest(t *testing.T) {
 	}
 }
 
+// A parsed card does not alias the buffer that it was parsed from.
 func TestCardIsNotThatBuffer(t *testing.T) {
 	b := encoded(t, richCard(2))
 	c, _, err := bootstrap.ParseCard(b)
@@ -71,6 +74,8 @@ func TestCardIsNotThatBuffer(t *testing.T) {
 	require.Equal(t, richCard(2), c)
 }
 
+// ParseCard returns ErrMalformed for each truncation of a card, and for bytes with values that no
+// card can have there.
 func TestCardTruncatedOrDamaged(t *testing.T) {
 	whole := encoded(t, richCard(3))
 	for n := range whole {
@@ -106,6 +111,8 @@ func TestCardTruncatedOrDamaged(t *testing.T) {
 	}
 }
 
+// ParseCard returns ErrMalformed for a card whose data is longer than DataBytesMax, whether the
+// data is there or only announced.
 func TestCardWithTooMuchData(t *testing.T) {
 	b := slices.Concat(encoded(t, plainCard(1))[:35], []byte{0x01, 0x04})
 	b = append(b, make([]byte, bootstrap.DataBytesMax+1)...)
@@ -116,6 +123,8 @@ func TestCardWithTooMuchData(t *testing.T) {
 	}
 }
 
+// Card.Append returns an error for a card with a field that does not fit the wire format, and the
+// largest card that fits has CardBytesMax bytes.
 func TestCardOutOfRange(t *testing.T) {
 	for _, c := range []bootstrap.Card{
 		{Rank: -1},
@@ -134,6 +143,8 @@ func TestCardOutOfRange(t *testing.T) {
 	require.Len(t, encoded(t, big), bootstrap.CardBytesMax)
 }
 
+// FuzzCard checks that ParseCard either returns ErrMalformed or parses a card that encodes to the
+// same bytes.
 func FuzzCard(f *testing.F) {
 	f.Add(encoded(f, plainCard(1)))
 	f.Add(encoded(f, richCard(1)))

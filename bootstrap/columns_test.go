@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// cluster returns the cards of a job on nodes of so many ranks each.
+// cluster returns the encoded cards of a job with perNode ranks on each node.
 func cluster(tb testing.TB, ranks, perNode int) [][]byte {
 	tb.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -36,6 +36,8 @@ func packed(tb testing.TB, cards [][]byte) []byte {
 	return b
 }
 
+// UnpackCards returns the cards that PackCards has packed, missing ranks included, and refuses them
+// for a world that is too small for the last rank.
 func TestPackedCardsRoundTrip(t *testing.T) {
 	for name, cards := range map[string][][]byte{
 		"none":    {},
@@ -58,7 +60,7 @@ func TestPackedCardsRoundTrip(t *testing.T) {
 	}
 }
 
-// A book of 10,000 ranks is far below 1 MB, however many of them are on a node.
+// The packed cards of 10,000 ranks take less than 500 kB, whatever the number of ranks per node.
 func TestPackedCardsAreSmall(t *testing.T) {
 	for _, perNode := range []int{1, 8, 64} {
 		cards := cluster(t, 10000, perNode)
@@ -66,6 +68,8 @@ func TestPackedCardsAreSmall(t *testing.T) {
 	}
 }
 
+// UnpackCards returns ErrMalformed for packed cards that are truncated, before or after
+// compression, and for trailing bytes.
 func TestPackedCardsTruncatedOrDamaged(t *testing.T) {
 	whole := packed(t, [][]byte{encoded(t, richCard(0)), encoded(t, plainCard(1)), nil, encoded(t, richCard(3))})
 	for n := range whole {
@@ -81,7 +85,8 @@ func TestPackedCardsTruncatedOrDamaged(t *testing.T) {
 	require.ErrorIs(t, err, bootstrap.ErrMalformed)
 }
 
-// What is unpacked is bounded by the ranks of the world, and the largest cards are within it.
+// The number of ranks of the world bounds how many bytes UnpackCards decompresses, and cards of the
+// largest size are within that bound.
 func TestPackedCardsOfASmallWorld(t *testing.T) {
 	long := strings.Repeat("x", 255)
 	var cards [][]byte
@@ -102,12 +107,15 @@ func TestPackedCardsOfASmallWorld(t *testing.T) {
 	require.NotContains(t, err.Error(), "%!", "no other error is missing in the text")
 	_, err = bootstrap.UnpackCards(bootstrap.Compress(flat), 100)
 	require.ErrorContains(t, err, "packed cards in 1", "a world for which these are not too many")
-	// A second frame behind the first is none of the length that the first says.
+	// The input holds two zstd frames; the length in the header of the first one does not count the
+	// second.
 	two := append(packed(t, cards), packed(t, cards)...)
 	_, err = bootstrap.UnpackCards(two, 3)
 	require.ErrorIs(t, err, bootstrap.ErrMalformed)
 }
 
+// FuzzPackedCards checks that UnpackCards either returns ErrMalformed or returns cards that survive
+// another packing and unpacking.
 func FuzzPackedCards(f *testing.F) {
 	f.Add(bootstrap.Decompress(f, packed(f, [][]byte{encoded(f, richCard(0)), nil, encoded(f, plainCard(2))})))
 	f.Add(bootstrap.Decompress(f, packed(f, cluster(f, 20, 3))))

@@ -9,20 +9,21 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// act is what happens to a rank in an agreement.
+// act is an event of one rank in the history of an agreement.
 type act int
 
 const (
 	votes act = iota
-	acks      // votes, and has acknowledged all deaths so far
+	acks      // votes, and has acknowledged all deaths of members so far
 	dies
 	leaves
 )
 
-// judge is the naive Council: it has the whole history of one agreement.
+// judge is a naive reference implementation of Council: it keeps the whole history of one
+// agreement.
 type judge struct {
 	members []int
-	voters  map[int][]int // with what each has acknowledged
+	voters  map[int][]int // by voter, the deaths that it has acknowledged
 	gone    map[int]bool
 	deaths  []int
 }
@@ -37,7 +38,7 @@ func (j *judge) over() bool {
 	return len(j.voters) > 0
 }
 
-// lost is the first death that a voter has not acknowledged.
+// lost returns the first rank whose death some voter has not acknowledged, or -1.
 func (j *judge) lost() int {
 	for _, d := range j.deaths {
 		for _, acknowledged := range j.voters {
@@ -49,7 +50,7 @@ func (j *judge) lost() int {
 	return -1
 }
 
-// dead are the members that have died.
+// dead returns the members that have died, in the order of members.
 func (j *judge) dead() (list []int) {
 	for _, m := range j.members {
 		if slices.Contains(j.deaths, m) {
@@ -59,7 +60,7 @@ func (j *judge) dead() (list []int) {
 	return list
 }
 
-// flagsOf are what a rank votes for.
+// flagsOf returns the flags for which a rank votes: all bits but its own.
 func flagsOf(rank int) uint64 { return ^uint64(1 << rank) }
 
 // step is one event of a history.
@@ -68,7 +69,8 @@ type step struct {
 	act  act
 }
 
-// play plays a history of an agreement of all ranks but the last one, of a world of n.
+// play applies a history to a Council and to a judge, and checks after each step that both decide
+// the same. The agreement is of all ranks of a world of n but the last one.
 func play(t *testing.T, n int, steps []step) {
 	t.Helper()
 	c := bootstrap.NewCouncil(n)
@@ -85,7 +87,7 @@ func play(t *testing.T, n int, steps []step) {
 			if s.act == acks {
 				v.Acknowledged = j.dead()
 			}
-			j.voters[s.rank] = append([]int{-1}, v.Acknowledged...) // not nil
+			j.voters[s.rank] = append([]int{-1}, v.Acknowledged...) // an entry that is not nil marks the rank as a voter
 			d, err := c.Vote(s.rank, v)
 			require.NoError(t, err)
 			if d != nil {
@@ -114,8 +116,9 @@ func play(t *testing.T, n int, steps []step) {
 	require.True(t, decided || len(j.voters) == 0, "%v", steps)
 }
 
-// TestEveryHistoryOfAnAgreement: three members and a rank that is none vote, acknowledge, die after
-// their vote, before it or not, and leave, in every order.
+// TestEveryHistoryOfAnAgreement checks the Council against the judge in every interleaving of what
+// three members and one rank that is not a member may do. Each member votes, acknowledges and
+// votes, dies before or after its vote, or leaves; the other rank dies or does nothing.
 func TestEveryHistoryOfAnAgreement(t *testing.T) {
 	const n = 4
 	fates := [][]act{{votes}, {acks}, {dies}, {leaves}, {votes, dies}, {acks, dies}}
@@ -153,7 +156,8 @@ func TestEveryHistoryOfAnAgreement(t *testing.T) {
 	require.Greater(t, histories, 3000)
 }
 
-// Two agreements of one rank, in communicators that overlap, do not wait for each other.
+// Agreements in communicators that share ranks do not wait for each other, and get different
+// numbers.
 func TestOverlappingAgreements(t *testing.T) {
 	c := bootstrap.NewCouncil(3)
 	vote := func(rank int, comm uint64, members ...int) *bootstrap.Decision {
@@ -175,8 +179,8 @@ func TestOverlappingAgreements(t *testing.T) {
 	require.GreaterOrEqual(t, first.Number, uint32(bootstrap.FirstShrunk))
 }
 
-// Votes for different purposes are told apart at every voter, and those that no member can have
-// given are refused.
+// The Council refuses a vote that no member can have given. Votes for different purposes in one
+// agreement lead to a decision without a purpose, by which every voter detects the mismatch.
 func TestWrongVotes(t *testing.T) {
 	c := bootstrap.NewCouncil(4)
 	good := bootstrap.Vote{Comm: 1, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{0, 2}}
@@ -204,8 +208,9 @@ func TestWrongVotes(t *testing.T) {
 	require.Zero(t, d.Number)
 }
 
-// A rank that names other members than the others do, or none of them, decides nothing for them, and
-// is not waited for by an agreement that it does not belong to.
+// A vote with another list of members than the others name, or from a rank that is none of them,
+// does not count in their agreement. Their agreement does not wait for a rank that is not one of
+// its members.
 func TestVotesOfOtherMembers(t *testing.T) {
 	right := []int{0, 1, 2}
 	for _, wrong := range [][]int{{3}, {0, 3}, {0, 1, 2, 3}, {2}, {1, 2}, {2, 3}} {
@@ -235,7 +240,8 @@ func TestVotesOfOtherMembers(t *testing.T) {
 	}
 }
 
-// A revocation is passed on once, and again only after very many others.
+// Council.Revoke reports a revocation as new once, and again only after thousands of other ones
+// have displaced it.
 func TestRevocationsAreRemembered(t *testing.T) {
 	c := bootstrap.NewCouncil(2)
 	require.True(t, c.Revoke(5))
@@ -247,8 +253,9 @@ func TestRevocationsAreRemembered(t *testing.T) {
 	require.False(t, c.Revoke(100+1<<13-1))
 }
 
-// A rank that votes and votes in agreements that nobody ends is refused after some thousands, and that
-// concerns no other rank; it may vote again after some of them have ended.
+// After some thousands of votes in agreements that do not end, the Council refuses further votes of
+// that rank, but not those of other ranks. The rank may vote again when some of these agreements
+// have ended.
 func TestVotesWithoutEnd(t *testing.T) {
 	c := bootstrap.NewCouncil(4)
 	vote := func(rank int, round uint32, members ...int) (*bootstrap.Decision, error) {

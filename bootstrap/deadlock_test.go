@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// stuck is a rank of six whose goroutines wait, each for some ranks.
+// stuck returns the report of a rank of six whose goroutines all wait: one for each element of
+// among, which lists the ranks that could end its wait.
 func stuck(rank int, among ...string) bootstrap.Doing {
 	d := bootstrap.Doing{Rank: rank, Size: 6, Stuck: 1}
 	for _, ranks := range among {
@@ -19,25 +20,28 @@ func stuck(rank int, among ...string) bootstrap.Doing {
 	return d
 }
 
-// finished is a rank that has left its program.
+// finished returns the report of a rank that has left its program.
 func finished(rank int) bootstrap.Doing {
 	return bootstrap.Doing{Rank: rank, Size: 6, Finished: true, Stuck: 1}
 }
 
-// with adds positions of lanes.
+// with returns d with the message counts of lanes.
 func with(d bootstrap.Doing, lanes ...bootstrap.Lane) bootstrap.Doing {
 	d.Lanes = lanes
 	return d
 }
 
-// serving adds the ranks whose messages may wake actors.
+// serving returns d with the list of ranks whose messages may wake its actors.
 func serving(d bootstrap.Doing, ranks string) bootstrap.Doing {
 	d.Serves = ranks
 	return d
 }
 
+// Deadlocked returns the ranks that can never go on, given the reports and the ranks that have left
+// the job. It returns none where a rank that may go on, a message in flight, or an unknown rank
+// could end the wait.
 func TestDeadlocked(t *testing.T) {
-	waits := func(rank int, among string) bootstrap.Doing { // but may go on by itself
+	waits := func(rank int, among string) bootstrap.Doing { // stuck is not set: the rank may go on by itself
 		d := stuck(rank, among)
 		d.Stuck = 0
 		return d
@@ -80,7 +84,7 @@ func TestDeadlocked(t *testing.T) {
 		}, nil, nil},
 		"a message to one that has finished": {[]bootstrap.Doing{
 			with(stuck(0, "1"), bootstrap.Lane{Peer: 1, Sent: 1}, bootstrap.Lane{Peer: 9}), finished(1),
-		}, nil, nil}, // the answer may be another message
+		}, nil, nil}, // rank 1 may have answered with a message that is in flight
 		"one that has finished and may go on": {[]bootstrap.Doing{stuck(0, "1"), {Rank: 1, Size: 6, Finished: true}}, nil, nil},
 		"one that has finished and waits": {[]bootstrap.Doing{
 			stuck(0, "1"), {Rank: 1, Size: 6, Finished: true, Stuck: 1, Waits: []bootstrap.Wait{{Op: "receive", Among: "2"}}},
@@ -93,16 +97,16 @@ func TestDeadlocked(t *testing.T) {
 	}
 }
 
-// Random jobs against the definition: a rank is not deadlocked if a chain of waits leads from
-// it to a rank that may go on.
+// In random jobs, Deadlocked returns exactly the ranks that meet the definition: a rank is not
+// deadlocked if a chain of waits leads from it to a rank that may go on.
 func TestDeadlockedIsTheLargestSet(t *testing.T) {
 	const size = 6
 	random := rand.New(rand.NewPCG(1, 2))
 	deadlocks := 0
 	for range 20_000 {
 		var list []bootstrap.Doing
-		awaited := make([][][]int, size) // by rank, by wait
-		free := make([]bool, size)       // may go on
+		awaited := make([][][]int, size) // [rank][wait] lists the ranks that could end the wait
+		free := make([]bool, size)       // by rank: whether it may go on
 		done := make([]bool, size)
 		for rank := range size {
 			switch random.IntN(10) {
@@ -127,7 +131,7 @@ func TestDeadlockedIsTheLargestSet(t *testing.T) {
 				list = append(list, d)
 			}
 		}
-		for range size { // the longest chain
+		for range size { // no chain of waits is longer
 			for rank := range size {
 				for _, among := range awaited[rank] {
 					for _, other := range among {
@@ -150,12 +154,15 @@ func TestDeadlockedIsTheLargestSet(t *testing.T) {
 	require.Greater(t, deadlocks, 1000)
 }
 
-// withOperation adds the wait of a goroutine of gorun that a waiting rank has started.
+// withOperation returns d with one wait more: that of a goroutine which gorun itself has started
+// for an operation of the waiting rank.
 func withOperation(d bootstrap.Doing, among string) bootstrap.Doing {
 	d.Waits = append(d.Waits, bootstrap.Wait{Among: among})
 	return d
 }
 
+// Summary puts the reports of all ranks into one line: which ranks wait, where and for whom, and
+// the rank to look at.
 func TestSummary(t *testing.T) {
 	at := func(line string, d bootstrap.Doing) bootstrap.Doing {
 		for i := range d.Waits {
@@ -195,8 +202,9 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// BenchmarkDeadlocked is what the launcher does for a report of a rank: a pipeline whose first
-// rank computes, and one in which every rank has a lane to every other one.
+// BenchmarkDeadlocked measures what the launcher computes for each report of a rank. In "a
+// pipeline" the first rank computes and each other rank waits for its predecessor; in "all
+// connected" each rank also reports a lane to every rank.
 func BenchmarkDeadlocked(b *testing.B) {
 	const size = 1000
 	left := func(int) bool { return false }

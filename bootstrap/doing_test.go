@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// receiving is a rank of six that waits for another one at a line.
+// receiving returns the report of a rank of six that waits at a line for a message from peer.
 func receiving(rank int, what, line string, seconds float64, peer int) bootstrap.Doing {
 	return bootstrap.Doing{
 		Rank: rank, Size: 6, Process: 100 + rank,
@@ -18,6 +18,8 @@ func receiving(rank int, what, line string, seconds float64, peer int) bootstrap
 	}
 }
 
+// Doing.String shows all waits, operations and notes of one rank, and ParseDoing returns the report
+// that Encode has encoded.
 func TestDoingOfOneRank(t *testing.T) {
 	d := receiving(2, "rank 1, tag 7", "mesh.go:69", 1.5, 1)
 	d.In, d.Notes = []string{"world, barrier, call 3, at main.go:7"}, []string{"not received: 8 bytes"}
@@ -36,8 +38,9 @@ func TestDoingOfOneRank(t *testing.T) {
 	require.Equal(t, d, back)
 }
 
-// Ranks with the same operation at the same line are shown together, in order, with the
-// details of each; then the ranks that wait for a rank that has left its program.
+// Together shows ranks that wait in the same operation at the same line as one entry, in the order
+// of ranks, with what differs between them. At the end it names the ranks that wait for a rank that
+// has left its program.
 func TestDoingsTogether(t *testing.T) {
 	list := []bootstrap.Doing{
 		receiving(5, "rank 0, tag 7", "mesh.go:69", 3, 0),
@@ -76,7 +79,9 @@ rank 1 has left its program, and ranks 0,2-4 wait for it
 	require.Empty(t, bootstrap.Together(nil))
 }
 
-// A report that is too long is shortened, and still valid.
+// Encode shortens a report that is too long to one that ParseDoing accepts, and clears Stuck
+// because the omitted waits might end. ParseDoing refuses a report of which a single wait is too
+// long.
 func TestLongDoing(t *testing.T) {
 	d := bootstrap.Doing{Size: 1}
 	for range 1000 {
@@ -98,6 +103,8 @@ func TestLongDoing(t *testing.T) {
 	require.False(t, ok)
 }
 
+// FuzzDoing checks that a report which ParseDoing accepts can be shown, and, unless it is too long,
+// survives Encode and ParseDoing.
 func FuzzDoing(f *testing.F) {
 	for _, seed := range []string{"", "{}", "blocked in Recv", `{"rank":1,"size":1}`, receiving(2, "rank 1", "a.go:1", 1, 1).Encode()} {
 		f.Add(seed)
@@ -116,7 +123,8 @@ func FuzzDoing(f *testing.F) {
 	})
 }
 
-// Of many different arguments of one operation some are written, and all notes.
+// Where ranks wait in one operation with many different arguments, or have many different notes,
+// Together shows the first of them and counts the rest.
 func TestTogetherOfManyArguments(t *testing.T) {
 	var list []bootstrap.Doing
 	for rank := range 64 {
@@ -129,7 +137,8 @@ func TestTogetherOfManyArguments(t *testing.T) {
 	require.Contains(t, text, "  rank 15: note 15\n  ... and 48 more\n")
 }
 
-// Ranks with the same operations at the same lines are one entry, however many messages each waits for.
+// Together shows ranks that wait in the same operations at the same lines as one entry, even if the
+// number of messages that they wait for differs.
 func TestTogetherOfManyMessages(t *testing.T) {
 	wait := func(op, line string, rank int) bootstrap.Wait {
 		return bootstrap.Wait{Op: op, What: fmt.Sprintf("rank %d", rank), Line: line, Seconds: float64(rank)}

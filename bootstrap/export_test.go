@@ -2,7 +2,7 @@ package bootstrap
 
 import "testing"
 
-// Names of internals for the package's black-box tests.
+// These names export internals to the package's black-box tests.
 var (
 	AppendBook  = appendBook
 	ParseBook   = parseBook
@@ -25,7 +25,7 @@ var (
 	}
 )
 
-// Kinds of frames, for forging them.
+// These are the kinds of frames, with which tests forge frames.
 const (
 	KindCard      = uint8(kindCard)
 	KindFence     = uint8(kindFence)
@@ -43,21 +43,21 @@ const (
 	KindRejoin    = uint8(kindRejoin)
 )
 
-// JobOf returns the name of the job of processes that another launcher has started.
+// JobOf returns the name of the job that another launcher has started.
 func JobOf(f Foreign) string { return f.job }
 
-// StalePoint returns a place to meet where nobody listens.
+// StalePoint returns the encoded address of a meeting point at which nobody listens.
 func StalePoint() string {
 	return point{addresses: []Address{{IP: [16]byte{10: 0xff, 11: 0xff, 12: 127, 15: 1}, Port: 1}}}.encode()
 }
 
-// Compress and Decompress make and open the outer form of packed cards.
+// Compress applies the zstd compression of packed cards.
 func Compress(b []byte) []byte {
 	enc, _ := codec()
 	return enc.EncodeAll(b, nil)
 }
 
-// Decompress is the inverse of Compress.
+// Decompress undoes Compress.
 func Decompress(tb testing.TB, b []byte) []byte {
 	tb.Helper()
 	_, dec := codec()

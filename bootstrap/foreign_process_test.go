@@ -21,18 +21,19 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// diesEnv names the rank that ends after the exchange, or aborts the job then ("abort 1");
-// the others wait for it in a fence. With "nobody" all ranks wait for a signal.
+// diesEnv names the rank that exits after the exchange, or ("abort 1") aborts the job then. The
+// other ranks wait for it in a fence. With "nobody" all ranks wait for a signal.
 const diesEnv = "BOOTSTRAP_TEST_DIES"
 
-// together is what became of processes that have no agent.
+// together holds the results of processes that have no agent, by rank.
 type together struct {
 	said []joined
 	errs []string
 	ends []syscall.WaitStatus
 }
 
-// startTogether runs n helpers with the variables and files of their ranks.
+// startTogether runs n helper processes with the variables and files of their ranks, and waits for
+// all of them.
 func startTogether(t *testing.T, n int, env func(rank int) []string, files func(rank int) []*os.File, change ...func(rank int, c *exec.Cmd)) together {
 	t.Helper()
 	exe, err := os.Executable()
@@ -64,7 +65,8 @@ func startTogether(t *testing.T, n int, env func(rank int) []string, files func(
 	return h
 }
 
-// mpirun returns the variables that Open MPI gives to a rank, and where the ranks meet.
+// mpirun returns a function that returns the variables of a rank under Open MPI's mpirun. The ranks
+// meet in dir.
 func mpirun(dir string, size int) func(rank int) []string {
 	return func(rank int) []string {
 		return []string{
@@ -74,7 +76,8 @@ func mpirun(dir string, size int) func(rank int) []string {
 	}
 }
 
-// checkWorld checks that the helpers are one world of ranks on some nodes.
+// checkWorld checks that the helpers have formed one world whose ranks are spread cyclically over
+// the nodes.
 func checkWorld(t *testing.T, h together, nodes int) {
 	t.Helper()
 	n := len(h.said)
@@ -95,6 +98,8 @@ func checkWorld(t *testing.T, h together, nodes int) {
 	require.NotZero(t, h.said[0].Secret)
 }
 
+// Ranks that mpirun has started find each other by a file in a common directory, and remove the
+// file.
 func TestRanksOfAnotherLauncherMeetByAFile(t *testing.T) {
 	for _, nodes := range []int{1, 2} {
 		dir := t.TempDir()
@@ -109,7 +114,8 @@ func TestRanksOfAnotherLauncherMeetByAFile(t *testing.T) {
 	}
 }
 
-// Ranks of one machine whose numbers of processes differ cannot read each other's memory.
+// A rank in another PID namespace of the same machine becomes a node of its own, because the ranks
+// cannot read each other's memory.
 func TestRanksThatDoNotSeeEachOtherAreNodes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a PID namespace needs root")
@@ -128,7 +134,8 @@ func TestRanksThatDoNotSeeEachOtherAreNodes(t *testing.T) {
 	require.Equal(t, h.said[0].Job.Node, h.said[2].Job.Node)
 }
 
-// A process that a rank starts is no rank, and is not warned of.
+// A process that a rank starts is not taken for a rank of the foreign launcher, unless it belongs
+// to another job that was started within the job.
 func TestChildrenOfARankAreNoRanks(t *testing.T) {
 	env := map[string]string{"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "7"}
 	getenv := func(name string) string { return env[name] }
@@ -137,14 +144,18 @@ func TestChildrenOfARankAreNoRanks(t *testing.T) {
 	env[bootstrap.EnvJoined] = bootstrap.JobOf(f)
 	_, found = bootstrap.FindForeign(getenv)
 	require.False(t, found)
-	env["PMIX_NAMESPACE"] = "8" // a job within the job
+	env["PMIX_NAMESPACE"] = "8" // the name of another job, started within the first one
 	_, found = bootstrap.FindForeign(getenv)
 	require.True(t, found)
 }
 
+// A job replaces the meeting file that a killed job of the same name has left. The errors of a job
+// with missing ranks name the ranks, and a file that others may read is refused by a rank other
+// than 0.
 func TestAFileThatAnEarlierJobLeftIsReplaced(t *testing.T) {
 	dir := t.TempDir()
-	// The job of these ranks ends while rank 2 is missing; its file stays if it is killed.
+	// Rank 2 is missing, so this job ends with an error and removes its file. The file of a job
+	// that is killed stays.
 	of := mpirun(dir, 3)
 	h := startTogether(t, 2, func(rank int) []string { return append(of(rank), bootstrap.EnvAnswer+"=300ms") }, nil)
 	for rank := range 2 {
@@ -176,11 +187,11 @@ func TestAFileThatAnEarlierJobLeftIsReplaced(t *testing.T) {
 	require.Contains(t, h.said[0].Err, "is not a file of this user alone")
 }
 
-// servePMI plays the launcher of n processes and returns their ends of the connections. The
-// processes that have sent a request of which heed knows lose theirs.
+// servePMI plays the PMI launcher of n processes and returns their ends of the connections. If heed
+// reports true for a request, the launcher closes the connection on which the request came.
 func servePMI(t *testing.T, n int, heed func(request string) bool) ([]*os.File, *sync.WaitGroup) {
 	t.Helper()
-	var mu sync.Mutex // guards what follows
+	var mu sync.Mutex // guards store and inside
 	store, inside, out := map[string]string{}, 0, make(chan struct{})
 	serve := func(conn *os.File) {
 		in := bufio.NewScanner(conn)
@@ -214,7 +225,7 @@ func servePMI(t *testing.T, n int, heed func(request string) bool) ([]*os.File, 
 				answer = "cmd=get_result rc=0 msg=success value=" + store[fields["key"]]
 				mu.Unlock()
 			}
-			over := heed(in.Text()) // who aborts may be gone before the answer
+			over := heed(in.Text()) // before the answer: a process that aborts may have exited by then
 			if _, err := io.WriteString(conn, answer+"\n"); err != nil {
 				return
 			}
@@ -240,6 +251,7 @@ func servePMI(t *testing.T, n int, heed func(request string) bool) ([]*os.File, 
 	return theirs, wait
 }
 
+// Ranks find each other by the key-value store of a launcher with PMI-1.
 func TestRanksOfAnotherLauncherMeetByPMI(t *testing.T) {
 	for _, nodes := range []int{1, 2} {
 		conns, _ := servePMI(t, 4, func(string) bool { return false })
@@ -250,6 +262,8 @@ func TestRanksOfAnotherLauncherMeetByPMI(t *testing.T) {
 	}
 }
 
+// Join returns an error that names the cause if the variables of a foreign launcher do not lead to
+// a connection.
 func TestForeignJobsThatCannotBeJoined(t *testing.T) {
 	for name, tc := range map[string]struct {
 		env  []string
@@ -268,7 +282,8 @@ func TestForeignJobsThatCannotBeJoined(t *testing.T) {
 	}
 }
 
-// A process that has not left the job ends it: the others get SIGTERM.
+// If a process exits without leaving the job, the job ends: the other ranks get SIGTERM, or report
+// a lost agent if the process was rank 0.
 func TestRanksOfAnotherLauncherEndTogether(t *testing.T) {
 	for victim := range 3 {
 		of := mpirun(t.TempDir(), 3)
@@ -289,15 +304,15 @@ func TestRanksOfAnotherLauncherEndTogether(t *testing.T) {
 	}
 }
 
-// pmi returns the variables that a launcher with PMI-1 gives to a rank.
+// pmi returns a function that returns the variables of a rank under a launcher with PMI-1.
 func pmi(size int) func(rank int) []string {
 	return func(rank int) []string {
 		return []string{"PMI_FD=3", fmt.Sprintf("PMI_RANK=%d", rank), fmt.Sprintf("PMI_SIZE=%d", size)}
 	}
 }
 
-// An abort ends all ranks and the launcher's job, whatever the policy after failures, and
-// says who has asked for it.
+// An abort ends all ranks and asks the launcher to end its job, whatever the policy after failures.
+// The output names the rank that has aborted.
 func TestARankAbortsTheJobOfAnotherLauncher(t *testing.T) {
 	for _, policy := range []string{bootstrap.OnFailureKill, bootstrap.OnFailureContinue} {
 		for victim := range 3 {
@@ -333,7 +348,7 @@ func TestARankAbortsTheJobOfAnotherLauncher(t *testing.T) {
 	}
 }
 
-// A launcher that ends takes its ranks with it.
+// The ranks get SIGTERM when the launcher closes its PMI connections.
 func TestRanksEndWithTheirLauncher(t *testing.T) {
 	conns, _ := servePMI(t, 2, func(request string) bool { return strings.HasPrefix(request, "cmd=get ") })
 	of := pmi(2)
@@ -345,7 +360,7 @@ func TestRanksEndWithTheirLauncher(t *testing.T) {
 	}
 }
 
-// A launcher that gives no connection is the parent of its ranks: they end with it.
+// Under a launcher without a PMI connection, the ranks end when their parent process ends.
 func TestRanksEndWithTheirParent(t *testing.T) {
 	exe, err := os.Executable()
 	require.NoError(t, err)
@@ -365,7 +380,7 @@ func TestRanksEndWithTheirParent(t *testing.T) {
 		require.Equal(t, "met\n", line)
 	}
 	require.NoError(t, parent.Process.Kill())
-	rest, err := io.ReadAll(in) // until both have ended; the end of rank 0 may be the other one's
+	rest, err := io.ReadAll(in) // until both have ended; one rank may end because of the end of rank 0
 	require.NoError(t, err)
 	require.Contains(t, string(rest), "gorun: the launcher of this rank is gone\n")
 	said, err := io.ReadAll(out) // until both have ended

@@ -8,12 +8,14 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
+// FindForeign recognizes the launcher, rank and size of a process from its environment, and Joins
+// reports whether the processes can find each other.
 func TestForeignLaunchers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		env  map[string]string
-		want bootstrap.Foreign // its zero value: none
+		want bootstrap.Foreign // the zero value if no foreign launcher is to be found
 
-		joins bool // the processes can find each other
+		joins bool // whether the processes can find each other
 	}{
 		"none":                  {},
 		"Open MPI":              {map[string]string{"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4", "PMIX_RANK": "2"}, bootstrap.Foreign{Launcher: "mpirun of Open MPI", Rank: 2, Size: 4}, false},

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// frames are what a relay has sent up, each after the number of the rank.
+// frames collects the frames that a relay has sent up, each prefixed with a byte for its rank.
 type frames struct {
 	mu   sync.Mutex // guards list: a timer of the relay sends, too
 	list [][]byte
@@ -27,7 +27,8 @@ func (f *frames) all() [][]byte {
 	return slices.Clone(f.list)
 }
 
-// gathered is a relay of ranks 0 to n-1 of a world of three, whose frames go to a list.
+// gathered returns a relay of ranks 0 to n-1 of a world of three, and the list of frames that it
+// sends up.
 func gathered(n int) (*bootstrap.Relay, *frames) {
 	up := &frames{}
 	ranks := make([]int, n)
@@ -42,7 +43,7 @@ func gathered(n int) (*bootstrap.Relay, *frames) {
 	}), up
 }
 
-// says serves what a rank sends.
+// says lets the relay serve a connection of a rank on which these frames arrive.
 func says(t *testing.T, r *bootstrap.Relay, rank int, frames ...[]byte) {
 	t.Helper()
 	require.NoError(t, r.Serve(rank, recorded{bytesOf(slices.Concat(frames...))}))
@@ -53,7 +54,7 @@ func card(tb testing.TB, rank int) []byte {
 	return frame(bootstrap.KindCard, encoded(tb, plainCard(rank)))
 }
 
-// heads are the ranks and kinds of frames.
+// heads returns the rank and kind of each frame.
 func heads(frames [][]byte) (h [][2]byte) {
 	for _, f := range frames {
 		h = append(h, [2]byte(f))
@@ -61,8 +62,10 @@ func heads(frames [][]byte) (h [][2]byte) {
 	return h
 }
 
+// A relay sends the cards of its node in one frame when the last one has come. The server accepts
+// that frame once, and only for ranks behind the link.
 func TestCardsOfANodeGoUpTogether(t *testing.T) {
-	synctest.Test(t, cardsGoUpTogether) // no time passes
+	synctest.Test(t, cardsGoUpTogether) // virtual time does not pass, so the relay's timer does not fire
 }
 
 func cardsGoUpTogether(t *testing.T) {
@@ -85,7 +88,8 @@ func cardsGoUpTogether(t *testing.T) {
 	require.ErrorIs(t, r.Serve(1, recorded{bytesOf(frame(bootstrap.KindCards, up.all()[0][2:]))}), bootstrap.ErrMalformed, "a rank has one card")
 }
 
-// No frame of the node overtakes a card, and no card waits for a rank that does not come.
+// A relay sends the cards that it has before any other frame of the node, when the missing ranks
+// are gone, and after a timeout. It passes a wrong card up at once.
 func TestCardsDoNotWaitForEver(t *testing.T) {
 	report := frame(bootstrap.KindReport, []byte{0, 0, 0, 0, 'x'})
 	r, up := gathered(3)
@@ -116,7 +120,7 @@ func TestCardsDoNotWaitForEver(t *testing.T) {
 	})
 }
 
-// A relay takes each book once, and only as it was sent.
+// A relay accepts each book once, and refuses one that is truncated or damaged.
 func TestBookOfAnotherHashOrEpoch(t *testing.T) {
 	cards := [][]byte{encoded(t, richCard(0)), nil, encoded(t, plainCard(2))}
 	book := bootstrap.AppendBook(nil, cards)
@@ -130,14 +134,14 @@ func TestBookOfAnotherHashOrEpoch(t *testing.T) {
 		require.ErrorIs(t, r.Tell(frame(bootstrap.KindPacked, whole[:n])), bootstrap.ErrMalformed, "%d bytes", n)
 		damaged := bytes.Clone(whole)
 		damaged[n] ^= 1
-		// zstd has bits without a meaning; the hash is of what is unpacked.
+		// The hash covers the unpacked bytes, and some bits of a zstd frame do not influence these.
 		if err := r.Tell(frame(bootstrap.KindPacked, damaged)); err != nil || n < 40 {
 			require.ErrorIs(t, err, bootstrap.ErrMalformed, "byte %d", n)
 		}
 	}
 }
 
-// A relay takes the book of its world alone: no other one has room here.
+// A relay accepts only a book with as many ranks as its world has.
 func TestBookOfAnotherWorld(t *testing.T) {
 	for size := range 6 {
 		cards := make([][]byte, size)
@@ -157,9 +161,9 @@ func TestBookOfAnotherWorld(t *testing.T) {
 	}
 }
 
-// BenchmarkWireUp is the exchange of the cards of 100,000 ranks on 1,000 nodes: all relays
-// gather and pack, the server joins the cards and packs the book, and one node, which
-// stands for all that do so at the same time, unpacks it.
+// BenchmarkWireUp measures the exchange of the cards of 100,000 ranks on 1,000 nodes. All relays
+// gather and pack cards, and the server joins the cards and packs the book. One node unpacks the
+// book; it stands for all nodes, which would do so at the same time.
 func BenchmarkWireUp(b *testing.B) {
 	const nodes, perNode = 1000, 100
 	cards := cluster(b, nodes*perNode, perNode)

@@ -28,12 +28,14 @@ func lookup(env []string) func(string) string {
 	}
 }
 
+// ParseJob returns the job whose variables Environ has returned.
 func TestJobEnvironmentRoundTrip(t *testing.T) {
 	j, err := bootstrap.ParseJob(lookup(someJob().Environ()))
 	require.NoError(t, err)
 	require.Equal(t, someJob(), j)
 }
 
+// ParseJob refuses each variable with a wrong value, and its error names the variable.
 func TestJobEnvironmentErrors(t *testing.T) {
 	for _, bad := range []string{
 		"GORUN_RANK=8", "GORUN_RANK=-1", "GORUN_RANK=", "GORUN_RANK=five", "GORUN_SIZE=0", "GORUN_SIZE=99999999999",
@@ -50,6 +52,7 @@ func TestJobEnvironmentErrors(t *testing.T) {
 	}
 }
 
+// Environ writes the ranks of a node as ranges, from which ParseJob returns the same ranks.
 func TestPeersOfAJobRoundTrip(t *testing.T) {
 	for text, peers := range map[string][]int{"": nil, "5": {5}, "4-5": {4, 5}, "1,5": {1, 5}, "0-1,5-7": {0, 1, 5, 6, 7}} {
 		j := someJob()
@@ -63,6 +66,7 @@ func TestPeersOfAJobRoundTrip(t *testing.T) {
 	}
 }
 
+// FuzzPeers checks that ParseRanks returns an error or the wanted number of ascending ranks.
 func FuzzPeers(f *testing.F) {
 	for _, s := range []string{"0-3,8", "5", "", "0,1,2", "1-", "-1"} {
 		f.Add(s)
@@ -80,6 +84,8 @@ func FuzzPeers(f *testing.F) {
 	})
 }
 
+// The list of inherited descriptors must name three different ones, none of them a standard stream;
+// the error for another list names the variable.
 func TestDescriptors(t *testing.T) {
 	socket, memory, secret, err := bootstrap.ParseFDs("5,3,4")
 	require.NoError(t, err)
@@ -90,6 +96,8 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
+// FuzzJob checks that ParseJob returns an error or a consistent job that survives Environ and
+// ParseJob.
 func FuzzJob(f *testing.F) {
 	whole := strings.Join(someJob().Environ(), "\n")
 	for n := 0; n <= len(whole); n += 7 {
@@ -118,6 +126,8 @@ func FuzzJob(f *testing.F) {
 	})
 }
 
+// FuzzDescriptors checks that a list of descriptors is refused or names three different ones, none
+// of them a standard stream.
 func FuzzDescriptors(f *testing.F) {
 	for _, text := range []string{"5,3,4", "3,4", "3,3,4", "3,4,5,6", "-1,3,4", "+3,4,5", "3,4,99999999999999999999", ""} {
 		f.Add(text)
@@ -135,6 +145,7 @@ func FuzzDescriptors(f *testing.F) {
 	})
 }
 
+// FormatRanks writes consecutive ranks as a range.
 func TestFormatRanks(t *testing.T) {
 	for want, ranks := range map[string][]int{"": nil, "3": {3}, "0-1": {0, 1}, "0,2-4,9": {0, 2, 3, 4, 9}} {
 		require.Equal(t, want, bootstrap.FormatRanks(ranks))

@@ -21,10 +21,10 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// helperEnv makes the test binary a rank that prints what Join says.
+// helperEnv makes the test binary run as a rank that prints the result of Join.
 const helperEnv = "BOOTSTRAP_TEST_RANK"
 
-// joined is what the helper prints.
+// joined is the result that the helper prints as JSON.
 type joined struct {
 	Err     string
 	Job     bootstrap.Job
@@ -33,8 +33,8 @@ type joined struct {
 	Cards   int
 	CloExec []bool
 	FDsLeft string
-	Secrets int  // descriptors of the secret that are open
-	Foreign bool // its children take themselves for ranks of another launcher
+	Secrets int  // number of open descriptors of the secret
+	Foreign bool // whether a child of the rank would take itself for a rank of another launcher
 }
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// The compressor's channels are made at its first use: a bubble of synctest would keep them.
+	// The compressor creates its channels at its first use. If that were in a bubble of synctest,
+	// the channels would belong to the bubble and could not be used outside of it.
 	if _, err := bootstrap.PackCards(nil); err != nil {
 		panic(err)
 	}
@@ -101,7 +102,7 @@ func rankMain() joined {
 		}
 		if victim == "nobody" {
 			fmt.Fprintln(os.Stderr, "met")
-			<-time.After(time.Minute) // a fence of all would be complete before the end of the launcher is seen
+			<-time.After(time.Minute) // not a fence: it would complete before the end of the launcher is noticed
 			return joined{Err: "nothing has ended this process"}
 		}
 		return joined{Err: fmt.Sprint(s.Fence(context.Background()))}
@@ -112,7 +113,7 @@ func rankMain() joined {
 	return out
 }
 
-// runRank runs the helper with variables and inherited files.
+// runRank runs the helper with the given variables and inherited files, and returns what it prints.
 func runRank(t *testing.T, env []string, files ...*os.File) joined {
 	t.Helper()
 	exe, err := os.Executable()
@@ -128,7 +129,8 @@ func runRank(t *testing.T, env []string, files ...*os.File) joined {
 	return got
 }
 
-// inheritance makes the descriptors of a rank of a world of one.
+// inheritance creates the descriptors that the only rank of a world inherits, and the agent's end
+// of its socket.
 func inheritance(t *testing.T) (agent, socket, memory, secret *os.File, job bootstrap.Job) {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -148,6 +150,8 @@ func inheritance(t *testing.T) (agent, socket, memory, secret *os.File, job boot
 	}
 }
 
+// A rank that gorun has started takes its job, secret and memory from its agent, even within a step
+// of Slurm. Its children inherit neither the descriptors nor variables that make them ranks.
 func TestJoinWithAgent(t *testing.T) {
 	agent, socket, memory, secret, job := inheritance(t)
 	served := make(chan error, 1)
@@ -169,6 +173,7 @@ func TestJoinWithAgent(t *testing.T) {
 	require.Zero(t, got.Secrets, "a copy of the rank's memory has it once, and no descriptor")
 }
 
+// A process that no launcher has started is the only rank of a world of its own.
 func TestJoinAlone(t *testing.T) {
 	got := runRank(t, nil)
 	require.Empty(t, got.Err)
@@ -182,6 +187,8 @@ func TestJoinAlone(t *testing.T) {
 	require.Equal(t, node, got.Job.Node)
 }
 
+// Join returns an error that names the cause if the descriptors or variables that a rank inherits
+// are missing or wrong.
 func TestJoinErrors(t *testing.T) {
 	_, socket, memory, secret, job := inheritance(t)
 	short, err := os.Open(os.DevNull)

@@ -11,6 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
+// Node memory takes no memory before its first use, has a range of a power of two for each rank,
+// and can neither be resized nor sealed against writes.
 func TestNodeMemoryIsSparseAndKeepsItsSize(t *testing.T) {
 	for _, ranks := range []int{1, 3, 256, 4096} {
 		f, each, err := bootstrap.NodeMemory(ranks)
@@ -31,6 +33,8 @@ func TestNodeMemoryIsSparseAndKeepsItsSize(t *testing.T) {
 	}
 }
 
+// The range of a single rank is at least as large as the machine's memory, and less than twice as
+// large.
 func TestNodeMemoryOfOneRankHoldsTheMachine(t *testing.T) {
 	f, each, err := bootstrap.NodeMemory(1)
 	require.NoError(t, err)
@@ -42,7 +46,8 @@ func TestNodeMemoryOfOneRankHoldsTheMachine(t *testing.T) {
 	require.Less(t, each, 2*ram)
 }
 
-// A rank can map the memory of all generations of its job: it has 47 bits of addresses.
+// The node memory of all generations of a job fits into the 47-bit address space of a rank;
+// SharedMemory returns an error if it cannot.
 func TestNodeMemoryOfGenerations(t *testing.T) {
 	for _, ranks := range []int{1, 4, 4096} {
 		for _, generations := range []int{1, 4, 100} {
@@ -57,6 +62,7 @@ func TestNodeMemoryOfGenerations(t *testing.T) {
 	require.ErrorContains(t, err, "in 10001 generations")
 }
 
+// NodeMemory returns an error for a number of ranks that is not positive or far too large.
 func TestNodeMemoryErrors(t *testing.T) {
 	for _, ranks := range []int{0, -1, 1 << 30} {
 		_, _, err := bootstrap.NodeMemory(ranks)
@@ -64,6 +70,7 @@ func TestNodeMemoryErrors(t *testing.T) {
 	}
 }
 
+// Each secret is a new one, and the file that holds it can be read but not written.
 func TestSecretFileCannotBeChanged(t *testing.T) {
 	secret := bootstrap.NewSecret()
 	require.NotEqual(t, secret, bootstrap.NewSecret())
@@ -78,6 +85,7 @@ func TestSecretFileCannotBeChanged(t *testing.T) {
 	require.Equal(t, secret, got)
 }
 
+// Each value of EnvHostID gives a node ID of its own, which is the same at each call of ThisNode.
 func TestHostIDMakesANodeOfItsOwn(t *testing.T) {
 	seen := map[bootstrap.NodeID]bool{}
 	for _, id := range []string{"", "a", "b"} {

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// limitEnv makes the test binary print the size of node memory for two ranks under a
-	// limit, in bytes, for files.
+	// limitEnv makes the test binary print the size of node memory for two ranks under a file size
+	// limit (RLIMIT_FSIZE); its value is the limit in bytes.
 	limitEnv = "BOOTSTRAP_TEST_LIMIT"
-	// shmEnv makes it print its node with a /dev/shm of its own.
+	// shmEnv makes the test binary mount a /dev/shm of its own and print its node ID.
 	shmEnv = "BOOTSTRAP_TEST_SHM"
 )
 
@@ -58,7 +58,8 @@ func again(t *testing.T, variable string, attr *syscall.SysProcAttr) (string, er
 	return strings.TrimSpace(string(out)), err
 }
 
-// A file beyond RLIMIT_FSIZE is a signal that ends the process.
+// Node memory stays within RLIMIT_FSIZE, because SIGXFSZ would end a process that makes a larger
+// file. NodeMemory returns an error if the limit is too low.
 func TestNodeMemoryHeedsTheLimitOfFiles(t *testing.T) {
 	out, err := again(t, limitEnv+"="+fmt.Sprint(100<<20), nil)
 	require.NoError(t, err)
@@ -68,14 +69,15 @@ func TestNodeMemoryHeedsTheLimitOfFiles(t *testing.T) {
 	require.Contains(t, out, "too few (ulimit -f?)")
 }
 
-// Containers of one machine that cannot share memory have each their own /dev/shm.
+// A process with a /dev/shm of its own, as in a container, has another node ID: it cannot share
+// memory with the rest of the machine.
 func TestContainersAreNodesOfTheirOwn(t *testing.T) {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if uid := os.Geteuid(); uid != 0 {
 		attr.Cloneflags |= syscall.CLONE_NEWUSER
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
 	}
-	// Mounts there are not visible here.
+	// The new mount namespace is made private, so that its mounts are not visible here.
 	attr.Unshareflags = syscall.CLONE_NEWNS
 	out, err := again(t, shmEnv+"=1", attr)
 	if err != nil || strings.HasPrefix(out, "skip") {

@@ -9,7 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// Sets of ranks of every kind come out as they went in, and are short.
+// ReadRanks returns the set of ranks that AppendRanks has encoded, and refuses it if it is
+// truncated or has a rank out of range. The encoding is short for sparse, dense and random sets.
 func TestSetsOfRanks(t *testing.T) {
 	const n = 5000
 	random := rand.New(rand.NewPCG(1, 2))
@@ -39,7 +40,7 @@ func TestSetsOfRanks(t *testing.T) {
 	}
 }
 
-// FuzzPoll: votes of any bytes are refused without a panic, or are well-formed.
+// FuzzPoll checks that no input makes the parser of votes panic.
 func FuzzPoll(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 3, 1, 0, 1, 0, 0, 1, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	f.Fuzz(func(_ *testing.T, b []byte) { _ = bootstrap.ParsePoll(b, 4) })

@@ -9,11 +9,13 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// in is a rank of 64 that is in collective operations.
+// in returns the report of a rank of 64 that is in the given collective operations.
 func in(rank int, operations ...string) bootstrap.Doing {
 	return bootstrap.Doing{Rank: rank, Size: 64, In: operations}
 }
 
+// Reached lists, for each communicator whose ranks are in different collective calls, which ranks
+// have reached which call. It shortens lists with many calls or many communicators.
 func TestReached(t *testing.T) {
 	const barrier, sum = "world, barrier, call 3, at main.go:54", "world, allreduce of 8 bytes with Sum of int64, call 2, at main.go:50"
 	most := func(outliers map[int]bootstrap.Doing) []bootstrap.Doing {

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap/internal/pmi"
 )
 
-// launcher plays a launcher: it wants one line after the other, and answers each with the
-// text after " << ".
+// launcher plays a launcher. It expects the lines of the transcript one after the other, and
+// answers each with the text after " << ".
 func launcher(t *testing.T, transcript string) *pmi.Client {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -41,10 +41,12 @@ func launcher(t *testing.T, transcript string) *pmi.Client {
 	return pmi.New(ours)
 }
 
-// The lines are those of MPICH's mpiexec.hydra 4.0.2.
+// begin has the requests and answers that MPICH's mpiexec.hydra 4.0.2 exchanges.
 const begin = "cmd=init pmi_version=1 pmi_subversion=1 << cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0|\n" +
 	"cmd=get_my_kvsname << cmd=my_kvsname kvsname=kvs_21565_0_1751001348_vm|\n"
 
+// A client publishes a value, passes the barrier and reads the value; the error for a missing key
+// has the launcher's message.
 func TestOneValuePasses(t *testing.T) {
 	c := launcher(t, begin+
 		"cmd=put kvsname=kvs_21565_0_1751001348_vm key=place value=AQID_-9 << cmd=put_result rc=0 msg=success|\n"+
@@ -63,6 +65,8 @@ func TestOneValuePasses(t *testing.T) {
 	require.NoError(t, c.Finalize())
 }
 
+// Identify parses the rank and size that a launcher answers, and returns an error for an answer
+// without valid ones.
 func TestIdentity(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer string
@@ -88,6 +92,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// Init returns an error that describes how the launcher's answer breaks the protocol.
 func TestLaunchersThatBreakTheProtocol(t *testing.T) {
 	const ask = "cmd=init pmi_version=1 pmi_subversion=1 << "
 	for name, tc := range map[string]struct{ transcript, err string }{
@@ -106,6 +111,8 @@ func TestLaunchersThatBreakTheProtocol(t *testing.T) {
 	}
 }
 
+// Put refuses values with characters that launchers interpret or alter, and values that are too
+// long.
 func TestValuesThatLaunchersChangeAreRefused(t *testing.T) {
 	c := launcher(t, begin)
 	require.NoError(t, c.Init())
@@ -114,6 +121,7 @@ func TestValuesThatLaunchersChangeAreRefused(t *testing.T) {
 	}
 }
 
+// FuzzAnswer checks that no answer of a launcher makes the client panic or hang.
 func FuzzAnswer(f *testing.F) {
 	for _, text := range []string{
 		"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=my_kvsname kvsname=k\ncmd=get_result rc=0 msg=success value=v\n",
@@ -130,7 +138,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// stream is a launcher that says the same whatever it is asked.
+// stream is a launcher that sends the same answers whatever it is asked.
 type stream struct{ io.Reader }
 
 func (stream) Write(p []byte) (int, error) { return len(p), nil }
