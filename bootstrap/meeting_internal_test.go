@@ -21,6 +21,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap/internal/pmi"
 )
 
+// parsePoint returns the meeting point that encode has encoded in at most 1000 bytes, and refuses
+// malformed text.
 func TestPoints(t *testing.T) {
 	p := point{secret: NewSecret()}
 	for range pointAddressesMax {
@@ -31,7 +33,7 @@ func TestPoints(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, p, got)
 		for n := range text {
-			if cut, err := parsePoint(text[:n]); err == nil { // at the end of an address
+			if cut, err := parsePoint(text[:n]); err == nil { // a cut after an address leaves a valid text
 				require.Equal(t, p.addresses[:len(cut.addresses)], cut.addresses)
 			}
 		}
@@ -42,7 +44,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// about returns the presence of a process on a node.
+// about returns the presence of a process on a node, which may run on the given processors.
 func about(node byte, processors ...int) presence {
 	p := presence{node: NodeID{node}, host: string('a' + rune(node)), file: Witness{PID: 100 + int(node), FD: 5, Nonce: [16]byte{node}}}
 	for _, n := range processors {
@@ -51,6 +53,9 @@ func about(node byte, processors ...int) presence {
 	return p
 }
 
+// assign gives each rank its place among the ranks that share its node, and the ranks of a node
+// share its processors. Places and presences survive encoding, and a process that cannot see the
+// others of its node becomes a node of its own.
 func TestRanksGetTheirPlaces(t *testing.T) {
 	all := []presence{about(2, 0), about(1, 0, 1), about(2, 70), about(2, 0), about(3)}
 	require.Equal(t, [][]int{{0, 2, 3}, {1}, {4}}, company(all))
@@ -77,6 +82,8 @@ func TestRanksGetTheirPlaces(t *testing.T) {
 	require.Equal(t, [][]int{{0}, {1}, {2}, {3}, {4}}, company(all), "who does not see the others is a node of its own")
 }
 
+// Rank 0 admits a rank that proves knowledge of the secret, and refuses one with another secret or
+// with a rank that the world does not have.
 func TestProof(t *testing.T) {
 	right, wrong := NewSecret(), NewSecret()
 	for name, tc := range map[string]struct {
@@ -113,16 +120,19 @@ func TestProof(t *testing.T) {
 			}
 		})
 	}
-	// Without the secret, what rank 0 says in answer is of no use to prove anything.
+	// Without the secret, the proof that rank 0 sends in answer cannot be used as the proof of a
+	// rank: the proofs differ by role and by rank.
 	require.NotEqual(t, proof(right, '0', 1, []byte("a"), []byte("b")), proof(right, '1', 1, []byte("a"), []byte("b")))
 	require.NotEqual(t, proof(right, '0', 1, []byte("a"), []byte("b")), proof(right, '0', 2, []byte("a"), []byte("b")))
 }
 
+// A proof that was recorded in an earlier handshake is refused, because it depends on the nonce
+// that rank 0 chooses for each handshake.
 func TestRecordedProofIsRefused(t *testing.T) {
 	secret := NewSecret()
 	record := append([]byte(joinMagic), 1, 0, 0, 0)
 	record = append(record, make([]byte, nonceBytes)...)
-	mac := proof(secret, '1', 1, make([]byte, nonceBytes), make([]byte, nonceBytes)) // for rank 0's nonce of then
+	mac := proof(secret, '1', 1, make([]byte, nonceBytes), make([]byte, nonceBytes)) // with rank 0's nonce of then
 	a, b := net.Pipe()
 	go func() {
 		_, _ = a.Write(record)
@@ -135,7 +145,8 @@ func TestRecordedProofIsRefused(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// Strangers that come first, say nothing or anything, keep no rank out.
+// Connections without a proof that come first, and send nothing or random bytes, do not keep a rank
+// out of the meeting.
 func TestStrangersAtTheMeeting(t *testing.T) {
 	until := time.Now().Add(20 * time.Second)
 	l, err := listen(Address{IP: netip.MustParseAddr("127.0.0.1").As16()})
@@ -176,7 +187,8 @@ func TestStrangersAtTheMeeting(t *testing.T) {
 	}
 }
 
-// The connection without proof that has waited longest makes room for the next one.
+// If too many connections without a proof are open, the one that has waited longest is closed to
+// make room for the next.
 func TestStrangersMakeRoom(t *testing.T) {
 	until := time.Now().Add(20 * time.Second)
 	door, err := OpenDoor(0, NewSecret(), 1)
@@ -194,7 +206,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 		strangers = append(strangers, conn)
 		defer func() { _ = conn.Close() }()
 	}
-	for i := range 2 { // one that came too much for the size, and for the limit
+	for i := range 2 { // more connections have come than the size of the job and the limit of strangers allow
 		_, err := strangers[i].Read(make([]byte, 1))
 		require.ErrorIs(t, err, io.EOF)
 	}
@@ -215,13 +227,13 @@ func TestStrangersMakeRoom(t *testing.T) {
 	}
 }
 
-// Rank 0 may have to wait for the last rank, in a barrier of the launcher, before it proves
-// itself to its own server: that has the time of the meeting.
+// Rank 0 has the time of the whole meeting to prove itself to its own server, because it may have
+// to wait for the last rank in a barrier of the launcher first.
 func TestRank0ProvesItselfLate(t *testing.T) {
 	until := time.Now().Add(20 * time.Second)
 	l, err := listen(Address{IP: netip.MustParseAddr("127.0.0.1").As16()})
 	require.NoError(t, err)
-	// No stranger is ever in time.
+	// The time that a stranger has for its proof is over at once.
 	door := newDoor(l, NewSecret(), 1)
 	door.proof = -time.Second
 	g := &meeting{until: until, onFailure: OnFailureKill, id: "id", over: func() error { return nil }, ranks: make([]*visitor, 1)}
@@ -236,7 +248,8 @@ func TestRank0ProvesItselfLate(t *testing.T) {
 	require.NoError(t, errors.Join(n.memory.Close(), n.conn.Close(), g.ranks[0].conn.Close()))
 }
 
-// launcherOf returns a rank whose launcher answers it once, and the request that came.
+// launcherOf returns a rank whose launcher reads one request and sends one answer, and the channel
+// that gets the request.
 func launcherOf(t *testing.T, answer string) (*abroad, <-chan string) {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
@@ -253,7 +266,7 @@ func launcherOf(t *testing.T, answer string) (*abroad, <-chan string) {
 	return &abroad{launcher: pmi.New(stream), stream: stream}, asked
 }
 
-// The time for which ranks wait for each other does not bound the job.
+// The deadline of the meeting does not apply to requests that a rank sends to its launcher later.
 func TestTheLauncherIsAskedAfterTheMeeting(t *testing.T) {
 	past := time.Now().Add(-time.Second)
 	a, asked := launcherOf(t, "cmd=finalize_ack\n")
@@ -272,10 +285,11 @@ func TestTheLauncherIsAskedAfterTheMeeting(t *testing.T) {
 	_, err := a.stream.WriteString("\n")
 	require.NoError(t, err)
 	require.Equal(t, "\n", <-asked)
-	<-a.watched // what the launcher says unasked does not end this process
+	<-a.watched // what the launcher sends without a request does not end this process
 }
 
-// A launcher that does not pass on the place to meet is not asked for it again.
+// If the launcher refuses the barrier before the meeting point, the rank returns its error and does
+// not ask again.
 func TestARankThatTheLauncherDoesNotAnswer(t *testing.T) {
 	a, asked := launcherOf(t, "cmd=barrier_out rc=7 msg=no\n")
 	_, _, err := reach(1, time.Now().Add(2*time.Second), (&store{client: a.launcher}).find)
@@ -284,7 +298,8 @@ func TestARankThatTheLauncherDoesNotAnswer(t *testing.T) {
 	require.Equal(t, "cmd=barrier_in\n", <-asked)
 }
 
-// The others need the server of rank 0 until they have left.
+// Finalize of rank 0 waits until the other ranks have left, because they need its server until
+// then.
 func TestRank0LeavesLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &abroad{ready: make(chan struct{}), host: &host{}}
@@ -303,6 +318,9 @@ func TestRank0LeavesLast(t *testing.T) {
 	})
 }
 
+// meetingAddresses returns the addresses at which rank 0 can be reached, in the networks that
+// EnvNet selects. It uses loopback addresses only for ranks of one node, on request, or if there
+// are no others.
 func TestMeetingAddresses(t *testing.T) {
 	own := func(ip string, loopback, link bool) ownAddress {
 		return ownAddress{ip: netip.MustParseAddr(ip), link: 1 << 20, loopback: loopback, otherwise: link}
@@ -351,6 +369,8 @@ func fmtAll(ips []netip.Addr) string {
 	return text + "]"
 }
 
+// FuzzMeeting checks that no input makes a parser of the meeting's records panic, and that what is
+// parsed survives encoding.
 func FuzzMeeting(f *testing.F) {
 	f.Add(about(1, 3).encode())
 	f.Add(place{job: assign([]presence{about(1), about(1)}, "id", OnFailureKill)[1], memory: about(1).file}.encode())

@@ -12,15 +12,15 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// generation is a plan of where the ranks are.
+// generation is the plan of a generation: which ranks are lost and on which node each rank is.
 type generation struct {
 	number int
 	lost   []int
-	warm   bool // the processes of the lost ranks have waited
+	warm   bool // the processes of the lost ranks were started in advance and have waited
 	places [][]int
 }
 
-// next is the generation for a server or a relay.
+// next returns the generation in the form that Server.Renew and Relay.Renew take.
 func (g *generation) next(size int) bootstrap.Next {
 	return bootstrap.Next{
 		Lost: g.lost, Generation: g.number, Cause: "was killed", Warm: func(int) bool { return g.warm },
@@ -38,7 +38,9 @@ func (g *generation) next(size int) bootstrap.Next {
 	}
 }
 
-// renew begins a generation in which lost ranks are where places says. The first place is the server's.
+// renew ends the connections of the lost ranks and begins the generation g at the server and all
+// relays. It starts the lost ranks again on the nodes of g.places, of which the first one is the
+// server's, and waits until all ranks have entered g.
 func (n *nodes) renew(t *testing.T, g *generation) {
 	t.Helper()
 	size := len(n.sessions)
@@ -93,8 +95,8 @@ func (n *nodes) renew(t *testing.T, g *generation) {
 	}
 }
 
-// A whole node is lost, and its ranks come again on others; later a single one, twice, of which the
-// second process has waited for its place.
+// A job goes on after the loss of a whole node, whose ranks start again on other nodes, and after
+// two losses of a single rank. In the last one the new process has waited for its place.
 func TestRenewalOfNodes(t *testing.T) {
 	n := newNodes(t, 3, 2) // ranks 0 and 3, 1 and 4, 2 and 5
 	whole := func() {
@@ -114,7 +116,8 @@ func TestRenewalOfNodes(t *testing.T) {
 	require.NoError(t, n.sessions[4].Report(7, "of the first"))
 	n.renew(t, &generation{number: 1, lost: []int{1, 4}, places: [][]int{{0, 3, 4}, {}, {1, 2, 5}}})
 	whole()
-	// What a rank says before it knows of the next generation counts in none.
+	// A vote that a rank sends before it knows of the next generation counts in no agreement of
+	// that generation.
 	require.NoError(t, n.sessions[2].Vote(bootstrap.Vote{Generation: 1, Comm: 5, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{1, 2, 5}}))
 	n.renew(t, &generation{number: 2, lost: []int{1}, places: [][]int{{0, 3, 4}, {1}, {2, 5}}})
 	whole()
@@ -126,7 +129,8 @@ func TestRenewalOfNodes(t *testing.T) {
 	require.False(t, n.server.Renewable(1))
 }
 
-// A node that comes late has seen no book and no generation: it is told nothing before the one in which it has ranks.
+// A relay that joins the job late is told nothing before the first generation in which its node has
+// ranks. In that generation it exchanges cards and fences like the others.
 func TestALateRelay(t *testing.T) {
 	n := newNodes(t, 3, 2) // ranks 0 and 3, 1 and 4, 2 and 5
 	n.exchange(t, n.all())
@@ -149,7 +153,8 @@ func TestALateRelay(t *testing.T) {
 	}
 }
 
-// If a rank cannot be given the memory, none begins the generation.
+// If the memory of the next generation cannot be passed to a rank, no rank begins that generation,
+// and the present one goes on.
 func TestRenewalWithoutMemory(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())

@@ -16,21 +16,22 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// writerFunc is a function as io.Writer.
+// writerFunc makes an io.Writer of a function.
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// nodes is a world of several nodes: the server's own and those behind links.
+// nodes is a world of several nodes: the server's own node, and nodes with a relay behind a link
+// each.
 type nodes struct {
 	*world
 	relays []*bootstrap.Relay
 	links  []*bootstrap.Link
-	down   []chan []byte // what went down each link
+	down   []chan []byte // by link, the writes to it
 }
 
-// newNodes makes a world of several nodes of perNode ranks each. Ranks of the
-// first node are the server's own; the others are dealt in turn.
+// newNodes makes a world of count nodes of perNode ranks each. Ranks are dealt to the nodes in
+// turn; the server serves those of the first node itself.
 func newNodes(t *testing.T, count, perNode int) *nodes {
 	t.Helper()
 	size := count * perNode
@@ -71,6 +72,8 @@ func newNodes(t *testing.T, count, perNode int) *nodes {
 	return n
 }
 
+// Ranks on several nodes exchange cards, fence and leave. The book and the end of each fence pass
+// each link once.
 func TestSeveralNodesExchangeAndFence(t *testing.T) {
 	for _, c := range []struct{ nodes, perNode int }{{2, 1}, {2, 3}, {5, 4}} {
 		n := newNodes(t, c.nodes, c.perNode)
@@ -93,6 +96,7 @@ func TestSeveralNodesExchangeAndFence(t *testing.T) {
 	}
 }
 
+// The book of a job on several nodes has the host, slot and data of each rank's card.
 func TestBookNamesTheHosts(t *testing.T) {
 	n := newNodes(t, 2, 2)
 	books := make([]*bootstrap.Book, 4)
@@ -115,10 +119,12 @@ func TestBookNamesTheHosts(t *testing.T) {
 	}
 }
 
+// The end of a rank is reported once to each other rank of all nodes, and fences no longer wait for
+// that rank.
 func TestPeerDownCrossesNodes(t *testing.T) {
 	n := newNodes(t, 3, 2)
 	n.exchange(t, n.all())
-	n.relays[0].Gone(1) // first of the second node
+	n.relays[0].Gone(1) // the first rank of the second node
 	n.server.Gone(1, "was killed by SIGKILL")
 	require.Equal(t, 5, n.server.Dump(1))
 	for _, rank := range []int{0, 2, 3, 4, 5} {
@@ -132,6 +138,7 @@ func TestPeerDownCrossesNodes(t *testing.T) {
 	require.ErrorContains(t, n.relays[0].Serve(1, nil), "not one of this node", "nor kept for it")
 }
 
+// The server gets the reports and aborts of ranks behind a link.
 func TestReportAndAbortComeThroughTheLink(t *testing.T) {
 	n := newNodes(t, 2, 1)
 	n.exchange(t, n.all())
@@ -141,6 +148,7 @@ func TestReportAndAbortComeThroughTheLink(t *testing.T) {
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventAborted, Rank: 1, Code: 7, Text: "enough"}, n.next(t, bootstrap.EventAborted))
 }
 
+// Dump sends nothing to a node none of whose ranks has joined.
 func TestDumpSkipsANodeWithoutJoinedRanks(t *testing.T) {
 	n := newNodes(t, 2, 1)
 	go func() { _, _ = n.sessions[0].Exchange(t.Context(), n.sessions[0].Card()) }()
@@ -150,6 +158,7 @@ func TestDumpSkipsANodeWithoutJoinedRanks(t *testing.T) {
 	require.Empty(t, n.down[0])
 }
 
+// A rank that has not joined gets no request for a report, but still the notices of later ends.
 func TestDumpSkipsRanksThatHaveNotJoined(t *testing.T) {
 	w := newWorld(t, 2)
 	go func() { _, _ = w.sessions[0].Exchange(t.Context(), w.sessions[0].Card()) }()
@@ -160,10 +169,11 @@ func TestDumpSkipsRanksThatHaveNotJoined(t *testing.T) {
 	require.Equal(t, bootstrap.PeerDown, (<-w.sessions[1].Notices()).Kind, "and not the dump")
 }
 
-// A node whose ranks have all ended is told of no more losses, and other nodes are told of each.
+// A loss is reported to each node on which a rank still lives, and not to a node whose ranks have
+// all ended.
 func TestLossesAreToldWhereRanksLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := bootstrap.NewServer(6, func(bootstrap.Event) {}) // ranks 0 and 1 are on its own node
+		s := bootstrap.NewServer(6, func(bootstrap.Event) {}) // ranks 0 and 1 are on the server's own node
 		var told [2][]byte
 		for i := range told {
 			s.Link([]int{2 + 2*i, 3 + 2*i}, writerFunc(func(p []byte) (int, error) {
@@ -190,6 +200,8 @@ func TestLossesAreToldWhereRanksLive(t *testing.T) {
 	})
 }
 
+// A relay passes up whole frames only, and returns an error if a connection ends within a frame,
+// announces too long a frame, or is that of a rank of another node.
 func TestRelayPassesWholeFramesOnly(t *testing.T) {
 	whole := append(frame(bootstrap.KindCard, encoded(t, richCard(3))), frame(bootstrap.KindFence, nil)...)
 	for n := range len(whole) + 1 {
@@ -213,6 +225,7 @@ func TestRelayPassesWholeFramesOnly(t *testing.T) {
 	require.ErrorIs(t, r.Serve(3, recorded{bytesOf([]byte{255, 255, 255, 255, 1})}), bootstrap.ErrMalformed)
 }
 
+// Server.Take returns ErrMalformed for frames that no rank behind the link may send.
 func TestServerJudgesWhatItTakes(t *testing.T) {
 	s := bootstrap.NewServer(2, func(bootstrap.Event) {})
 	for name, f := range map[string][]byte{
@@ -225,7 +238,8 @@ func TestServerJudgesWhatItTakes(t *testing.T) {
 	}
 }
 
-// A server accepts the same frames through a relay as from its own ranks.
+// FuzzRelay checks that a server treats the frames of a rank in the same way whether they come
+// through a relay or directly.
 func FuzzRelay(f *testing.F) {
 	card := frame(bootstrap.KindCard, encoded(f, richCard(0)))
 	for n := 0; n <= len(card); n += 5 {

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// renew begins a generation in which a rank is started again, over a new pipe, and waits until
-// the others know it.
+// renew begins a generation in which the rank lost is started again, over a new pipe, and waits
+// until the other ranks know of that generation.
 func (w *world) renew(t *testing.T, lost, generation int) {
 	t.Helper()
 	job := func(rank int) bootstrap.Job {
@@ -39,7 +39,7 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 	}
 }
 
-// rejoin makes the ranks but one enter the next generation.
+// rejoin lets all ranks except one enter the next generation.
 func (w *world) rejoin(t *testing.T, but, generation int) {
 	t.Helper()
 	for rank, s := range w.sessions {
@@ -51,8 +51,8 @@ func (w *world) rejoin(t *testing.T, but, generation int) {
 	}
 }
 
-// The ranks exchange cards and fence in a generation as in the first; what the last one began
-// ends with ErrRenewed.
+// Ranks exchange cards and fence in a new generation as in the first one. Operations that began in
+// the old generation end with ErrRenewed, and its reports are discarded.
 func TestRenewal(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())
@@ -78,8 +78,8 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// A rank is lost while the others exchange cards, and again before they have entered that
-// generation: they enter the last one.
+// If ranks are lost while the others exchange cards, and again before these have entered the next
+// generation, the others enter the last generation directly.
 func TestRenewalOfARenewal(t *testing.T) {
 	w := newWorld(t, 3)
 	waiting := make(chan error)
@@ -95,8 +95,8 @@ func TestRenewalOfARenewal(t *testing.T) {
 	w.exchange(t, w.all())
 }
 
-// What a goroutine of an old generation votes and revokes late counts in no later one, where the
-// communicator of all ranks has the same identity and the agreement the same number.
+// Votes and revocations of an old generation do not count in a later one, although the communicator
+// of all ranks has the same identity in both, and the agreement the same number.
 func TestVotesOfOldGenerations(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())
@@ -120,7 +120,7 @@ func TestVotesOfOldGenerations(t *testing.T) {
 	}
 }
 
-// A rank that has ended, or left, cannot rejoin.
+// A job cannot be renewed once a rank has been declared gone.
 func TestRenewalWithoutARank(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())

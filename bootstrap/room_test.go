@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// allocated returns the bytes that f takes from the heap, in all goroutines.
+// allocated returns the number of bytes that all goroutines allocate on the heap while f runs.
 func allocated(f func()) uint64 {
 	var before, after goruntime.MemStats
 	goruntime.ReadMemStats(&before)
@@ -20,7 +20,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// No frame to a rank is longer than the book of its world can be, and texts.
+// A session refuses a frame that is longer than the largest book of its world, or than the largest
+// text.
 func TestAFrameIsAsLongAsTheWorldAllows(t *testing.T) {
 	for name, c := range map[string]struct {
 		size  int
@@ -46,12 +47,12 @@ func TestAFrameIsAsLongAsTheWorldAllows(t *testing.T) {
 	}
 }
 
-// A length that a peer announces costs no memory before the bytes arrive.
+// A parser allocates no memory for the length that a peer announces before the bytes arrive.
 func TestLengthsThatAreLiesCostNoMemory(t *testing.T) {
 	require.Less(t, allocated(func() {
 		mine, theirs := net.Pipe()
 		s := bootstrap.Attach(bootstrap.Job{Size: 12_000, LocalSize: 1, Nodes: 1}, theirs, nil, [32]byte{})
-		_, err := mine.Write([]byte{0, 0, 0, 4, bootstrap.KindBook, 1, 2, 3}) // 64 MiB, as such a world may have
+		_, err := mine.Write([]byte{0, 0, 0, 4, bootstrap.KindBook, 1, 2, 3}) // 64 MiB: a book can be that long
 		require.NoError(t, err)
 		require.NoError(t, mine.Close())
 		for n := range s.Notices() {

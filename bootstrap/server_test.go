@@ -19,7 +19,7 @@ import (
 type world struct {
 	server   *bootstrap.Server
 	sessions []*bootstrap.Session
-	agent    []net.Conn // the server's ends
+	agent    []net.Conn // the server's ends of the pipes
 	served   []chan error
 	events   chan bootstrap.Event
 }
@@ -41,14 +41,14 @@ func newWorld(t *testing.T, size int) *world {
 	return w
 }
 
-// cleanUp ends the sessions with the test.
+// cleanUp finalizes the sessions and closes the connections at the end of the test.
 func (w *world) cleanUp(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() {
 		for rank, s := range w.sessions {
 			_ = s.Finalize() // a test may have ended it before
 			_ = w.agent[rank].Close()
-			for range s.Notices() { // closed when the session's goroutine ends
+			for range s.Notices() { // the channel is closed when the session's goroutine ends
 				continue
 			}
 		}
@@ -57,7 +57,7 @@ func (w *world) cleanUp(t *testing.T) {
 
 func bytesOf(b []byte) io.Reader { return bytes.NewReader(b) }
 
-// each runs f for some ranks at once and returns their errors by rank.
+// each runs f concurrently for the given ranks and returns their errors by rank.
 func (w *world) each(ranks []int, f func(s *bootstrap.Session) error) []error {
 	errs := make([]error, len(w.sessions))
 	var wait sync.WaitGroup
@@ -80,7 +80,7 @@ func (w *world) all() []int {
 	return ranks
 }
 
-// exchange hands in the cards of some ranks and checks what they get.
+// exchange lets the given ranks exchange their cards and checks the books that they get.
 func (w *world) exchange(t *testing.T, ranks []int) {
 	t.Helper()
 	errs := w.each(ranks, func(s *bootstrap.Session) error {
@@ -100,7 +100,7 @@ func (w *world) exchange(t *testing.T, ranks []int) {
 	}
 }
 
-// next returns the next event of a kind; events of others are dropped.
+// next returns the next event of a kind and discards events of other kinds.
 func (w *world) next(t *testing.T, k bootstrap.EventKind) bootstrap.Event {
 	t.Helper()
 	for {
@@ -176,14 +176,14 @@ func TestPeerDownIsToldOnceToTheOthers(t *testing.T) {
 	w.exchange(t, w.all())
 	w.server.Gone(1, "was killed by SIGKILL")
 	w.server.Gone(1, "was killed by SIGKILL")
-	w.server.Dump(7) // comes after everything before it
+	w.server.Dump(7) // its notice comes after those of all earlier calls
 	for _, rank := range []int{0, 2} {
 		want := bootstrap.Notice{Kind: bootstrap.PeerDown, Rank: 1, Cause: "was killed by SIGKILL"}
 		require.Equal(t, want, <-w.sessions[rank].Notices())
 		require.Equal(t, bootstrap.Notice{Kind: bootstrap.Dump, Number: 7}, <-w.sessions[rank].Notices())
 	}
 	require.Equal(t, bootstrap.RankGone, w.server.State(1))
-	// The survivors' fences no longer wait for it.
+	// The fences of the survivors no longer wait for rank 1.
 	for _, err := range w.each([]int{0, 2}, func(s *bootstrap.Session) error { return s.Fence(t.Context()) }) {
 		require.NoError(t, err)
 	}
@@ -256,7 +256,7 @@ func TestNoticesNeverBlockTheSession(t *testing.T) {
 	for rank := 1; rank < 5; rank++ {
 		w.server.Gone(rank, "exited")
 	}
-	require.NoError(t, w.sessions[0].Fence(t.Context())) // answered after all of it
+	require.NoError(t, w.sessions[0].Fence(t.Context())) // the fence is answered after all these notices
 	down := 0
 	for range len(w.sessions[0].Notices()) {
 		if n := <-w.sessions[0].Notices(); n.Kind == bootstrap.PeerDown {
@@ -278,7 +278,7 @@ func TestWorldOfOneWithoutAgent(t *testing.T) {
 	require.NoError(t, s.Finalize())
 }
 
-// recorded is a connection whose bytes have all arrived.
+// recorded is a connection whose input is complete, and whose output is discarded.
 type recorded struct{ io.Reader }
 
 func (recorded) Write(p []byte) (int, error) { return len(p), nil }
@@ -338,7 +338,7 @@ func TestSessionRefusesMalformedFrames(t *testing.T) {
 		mine, theirs := net.Pipe()
 		s := bootstrap.Attach(bootstrap.Job{Size: 2, LocalSize: 2, Nodes: 1}, theirs, nil, [32]byte{})
 		go func() {
-			_, _ = mine.Write(in) // the session may not want all of it
+			_, _ = mine.Write(in) // the session may close the connection before it has read all bytes
 			_ = mine.Close()
 		}()
 		var last bootstrap.Notice

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// counted counts what is written to a rank.
+// counted counts the bytes that are written to a rank.
 type counted struct {
 	io.ReadWriter
 	bytes *atomic.Int64
@@ -25,7 +25,8 @@ func (c counted) Write(p []byte) (int, error) {
 	return c.ReadWriter.Write(p)
 }
 
-// A rank reads the book where the node has it, and is only told how long it is.
+// A rank reads the book from the memory of its node; its agent sends it only the length of the
+// book.
 func TestRankReadsTheBookOfItsNode(t *testing.T) {
 	agent, socket, _, secret, job := inheritance(t)
 	memory, each, shelf, err := bootstrap.SharedMemory(1, 1, 1)
@@ -46,7 +47,7 @@ func TestRankReadsTheBookOfItsNode(t *testing.T) {
 	require.EqualValues(t, 5+8, told.Load(), "bytes to the rank")
 }
 
-// The book is in one place of the node's memory, behind the ranges of the ranks.
+// A relay writes the book once into the memory of its node, behind the ranges of the ranks.
 func TestShelfIsBehindTheRanges(t *testing.T) {
 	memory, each, shelf, err := bootstrap.SharedMemory(2, 3, 1)
 	require.NoError(t, err)
@@ -67,13 +68,14 @@ func TestShelfIsBehindTheRanges(t *testing.T) {
 	require.GreaterOrEqual(t, st.Size()-2*each, int64(len(book)))
 }
 
-// A rank is told of a book that is longer than the shelf, or of one where there is none.
+// A session refuses the length of a book if there is no shelf for it, and a frame with such a
+// length that is too short.
 func TestSessionRefusesABookThatIsNotThere(t *testing.T) {
 	for name, body := range map[string][]byte{"no shelf": {1, 0, 0, 0, 0, 0, 0, 0}, "short": {0, 0, 0, 0}} {
 		mine, theirs := net.Pipe()
 		s := bootstrap.Attach(bootstrap.Job{Size: 1, LocalSize: 1, Nodes: 1, ID: "j"}, theirs, nil, [32]byte{})
 		go func() {
-			_, _ = mine.Write(frame(bootstrap.KindShelved, body)) // the session may not want all of it
+			_, _ = mine.Write(frame(bootstrap.KindShelved, body)) // the session may close before it has read all
 			_ = mine.Close()
 		}()
 		n, ok := <-s.Notices()

@@ -8,16 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// simulated is a job that goes on after losses, in virtual time: the Server, Relays and Sessions as they are,
-// with what gorun, its agents and World.Resume do between them.
-//
-//	rank:      Exchange, an agreement, Fence; at ErrRenewed it leaves its World for a while, then Renew
-//	agent:     says that a rank has ended after all that the rank has sent; begins a generation and starts ranks
-//	launcher:  of ranks that have ended: Renew, or Gone if the job cannot go on; one at a time
+// simulated is a job that goes on after losses, in virtual time. Server, Relay and Session are the
+// real ones; the simulation replaces gorun, its agents and World.Resume.
 type simulated struct {
 	line    *timeline
 	server  *bootstrap.Server
-	links   []*bootstrap.Link // of all nodes but the first, which is the server's
+	links   []*bootstrap.Link // by node-1: the first node has the server itself and no link
 	ups     []*lane
 	downs   []*lane
 	relays  []*bootstrap.Relay
@@ -27,7 +23,7 @@ type simulated struct {
 	mu         sync.Mutex // guards what follows
 	ranks      []*process
 	down       []bool // nodes
-	known      []bool // nodes of which the launcher knows that they are down
+	known      []bool // by node: whether the launcher knows that it is down
 	plans      []plan
 	finished   map[int]int // generation at the end, by rank
 	errs       []error
@@ -42,13 +38,13 @@ type plan struct {
 	starts []int
 }
 
-// ending is the end of a process, or of a node with all of its own.
+// ending is the end of a process, or of a node with all its processes.
 type ending struct {
 	process *process
-	node    int // if process is nil
+	node    int // the node that has ended, if process is nil
 }
 
-// newSimulated starts a job.
+// newSimulated starts a job of random size on a random number of nodes.
 func newSimulated(seed uint64, kills []int, wholeHosts bool) *simulated {
 	random := rand.New(rand.NewPCG(seed, 1))
 	size, nodes := 3+random.IntN(4), 1+random.IntN(3)
@@ -72,7 +68,7 @@ func newSimulated(seed uint64, kills []int, wholeHosts bool) *simulated {
 	return s
 }
 
-// connect makes the links between the launcher and a node.
+// connect makes the links between the launcher and a node, and the node's relay.
 func (s *simulated) connect(node int) {
 	up, down := newLane(s.line), newLane(s.line)
 	relay := bootstrap.NewRelay(len(s.ranks), s.plans[0].places[node], func(rank int, frame []byte) error {
@@ -110,7 +106,7 @@ func (s *simulated) connect(node int) {
 	go down.run()
 }
 
-// start starts a rank in a generation, in a process that may take its time.
+// start starts a rank in a generation, in a process that begins to run after a random time.
 func (s *simulated) start(rank, generation int) {
 	mine, theirs := newConnection(s.line)
 	p := s.plan(generation)
@@ -144,7 +140,8 @@ func (s *simulated) start(rank, generation int) {
 	go s.reap(proc, mine, served)
 }
 
-// reap says that a process has ended, after all that it has sent.
+// reap reports that a process has ended, after everything that the process has sent has been
+// processed.
 func (s *simulated) reap(p *process, conn *simulatedConn, served chan struct{}) {
 	<-served
 	_ = conn.Close()
@@ -164,8 +161,8 @@ func (s *simulated) reap(p *process, conn *simulatedConn, served chan struct{}) 
 	}})
 }
 
-// launch is gorun: it acts on the ends of processes and nodes until all ranks have finished or are lost for
-// good.
+// launch plays gorun: it handles the ends of processes and nodes until all ranks have finished or
+// are lost for good.
 func (s *simulated) launch() {
 	lost := map[int]bool{}
 	for size := len(s.ranks); len(lost) < size; {
@@ -184,7 +181,8 @@ func (s *simulated) launch() {
 	}
 }
 
-// lostWith returns the ranks that have ended with a process or a node, but for those that are there again.
+// lostWith returns the ranks that are lost with a process or a node, without those that were
+// already started again.
 func (s *simulated) lostWith(e ending, lost map[int]bool) (ranks []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +202,8 @@ func (s *simulated) lostWith(e ending, lost map[int]bool) (ranks []int) {
 	return nil
 }
 
-// renew begins the next generation, in which ranks are started again: on the first node if theirs is down.
+// renew begins the next generation, in which the lost ranks start again: on their node, or on the
+// first node if theirs is down. It reports whether the server has begun the generation.
 func (s *simulated) renew(lost []int) bool {
 	s.mu.Lock()
 	old := s.plans[len(s.plans)-1]
@@ -249,14 +248,14 @@ func (s *simulated) renew(lost []int) bool {
 	return true
 }
 
-// next is a generation for the server or a relay.
+// next returns a generation in the form that the server and the relays take.
 func (s *simulated) next(generation int) bootstrap.Next {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.nextOf(generation)
 }
 
-// nextOf is next with the lock held.
+// nextOf does the same as next; the caller holds s.mu.
 func (s *simulated) nextOf(number int) bootstrap.Next {
 	p := s.plans[number]
 	places := slices.DeleteFunc(slices.Clone(p.places), func(ranks []int) bool { return len(ranks) == 0 })
@@ -270,7 +269,7 @@ func (s *simulated) plan(generation int) plan {
 	return s.plans[generation]
 }
 
-// note keeps an error.
+// note records an error.
 func (s *simulated) note(err error) {
 	if err == nil {
 		return
@@ -280,12 +279,12 @@ func (s *simulated) note(err error) {
 	s.errs = append(s.errs, err)
 }
 
-// writer is an io.Writer of a function.
+// writer makes an io.Writer of a function, which gets a copy of the bytes.
 type writer func([]byte)
 
 func (w writer) Write(b []byte) (int, error) { w(append([]byte(nil), b...)); return len(b), nil }
 
-// wholeFrames cuts what is written to a link.
+// wholeFrames splits what is written to a link into frames.
 func wholeFrames(b []byte) (frames [][]byte) {
 	for len(b) >= 4 {
 		n := 4 + int(uint32(b[0])|uint32(b[1])<<8|uint32(b[2])<<16|uint32(b[3])<<24)

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// process is a rank's process.
+// process is the process of a rank.
 type process struct {
 	rank, node, start int
 	conn              *simulatedConn
@@ -19,7 +19,7 @@ type process struct {
 	once              sync.Once
 }
 
-// live is a rank: Main and World.Resume.
+// live runs a rank from its start to its end, as Main and World.Resume do.
 func (s *simulated) live(p *process, job bootstrap.Job) {
 	session := bootstrap.Attach(job, p.conn, nil, [32]byte{1})
 	for {
@@ -40,7 +40,7 @@ func (s *simulated) live(p *process, job bootstrap.Job) {
 			s.note(fmt.Errorf("rank %d in generation %d: %w", p.rank, session.Job().Generation, err))
 			return
 		}
-		s.think() // it leaves its World
+		s.think() // stands for the time in which the rank leaves its World
 		if err := session.Renew(); err != nil && !isOver(p) {
 			s.note(err)
 			return
@@ -48,7 +48,8 @@ func (s *simulated) live(p *process, job bootstrap.Job) {
 	}
 }
 
-// generation is a World of a rank, until its end.
+// generation runs the World of one generation of a rank: an exchange of cards, an agreement and a
+// fence.
 func (s *simulated) generation(session *bootstrap.Session, p *process) error {
 	number := session.Job().Generation
 	decisions, stop := listen(session)
@@ -92,7 +93,8 @@ func (s *simulated) generation(session *bootstrap.Session, p *process) error {
 	return session.Fence(context.Background())
 }
 
-// listen passes decisions on until stop, as each World does.
+// listen passes the decisions that a session receives to a channel until stop is called, as each
+// World does.
 func listen(session *bootstrap.Session) (_ <-chan *bootstrap.Decision, stop func()) {
 	decisions, stopping, stopped := make(chan *bootstrap.Decision, 16), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -116,7 +118,7 @@ func listen(session *bootstrap.Session) (_ <-chan *bootstrap.Decision, stop func
 
 func (s *simulated) think() { time.Sleep(s.line.delay(5 * time.Millisecond)) }
 
-// happen kills at the events at which that is to be.
+// happen is called at each event, and kills a random rank, or its node, at the events in s.killing.
 func (s *simulated) happen(event int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

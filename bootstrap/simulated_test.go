@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// timeline is the virtual time of a simulated job: what is under way arrives after random delays, and calls
-// happen each time that something arrives.
+// timeline is the virtual time of a simulated job. Messages arrive after random delays, and each
+// arrival is an event, at which happen is called.
 type timeline struct {
 	mu     sync.Mutex // guards what follows
 	random *rand.Rand
 	events int
-	happen func(event int) // called outside of the lock
+	happen func(event int) // called without mu
 }
 
-// delay draws a time up to most, sometimes nothing.
+// delay returns a random duration below most, and zero in one of three cases.
 func (l *timeline) delay(most time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -26,14 +26,14 @@ func (l *timeline) delay(most time.Duration) time.Duration {
 	return time.Duration(l.random.Int64N(int64(most)))
 }
 
-// pick draws a number below n.
+// pick returns a random number below n.
 func (l *timeline) pick(n int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.random.IntN(n)
 }
 
-// arrives counts an event.
+// arrives counts an event and calls happen.
 func (l *timeline) arrives() {
 	l.mu.Lock()
 	l.events++
@@ -42,7 +42,8 @@ func (l *timeline) arrives() {
 	l.happen(event)
 }
 
-// lane is one direction of a connection: what is put into it arrives in order, each after a delay of its own.
+// lane is one direction of a connection. What is put into it arrives in order, each item after a
+// random delay.
 type lane struct {
 	line  *timeline
 	queue chan parcelOfTime
@@ -54,12 +55,12 @@ type lane struct {
 type parcelOfTime struct {
 	due  time.Time
 	act  func()
-	data []byte // nil at the end
+	data []byte // bytes of a connection; nil if act is set
 }
 
 func newLane(line *timeline) *lane { return &lane{line: line, queue: make(chan parcelOfTime, 1024)} }
 
-// put puts something into the lane, unless that was shut.
+// put enqueues an item, unless the lane is closed.
 func (l *lane) put(p parcelOfTime) {
 	delay := l.line.delay(3 * time.Millisecond)
 	l.mu.Lock()
@@ -74,7 +75,7 @@ func (l *lane) put(p parcelOfTime) {
 	l.queue <- p
 }
 
-// close ends the lane after what is in it.
+// close closes the lane; what was enqueued before still arrives.
 func (l *lane) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +85,7 @@ func (l *lane) close() {
 	}
 }
 
-// run acts on what arrives, until the lane is closed.
+// run calls act of each item when the item arrives, until the lane is closed.
 func (l *lane) run() {
 	for p := range l.queue {
 		time.Sleep(time.Until(p.due))
@@ -93,7 +94,7 @@ func (l *lane) run() {
 	}
 }
 
-// simulatedConn is one end of a connection of two lanes.
+// simulatedConn is one end of a connection that consists of two lanes.
 type simulatedConn struct {
 	in, out *lane
 	rest    []byte
@@ -103,7 +104,7 @@ type simulatedConn struct {
 
 var _ io.ReadWriteCloser = (*simulatedConn)(nil)
 
-// newConnection returns the two ends.
+// newConnection returns the two ends of a new connection.
 func newConnection(line *timeline) (a, b *simulatedConn) {
 	to, from := newLane(line), newLane(line)
 	return &simulatedConn{in: from, out: to, closed: make(chan struct{})}, &simulatedConn{in: to, out: from, closed: make(chan struct{})}
@@ -150,7 +151,7 @@ func (c *simulatedConn) isClosed() bool {
 	}
 }
 
-// Close implements io.Closer: what was written arrives at the other end.
+// Close implements io.Closer. What was written before still arrives at the other end.
 func (c *simulatedConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	c.out.close()

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// cancelled is a context that has ended.
+// cancelled returns a context that is already canceled.
 func cancelled(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -20,7 +20,7 @@ func cancelled(t *testing.T) context.Context {
 	return ctx
 }
 
-// start calls f for a rank and returns its end.
+// start runs f for a rank in a goroutine and returns a channel that receives the result.
 func (w *world) start(rank int, f func(s *bootstrap.Session) error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f(w.sessions[rank]) }()
@@ -32,6 +32,7 @@ func fence(t *testing.T) func(s *bootstrap.Session) error {
 	return func(s *bootstrap.Session) error { return s.Fence(t.Context()) }
 }
 
+// A fence returns at no rank before the last rank has called it.
 func TestFenceIsCompleteWithTheLastRankOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 3)
@@ -46,13 +47,15 @@ func TestFenceIsCompleteWithTheLastRankOnly(t *testing.T) {
 	})
 }
 
+// A fence whose context was canceled counts as called, but its late answer does not complete the
+// rank's next fence.
 func TestFenceAfterACancelledOneWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
 		w.exchange(t, w.all())
 		require.ErrorIs(t, w.sessions[0].Fence(cancelled(t)), context.Canceled)
 		require.NoError(t, w.sessions[1].Fence(t.Context()))
-		synctest.Wait() // the answer to the cancelled one is there
+		synctest.Wait() // the answer to the canceled fence has arrived
 		next := w.start(0, fence(t))
 		synctest.Wait()
 		require.Empty(t, next, "the other rank has called one only")
@@ -61,11 +64,13 @@ func TestFenceAfterACancelledOneWaits(t *testing.T) {
 	})
 }
 
+// Answers to fences whose context was canceled do not block the session, which still receives
+// notices.
 func TestAnswersToCancelledFencesHoldUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
 		w.exchange(t, w.all())
-		for range 20 { // a fence may see the answer to the one before, or not
+		for range 20 { // repeated because a fence may or may not receive the answer to the one before it
 			require.ErrorIs(t, w.sessions[0].Fence(cancelled(t)), context.Canceled)
 			require.NoError(t, w.sessions[1].Fence(t.Context()))
 			synctest.Wait()
@@ -76,10 +81,12 @@ func TestAnswersToCancelledFencesHoldUpNothing(t *testing.T) {
 	})
 }
 
+// Neither an exchange nor a fence waits for a rank that has left the job with Finalize, and that
+// rank is not reported as down.
 func TestRankThatLeavesIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 3)
-		require.NoError(t, w.sessions[2].Finalize()) // without a card
+		require.NoError(t, w.sessions[2].Finalize()) // before it has handed in a card
 		book := w.start(0, func(s *bootstrap.Session) error {
 			b, err := s.Exchange(t.Context(), s.Card())
 			if err == nil {
@@ -92,7 +99,7 @@ func TestRankThatLeavesIsNotWaitedFor(t *testing.T) {
 		require.Empty(t, book, "rank 1 has no card yet")
 		w.exchange(t, []int{1})
 		require.NoError(t, <-book)
-		require.NoError(t, w.sessions[1].Finalize()) // without a fence
+		require.NoError(t, w.sessions[1].Finalize()) // before it has called Fence
 		require.NoError(t, w.sessions[0].Fence(t.Context()))
 		synctest.Wait()
 		require.Empty(t, w.sessions[0].Notices(), "no rank is down")
@@ -102,6 +109,8 @@ func TestRankThatLeavesIsNotWaitedFor(t *testing.T) {
 	})
 }
 
+// A rank that has not handed in its card gets no request for a report. If such ranks end, the
+// exchange completes without them and the others are told of each end.
 func TestRankThatHasNotJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 3)
@@ -124,6 +133,7 @@ func TestRankThatHasNotJoined(t *testing.T) {
 	})
 }
 
+// A rank whose connection is served late still receives the notices of earlier ends.
 func TestWhatWasSaidBeforeTheConnectionIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := bootstrap.NewServer(2, func(bootstrap.Event) {})
@@ -138,6 +148,7 @@ func TestWhatWasSaidBeforeTheConnectionIsHeard(t *testing.T) {
 	})
 }
 
+// Exchange returns ErrAgentLost if the connection to the agent ends while it waits for the book.
 func TestExchangeEndsWithItsAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mine, theirs := net.Pipe()
@@ -158,7 +169,7 @@ func TestExchangeEndsWithItsAgent(t *testing.T) {
 	})
 }
 
-// slow is a connection whose Writes wait for the test.
+// slow is a connection on which each Write blocks until the test lets it return.
 type slow struct {
 	io.Reader
 	writing chan []byte
@@ -171,6 +182,8 @@ func (c slow) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// The server writes to a connection from one goroutine at a time and keeps the order of the frames,
+// even if a Write blocks.
 func TestConnectionHasOneWriterAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := bootstrap.NewServer(5, func(bootstrap.Event) {})
@@ -183,7 +196,7 @@ func TestConnectionHasOneWriterAtATime(t *testing.T) {
 			synctest.Wait()
 			require.Len(t, c.writing, 1)
 		}
-		for rank := 1; rank < 5; rank++ { // and in order
+		for rank := 1; rank < 5; rank++ { // the frames come in the order of the calls
 			require.Equal(t, frame(bootstrap.KindPeerDown, []byte{byte(rank), 0, 0, 0, byte('0' + rank)}), <-c.writing)
 			c.next <- struct{}{}
 			synctest.Wait()
