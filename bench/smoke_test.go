@@ -234,7 +234,7 @@ func TestRefusals(t *testing.T) {
 		{2, "latency -heard 1", "needs 3 ranks"},
 		{3, "messagerate", "pairs"},
 		{2, "connect", "connect needs 3 ranks or more"},
-		{3, "connect -m 8,16", "one size"},
+		{3, "connect -m 8,16", "one message size"},
 		{2, "arrival", "arrival needs 3 ranks or more"},
 		{3, "arrival -m 16", "-m 8"},
 		{2, "collective -op dance", `"dance"`},

@@ -22,7 +22,7 @@ type simulated struct {
 
 	mu         sync.Mutex // guards what follows
 	ranks      []*process
-	down       []bool // nodes
+	down       []bool // by node: whether it is down
 	known      []bool // by node: whether the launcher knows that it is down
 	plans      []plan
 	finished   map[int]int // generation at the end, by rank
@@ -31,7 +31,8 @@ type simulated struct {
 	wholeHosts bool
 }
 
-// plan is a generation: where the ranks are, and how often each was started.
+// plan is a generation: which ranks are lost, which ranks each node has, and how often each rank
+// was started before.
 type plan struct {
 	lost   []int
 	places [][]int

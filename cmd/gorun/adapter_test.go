@@ -11,7 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestAdapter runs whole jobs over the kernel's RDMA adapters, in a guest machine.
+// TestAdapter runs whole jobs over the kernel's software RDMA adapters rxe and siw in a guest
+// machine: they succeed, name the adapter that they use, and recover from the loss of a rank.
 func TestAdapter(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 8 * time.Minute})
@@ -51,8 +52,8 @@ func TestAdapter(t *testing.T) {
 	})
 }
 
-// rankIsKilled runs a job in which rank 1 is killed while others read from its memory. They are
-// notified of that rank's loss, and nothing is left of any.
+// rankIsKilled runs a job in which rank 1 is killed while other ranks read from its memory. The
+// others are notified of the loss, and no process or RDMA resource is left.
 func rankIsKilled(t *testing.T, g *rdmavm.Guest, device string) {
 	t.Helper()
 	for onFailure, want := range map[string]string{
@@ -69,14 +70,15 @@ func rankIsKilled(t *testing.T, g *rdmavm.Guest, device string) {
 			require.NotContains(t, out, "exited with code")
 		}
 	}
-	// What is left is the connection manager's own queue pair.
+	// The queue pair that remains belongs to the kernel's connection manager.
 	out, status, err := g.Run("pidof loss; rdma resource; rdma resource show qp link " + device + " | grep -v GSI; true")
 	require.NoError(t, err)
 	require.Zero(t, status, out)
 	require.Regexp(t, `^0: rxe_dummy0: pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0 srq 0 *\n1: siw_dummy1: pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0 srq 0 *\n$`, out)
 }
 
-// TestAdapterIsNamed: the flag reaches the ranks, and what no adapter can be called is refused.
+// TestAdapterIsNamed checks that the value of -rdma-device reaches the ranks, and that gorun
+// refuses a value that no adapter can have as its name.
 func TestAdapterIsNamed(t *testing.T) {
 	got := gorun(t, nil, "-np", "2", "-rdma-device", "mlx5_0", "sh", "-c", "echo $GORUN_RDMA_DEVICE")
 	require.Equal(t, "mlx5_0\nmlx5_0\n", got.out, got.err)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// All threads of a process that runs are bound, not only its first one.
+// bindProcess binds all threads of a running process, not only its first one.
 func TestBindProcess(t *testing.T) {
 	cpus, err := allowedCPUs()
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestBindProcess(t *testing.T) {
 			require.NoError(t, err)
 			var set unix.CPUSet
 			if unix.SchedGetaffinity(tid, &set) != nil {
-				continue // it has ended
+				continue // the thread has ended
 			}
 			require.True(t, set.IsSet(cpu))
 			require.Equal(t, 1, set.Count())

@@ -12,14 +12,14 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/apiserver"
 )
 
-// resources are the paths of the objects of a manifest, in its order.
+// resources are the API paths of the objects in a manifest, in the order of the manifest.
 var resources = []string{
 	"/api/v1/namespaces/default/services",
 	"/api/v1/namespaces/default/secrets",
 	"/apis/batch/v1/namespaces/default/jobs",
 }
 
-// stored is what the test reads of an object.
+// stored has the fields of an object that the test reads.
 type stored struct {
 	Metadata struct{ Name, UID string }
 	Spec     struct {
@@ -35,7 +35,8 @@ type stored struct {
 	Data map[string][]byte
 }
 
-// A server of Kubernetes admits every object as it is: with all fields known (Strict), and valid.
+// The API server of Kubernetes admits every object of a manifest, with strict validation of its
+// fields. The command of the pods has the arguments unchanged, whatever they mean in YAML.
 func TestManifestIsAdmitted(t *testing.T) {
 	s := apiserver.Start(t)
 	for name, tc := range map[string]struct {
@@ -77,10 +78,11 @@ func TestManifestIsAdmitted(t *testing.T) {
 	}
 }
 
-// strict asks for an error in place of a warning about a field that is not known or there twice.
+// strict makes the API server return an error instead of a warning for an unknown or repeated
+// field.
 const strict = "?fieldValidation=Strict"
 
-// refuses checks that the server would refuse an object with a field too many.
+// refuses checks that the API server refuses an object with an unknown field.
 func refuses(t *testing.T, s *apiserver.Server, path, text string) {
 	t.Helper()
 	wrong := strings.Replace(text, "\nmetadata:\n", "\nmetadata:\n  nickname: x\n", 1)
@@ -90,7 +92,7 @@ func refuses(t *testing.T, s *apiserver.Server, path, text string) {
 	require.Contains(t, string(answer), `unknown field \"metadata.nickname\"`)
 }
 
-// request sends a request and decodes the object of the answer.
+// request sends a request, checks the status and decodes the object in the answer.
 func request(t *testing.T, s *apiserver.Server, method, path, text string, want int) (o stored) {
 	t.Helper()
 	status, answer := s.Do(method, path, []byte(text))

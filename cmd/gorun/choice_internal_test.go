@@ -11,7 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// Of several jobs that fit, the error has the command and the age.
+// If several jobs match the name given to gorun inspect, the error lists each with its command and
+// age.
 func TestInspectSaysWhichJobsThereAre(t *testing.T) {
 	start := fmt.Sprintf("choice-%d-", os.Getpid())
 	now := time.Now()

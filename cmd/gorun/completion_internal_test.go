@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What bash offers after the start of a line.
+// The completion script offers flags, their values, files and programs at the place of the line
+// where each may stand, and nothing for the arguments of the program.
 func TestCompletion(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -22,7 +23,7 @@ func TestCompletion(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "completion"), []byte(completion()), 0o644))
 	offers := func(line string) []string {
 		c := exec.Command(bash, "--norc", "-u", "-c", `. ./completion; COMP_LINE=$1 COMP_POINT=${#1}; _gorun; printf '%s\n' "${COMPREPLY[@]}"`, "-", line)
-		c.Dir, c.Env = dir, []string{"PATH=" + dir} // no commands but those of bash
+		c.Dir, c.Env = dir, []string{"PATH=" + dir} // no commands but bash's builtins
 		out, err := c.CombinedOutput()
 		require.NoError(t, err, "%s: %s", line, out)
 		return strings.Fields(string(out))
@@ -41,7 +42,7 @@ func TestCompletion(t *testing.T) {
 		"gorun -np 2 ./p":                        {"./program"},
 		"gorun -np 2 prog":                       {"program"},
 		"gorun -host h1:2,h2:2 -np 4 -on":        {"-on-deadlock", "-on-failure"},
-		"gorun -np 2 ./program -bi":              nil, // the program's own
+		"gorun -np 2 ./program -bi":              nil, // the flags after the program are the program's
 		"gorun -np 2 ./program : -bi":            {"-bind-to"},
 		"gorun -np 2 -- ./program : -bi":         nil,
 		"gorun -np 2 -- ./p":                     {"./program"},

@@ -14,20 +14,21 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// copiedFirst runs gorun on the first host, in whose private directory /run/here are gorun, the
-// program and a script. Processes of a job that has just ended may still run what is there.
+// copiedFirst prepares a run of gorun on the first host, whose private directory /run/here holds
+// gorun and the program. The files are replaced rather than overwritten, because processes of the
+// previous job may still execute them.
 func copiedFirst(t *testing.T, c *nscluster.Cluster, args ...string) *run {
 	t.Helper()
 	out, err := c.Command("h0", "sh", "-c", fmt.Sprintf("mkdir -p /run/here && cp -f %s /run/here/gorun && cp -f %s /run/here/prog", binary, self)).CombinedOutput()
 	require.NoError(t, err, string(out))
 	r := command(t, nil)
-	// Each host has /run for itself.
+	// Each host has its own /run.
 	on := c.Command("h0", append([]string{"/run/here/gorun", "-rsh", c.SSH() + " %h env TMPDIR=/run"}, args...)...)
 	r.Path, r.Args = on.Path, on.Args
 	return r
 }
 
-// temporary lists what is in the temporary directory of a host.
+// temporary lists the files that gorun has left in the temporary directory of a host.
 func temporary(t *testing.T, c *nscluster.Cluster, host string) string {
 	t.Helper()
 	out, err := c.Command(host, "sh", "-c", "ls -d /run/gorun-* 2>/dev/null; true").Output()
@@ -35,7 +36,8 @@ func temporary(t *testing.T, c *nscluster.Cluster, host string) string {
 	return string(out)
 }
 
-// Hosts without gorun and without the program get both, and keep neither.
+// With -copy, hosts that have neither gorun nor the program receive both, and remove both at the
+// end of the job. Without -copy the error names the flag.
 func TestCopyToHosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("copies executables of tens of MB through ssh")
@@ -61,7 +63,7 @@ func TestCopyToHosts(t *testing.T) {
 	require.Equal(t, 1, strings.Count(r.err.String(), "host h2: sending /run/here/prog, "))
 	require.Empty(t, temporary(t, c, "h1"))
 
-	// However gorun ends.
+	// The copies are also removed if gorun is killed.
 	r = copiedFirst(t, c, append(append(hosts, "-copy"), helper(nil, "grandchildren")...)...)
 	r.Args[len(r.Args)-2] = "/run/here/prog"
 	out := r.lines(t)
@@ -78,8 +80,8 @@ func TestCopyToHosts(t *testing.T) {
 	require.Empty(t, temporary(t, c, "h1"))
 }
 
-// Each host receives gorun and the program once, from the one above it, and keeps neither however
-// the job ends.
+// Each host receives gorun and the program once, from its parent in the tree, and removes both
+// however the job ends.
 func TestCopyAlongTheTree(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("copies executables of tens of MB through ssh")
@@ -140,7 +142,8 @@ func TestCopyAlongTheTree(t *testing.T) {
 	}
 }
 
-// Files of the same name with other contents are found before a rank starts.
+// If a host has another program under the same name, gorun says so before a rank starts. It refuses
+// a Go program that differs, and runs a script that differs.
 func TestDifferentProgramsAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "prog")
@@ -166,7 +169,8 @@ func TestDifferentProgramsAreNamed(t *testing.T) {
 	}
 }
 
-// A program that is a FIFO on another host is not waited for, and not taken for one that differs.
+// An agent does not block in reading a program that is a FIFO on its host, and the start of the
+// program fails as it does for any file that cannot be executed.
 func TestProgramThatIsAFIFOThere(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "prog")
 	require.NoError(t, os.WriteFile(name, []byte("#!/bin/sh\n"), 0o755))
@@ -176,7 +180,7 @@ func TestProgramThatIsAFIFOThere(t *testing.T) {
 	require.Contains(t, got.err, "host b: start "+name+": permission denied")
 }
 
-// A gorun of the same version that was built from other code is found, too.
+// gorun refuses hosts whose gorun has the same version but was built from other code.
 func TestDifferentBuildsOfGorunAreNamed(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "gorun")
 	text, err := os.ReadFile(binary)
@@ -187,7 +191,7 @@ func TestDifferentBuildsOfGorunAreNamed(t *testing.T) {
 	require.Contains(t, got.err, "host a, b: its gorun is another build of version ")
 }
 
-// Files that ranks make are as those of a gorun that is there.
+// Ranks of a copied gorun have the umask of their host, as those of an installed gorun.
 func TestCopyLeavesTheUmask(t *testing.T) {
 	if _, err := exec.LookPath("gzip"); err != nil {
 		t.Skip("no gzip: ", err)
@@ -197,7 +201,7 @@ func TestCopyLeavesTheUmask(t *testing.T) {
 	require.Regexp(t, `^0*26\n$`, got.out)
 }
 
-// What a host cannot do is said, with the remedy.
+// If gorun cannot be copied to a host, the error names the host and the cause.
 func TestCopyThatFails(t *testing.T) {
 	if _, err := exec.LookPath("gzip"); err != nil {
 		t.Skip("no gzip: ", err)

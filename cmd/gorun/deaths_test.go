@@ -14,21 +14,21 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// death is something that happens to a job on hosts h1 and victim, two ranks each. What Open
-// MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05 do then is beside each: they leave processes on hosts,
-// or wait for ever.
+// death is an event that ends a job on hosts h1 and victim, with two ranks on each. The comments in
+// allDeaths say what Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05 do after the same event: they
+// leave processes on hosts, or wait forever.
 type death struct {
 	victim string
-	ssh    string   // the host of gorun, which reaches the others by ssh; "": it needs no network for that
-	flags  []string // of gorun
-	script string   // of the ranks, in place of processes with children that wait
+	ssh    string   // the host on which gorun runs and uses ssh; "": gorun runs outside and needs no network
+	flags  []string // additional flags of gorun
+	script string   // the program of the ranks; "": waits
 	strike func(c *nscluster.Cluster, r *run) error
 	code   int
-	says   []string // regular expressions of gorun's standard error
+	says   []string // regular expressions that gorun's standard error matches
 	mend   func(c *nscluster.Cluster)
 }
 
-// killOne kills a process of a run on a host with a word in its command line.
+// killOne kills one process of a run on a host, whose command line has a word in it.
 func killOne(c *nscluster.Cluster, r *run, host, word string) error {
 	there := c.Processes(host)
 	for _, pid := range launch.Marked(r.mark) {
@@ -40,15 +40,15 @@ func killOne(c *nscluster.Cluster, r *run, host, word string) error {
 }
 
 const (
-	// waits makes ranks with children in the same and in other sessions.
+	// waits is a script of a rank that waits with two children, of which one is in another session.
 	waits = "sleep 1000 & setsid sleep 1000 & echo ready; wait"
-	// lostInSilence is what gorun says of a host that says nothing any more.
+	// lostInSilence is gorun's message for a host from which nothing arrives any more.
 	lostInSilence = ` is lost with rank 2, 3: it has been silent for 4.75s: the host or the network is down`
 )
 
-// allDeaths are the deaths by name.
+// allDeaths has the deaths by name.
 var allDeaths = map[string]death{
-	// MPICH and Slurm let the others continue.
+	// MPICH and Slurm let the other ranks continue.
 	"a rank exits": {
 		victim: "h2", script: "[ $GORUN_RANK = 3 ] && exit 7; sleep 1000 & wait", code: 7,
 		says: []string{`first failure: rank 3 \(sh, host h2, pid \d+\) exited with code 7`},
@@ -58,13 +58,13 @@ var allDeaths = map[string]death{
 		victim: "h2", script: "[ $GORUN_RANK = 3 ] && kill -SEGV $$; sleep 1000 & wait", code: 139,
 		says: []string{`first failure: rank 3 \(sh, host h2, pid \d+\) was killed by SIGSEGV`},
 	},
-	// Open MPI leaves the children of the rank, MPICH waits for these.
+	// Open MPI leaves the children of the rank; MPICH waits for them.
 	"kill -9 of a rank": {
 		victim: "h2", code: 137,
 		strike: func(c *nscluster.Cluster, r *run) error { return killOne(c, r, "h2", waits) },
 		says:   []string{`first failure: rank [23] \(sh, host h2, pid \d+\) was killed by SIGKILL`},
 	},
-	// Open MPI leaves the ranks.
+	// Open MPI leaves the ranks of that host.
 	"kill -9 of an agent": {
 		victim: "h2", code: 125,
 		strike: func(c *nscluster.Cluster, r *run) error { return killOne(c, r, "h2", "-gorun-agent") },
@@ -78,13 +78,13 @@ var allDeaths = map[string]death{
 		victim: "h2", code: 143,
 		strike: func(_ *nscluster.Cluster, r *run) error { return r.Process.Signal(unix.SIGTERM) },
 	},
-	// MPICH is there 15 s later.
+	// MPICH still runs 15 s later.
 	"SIGINT": {
-		victim: "h2", code: 130, flags: []string{"-grace", "10ms"}, // sh waits
+		victim: "h2", code: 130, flags: []string{"-grace", "10ms"}, // sh waits for its child first
 		strike: func(_ *nscluster.Cluster, r *run) error { return r.Process.Signal(unix.SIGINT) },
 	},
 	"timeout": {victim: "h2", flags: []string{"-timeout", "300ms", "-grace", "10ms"}, code: 124, says: []string{`the job was ended after 300ms`}},
-	// mpiexec waited for 18 minutes.
+	// MPICH's mpiexec had not ended after 18 minutes.
 	"standard input": {victim: "h2", script: "cat; exit 5", code: 5},
 	"a host is unreachable": {
 		victim: "h9", ssh: "h0", code: 125,
@@ -94,7 +94,7 @@ var allDeaths = map[string]death{
 		victim: "h2", ssh: "h0", script: missing, code: 127,
 		says: []string{`host h2: start /run/prog: `},
 	},
-	// Open MPI and MPICH did not notice it in 35 s.
+	// Open MPI and MPICH had not noticed the loss after 35 s.
 	"the link is cut": {
 		victim: "h3", ssh: "h0", code: 125, says: []string{`host h3` + lostInSilence},
 		strike: func(c *nscluster.Cluster, _ *run) error { c.Cut("h3"); return nil },
@@ -126,12 +126,12 @@ var allDeaths = map[string]death{
 	},
 }
 
-// missing is the program of a death that is on one host alone.
+// missing is a program that exists only on hosts h0 and h1.
 const missing = "/run/prog"
 
-// TestLifeAndDeath: whatever ends a job, no process of it is left on a host that runs, and
-// gorun's report names the host and the cause. The jobs are struck one after the other and
-// end while others are struck; in long runs each is alone and ends within 10 s.
+// TestLifeAndDeath checks that whatever ends a job, no process of it is left on a host that runs,
+// and that gorun names the host and the cause. Most jobs end while others are struck. In long runs
+// (soak) each job runs alone and ends within 10 s.
 func TestLifeAndDeath(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	c := nscluster.StartSSH(t, 8)
@@ -155,7 +155,7 @@ func TestLifeAndDeath(t *testing.T) {
 	empty(t, c)
 }
 
-// job starts a job and strikes it.
+// job starts a job and lets its death strike.
 func (d *death) job(t *testing.T, c *nscluster.Cluster) *run {
 	t.Helper()
 	args := append([]string{"-host", "h1:2," + d.victim + ":2"}, d.flags...)
@@ -183,7 +183,7 @@ func (d *death) job(t *testing.T, c *nscluster.Cluster) *run {
 	return r
 }
 
-// check checks the end of a job.
+// check checks how the job ended.
 func (d *death) check(t *testing.T, c *nscluster.Cluster, r *run) {
 	t.Helper()
 	require.Equal(t, d.code, r.wait(t), r.err.String())

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStalledHostIsNamed: of the hosts that wait for bytes of a file, the one that does not take its own
-// is lost, and not those behind it; nor one that has taken all.
+// TestStalledHostIsNamed checks which host is declared lost if a file does not arrive: the one that
+// does not take its own bytes, not the hosts behind it, and not a host that has taken everything.
 func TestStalledHostIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const patience = 10 * time.Second

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Errors for want of descriptors say how many there are and how many are needed.
+// The error for a lack of file descriptors has the limit and the number that the ranks need; other
+// errors stay unchanged.
 func TestScarceDescriptors(t *testing.T) {
 	var limit unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// ownText is an executable of the go command: that of this test.
+// ownText returns the bytes of an executable that the go command has built: this test.
 func ownText(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile(ownFile)
@@ -23,7 +23,7 @@ func ownText(t *testing.T) []byte {
 	return text
 }
 
-// digestOf is the digest of a file with this text.
+// digestOf returns the digest of a file with this content.
 func digestOf(t *testing.T, text []byte, whole bool) link.Digest {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "prog")
@@ -31,6 +31,8 @@ func digestOf(t *testing.T, text []byte, whole bool) link.Digest {
 	return digest(name, whole)
 }
 
+// The digest of a Go program is its build ID and size, so that gorun need not read the whole file.
+// Files without a valid build ID are hashed.
 func TestDigestOfAGoProgramIsItsBuild(t *testing.T) {
 	text := ownText(t)
 	id := buildID(bytes.NewReader(text))
@@ -54,7 +56,7 @@ func TestDigestOfAGoProgramIsItsBuild(t *testing.T) {
 	}
 }
 
-// Executables that end early have no ID, or the whole one.
+// buildID returns the whole ID or none for a truncated executable.
 func TestBuildIDOfTruncatedExecutables(t *testing.T) {
 	text := ownText(t)
 	id := buildID(bytes.NewReader(text))
@@ -64,11 +66,12 @@ func TestBuildIDOfTruncatedExecutables(t *testing.T) {
 	}
 }
 
+// digest returns the reason instead of a hash for a path that is no regular file or does not exist.
 func TestDigestOfWhatIsNoFile(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, unix.Mkfifo(fifo, 0o700))
 	for _, path := range []string{fifo, t.TempDir(), os.DevNull} {
-		d := digest(path, false) // and does not wait for a writer
+		d := digest(path, false) // does not block until the FIFO has a writer
 		require.Empty(t, d.Hash)
 		require.Equal(t, path+" is no regular file", d.Why)
 	}
@@ -77,7 +80,8 @@ func TestDigestOfWhatIsNoFile(t *testing.T) {
 	require.Contains(t, d.Why, "no such file")
 }
 
-// A gorun that is linked with the C library cannot be copied to a host that has another one.
+// loaderRemedy names the dynamic loader that a host must have to run an executable which is linked
+// with the C library, and returns nothing for other files.
 func TestLoaderRemedy(t *testing.T) {
 	sh, err := filepath.EvalSymlinks("/bin/sh")
 	require.NoError(t, err)
@@ -94,10 +98,12 @@ func TestLoaderRemedy(t *testing.T) {
 	}
 	for n := 0; n < len(text); n += 1 + n/8 {
 		require.NoError(t, os.WriteFile(script, text[:n], 0o600))
-		_ = loaderRemedy(script) // does not fail
+		_ = loaderRemedy(script) // does not panic for a truncated file
 	}
 }
 
+// released accepts only versions of tagged or pseudo-versioned releases, and isContentID only build
+// IDs of four hashes.
 func TestFormsOfVersionsAndBuildIDs(t *testing.T) {
 	for version, want := range map[string]bool{
 		"v1.2.3": true, "v10.0.20-rc.1": true, "v0.0.0-20260102030405-0123456789ab": true,

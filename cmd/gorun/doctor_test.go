@@ -8,6 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
+// gorun doctor without hosts examines this machine, and refuses wrong arguments.
 func TestDoctorOfThisMachine(t *testing.T) {
 	got := gorun(t, nil, "doctor")
 	require.Contains(t, got.out, "  memory        shared memory is made by memfd_create")
@@ -22,6 +23,8 @@ func TestDoctorOfThisMachine(t *testing.T) {
 	}
 }
 
+// gorun doctor reports for each host whether it reaches the others, and names hosts behind a
+// firewall, hosts that do not exist, and different MTUs within one network.
 func TestDoctorOfHosts(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	c := nscluster.Start(t, 4)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The flag may come without a value, which is yes then: what follows is not its value.
+// -encrypt without a value means yes, and the word after it is not taken as its value.
 func TestEncryptHasAnOptionalValue(t *testing.T) {
 	for line, want := range map[string][]string{
 		"prog":               nil,

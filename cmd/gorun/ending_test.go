@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stopped is a shell program that stops the rank, after it has said which process it is.
+// stopped is a shell program that prints its process ID and stops itself with SIGSTOP.
 const stopped = `echo $$; kill -STOP $$; exec sleep 1000`
 
-// awaitStopped waits until the processes of ranks are stopped, which says each its number.
+// awaitStopped waits until the process with this ID is stopped.
 func awaitStopped(t *testing.T, pid string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -25,8 +25,8 @@ func awaitStopped(t *testing.T, pid string) {
 	}, limit, 1)
 }
 
-// The end of a job also ends a rank that is stopped: it is continued, not killed after the
-// grace period.
+// At the end of a job a stopped rank is continued, so that it handles SIGTERM and need not be
+// killed after the grace period.
 func TestStoppedRanksEndWithTheJob(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		r := command(t, []string{"GORUN_CONTAIN=scan"}, "-np", "2", "-grace", "10m", "sh", "-c", stopped)
@@ -51,7 +51,7 @@ func TestStoppedRanksEndWithTheJob(t *testing.T) {
 	})
 }
 
-// The grace period does not start again when a job is asked to end again.
+// Further requests to end a job do not start the grace period again.
 func TestGraceBeginsOnce(t *testing.T) {
 	r, _ := ready(t, 2, "ready", nil, []string{"-np", "2", "-grace", "200ms", "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"})
 	over, told := make(chan struct{}), make(chan struct{})
@@ -73,7 +73,7 @@ func TestGraceBeginsOnce(t *testing.T) {
 	require.Equal(t, 143, code)
 }
 
-// Each SIGTERM is passed on, and kills no rank at once.
+// Each SIGTERM is passed on to the ranks, and a repeated one does not kill them at once.
 func TestSecondTermIsLikeTheFirst(t *testing.T) {
 	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-grace", "10m"}, "signals", "SIGUSR1"))
 	for range 3 {
@@ -85,7 +85,7 @@ func TestSecondTermIsLikeTheFirst(t *testing.T) {
 	require.Zero(t, r.wait(t))
 }
 
-// A signal goes to all processes of a rank's group.
+// gorun sends a signal to all processes of a rank's process group.
 func TestSignalsAreForTheGroupOfARank(t *testing.T) {
 	r, out := ready(t, 2, "ready", nil, []string{
 		"-np", "2", "sh", "-c",
@@ -96,7 +96,7 @@ func TestSignalsAreForTheGroupOfARank(t *testing.T) {
 	require.Zero(t, r.wait(t))
 }
 
-// An abort is a failure whatever its code is.
+// An abort ends the job with a nonzero exit code, even if its own code is zero modulo 256.
 func TestAbortWithoutACode(t *testing.T) {
 	for code, want := range map[string]int{"0": 1, "256": 1, "7": 7} {
 		got := gorun(t, nil, helper([]string{"-np", "2"}, "abort", "1", code)...)
@@ -106,7 +106,7 @@ func TestAbortWithoutACode(t *testing.T) {
 	}
 }
 
-// A rank that aborts the job ends by itself: gorun ends the others.
+// gorun does not send the terminating signal to the rank that aborts the job, only to the others.
 func TestWhoAbortsIsNotTold(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, unix.Mkfifo(filepath.Join(dir, "told"), 0o600))
@@ -115,13 +115,13 @@ func TestWhoAbortsIsNotTold(t *testing.T) {
 	require.Equal(t, "user defined signal 1\n", got.out)
 }
 
-// A failure before a timeout is reported, and the timeout determines the exit code.
+// If a job times out after a failure, the timeout determines the exit code.
 func TestTimeoutAfterAFailure(t *testing.T) {
 	got := gorun(t, nil, "-np", "2", "-on-failure", "continue", "-timeout", "1s", "sh", "-c", "[ $GORUN_RANK = 0 ] || exit 3; exec sleep 1000")
 	require.Equal(t, 124, got.code, got.err)
 }
 
-// The ranks end with gorun also without its watchdog.
+// The ranks end with a killed gorun even if its watchdog was killed before.
 func TestRanksEndWithGorunAlone(t *testing.T) {
 	r, _ := ready(t, 2, "ready", []string{"GORUN_CONTAIN=scan"}, helper([]string{"-np", "2"}, "signals"))
 	for _, dog := range watchdogs(r.Process.Pid) {
@@ -133,7 +133,8 @@ func TestRanksEndWithGorunAlone(t *testing.T) {
 	gone(t, r)
 }
 
-// Programs that look a variable up as getenv(3) does see the requested value.
+// Each variable is once in the environment of a rank, so that getenv(3) finds the value that -x or
+// -wdir requires.
 func TestVariablesAreThereOnce(t *testing.T) {
 	r := command(t, []string{"OLD=old"}, "-x", "OLD=new", "-wdir", "/", "env")
 	require.NoError(t, r.Start())
@@ -148,7 +149,7 @@ func TestVariablesAreThereOnce(t *testing.T) {
 	require.Equal(t, "/", seen["PWD"])
 }
 
-// A report that cannot be renamed to its place leaves no file.
+// If the report cannot be renamed to its final name, gorun fails and removes the temporary file.
 func TestReportWhosePlaceIsTaken(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
 	got := gorun(t, nil, "-report", name, "mkdir", name)
@@ -157,7 +158,7 @@ func TestReportWhosePlaceIsTaken(t *testing.T) {
 	require.NoFileExists(t, name+".part")
 }
 
-// Ranks of hosts that are one node are local ranks in the order of their numbers.
+// Where several hosts are one node, its ranks have local ranks in the order of their global ranks.
 func TestRanksOfANodeInTheirOrder(t *testing.T) {
 	got := gorun(t, nil, "-host", "same1,a,same2", "-rsh", rsh(t), "-np", "6", "sh", "-c", "echo $GORUN_RANK $GORUN_LOCAL_RANK")
 	require.Zero(t, got.code, got.err)

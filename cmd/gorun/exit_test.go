@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// The exit code and the messages of gorun name the first failure of the job, or the reason why the
+// job could not start.
 func TestExitCodes(t *testing.T) {
 	notExecutable := filepath.Join(t.TempDir(), "text")
 	require.NoError(t, os.WriteFile(notExecutable, []byte("text\n"), 0o644))
@@ -23,7 +25,7 @@ func TestExitCodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		code int
-		err  []string // in standard error
+		err  []string // texts in standard error
 	}{
 		"all well":           {[]string{"-np", "3", "true"}, 0, nil},
 		"default is one":     {[]string{"sh", "-c", "exit $GORUN_SIZE"}, 1, nil},
@@ -70,8 +72,9 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// Ranks that fail because the job ends are not reported as the first failure.
 func TestFollowersAreNotBlamed(t *testing.T) {
-	// The other ranks fail after the signal that ends the job.
+	// The other ranks fail only after they get the signal that ends the job.
 	got := gorun(t, nil, "-np", "8", "sh", "-c", `
 		if [ $GORUN_RANK = 5 ]; then echo broken >&2; exit 3; fi
 		trap 'echo also broken >&2; exit 4' TERM
@@ -81,6 +84,7 @@ func TestFollowersAreNotBlamed(t *testing.T) {
 	require.Contains(t, got.err, "  | broken")
 }
 
+// With -on-failure continue the other ranks get a notice of the loss, with its cause, and go on.
 func TestContinueTellsTheSurvivors(t *testing.T) {
 	got := gorun(t, nil, helper([]string{"-np", "4", "-on-failure", "continue"}, "die", "2", "9")...)
 	require.Equal(t, 137, got.code)
@@ -91,6 +95,8 @@ func TestContinueTellsTheSurvivors(t *testing.T) {
 	require.Contains(t, got.err, "first failure: rank 2 ")
 }
 
+// With -on-failure continue the exit code is that of the first failure, even if survivors fail
+// later.
 func TestContinueKeepsTheFirstExitCode(t *testing.T) {
 	// The survivors exit with 6 after the notice.
 	got := gorun(t, nil, helper([]string{"-np", "3", "-on-failure", "continue"}, "die", "1", "9", "6")...)
@@ -99,8 +105,8 @@ func TestContinueKeepsTheFirstExitCode(t *testing.T) {
 	require.Contains(t, got.err, "exited with code 6; the others go on")
 }
 
-// If the limit of descriptors is too low, the error has the limit and the need, and a limit
-// of that number is enough.
+// If the limit of file descriptors is too low, the error has the limit and the number that is
+// needed, and the job runs under a limit of that number.
 func TestTooFewDescriptors(t *testing.T) {
 	const ranks = 30
 	limited := func(n int) result {
@@ -116,9 +122,9 @@ func TestTooFewDescriptors(t *testing.T) {
 	require.Zero(t, got.code, got.err)
 }
 
-// TestHandledLossIsNoFailure: a rank reports that the program has recovered from the loss of
-// another one, which then does not count. Failures from which the program has not recovered
-// do.
+// TestHandledLossIsNoFailure checks that the loss of a rank does not count as a failure if the
+// program reports that it has recovered from it. Failures from which the program has not recovered
+// count.
 func TestHandledLossIsNoFailure(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
 	got := gorun(t, nil, helper([]string{"-np", "4", "-on-failure", "continue", "-report", name}, "die", "2", "9", "0", "handle")...)

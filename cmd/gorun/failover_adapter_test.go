@@ -11,9 +11,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestFailoverOfAdapters: in a guest machine a job takes an adapter by itself. When that is deleted
-// in its midst it goes on over another one, and over TCP when that is deleted, too. Program stream
-// fails unless every message comes once, in order and whole.
+// TestFailoverOfAdapters runs jobs in a guest machine that choose an RDMA adapter by themselves. If
+// the adapter is deleted during the job, the connections move to another adapter, and to TCP when
+// that is deleted too. Program stream fails unless every message arrives once, in order and
+// undamaged.
 func TestFailoverOfAdapters(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 6 * time.Minute, Devices: []string{"rxe:dummy0", "siw:dummy1", "rxe:dummy2"}})
@@ -27,7 +28,8 @@ func TestFailoverOfAdapters(t *testing.T) {
 		return out
 	}
 	const gorun = "./gorun -transport rdma -timeout 150s -np 2 -explain "
-	// stream runs the program with an action after its fifth round and one after its fifteenth.
+	// stream runs the program, and the command first after its fifth round and second after its
+	// fifteenth.
 	stream := func(t *testing.T, device, first, second string) string {
 		t.Helper()
 		out := run(t, `rm -f out

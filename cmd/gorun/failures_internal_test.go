@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The waits end some time after the first failure, those that begin later at once, and those that
-// have ended by themselves not at all.
+// A failure ends the waits for other hosts after a delay, and waits that begin after the delay at
+// once. Waits that have ended before are not ended again.
 func TestFailuresEndTheWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f failures

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/slurm"
 )
 
-// launchers start a program as four processes, without gorun.
+// launchers are the commands of other launchers that start a program as four processes.
 var launchers = []struct {
 	name    string
 	command []string
@@ -24,7 +24,7 @@ var launchers = []struct {
 	{"Open MPI", []string{"mpirun.openmpi", "--mca", "oob_tcp_if_include", "lo", "--oversubscribe", "-np", "4"}},
 }
 
-// abroad runs a program of the test's by another launcher.
+// abroad runs a program under another launcher and waits for its end.
 func abroad(t *testing.T, launcher []string, program ...string) result {
 	t.Helper()
 	r := startAbroad(t, launcher, program...)
@@ -33,7 +33,7 @@ func abroad(t *testing.T, launcher []string, program ...string) result {
 	return result{code: code, out: r.out.String(), err: r.err.String()}
 }
 
-// startAbroad prepares another launcher.
+// startAbroad prepares a run under another launcher, or skips the test if that is not installed.
 func startAbroad(t *testing.T, launcher []string, program ...string) *run {
 	t.Helper()
 	if _, err := exec.LookPath(launcher[0]); err != nil {
@@ -46,6 +46,8 @@ func startAbroad(t *testing.T, launcher []string, program ...string) *run {
 	return r
 }
 
+// Processes that mpiexec or mpirun has started form one world. A rank that is killed or aborts ends
+// the job with an error, and gorun refuses to run as one of several processes.
 func TestOtherLaunchersMakeAWorld(t *testing.T) {
 	own, err := os.Hostname()
 	require.NoError(t, err)
@@ -66,7 +68,8 @@ func TestOtherLaunchersMakeAWorld(t *testing.T) {
 	}
 }
 
-// Open MPI's mpirun is no process that ranks are connected to, and yet they end with it.
+// The ranks end when their launcher is killed, even under Open MPI, whose ranks have no connection
+// to mpirun.
 func TestRanksEndWithAKilledLauncher(t *testing.T) {
 	for _, l := range launchers {
 		t.Run(l.name, func(t *testing.T) {
@@ -75,7 +78,7 @@ func TestRanksEndWithAKilledLauncher(t *testing.T) {
 			require.NoError(t, r.Start())
 			awaitLines(t, out, 4, "waiting")
 			kill9(r.Process.Pid)
-			_ = rest(out) // until no rank has it open
+			_ = rest(out) // reads until no rank has the pipe open
 			require.Equal(t, 137, r.wait(t))
 			for _, pid := range launch.Marked(r.mark) { // they may take a moment to be reaped
 				await(t, pid)
@@ -84,7 +87,8 @@ func TestRanksEndWithAKilledLauncher(t *testing.T) {
 	}
 }
 
-// TestStepsOfSlurmMakeAWorld: srun starts the ranks themselves, on hosts that share no memory.
+// TestStepsOfSlurmMakeAWorld checks that ranks which srun starts on hosts without common memory
+// form one world, for different distributions of the ranks and with two steps at once.
 func TestStepsOfSlurmMakeAWorld(t *testing.T) {
 	c := slurm.Start(t, 3)
 	for _, mpi := range []string{"none", "pmi2"} {

@@ -18,8 +18,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// framesOf calls f for each frame in a stream, until f returns an error or the stream
-// makes no sense.
+// framesOf calls f for each frame in a stream, until the stream ends or is malformed, or f returns
+// an error.
 func framesOf(stream []byte, f func(k link.Kind, body []byte) error) error {
 	in := bufio.NewReader(bytes.NewReader(stream))
 	for {
@@ -33,16 +33,17 @@ func framesOf(stream []byte, f func(k link.Kind, body []byte) error) error {
 	}
 }
 
-// frame returns a frame of a rank's stream.
+// frame returns a frame about a stream of a rank.
 func frame(k link.Kind, rank int, of link.Stream, rest ...[]byte) []byte {
 	return link.AppendFrame(nil, k, append([][]byte{link.Target{Rank: rank, Stream: of}.Append(nil)}, rest...)...)
 }
 
-// noProcess is a process number that no process has: larger than the kernel's limit. A signal to the group 1
-// would be one to all processes of the machine.
+// noProcess is a process number that no process has, because it is above the kernel's limit. A number such
+// as 1 would make kill signal all processes of the machine.
 const noProcess = 1 << 30
 
-// hostOf returns a host that runs ranks 0 and 2 of three, with room for news.
+// hostOf returns a host that runs ranks 0 and 2 of three. The job's channel of news has the given
+// room.
 func hostOf(t *testing.T, room int) *host {
 	t.Helper()
 	o := &options{hosts: hostList{{"a", 2}, {"b", 1}}}
@@ -70,19 +71,21 @@ func hostOf(t *testing.T, room int) *host {
 	return h
 }
 
-// agentFrames are streams of frames of an agent with ranks 0 and 2.
+// agentFrames returns valid and invalid streams of frames of an agent with ranks 0 and 2.
 func agentFrames(tb testing.TB) [][]byte {
 	tb.Helper()
-	card, err := bootstrap.Card{Rank: 2}.Append([]byte{1}) // the kind
+	card, err := bootstrap.Card{Rank: 2}.Append([]byte{1}) // the byte is the kind of the frame
 	require.NoError(tb, err)
 	return [][]byte{
 		slices.Concat(frame(link.KindUp, 2, 0, card), frame(link.KindUp, 2, 0, []byte{4})),
 		slices.Concat(frame(link.KindOutput, 0, link.Stdout, []byte("text")), frame(link.KindOutputEnd, 0, link.Stdout)),
 		link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{Rank: 2, Status: 139})),
-		slices.Concat(frame(link.KindUp, 0, 0, []byte{3, 7, 0, 0, 0, 'x'}), frame(link.KindUp, 0, 0)), // abort, nonsense
+		slices.Concat(frame(link.KindUp, 0, 0, []byte{3, 7, 0, 0, 0, 'x'}), frame(link.KindUp, 0, 0)), // an abort, an empty frame
 	}
 }
 
+// FuzzAgentFrames checks that no frames of an agent influence ranks of other hosts, and that gorun
+// either refuses frames or passes on their output completely.
 func FuzzAgentFrames(f *testing.F) {
 	for _, stream := range agentFrames(f) {
 		f.Add(stream)
@@ -122,7 +125,7 @@ func FuzzAgentFrames(f *testing.F) {
 	})
 }
 
-// Violations of the protocol by an agent, which gorun detects.
+// gorun returns ErrMalformed for each violation of the protocol by an agent.
 func TestAgentsThatBreakTheProtocol(t *testing.T) {
 	big := make([]byte, link.WindowBytes)
 	status := func(rank int, s uint32) []byte {
@@ -152,7 +155,7 @@ func TestAgentsThatBreakTheProtocol(t *testing.T) {
 	require.NoError(t, framesOf(whole, h.take), "each stream has a window of its own")
 }
 
-// agentOf returns an agent with rank 0, which writes and reads nothing.
+// agentOf returns an agent with rank 0, whose connection has no input and discards its output.
 func agentOf() *agent {
 	a := &agent{node: &node{contain: outside{}}, out: newForwarder(), feed: newFeed(true, -1), started: make(chan struct{}), up: newWindow()}
 	a.conn = link.NewConn(bufio.NewReader(bytes.NewReader(nil)), io.Discard)
@@ -164,6 +167,7 @@ func agentOf() *agent {
 	return a
 }
 
+// FuzzGorunFrames checks that an agent either obeys the frames of gorun or returns ErrMalformed.
 func FuzzGorunFrames(f *testing.F) {
 	f.Add(slices.Concat(link.AppendFrame(nil, link.KindInput, []byte("text")), link.AppendFrame(nil, link.KindInputEnd)))
 	f.Add(slices.Concat(frame(link.KindSignal, 0, 0, link.Amount(15)), link.AppendFrame(nil, link.KindKill)))
@@ -175,7 +179,7 @@ func FuzzGorunFrames(f *testing.F) {
 		a := agentOf()
 		err := framesOf(stream, func(k link.Kind, body []byte) error {
 			if _, e := link.Decode[link.Probe](body); k == link.KindProbe && e == nil {
-				return nil // it would look at a process of this machine
+				return nil // a probe would examine a process of this machine
 			}
 			return a.obey(k, body)
 		})
@@ -186,7 +190,7 @@ func FuzzGorunFrames(f *testing.F) {
 	})
 }
 
-// Violations of the protocol by gorun, which its agent detects.
+// An agent returns ErrMalformed for each violation of the protocol by gorun.
 func TestGorunsThatBreakTheProtocol(t *testing.T) {
 	plan := link.Encode(link.Plan{
 		Generations: 1, Size: 1, Nodes: 1, Secret: make([]byte, link.SecretBytes), Ranks: []link.Rank{{}}, Bind: placement.None,
@@ -227,28 +231,29 @@ func TestGorunsThatBreakTheProtocol(t *testing.T) {
 	}
 }
 
-// Reports of an agent about its ranks before it was lost are used.
+// An exit that an agent has reported before its host was lost keeps its own cause; only the other
+// ranks of the host are lost with it.
 func TestEndsBeforeTheLossOfAHost(t *testing.T) {
 	h := hostOf(t, 16)
 	j := h.job
-	j.opts.onFailure = bootstrap.OnFailureContinue // the ranks are no processes: none is to be killed
+	j.opts.onFailure = bootstrap.OnFailureContinue // no rank may be killed: the ranks of this test are not processes
 	j.watch.running = len(j.ranks)
 	require.NoError(t, framesOf(link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{Rank: 2, Status: 7 << 8})), h.take))
-	close(j.ranks[0].served) // as at the end of listen
+	close(j.ranks[0].served) // listen does this when it ends
 	h.why = errors.New("gone")
 	j.lostHost(h)
 	require.Equal(t, 1, j.watch.running)
 	first := *j.verdict.first
 	require.Same(t, j.ranks[2], first.lost)
 	first.lost = nil
-	first.of, first.ended = nil, nil // the process
+	first.of, first.ended = nil, nil // clears the processes, which cannot be compared
 	require.Equal(t, failure{rank: 2, code: 7, how: "exited with code 7"}, first)
 	require.Empty(t, j.ranks[2].lost)
 	require.Equal(t, "gone", j.ranks[0].lost)
 	require.Equal(t, exitLauncher, j.ranks[0].code())
 }
 
-// The end of a rank is reported after all its output and frames were passed on.
+// An agent reports the end of a rank after it has passed on all output and frames of the rank.
 func TestAnAgentTellsAnEndLast(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	require.NoError(t, err)
@@ -264,7 +269,7 @@ func TestAnAgentTellsAnEndLast(t *testing.T) {
 		a.report()
 	}()
 	a.node.exits <- exit{rank: r}
-	close(a.node.exits)               // no other ends
+	close(a.node.exits)               // no other rank ends
 	for !errors.Is(err, unix.EPIPE) { // until the rank cannot write any more
 		_, err = unix.Write(pair[1], []byte{0})
 	}

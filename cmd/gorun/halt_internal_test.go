@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process that a signal has stopped has the state T, until another one continues it. That of one with a
-// name in parentheses is found, too.
+// haltOf returns T for a process that a signal has stopped, until the process is continued, and
+// nothing for one that runs. A program name with parentheses does not confuse it.
 func TestHalt(t *testing.T) {
 	require.Empty(t, haltOf(os.Getpid()))
 	require.Empty(t, haltOf(0))

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// parseHosts parses lists of host names with optional numbers of slots, and refuses names that a
+// shell or ssh could interpret.
 func TestHostLists(t *testing.T) {
 	for text, want := range map[string]hostList{
 		"h1":                     {{"h1", 1}},
@@ -53,6 +55,7 @@ func TestHostLists(t *testing.T) {
 	}
 }
 
+// readHostFile parses a host file, and its errors name the line.
 func TestHostFiles(t *testing.T) {
 	read := func(text string) (hostList, error) {
 		name := filepath.Join(t.TempDir(), "hosts")
@@ -78,6 +81,8 @@ func TestHostFiles(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// FuzzHostFile checks that each accepted host file has valid hosts only, and survives being written
+// and parsed again.
 func FuzzHostFile(f *testing.F) {
 	const whole = "# a comment\n\nh1 slots=4 # four\n  u@h2:2\r\n[fe80::1%eth0]:3 slots=2\nh1\n"
 	for n := range len(whole) + 1 {
@@ -105,6 +110,7 @@ func FuzzHostFile(f *testing.F) {
 	})
 }
 
+// FuzzHostList checks that each accepted list has valid hosts only, each once.
 func FuzzHostList(f *testing.F) {
 	for _, s := range []string{"h1:4,h2", "[fe80::1%eth0]:2", "user@h:1", "a,a,a", ":,:"} {
 		f.Add(s)
@@ -125,6 +131,8 @@ func FuzzHostList(f *testing.F) {
 	})
 }
 
+// splitCommand splits the value of -rsh into words as a shell does, and rshLine puts the host name
+// in place of %h or at the end.
 func TestRshCommands(t *testing.T) {
 	for text, want := range map[string][]string{
 		"ssh":                     {"ssh"},
@@ -154,6 +162,7 @@ func TestRshCommands(t *testing.T) {
 	require.Equal(t, "''", shellWord(""))
 }
 
+// FuzzRsh checks that words which shellWord has quoted are split into the same words again.
 func FuzzRsh(f *testing.F) {
 	f.Add(`a 'b c' "d e" f\ g ""`)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -171,12 +180,16 @@ func FuzzRsh(f *testing.F) {
 	})
 }
 
+// portable removes the variables that are valid on one machine only, and leaves its argument
+// unchanged.
 func TestPortableEnvironment(t *testing.T) {
 	env := []string{"A=1", "SSH_CONNECTION=x", "HOSTNAME=h", "HOME=/r", "XDG_RUNTIME_DIR=x", "_=x", "DISPLAY=:0", "HOSTNAMES=y"}
 	require.Equal(t, []string{"A=1", "HOME=/r", "HOSTNAMES=y"}, portable(env))
 	require.Len(t, env, 8)
 }
 
+// The flags for hosts and networks are parsed, and each wrong value gets an error that names the
+// wanted form.
 func TestOptionsOfHosts(t *testing.T) {
 	o, err := parse("-host h1:2,h2 -rsh r -agent-path /g -answer-within 3 -net 10.1.0.0/16 -transport rdma prog")
 	require.NoError(t, err)

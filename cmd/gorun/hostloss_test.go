@@ -19,6 +19,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
+// If a host cannot be used, no rank runs, and the error names the host, the cause and the remedy;
+// hosts that have answered are not blamed.
 func TestHostsThatCannotBeUsed(t *testing.T) {
 	bad := func(text string) string { return script(t, "[ $1 = a ] && { shift; exec \"$@\"; }\n"+text) }
 	for name, c := range map[string]struct {
@@ -61,6 +63,7 @@ func TestHostsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// Hosts that are ready are not taken for silent while gorun waits for a slow one.
 func TestSlowHostDoesNotLoseTheOthers(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	slow := script(t, fmt.Sprintf("h=$1; shift; export GORUN_HOSTID=$h; [ $h = b ] && sleep %v; exec \"$@\"", (link.Silence+time.Second).Seconds()))
@@ -81,8 +84,9 @@ func gorunVersion(t *testing.T) string {
 	return version
 }
 
+// If several hosts cannot be reached, the errors name each of them.
 func TestAllBadHostsAreNamed(t *testing.T) {
-	// None fails before all of them are there.
+	// Each command fails only after all three have begun.
 	dir := t.TempDir()
 	got := gorun(t, nil, "-host", "a,b,c", "-rsh", script(t, "touch "+dir+"/$1; until [ -e "+dir+"/a -a -e "+dir+"/b -a -e "+dir+"/c ]; do sleep 0.01; done\necho no route to $1 >&2; exit 255"), "true")
 	require.Equal(t, 125, got.code)
@@ -92,7 +96,8 @@ func TestAllBadHostsAreNamed(t *testing.T) {
 	}
 }
 
-// When a host has failed, gorun does not wait for one that takes its time: no job will be.
+// After the failure of one host gorun does not wait for slow hosts, because the job cannot start
+// anyway.
 func TestFailureEndsTheWaitForOthers(t *testing.T) {
 	for _, hosts := range []string{"slow,bad", "bad,slow", "good,slow,bad,d,e,f"} {
 		t.Run(hosts, func(t *testing.T) {
@@ -108,6 +113,8 @@ func TestFailureEndsTheWaitForOthers(t *testing.T) {
 	}
 }
 
+// What the remote shell command writes to standard error is shown with -v, and not if the job
+// starts normally.
 func TestRemarksOfTheCommandAreShownWhenTheyMatter(t *testing.T) {
 	chatty := script(t, "shift; echo 'authorized users only' >&2; exec \"$@\"")
 	got := gorun(t, nil, "-host", "a", "-rsh", chatty, "true")
@@ -116,8 +123,11 @@ func TestRemarksOfTheCommandAreShownWhenTheyMatter(t *testing.T) {
 	require.Contains(t, got.err, "host a: authorized users only")
 }
 
+// If a host does not see the program that gorun has built in TMPDIR, the error suggests another
+// TMPDIR.
 func TestBuiltProgramThatTheHostDoesNotSee(t *testing.T) {
-	// The host has no such file: it is hidden before the agent starts.
+	// The directory with the program is renamed before the agent starts, so that the host has no
+	// such file.
 	hide := script(t, "shift; for d in $TMPDIR/gorun-*; do mv $d $TMPDIR/hidden; done; exec \"$@\"")
 	r := command(t, []string{"TMPDIR=" + t.TempDir(), "GOFLAGS="}, "-host", "a", "-rsh", hide, ".")
 	r.Dir = module(t)
@@ -127,6 +137,8 @@ func TestBuiltProgramThatTheHostDoesNotSee(t *testing.T) {
 	require.Contains(t, r.err.String(), "set TMPDIR")
 }
 
+// If gorun is killed, no process and no cgroup of the job is left on other hosts, whatever the
+// containment.
 func TestKilledGorunLeavesNothingOnHosts(t *testing.T) {
 	for _, contain := range contains {
 		t.Run(contain, func(t *testing.T) {
@@ -145,7 +157,8 @@ func TestKilledGorunLeavesNothingOnHosts(t *testing.T) {
 	}
 }
 
-// awaitNoCgroups waits until the watchdog of a killed agent has done its work.
+// awaitNoCgroups waits until the watchdogs of a killed agent have ended, and checks that they have
+// removed its cgroups.
 func awaitNoCgroups(t *testing.T, agent int) {
 	t.Helper()
 	for dogs := watchdogs(agent); len(dogs) > 0; dogs = watchdogs(agent) {
@@ -156,6 +169,7 @@ func awaitNoCgroups(t *testing.T, agent int) {
 	require.Empty(t, cgroups(t, agent))
 }
 
+// If gorun is killed at any moment of the start, no process of the job is left.
 func TestKilledGorunAtRandomMomentsOfHosts(t *testing.T) {
 	for i := range rounds() {
 		r := command(t, nil, helper(onHosts(t), "grandchildren")...)
@@ -167,6 +181,8 @@ func TestKilledGorunAtRandomMomentsOfHosts(t *testing.T) {
 	}
 }
 
+// If an agent is killed, the job ends with an error that names the lost host and its ranks, and no
+// process is left.
 func TestKilledAgentEndsTheJob(t *testing.T) {
 	for _, contain := range contains {
 		t.Run(contain, func(t *testing.T) {
@@ -185,6 +201,8 @@ func TestKilledAgentEndsTheJob(t *testing.T) {
 	}
 }
 
+// If a rank on another host is killed, the job ends, its processes are gone when gorun ends, and
+// the error names the rank.
 func TestKilledRankOfAHostLeavesNothing(t *testing.T) {
 	for range rounds() {
 		r, _ := ready(t, 4, "ready", nil, helper(onHosts(t), "grandchildren"))
@@ -199,6 +217,8 @@ func TestKilledRankOfAHostLeavesNothing(t *testing.T) {
 	}
 }
 
+// With -on-failure continue, the ranks of other hosts go on after the loss of a host, and are
+// notified of each lost rank.
 func TestSurvivorsGoOnWithoutAHost(t *testing.T) {
 	r, out := ready(t, 4, "ready", nil, helper(onHosts(t, "-on-failure", "continue"), "grandchildren"))
 	for _, pid := range agents(t, r) {
@@ -209,7 +229,7 @@ func TestSurvivorsGoOnWithoutAHost(t *testing.T) {
 	rest, err := io.ReadAll(out)
 	require.NoError(t, err)
 	require.Equal(t, 125, r.wait(t))
-	// Each survivor ends after the first notice.
+	// Each survivor exits after its first notice.
 	for _, rank := range []string{"0", "1"} {
 		require.Regexp(t, "rank "+rank+" heard: rank [23] was lost with its host: the connection ended", string(rest))
 	}
@@ -218,7 +238,7 @@ func TestSurvivorsGoOnWithoutAHost(t *testing.T) {
 	gone(t, r)
 }
 
-// hostOf returns the name that the shim has given a process.
+// hostOf returns the host name that the rsh script has given to a process.
 func hostOf(t *testing.T, pid int) string {
 	t.Helper()
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
@@ -228,18 +248,20 @@ func hostOf(t *testing.T, pid int) string {
 	return name
 }
 
+// A host whose agent sends nothing for some seconds is lost, and the job ends.
 func TestSilentHostIsLost(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	r, _ := ready(t, 4, "ready", nil, helper(onHosts(t), "grandchildren"))
 	pids := agents(t, r)
 	require.Len(t, pids, 2)
-	// As if the machine had stopped; only the test can continue it.
+	// SIGSTOP acts as a halt of the machine: nothing but the test continues the agent.
 	require.NoError(t, unix.Kill(pids[0], unix.SIGSTOP))
 	require.Equal(t, 125, r.wait(t))
 	require.Regexp(t, `host [ab] is lost with rank .*: it has been silent for 4.75s`, r.err.String())
 	gone(t, r)
 }
 
+// Agents that hear nothing from gorun for some seconds end their ranks and exit.
 func TestSilentGorunIsLost(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	r, _ := ready(t, 4, "ready", nil, helper(onHosts(t), "grandchildren"))
@@ -254,9 +276,10 @@ func TestSilentGorunIsLost(t *testing.T) {
 	gone(t, r)
 }
 
+// A job that is suspended by Ctrl-Z goes on when it is continued.
 func TestStoppedJobOfHostsGoesOn(t *testing.T) {
 	t.Parallel() // it waits most of the time
-	// Ctrl-Z: the agents do not take gorun for lost, however long it takes.
+	// After Ctrl-Z the agents do not take gorun for lost, however long the suspension takes.
 	r, out := ready(t, 2, "ready", nil, append([]string{"-host", "a,b", "-rsh", rsh(t)}, helper(nil, "signals", "SIGTERM")...))
 	pids := agents(t, r)
 	require.NoError(t, r.Process.Signal(unix.SIGTSTP))

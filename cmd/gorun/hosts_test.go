@@ -19,9 +19,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// rsh makes a command that runs others on this machine, as if it were the given
-// host. Hosts of different names are different nodes, unless they are
-// "same" and something.
+// rsh makes a command that runs other commands on this machine, as if it were the given host. Hosts of different names
+// are different nodes, except for names that begin with "same": these are one node.
 func rsh(t *testing.T) string {
 	t.Helper()
 	return script(t, "h=$1; shift\nexport SSH_TTY=$h\ncase $h in same*) ;; *) export GORUN_HOSTID=$h ;; esac\nexec \"$@\"\n")
@@ -35,12 +34,14 @@ func script(t *testing.T, text string) string {
 	return name
 }
 
-// onHosts returns the flags that run on two hosts with two ranks each.
+// onHosts returns the flags for two hosts with two ranks each.
 func onHosts(t *testing.T, flags ...string) []string {
 	t.Helper()
 	return append([]string{"-host", "a:2,b:2", "-rsh", rsh(t)}, flags...)
 }
 
+// Ranks on other hosts get their identity, gorun's environment and working directory, and the variables that the host
+// itself sets.
 func TestHostsRunRanks(t *testing.T) {
 	for _, contain := range contains {
 		r := command(t, []string{"GORUN_CONTAIN=" + contain, "FOO=b a\tr", "SSH_TTY=here"}, append(onHosts(t, "-x", "NEW=new"), "sh", "-c",
@@ -57,6 +58,7 @@ func TestHostsRunRanks(t *testing.T) {
 	}
 }
 
+// Ranks on several hosts exchange cards, which have the host, slot and node of each.
 func TestRanksOfHostsJoinOneWorld(t *testing.T) {
 	got := gorun(t, nil, helper(onHosts(t, "-l"), "book")...)
 	require.Zero(t, got.code, got.err)
@@ -65,6 +67,7 @@ func TestRanksOfHostsJoinOneWorld(t *testing.T) {
 	}
 }
 
+// More ranks than the hosts have slots form one world.
 func TestManyRanksOnManyHosts(t *testing.T) {
 	var list []string
 	for i := range 8 {
@@ -75,10 +78,11 @@ func TestManyRanksOnManyHosts(t *testing.T) {
 	require.Equal(t, 40, strings.Count(got.out, " of 40\n"))
 }
 
+// If two host names are the same node, one agent runs the ranks of both, and they are local to each other.
 func TestHostsOfOneNodeShareAnAgent(t *testing.T) {
 	for _, contain := range contains {
 		if contain == "namespace" && os.Geteuid() != 0 {
-			continue // each agent makes a user namespace, and they cannot look into each other
+			continue // without root each agent has its own user namespace and cannot see the other's processes
 		}
 		r := command(t, []string{"GORUN_CONTAIN=" + contain}, "-host", "same1,a,same2:2", "-rsh", rsh(t), "-v", "-prefix", "%r %h %l ",
 			"sh", "-c", "echo $GORUN_LOCAL_RANK/$GORUN_LOCAL_SIZE $GORUN_NODE_RANK/$GORUN_NODES")
@@ -90,6 +94,7 @@ func TestHostsOfOneNodeShareAnAgent(t *testing.T) {
 	}
 }
 
+// Ranks on localhost, or on a host with this machine's name, start without the remote shell.
 func TestThisMachineNeedsNoRsh(t *testing.T) {
 	own, err := os.Hostname()
 	require.NoError(t, err)
@@ -98,6 +103,8 @@ func TestThisMachineNeedsNoRsh(t *testing.T) {
 	require.ElementsMatch(t, []string{"0 1", "1 1", "2 1"}, strings.Split(strings.TrimSpace(got.out), "\n"))
 }
 
+// -hostfile names the hosts, -net and -transport reach the ranks, and -transport shm is refused for hosts that are
+// different nodes.
 func TestHostFileAndNetworkFlags(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "hosts")
 	require.NoError(t, os.WriteFile(name, []byte("a slots=1\nb:1\n"), 0o644))
@@ -115,6 +122,8 @@ func TestHostFileAndNetworkFlags(t *testing.T) {
 	require.Contains(t, got.err, "hosts a and b are different nodes")
 }
 
+// The output of ranks on other hosts arrives unchanged in files and on standard output, with labels and merged streams
+// as on one machine.
 func TestOutputOfHostsIsByteExact(t *testing.T) {
 	data := noise(7, 1<<20+17)
 	name := file(t, data).Name()
@@ -139,6 +148,7 @@ func TestOutputOfHostsIsByteExact(t *testing.T) {
 	}
 }
 
+// If standard output is read slowly, the ranks on other hosts wait, and no output is lost.
 func TestSlowReaderOfHostsLosesNothing(t *testing.T) {
 	r := command(t, nil, "-host", "a,b", "-rsh", rsh(t), "sh", "-c", "seq 200000")
 	r.Stdout = nil
@@ -154,6 +164,7 @@ func TestSlowReaderOfHostsLosesNothing(t *testing.T) {
 	require.Equal(t, 2*200000, bytes.Count(all.Bytes(), []byte("\n")))
 }
 
+// If standard output is not read at all, fences and signals still reach the ranks.
 func TestUnreadOutputStallsNothingElse(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, unix.Mkfifo(pipe, 0o600))
@@ -162,11 +173,11 @@ func TestUnreadOutputStallsNothingElse(t *testing.T) {
 	defer func() { require.NoError(t, said.Close()) }()
 	r := command(t, nil, helper(onHosts(t), "flood", pipe)...)
 	r.Stdout = nil
-	_, err = r.StdoutPipe() // it is never read
+	_, err = r.StdoutPipe() // the pipe is never read
 	require.NoError(t, err)
 	require.NoError(t, r.Start())
 	awaitLines(t, bufio.NewReader(said), 4, "fenced")
-	require.NoError(t, r.Process.Signal(unix.SIGTERM)) // goes down the same way
+	require.NoError(t, r.Process.Signal(unix.SIGTERM)) // the signal takes the same connection to the ranks
 	for _, agent := range agents(t, r) {
 		for _, rank := range children(t, agent, helperPrefix) {
 			await(t, rank)
@@ -177,6 +188,7 @@ func TestUnreadOutputStallsNothingElse(t *testing.T) {
 	gone(t, r)
 }
 
+// Standard input reaches the ranks that -stdin selects unchanged, and no other ranks.
 func TestStdinOfHostsIsByteExact(t *testing.T) {
 	for _, size := range []int{0, 1, 1<<20 + 3} {
 		data := noise(uint64(size), size)
@@ -195,12 +207,13 @@ func TestStdinOfHostsIsByteExact(t *testing.T) {
 			}
 		}
 	}
-	// A rank that reads no input delays no other.
+	// A rank that does not read its input does not delay the others.
 	got := gorun(t, bytes.NewReader(noise(3, 4<<20)), append(onHosts(t), "sh", "-c", "exec <&-; echo done")...)
 	require.Zero(t, got.code, got.err)
 	require.Equal(t, strings.Repeat("done\n", 4), got.out)
 }
 
+// Exit codes and messages are the same for ranks on other hosts as on one machine, and name the host.
 func TestExitCodesOfHosts(t *testing.T) {
 	victim := func(action string) []string {
 		return []string{"sh", "-c", `if [ $GORUN_RANK = 3 ]; then ` + action + `; fi; exec sleep 1000`}
@@ -237,6 +250,7 @@ func TestExitCodesOfHosts(t *testing.T) {
 	}
 }
 
+// With -on-failure continue the ranks on all hosts get the notice of a loss.
 func TestContinueTellsTheSurvivorsOnOtherHosts(t *testing.T) {
 	got := gorun(t, nil, helper(onHosts(t, "-on-failure", "continue"), "die", "2", "9")...)
 	require.Equal(t, 137, got.code)
@@ -247,6 +261,7 @@ func TestContinueTellsTheSurvivorsOnOtherHosts(t *testing.T) {
 	require.Contains(t, got.err, "first failure: rank 2 ")
 }
 
+// Signals to gorun reach the ranks on all hosts.
 func TestSignalsReachOtherHosts(t *testing.T) {
 	r, out := ready(t, 4, "ready", nil, helper(onHosts(t), "signals", "SIGTERM"))
 	for _, sig := range []unix.Signal{unix.SIGUSR1, unix.SIGUSR2, unix.SIGTERM} {
@@ -259,6 +274,7 @@ func TestSignalsReachOtherHosts(t *testing.T) {
 	require.Zero(t, r.wait(t), r.err.String())
 }
 
+// An interrupt ends ranks on other hosts that ignore it, after the grace period.
 func TestInterruptOfHosts(t *testing.T) {
 	r, _ := ready(t, 4, "ready", nil, append(onHosts(t, "-grace", "0.2"), "sh", "-c", "trap '' INT; echo ready; while :; do sleep 1; done"))
 	require.NoError(t, r.Process.Signal(unix.SIGINT))
@@ -266,6 +282,8 @@ func TestInterruptOfHosts(t *testing.T) {
 	require.Contains(t, r.err.String(), "interrupted by SIGINT")
 }
 
+// The report and -report-bindings have the host and the processors of each rank, and two agents on one machine bind
+// their ranks to different processors.
 func TestReportNamesTheHosts(t *testing.T) {
 	launch.Processors(t)
 	if len(allowedProcessors(t)) < 2 {
@@ -296,6 +314,7 @@ func TestReportNamesTheHosts(t *testing.T) {
 	}
 }
 
+// All ranks have the same job secret, and it is in no argument or environment of a process of the job.
 func TestNothingSecretIsInArgumentsOrEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	r, _ := ready(t, 2, "ready", nil, helper([]string{"-host", "a,b", "-rsh", rsh(t)}, "secret", dir))
@@ -331,7 +350,7 @@ func gone(t *testing.T, r *run) {
 	}
 }
 
-// agents returns the agents of a gorun.
+// agents returns the process IDs of the agents of a run.
 func agents(t *testing.T, r *run) []int {
 	t.Helper()
 	return slices.DeleteFunc(launch.Marked(r.mark), func(pid int) bool {
@@ -339,13 +358,14 @@ func agents(t *testing.T, r *run) []int {
 	})
 }
 
+// After the ranks have ended, a further interrupt ends a gorun whose output is not read.
 func TestInterruptEndsTheWaitForAReaderOfHosts(t *testing.T) {
 	r := command(t, nil, append(onHosts(t), "sh", "-c", "echo ready >&2; exec seq 100000000")...)
 	r.Stdout = nil
 	out, err := r.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, r.Start())
-	_, err = out.Read(make([]byte, 1)) // and no more
+	_, err = out.Read(make([]byte, 1)) // reads one byte and no more
 	require.NoError(t, err)
 	require.NoError(t, r.Process.Signal(unix.SIGINT))
 	for _, agent := range agents(t, r) {
@@ -354,7 +374,8 @@ func TestInterruptEndsTheWaitForAReaderOfHosts(t *testing.T) {
 		}
 	}
 	for r.ProcessState == nil && unix.Kill(r.Process.Pid, 0) == nil {
-		// Until then it may be taken for the one that ends the ranks.
+		// An interrupt that comes before gorun has seen the end of the ranks may count as the request to end these;
+		// hence it is repeated.
 		_ = r.Process.Signal(unix.SIGINT)
 		if waited(t, r) {
 			break
@@ -363,7 +384,7 @@ func TestInterruptEndsTheWaitForAReaderOfHosts(t *testing.T) {
 	gone(t, r)
 }
 
-// waited waits a moment for a run that was started, and reports whether it ended.
+// waited waits up to 20 ms for the end of a run, and reports whether it ended.
 func waited(t *testing.T, r *run) bool {
 	t.Helper()
 	fd, err := unix.PidfdOpen(r.Process.Pid, 0)

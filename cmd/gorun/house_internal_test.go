@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A rank of a lost host gets a spare of its program where there is one, else a free slot; a spare of another
-// program keeps its own.
+// A rank of a lost host gets a spare process of its program if there is one, otherwise a free slot.
+// Slots of spares of other programs are not free.
 func TestLettings(t *testing.T) {
 	one, two := &app{}, &app{}
 	h := &host{slots: 4, spares: map[*app]int{one: 1, two: 1}}
@@ -34,7 +34,8 @@ func TestLettings(t *testing.T) {
 	require.Nil(t, lettings{}.best([]*host{h}, cold), "the slots are those of spares")
 }
 
-// There are as many spares as losses may follow, and with hosts as were asked for before the last one.
+// There are at most as many spares as restarts are left. With other hosts the number of spares is
+// the one that was requested, until no restart is left.
 func TestTarget(t *testing.T) {
 	for _, tc := range []struct{ restarts, count, spares, here, hosts int }{{5, 0, 2, 2, 2}, {5, 4, 2, 1, 2}, {5, 5, 2, 0, 0}, {1, 0, 3, 1, 3}} {
 		j := &job{opts: &options{restarts: tc.restarts, spares: tc.spares}, restarts: restarts{count: tc.count}}

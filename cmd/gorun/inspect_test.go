@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sockets is the directory for gorun inspect in a TMPDIR, if there is no XDG_RUNTIME_DIR.
+// sockets returns the directory of the sockets for gorun inspect under a TMPDIR, if XDG_RUNTIME_DIR
+// is not set.
 func sockets(tmp string) string { return filepath.Join(tmp, fmt.Sprint("gorun-", os.Geteuid())) }
 
 // inspectIn runs gorun inspect with the TMPDIR of a job.
@@ -22,8 +23,8 @@ func inspectIn(t *testing.T, tmp string, args ...string) result {
 	return result{code: r.wait(t), out: r.out.String(), err: r.err.String()}
 }
 
-// A job is found by its socket, and leaves none when it ends. That of a gorun that is killed is removed by
-// the next one.
+// gorun inspect finds a job by its socket, which the job removes when it ends. The socket of a
+// killed gorun is removed by the next gorun or gorun inspect.
 func TestSocketOfAJob(t *testing.T) {
 	for _, contain := range contains {
 		t.Run(contain, func(t *testing.T) {
@@ -41,7 +42,8 @@ func TestSocketOfAJob(t *testing.T) {
 				return entries
 			}
 			r := start()
-			// The rank can be quicker than the socket, which nobody listens to for a moment.
+			// The rank may print before the socket exists, and the socket may exist before gorun
+			// listens on it.
 			require.Eventually(t, func() bool { return len(left()) == 1 }, time.Minute, time.Millisecond)
 			job, _, _ := strings.Cut(left()[0].Name(), ".") // other tests run jobs, which have sockets elsewhere
 			shown := inspectIn(t, tmp, job)
@@ -71,7 +73,8 @@ func TestSocketOfAJob(t *testing.T) {
 	}
 }
 
-// Where somebody else could have made the socket the job runs without one.
+// If the directory of the sockets could belong to another user, the job runs without a socket, and
+// gorun warns of it.
 func TestJobWithoutASocket(t *testing.T) {
 	tmp := t.TempDir()
 	require.NoError(t, os.Symlink(t.TempDir(), sockets(tmp)))
