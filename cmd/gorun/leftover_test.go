@@ -20,15 +20,15 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// contains are the kinds of containment, each of which must end all processes.
-// Without the right to make cgroups the first is missing, for noCgroup, and tests
-// that ask for none get the last, which has no gorun inside of gorun either.
+// contains are the kinds of containment, each of which must end all processes of a job. If this
+// user may not make cgroups, probeContains removes the first kind and sets noCgroup to the reason.
+// Tests that request no kind then use scan, the last one, which starts no second gorun.
 var (
 	contains = []string{"cgroup", "namespace", "scan"}
 	noCgroup string
 )
 
-// probeContains removes kinds for which this user of this machine has no permission.
+// probeContains removes cgroup from contains if this user may not make cgroups here.
 func probeContains() {
 	probe := exec.Command(binary, "-np", "1", "true")
 	probe.Env = append(os.Environ(), "GORUN_CONTAIN=cgroup")
@@ -40,6 +40,7 @@ func probeContains() {
 	}
 }
 
+// If cgroups cannot be used here, gorun says why.
 func TestCgroups(t *testing.T) {
 	if noCgroup == "" {
 		return
@@ -50,19 +51,19 @@ func TestCgroups(t *testing.T) {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// rounds returns how often something random is tried.
+// rounds returns the number of repetitions of a randomized test.
 func rounds() int {
 	switch {
 	case soak:
 		return 100
-	case raceEnabled: // the detector keeps watchdogs for a second each
+	case raceEnabled: // the race detector delays the end of each watchdog by a second
 		return 2
 	default:
 		return 10
 	}
 }
 
-// cgroups returns the directories of jobs of a gorun in the cgroup tree.
+// cgroups returns the cgroups of the jobs of a gorun.
 func cgroups(t *testing.T, pid int) []string {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
@@ -76,13 +77,13 @@ func cgroups(t *testing.T, pid int) []string {
 			if err == nil && strings.HasPrefix(filepath.Base(path), fmt.Sprintf("gorun-%d-", pid)) {
 				found = append(found, path)
 			}
-			return nil // directories of others may go at any time
+			return nil // cgroups of other jobs may disappear at any time
 		}))
 	}
 	return found
 }
 
-// scratch returns the directories of builds below a directory.
+// scratch returns the temporary directories of builds below a directory.
 func scratch(t *testing.T, dir string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "gorun-*"))
@@ -90,7 +91,8 @@ func scratch(t *testing.T, dir string) []string {
 	return slices.DeleteFunc(found, func(path string) bool { return path == sockets(dir) })
 }
 
-// buildable makes a Go program that starts grandchildren and sleeps.
+// buildable makes a Go program that starts two sleeping children, one of them in another session,
+// and sleeps.
 func buildable(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -119,6 +121,7 @@ func main() {
 	return dir
 }
 
+// If gorun is killed, no process, cgroup or file of its job is left, whatever the containment.
 func TestKilledGorunLeavesNothing(t *testing.T) {
 	program := buildable(t)
 	for _, contain := range contains {
@@ -137,7 +140,7 @@ func TestKilledGorunLeavesNothing(t *testing.T) {
 	}
 }
 
-// watchdogs returns the watchdogs of a gorun. Their orders name its job.
+// watchdogs returns the watchdogs of a gorun, whose arguments name the job.
 func watchdogs(gorun int) []int {
 	names, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -158,7 +161,7 @@ func watchdogs(gorun int) []int {
 	return found
 }
 
-// nothingLeft checks that no process, cgroup or file of a killed gorun is left.
+// nothingLeft waits until no process of a killed gorun is left, and checks that no cgroup is.
 func nothingLeft(t *testing.T, r *run) {
 	t.Helper()
 	for {
@@ -173,6 +176,7 @@ func nothingLeft(t *testing.T, r *run) {
 	require.Empty(t, cgroups(t, r.Process.Pid))
 }
 
+// If gorun is killed at any moment of the start, no process or cgroup of the job is left.
 func TestKilledGorunAtRandomMoments(t *testing.T) {
 	for _, contain := range contains {
 		t.Run(contain, func(t *testing.T) {
@@ -188,7 +192,8 @@ func TestKilledGorunAtRandomMoments(t *testing.T) {
 	}
 }
 
-// A gorun can be killed when the one inside runs already but has no death signal yet.
+// The gorun inside a namespace also ends if the outer one is killed before the inner one has asked
+// for its parent death signal.
 func TestInsideEndsWithoutItsDeathSignal(t *testing.T) {
 	ends, alive, err := os.Pipe()
 	require.NoError(t, err)
@@ -205,6 +210,7 @@ func TestInsideEndsWithoutItsDeathSignal(t *testing.T) {
 	nothingLeft(t, r)
 }
 
+// If a rank is killed, gorun ends the job, and no process or cgroup is left when it exits.
 func TestKilledRanksLeaveNothing(t *testing.T) {
 	for _, contain := range contains {
 		t.Run(contain, func(t *testing.T) {
@@ -223,8 +229,8 @@ func TestKilledRanksLeaveNothing(t *testing.T) {
 	}
 }
 
-// descendants returns the processes with a word in their command line among
-// the children of a gorun and, with a namespace, those of the gorun inside.
+// descendants returns the child processes of a gorun, or of the gorun inside its namespace, that
+// have a word in their command line.
 func descendants(t *testing.T, pid int, word string) []int {
 	t.Helper()
 	if inner := children(t, pid, "-gorun-inside"); len(inner) == 1 {
@@ -233,9 +239,11 @@ func descendants(t *testing.T, pid int, word string) []int {
 	return children(t, pid, word)
 }
 
+// After the normal end of a job, no process that a rank has left in the background survives.
 func TestNormalEndLeavesNothing(t *testing.T) {
 	for _, contain := range contains {
-		// env -i hides the grandchild from a search by environment.
+		// env -i removes the mark from the grandchild's environment, so that a search by
+		// environment does not find it.
 		r := command(t, []string{"GORUN_CONTAIN=" + contain}, "-np", "3", "sh", "-c",
 			"env -i setsid sleep 1000 & setsid sleep 1000 & echo $!; exit 0")
 		require.NoError(t, r.Start())
@@ -245,17 +253,17 @@ func TestNormalEndLeavesNothing(t *testing.T) {
 		for f := range strings.FieldsSeq(r.out.String()) {
 			pid, err := strconv.Atoi(f)
 			require.NoError(t, err)
-			if contain != "namespace" { // numbers of another namespace
-				await(t, pid) // it may be a zombie of init
+			if contain != "namespace" { // the process IDs would be those of another namespace
+				await(t, pid) // it may be a zombie that init has not reaped yet
 			}
 		}
 	}
 }
 
+// When the end of a rank is reported to the others, its process group has been killed before.
 func TestRankThatDiesTakesItsGroupFirst(t *testing.T) {
-	// When the end of a rank is reported, no process of its group is left: that is killed
-	// before the notice. The survivor stays, so that the end of the job is not what kills
-	// it.
+	// The survivor stays after the notice, so that the processes are not killed by the end of the
+	// job.
 	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-on-failure", "continue"}, "grandchildren", "stay"))
 	ranks := children(t, r.Process.Pid, helperPrefix)
 	require.Len(t, ranks, 2)
@@ -268,7 +276,7 @@ func TestRankThatDiesTakesItsGroupFirst(t *testing.T) {
 	require.Contains(t, line, "was killed by SIGKILL")
 	for _, pid := range launch.Marked(r.mark) {
 		if g, err := unix.Getpgid(pid); err == nil && g == group {
-			await(t, pid) // a killed process takes a moment to go
+			await(t, pid) // a killed process takes a moment to end
 		}
 	}
 	kill9(ranks[1])

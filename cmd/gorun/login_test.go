@@ -17,8 +17,10 @@ import (
 // loginOf is a shell program that prints the login variables of its environment.
 const loginOf = `echo "$GORUN_HOST $HOME $USER $LOGNAME $SHELL ${PATH%%:*} $FOO"`
 
+// If gorun logs in as another user, the ranks keep the login variables (HOME, USER and the like) of
+// that user, unless -x names one.
 func TestLoginOfAnotherUserIsItsOwn(t *testing.T) {
-	// A host where every user can log in.
+	// This rsh command plays a host on which the login as another user sets the login variables.
 	theirs := script(t, `while :; do case $1 in -l) shift 2 ;; -*) shift ;; *) break ;; esac; done
 h=$1; shift
 export GORUN_HOSTID=$h HOME=/theirs USER=they LOGNAME=they SHELL=/theirs/sh PATH=/theirs/bin:$PATH
@@ -49,7 +51,8 @@ exec "$@"
 	}
 }
 
-// The user of a login may be named in ssh's own configuration alone: the agent reports it.
+// If only ssh's configuration names the other user, gorun learns of it from the agent's user ID,
+// and does not send its own login variables.
 func TestLoginOfAUserFromTheConfiguration(t *testing.T) {
 	for _, user := range []int{os.Geteuid(), os.Geteuid() + 1} {
 		rsh := strings.Join([]string{self, helperPrefix + "agent", gorunVersion(t), fmt.Sprint(user)}, " ")
@@ -61,8 +64,8 @@ func TestLoginOfAUserFromTheConfiguration(t *testing.T) {
 	}
 }
 
-// pretendToBeAgent is an agent of another user that starts nothing: it prints the
-// environment that the ranks would have got.
+// pretendToBeAgent plays an agent of the given user that starts no ranks. It fails with a text that
+// has the environment which the ranks would have got.
 func pretendToBeAgent(version, user string) int {
 	hello := link.Hello{Probe: link.Probe{PID: 1, Nonce: make([]byte, link.NonceBytes)}}
 	var err error
@@ -92,12 +95,13 @@ func pretendToBeAgent(version, user string) int {
 	}
 }
 
-// Every user of a machine sees the arguments of every process of it.
+// The value of a variable that -x names is in no process's arguments, which every user of the
+// machine can read; a value that -x itself has is in gorun's.
 func TestPassedVariablesAreInNoArgument(t *testing.T) {
 	for name, flags := range map[string][]string{"here": {"-np", "2"}, "on hosts": {"-host", "a,b", "-rsh", rsh(t)}} {
 		for _, contain := range contains {
 			for flag, shows := range map[string]bool{"TOKEN": false, "TOKEN=by name": true} {
-				value := fmt.Sprintf("secret%d", os.Getpid()) // not that of another test binary
+				value := fmt.Sprintf("secret%d", os.Getpid()) // unique: another test binary may run at the same time
 				flag = strings.ReplaceAll(flag, "by name", value)
 				args := slices.Concat(flags, []string{"-x", flag, "sh", "-c", "echo $TOKEN; exec sleep 1000"})
 				r, _ := ready(t, 2, value, []string{"GORUN_CONTAIN=" + contain, "TOKEN=" + value}, args)
@@ -110,7 +114,7 @@ func TestPassedVariablesAreInNoArgument(t *testing.T) {
 	}
 }
 
-// inArguments reports whether a text is in an argument of any process.
+// inArguments reports whether any process has a text in its arguments.
 func inArguments(t *testing.T, text string) bool {
 	t.Helper()
 	names, err := os.ReadDir("/proc")

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// loudRanks write at the same time, each loudLine as often as said.
+	// loudRanks is the number of ranks that write at the same time.
 	loudRanks = 64
 	loudTail  = " of a program whose lines are long enough to be cut by the pipe in between, nearly always, somewhere"
-	// loudMemory is what gorun may use at most meanwhile, in KiB: a window per stream, and itself.
+	// loudMemory is the most memory in KiB that gorun may use meanwhile: a window per stream, and
+	// gorun itself.
 	loudMemory = 128 << 10
 )
 
-// TestLoudRanks: 64 ranks write at the same time, whole 100 MB each in long runs. No line is
-// lost, none is mixed with another one, and gorun does not keep what it has not written.
+// TestLoudRanks lets 64 ranks write at the same time, 100 MB each in long runs (soak). No line is
+// lost or mixed with another one, and gorun does not store output that it has not written.
 func TestLoudRanks(t *testing.T) {
 	lines := 2000
 	if soak {
@@ -31,7 +32,7 @@ func TestLoudRanks(t *testing.T) {
 	for name, flags := range map[string][]string{"here": {"-np", strconv.Itoa(loudRanks)}, "on hosts": {"-host", "a:32,b:32", "-rsh", rsh(t)}} {
 		t.Run(name, func(t *testing.T) {
 			r := command(t, nil, append(flags, "sh", "-c", script)...)
-			in, err := r.StdinPipe() // rank 0 reads it, so that the job goes on until it ends
+			in, err := r.StdinPipe() // rank 0 reads it, so that the job runs until it is closed
 			require.NoError(t, err)
 			out := r.lines(t)
 			require.NoError(t, r.Start())
@@ -40,14 +41,14 @@ func TestLoudRanks(t *testing.T) {
 			t.Logf("%d KiB", memory)
 			require.NoError(t, in.Close())
 			require.Zero(t, r.wait(t), r.err.String())
-			if !raceEnabled { // which multiplies memory
+			if !raceEnabled { // the race detector multiplies memory
 				require.Less(t, memory, loudMemory)
 			}
 		})
 	}
 }
 
-// readLoud reads all lines of all ranks.
+// readLoud reads all lines of all ranks, and checks them and their order within each rank.
 func readLoud(t *testing.T, out *bufio.Reader, lines int) {
 	t.Helper()
 	var next [loudRanks]int
@@ -67,7 +68,7 @@ func readLoud(t *testing.T, out *bufio.Reader, lines int) {
 	}
 }
 
-// peakMemory returns the most memory in KiB that a process has used until now.
+// peakMemory returns the peak resident memory of a process until now, in KiB.
 func peakMemory(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -18,14 +18,14 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// binary is the gorun under test, self this test binary, which doubles as the
+// binary is the path of the gorun under test, and self that of this test binary, which is also the
 // program of the ranks.
 var binary, self string
 
 // helperPrefix marks the argument that makes the test binary a rank.
 const helperPrefix = "helper:"
 
-// soak makes loops long, for occasional runs.
+// soak selects long loops, for occasional runs.
 var soak = os.Getenv("GORUN_SOAK") == "1"
 
 func TestMain(m *testing.M) {
@@ -36,9 +36,8 @@ func TestMain(m *testing.M) {
 	os.Exit(buildAndRun(m))
 }
 
-// heedSignals lets programs under test have the signals that this process ignores
-// because it was started by nohup or in a shell's background: they would ignore them
-// too, as they should.
+// heedSignals resets signals that this process ignores because nohup or a shell's background has
+// started it. The programs under test would inherit that and rightly ignore them too.
 func heedSignals() {
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTERM, unix.SIGTSTP} {
 		if signal.Ignored(sig) {
@@ -64,7 +63,7 @@ func buildAndRun(m *testing.M) int {
 	if self, err = os.Executable(); err != nil {
 		panic(err)
 	}
-	// Without it, the race detector keeps every process for a second.
+	// Without this setting, the race detector delays the end of each process by a second.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
@@ -76,16 +75,17 @@ func buildAndRun(m *testing.M) int {
 // that gorun gives a host to answer, so that gorun names what it waited for.
 const limit = 2 * time.Minute
 
-// run is a gorun at work.
+// run is a gorun that was or will be started.
 type run struct {
 	*exec.Cmd
-	mark   string // in the environment of everything it starts
+	mark   string // a variable in the environment of every process that it starts
 	out    *bytes.Buffer
 	err    *bytes.Buffer
 	exited bool
 }
 
-// command prepares a run; env is added to the environment.
+// command prepares a run of gorun; env is added to its environment. At the end of the test no
+// process of the run may be left.
 func command(t *testing.T, env []string, args ...string) *run {
 	t.Helper()
 	r := &run{Cmd: exec.Command(binary, args...), out: new(bytes.Buffer), err: new(bytes.Buffer)}
@@ -106,7 +106,8 @@ func command(t *testing.T, env []string, args ...string) *run {
 	return r
 }
 
-// wait returns the exit code, 128+n for signal n.
+// wait waits for the end of gorun and returns its exit code, which is 128+n if signal n has killed
+// it.
 func (r *run) wait(t *testing.T) int {
 	t.Helper()
 	timer := time.AfterFunc(limit, func() { _ = r.Process.Kill() })
@@ -123,7 +124,7 @@ type result struct {
 	out, err string
 }
 
-// gorun runs gorun to its end with a standard input.
+// gorun runs gorun with a standard input and waits for its end.
 func gorun(t *testing.T, stdin io.Reader, args ...string) result {
 	t.Helper()
 	r := command(t, nil, args...)
@@ -134,7 +135,7 @@ func gorun(t *testing.T, stdin io.Reader, args ...string) result {
 	return result{code: code, out: r.out.String(), err: r.err.String()}
 }
 
-// file returns an open temporary file with contents.
+// file returns an open temporary file with this content.
 func file(t *testing.T, data []byte) *os.File {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "data")

@@ -9,14 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The page in the repository equals the output of -man: go generate ./cmd/gorun writes it.
+// The manual page in the repository equals the output of gorun -man; go generate ./cmd/gorun
+// updates it.
 func TestManualIsCurrent(t *testing.T) {
 	page, err := os.ReadFile("../../docs/gorun.1")
 	require.NoError(t, err)
 	require.Equal(t, manual(), string(page), "go generate ./cmd/gorun")
 }
 
-// The page has every flag and every part of -h, and man(1) shows it without a warning.
+// The manual page has every flag and every section of -h, and groff formats it without a warning.
 func TestManualIsWhole(t *testing.T) {
 	page := manual()
 	for _, f := range flags {

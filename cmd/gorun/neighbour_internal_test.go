@@ -11,6 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
+// find confirms a probe of a process that is visible in this machine's /proc and has the right file
+// open. It refuses a process of another machine or user, and does not block on a file that cannot
+// be read.
 func TestProbeFindsThisProcessAndNoOther(t *testing.T) {
 	f, probe, err := newProbe()
 	require.NoError(t, err)
@@ -27,7 +30,7 @@ func TestProbeFindsThisProcessAndNoOther(t *testing.T) {
 	other.PID = 1 << 30
 	require.Contains(t, find(other), "no such file")
 
-	if os.Geteuid() == 0 { // root can read the processes of other users, but is another user
+	if os.Geteuid() == 0 { // other users cannot change the file's owner
 		require.NoError(t, f.Chown(os.Geteuid()+1, -1))
 		require.Contains(t, find(probe), "of user 1, this one of user 0")
 	}
@@ -37,6 +40,6 @@ func TestProbeFindsThisProcessAndNoOther(t *testing.T) {
 	p, err := os.OpenFile(pipe, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close()) }()
-	// The pipe has no writer: opening and reading it must not wait.
+	// Nothing was written to the pipe: opening and reading it must not block.
 	require.NotEmpty(t, find(link.Probe{PID: probe.PID, FD: int(p.Fd()), Nonce: probe.Nonce}))
 }

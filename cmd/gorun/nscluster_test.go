@@ -13,8 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// empty checks that no process is left on any host; the last of them may take a moment to
-// end.
+// empty waits until no process is left on any host; the last processes may take a moment to end.
 func empty(t *testing.T, c *nscluster.Cluster) {
 	t.Helper()
 	for _, h := range c.Hosts() {
@@ -26,6 +25,8 @@ func empty(t *testing.T, c *nscluster.Cluster) {
 	}
 }
 
+// gorun runs jobs on hosts that are network namespaces of this machine: cards, input, output and
+// failures are those of separate hosts.
 func TestNamespacesAreHosts(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	got := gorun(t, strings.NewReader("input"), helper([]string{"-host", "h0:2,h1:2,h2:2", "-rsh", c.Rsh(), "-l"}, "book")...)
@@ -42,6 +43,7 @@ func TestNamespacesAreHosts(t *testing.T) {
 	empty(t, c)
 }
 
+// "ip netns exec" works as the value of -rsh, and its error message is shown.
 func TestIPNetnsExecIsARsh(t *testing.T) {
 	nscluster.Start(t, 1) // skips where namespaces are not permitted
 	got := gorun(t, nil, "-host", "nowhere", "-rsh", "ip netns exec", "true")
@@ -50,9 +52,11 @@ func TestIPNetnsExecIsARsh(t *testing.T) {
 	require.Contains(t, got.err, `  | Cannot open network namespace "nowhere"`)
 }
 
+// Hosts with the same boot ID and /dev/shm whose processes do not see each other are separate
+// nodes.
 func TestHostsThatLookLikeOneNodeButAreNot(t *testing.T) {
 	nscluster.Start(t, 1) // skips where namespaces are not permitted
-	// One boot id, one /dev/shm, and processes that do not see each other.
+	// The hosts have one boot ID and one /dev/shm, but their processes do not see each other.
 	apart := script(t, "shift; exec unshare --pid --fork --kill-child --mount-proc -- \"$@\"\n")
 	got := gorun(t, nil, helper([]string{"-v", "-host", "a:2,b:2", "-rsh", apart}, "book")...)
 	require.Zero(t, got.code, got.err)
@@ -60,6 +64,8 @@ func TestHostsThatLookLikeOneNodeButAreNot(t *testing.T) {
 	require.Equal(t, strings.Repeat("a0=0 a1=0 b0=1 b1=1\n", 4), got.out)
 }
 
+// If all processes of a host end at once, the job ends, gorun names the host, and no process is
+// left.
 func TestPowerFailureOfAHost(t *testing.T) {
 	for _, contain := range contains {
 		c := nscluster.Start(t, 2)
@@ -72,13 +78,13 @@ func TestPowerFailureOfAHost(t *testing.T) {
 	}
 }
 
-// onFirst prepares a gorun that runs on h0 and reaches the others by ssh.
+// onFirst prepares a gorun that runs on h0, as onHost does.
 func onFirst(t *testing.T, c *nscluster.Cluster, args ...string) *run {
 	t.Helper()
 	return onHost(t, c, "h0", args...)
 }
 
-// onHost prepares a gorun that runs on a host.
+// onHost prepares a gorun that runs on a host of the cluster.
 func onHost(t *testing.T, c *nscluster.Cluster, host string, args ...string) *run {
 	t.Helper()
 	r := command(t, nil, args...)
@@ -88,6 +94,7 @@ func onHost(t *testing.T, c *nscluster.Cluster, host string, args ...string) *ru
 	return r
 }
 
+// Arguments, input, output, failures and errors are right for hosts that gorun reaches by ssh.
 func TestHostsOverSSH(t *testing.T) {
 	c := nscluster.StartSSH(t, 3)
 	data := noise(1, 1<<20)
@@ -127,6 +134,7 @@ func TestHostsOverSSH(t *testing.T) {
 	empty(t, c)
 }
 
+// If gorun is killed, no process is left on hosts that it has reached by ssh.
 func TestKilledGorunLeavesNothingOverSSH(t *testing.T) {
 	c := nscluster.StartSSH(t, 3)
 	r := onFirst(t, c, helper([]string{"-host", "h1:2,h2:2", "-rsh", c.SSH()}, "grandchildren")...)

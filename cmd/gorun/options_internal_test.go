@@ -18,6 +18,7 @@ func parse(line string) (*options, error) {
 	})
 }
 
+// A command line without flags gives the documented defaults.
 func TestOptionDefaults(t *testing.T) {
 	o, err := parse("prog")
 	require.NoError(t, err)
@@ -27,6 +28,7 @@ func TestOptionDefaults(t *testing.T) {
 	}, o)
 }
 
+// Each flag of the job is parsed, in each of its spellings, up to the program's name.
 func TestOptionsOfTheJob(t *testing.T) {
 	o, err := parse("--np=4 -l -prefix %r: -timestamp -output-dir d -merge-stderr -stdin all -timeout 90 -grace=1m " +
 		"-on-failure continue -stall off -on-deadlock report -bind-to core -report-bindings -report f.json -explain -reproducible -v prog -np 9")
@@ -39,7 +41,8 @@ func TestOptionsOfTheJob(t *testing.T) {
 	}, o)
 }
 
-// With -ppn the hosts' slots do not count, and -np is what all hosts together take.
+// Ranks are placed by slots, by node or with -ppn. With -ppn the slots of the hosts do not count,
+// and the default of -np is the number of ranks that all hosts together take.
 func TestPlacementOptions(t *testing.T) {
 	for line, want := range map[string][]int{
 		"-host h1:2,h2 a":                     {0, 0, 1},
@@ -62,6 +65,8 @@ func TestPlacementOptions(t *testing.T) {
 	require.Nil(t, o.dealt)
 }
 
+// Programs are separated by a colon and have flags of their own; after -- everything belongs to the
+// program.
 func TestSeveralPrograms(t *testing.T) {
 	o, err := parse("-n 1 -x A=1 -x SET -wdir /tmp a x : -np 3 -- b : -y : c")
 	require.NoError(t, err)
@@ -76,6 +81,7 @@ func TestSeveralPrograms(t *testing.T) {
 	require.True(t, o.label)
 }
 
+// Flags that only print something need no program.
 func TestHelpAndVersionNeedNoProgram(t *testing.T) {
 	for _, line := range []string{"-h", "--help", "-np 3 -h", "-version", "a : -version", "-man", "-completion bash"} {
 		_, err := parse(line)
@@ -83,6 +89,8 @@ func TestHelpAndVersionNeedNoProgram(t *testing.T) {
 	}
 }
 
+// The error for a wrong flag or value names the wanted form, or the right flag for the habits of
+// other launchers.
 func TestOptionErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                       "no program",
@@ -134,6 +142,7 @@ func TestOptionErrors(t *testing.T) {
 	}
 }
 
+// distance returns the edit distance of two words.
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -144,6 +153,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
+// The text of -h has every flag, in lines of at most 140 bytes.
 func TestUsageNamesEveryFlag(t *testing.T) {
 	text := usage()
 	for _, f := range flags {
@@ -156,7 +166,8 @@ func TestUsageNamesEveryFlag(t *testing.T) {
 	}
 }
 
-// TestUsageNamesEverySetting of a rank that the documentation of package runtime explains.
+// TestUsageNamesEverySetting checks that the text of -h names every variable that the documentation
+// of package runtime explains.
 func TestUsageNamesEverySetting(t *testing.T) {
 	explained, err := os.ReadFile("../../runtime/doc.go")
 	require.NoError(t, err)
@@ -167,10 +178,13 @@ func TestUsageNamesEverySetting(t *testing.T) {
 	}
 }
 
+// lastWins keeps the last of several assignments to a variable.
 func TestLastWins(t *testing.T) {
 	require.Equal(t, []string{"B=2", "A=3", "C="}, lastWins([]string{"A=1", "B=2", "A=3", "C="}))
 }
 
+// lastLines returns the last lines of a text without the newlines at its end, and not the rest of a
+// line whose start was cut off.
 func TestLastLines(t *testing.T) {
 	require.Empty(t, lastLines(nil, 3))
 	require.Empty(t, lastLines([]byte("\n\n"), 3))
@@ -181,6 +195,8 @@ func TestLastLines(t *testing.T) {
 
 func bytes1(n int) []byte { return []byte(strings.Repeat("x", n)) }
 
+// FuzzOptions checks that no command line makes the parser panic, and that accepted formats of tags
+// can be used.
 func FuzzOptions(f *testing.F) {
 	f.Add("-np 4 -l prog x : -n 2 -x A=1 -- b : c")
 	f.Add("-prefix %r%%%t -timeout 3 a")

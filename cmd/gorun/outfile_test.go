@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files that another user made where gorun writes its own.
+// gorun refuses to write output and reports through links or special files that another user may
+// have made in their place. It replaces a hard link instead of writing to its file.
 func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		file  string
@@ -27,7 +28,7 @@ func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 				"a symbolic link":     func(at string) error { return os.Symlink(precious, at) },
 				"not a regular file":  func(at string) error { return unix.Mkfifo(at, 0o666) },
 				"not a regular file ": func(at string) error { return os.Mkdir(at, 0o755) },
-				"": func(at string) error { // another name of a regular file: the name is replaced, not the file
+				"": func(at string) error { // a hard link: its name is replaced, its file is not written
 					return os.Link(precious, at)
 				},
 			} {
@@ -46,7 +47,7 @@ func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 				require.Equal(t, 125, got.code, what)
 				require.Contains(t, got.err, args[2]+": ", what)
 				require.Contains(t, got.err, c.file, what)
-				if c.file != "r.json.part" { // that is made at the end
+				if c.file != "r.json.part" { // this file is made at the end of the job
 					require.NoFileExists(t, filepath.Join(dir, "ran"), "no time is spent in vain")
 				}
 			}
@@ -59,7 +60,7 @@ func TestDirectoriesOnTheWayAreFollowed(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "large disk"), 0o755))
 	link := filepath.Join(dir, "out")
 	require.NoError(t, os.Symlink("large disk", link))
-	for range 2 { // the second time in place of the first
+	for range 2 { // the second time replaces the files of the first
 		got := gorun(t, nil, "-output-dir", link, "-report", filepath.Join(link, "r.json"), "echo", "x")
 		require.Equal(t, result{}, got)
 		for name, want := range map[string]string{"rank.0.out": "x\n", "rank.0.err": "", "r.json": "{\n"} {
@@ -71,6 +72,7 @@ func TestDirectoriesOnTheWayAreFollowed(t *testing.T) {
 	}
 }
 
+// If the report cannot be written, gorun says so before it starts a rank.
 func TestReportThatCannotBeWrittenIsSaidAtOnce(t *testing.T) {
 	for _, name := range []string{"/no/such/directory/r.json", t.TempDir(), "."} {
 		got := gorun(t, nil, "-report", name, "sh", "-c", "echo started")

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// noise returns bytes that are not text, the same for a seed.
+// noise returns n pseudo-random bytes, the same ones for the same seed.
 func noise(seed uint64, n int) []byte {
 	b := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
@@ -23,6 +23,7 @@ func noise(seed uint64, n int) []byte {
 	return b
 }
 
+// Without tags the output of a rank arrives unchanged, whatever its bytes and length.
 func TestOutputIsByteExact(t *testing.T) {
 	for _, size := range []int{0, 1, 100, 64 << 10, 64<<10 + 1, 3<<20 + 17} {
 		data := noise(uint64(size), size)
@@ -36,9 +37,10 @@ func TestOutputIsByteExact(t *testing.T) {
 	}
 }
 
-// rankLines is a shell program that writes 200 lines in two pieces each.
+// rankLines is a shell program that writes 200 lines, each in two pieces.
 const rankLines = `i=0; while [ $i -lt 200 ]; do printf "rank $GORUN_RANK "; echo "line $i"; i=$((i+1)); done`
 
+// Lines of different ranks are not mixed, with and without labels.
 func TestLinesOfRanksDoNotMix(t *testing.T) {
 	for flag, format := range map[string]string{"-v=": "rank %d line %d", "-l": "[%d] rank %[1]d line %[2]d"} {
 		args := []string{"-np", "4"}
@@ -64,6 +66,7 @@ func TestLinesOfRanksDoNotMix(t *testing.T) {
 	}
 }
 
+// Each line begins with the requested label, prefix or time.
 func TestTags(t *testing.T) {
 	host, err := os.Hostname()
 	require.NoError(t, err)
@@ -93,15 +96,16 @@ func TestTags(t *testing.T) {
 	require.Contains(t, got.out, "[10] x\n")
 }
 
+// A tagged last line without a newline gets one.
 func TestTaggedLineWithoutNewlineEnds(t *testing.T) {
 	got := gorun(t, nil, "-np", "2", "-l", "sh", "-c", "printf x$GORUN_RANK")
-	// The start of an unfinished line of a slow rank is printed early, with a mark.
+	// The start of an unfinished line of a slow rank is printed early, with a mark at its end.
 	out := strings.ReplaceAll(got.out, "\\\n", "\n")
 	require.ElementsMatch(t, []string{"[0] x0", "[1] x1", ""}, strings.Split(out, "\n"))
 }
 
-// That lines which end in time stay whole is tested with the splitter; here the
-// time is that of the machine.
+// No byte of a very long tagged line is lost. The tests of the splitter prove that lines which end
+// in time stay whole; here they may be cut, since the time is real.
 func TestTaggedLongLineLosesNothing(t *testing.T) {
 	long := strings.Repeat("abcdefghij", 50_000)
 	got := gorun(t, file(t, []byte(long+"\n"+long)), "-l", "cat")
@@ -109,8 +113,9 @@ func TestTaggedLongLineLosesNothing(t *testing.T) {
 	require.True(t, out == "[0] "+long+"\n[0] "+long+"\n", "%d bytes", len(got.out))
 }
 
+// The start of a line, such as a prompt, is shown although the line does not end.
 func TestPartialLineIsShownBeforeItsEnd(t *testing.T) {
-	// Rank 0 ends its line only when the test has seen the start of it.
+	// Rank 0 ends its line only after the test has read its start.
 	for flag, want := range map[string]string{"-l": "[0] prompt: \\\n", "-np=2": "prompt: "} {
 		r := command(t, nil, flag, "sh", "-c", `if [ $GORUN_RANK = 0 ]; then printf "prompt: "; read answer; echo $answer; fi`)
 		stdin, err := r.StdinPipe()
@@ -132,6 +137,7 @@ func TestPartialLineIsShownBeforeItsEnd(t *testing.T) {
 	}
 }
 
+// With -output-dir each rank's output goes to files, in a directory that gorun makes.
 func TestOutputDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	got := gorun(t, nil, "-np", "2", "-output-dir", dir, "sh", "-c", "printf out$GORUN_RANK; echo err$GORUN_RANK >&2")
@@ -143,6 +149,7 @@ func TestOutputDirectory(t *testing.T) {
 	}
 }
 
+// If the reader of gorun's output closes it, the job ends as with SIGPIPE, without a message.
 func TestClosedOutputEndsTheJobQuietly(t *testing.T) {
 	r := command(t, nil, "-np", "2", "sh", "-c", "while :; do echo y; done")
 	read, write, err := os.Pipe()
@@ -157,6 +164,7 @@ func TestClosedOutputEndsTheJobQuietly(t *testing.T) {
 	require.Empty(t, r.err.String())
 }
 
+// If the output cannot be written, the job fails and gorun says why.
 func TestFullDiskIsAnError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -170,6 +178,7 @@ func TestFullDiskIsAnError(t *testing.T) {
 	require.Contains(t, r.err.String(), "no space left")
 }
 
+// gorun does not wait for a background process that a rank has left with its output open.
 func TestGrandchildHoldingTheOutputDoesNotHang(t *testing.T) {
 	for _, contain := range contains {
 		r := command(t, []string{"GORUN_CONTAIN=" + contain}, "-np", "2", "sh", "-c", "setsid sleep 1000 & echo done")

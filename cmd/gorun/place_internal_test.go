@@ -10,6 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
+// readMachine reads the NUMA nodes of the allowed processors from sysfs, ignores other entries, and
+// works on a kernel without NUMA nodes.
 func TestMachineIsRead(t *testing.T) {
 	dir := t.TempDir()
 	for name, list := range map[string]string{"node0": "0-1\n", "node10": "2-3\n", "node2": "\n", "nodes": "7\n", "node+3": "all", "1": "all"} {

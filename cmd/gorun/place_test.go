@@ -12,6 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
+// -dry-run prints the ranks and processors of every host without building or starting a program.
 func TestDryRunShowsEveryHost(t *testing.T) {
 	processors := bootstrap.FormatRanks(allowedProcessors(t))
 	got := gorun(t, nil, "-host", "a:2,b:2,same1,same2", "-rsh", rsh(t), "-dry-run", "-n", "3", "sh", "-c", "echo ran", ":", "-n", "3", "./not-built-yet")
@@ -29,6 +30,7 @@ host same1: 2 ranks, processors CPUS
 `, "CPUS", processors), text)
 }
 
+// -dry-run shows the binding on this machine, and fails if a host cannot be reached.
 func TestDryRunOnThisMachine(t *testing.T) {
 	allowed := allowedProcessors(t)
 	got := gorun(t, nil, "-dry-run", "-bind-to", "core", "-ppn", "1", "no-such-program")
@@ -40,6 +42,7 @@ func TestDryRunOnThisMachine(t *testing.T) {
 	require.Empty(t, got.out)
 }
 
+// -map-by and -ppn determine the hosts and local sizes of the ranks.
 func TestMapByNodeAndRanksPerHost(t *testing.T) {
 	for flags, want := range map[string]string{
 		"-map-by node": "a 0 2,a 2 2,b 1 2,b 3 2",
@@ -51,7 +54,8 @@ func TestMapByNodeAndRanksPerHost(t *testing.T) {
 	}
 }
 
-// The kernel shows the binding and the memory policy of a rank.
+// With -bind-to numa the kernel shows the processors and the memory policy of the NUMA node for a
+// rank.
 func TestRanksAreBoundToNUMANodes(t *testing.T) {
 	if _, err := os.Stat("/sys/devices/system/node/node0/cpulist"); err != nil {
 		t.Skip("the kernel shows no NUMA nodes: ", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// podConn returns both ends of a connection.
+// podConn returns both ends of a connection between the first pod and another one.
 func podConn(t *testing.T) (ours, theirs *os.File) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -24,8 +24,8 @@ func podConn(t *testing.T) (ours, theirs *os.File) {
 	return os.NewFile(uintptr(fds[0]), "first"), os.NewFile(uintptr(fds[1]), "pod")
 }
 
-// TestASilentPodKeepsNobodyWaiting: the agents of pods that come after one that does not say
-// hello are greeted, and so is that of the pod itself when it comes again.
+// TestASilentPodKeepsNobodyWaiting checks that a pod which connects and sends nothing delays
+// neither later pods nor its own second connection.
 func TestASilentPodKeepsNobodyWaiting(t *testing.T) {
 	j := &job{opts: &options{answer: podHelloTimeout * 2 / 3, pods: &allocation.Pods{Count: 3}}, files: &files{}}
 	for i := range j.opts.pods.Count {
@@ -63,7 +63,7 @@ func TestASilentPodKeepsNobodyWaiting(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, raw.Control(func(fd uintptr) { err = unix.Shutdown(int(fd), unix.SHUT_WR) }))
 	require.NoError(t, err)
-	_, err = io.Copy(io.Discard, silent) // until its visit ends
+	_, err = io.Copy(io.Discard, silent) // until the first pod closes this connection
 	require.NoError(t, err)
 	require.NoError(t, silent.Close())
 	for _, h := range j.hosts[1:] {

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// A rank that ends in a pod is started again there.
+// With -on-failure respawn, a rank that ends in a pod starts again in the same pod.
 func TestPodsStartARankAgain(t *testing.T) {
 	p := podsOf(t, 2, "-np", "4", "-ppn", "2", "-on-failure", "respawn", "prog", helperPrefix+"generations", "2", "0:3", "1:0")
 	other := p.start(t, 1)
@@ -24,7 +24,7 @@ func TestPodsStartARankAgain(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// The ranks of a pod that is lost are started again in one with room, where spares wait for them.
+// The ranks of a lost pod start again in another pod with room, in spare processes that wait there.
 func TestPodsWithRoom(t *testing.T) {
 	p := podsOf(t, 3, "-np", "4", "-ppn", "2", "-on-failure", "respawn", "-spares", "2", "prog", helperPrefix+"generations", "1")
 	root, lost, roomy := p.start(t, 0), p.start(t, 1), p.start(t, 2)
@@ -43,12 +43,13 @@ func TestPodsWithRoom(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// A pod that is lost is started again by the platform, and its ranks with it, where no other has room: they wait for that.
+// If no other pod has room, the ranks of a lost pod wait until the platform has started the pod
+// again, and start in it.
 func TestPodsComeAgain(t *testing.T) {
 	p := podsOf(t, 2, "-np", "4", "-ppn", "2", "-on-failure", "respawn", "prog", helperPrefix+"generations", "5", "4:1")
 	root, other := p.start(t, 0), p.start(t, 1)
 	for times := range 2 {
-		for range 4 { // the others wait in a generation between
+		for range 4 { // in odd generations the survivors wait for the pod
 			said(t, root.stdout, fmt.Sprintf("generation %d: rank ", 2*times))
 		}
 		require.NoError(t, unix.Kill(p.first(t, 1), unix.SIGKILL))
@@ -67,7 +68,7 @@ func TestPodsComeAgain(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// Ranks do not wait for ever, and not when the job ends.
+// The wait for a lost pod ends after -answer-within, and with the job.
 func TestPodsThatDoNotComeAgain(t *testing.T) {
 	for name, within := range map[string]string{"time": "5s", "interrupt": "10m"} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestPodsThatDoNotComeAgain(t *testing.T) {
 	}
 }
 
-// A pod that comes again before the end of the one before was noticed takes its place.
+// A pod that connects again before the loss of its earlier connection was noticed takes its place.
 func TestPodsThatComeTwice(t *testing.T) {
 	p := podsOf(t, 2, "-np", "2", "-on-failure", "respawn", "prog", helperPrefix+"generations", "2")
 	root, before := p.start(t, 0), p.start(t, 1)
@@ -109,7 +110,7 @@ func TestPodsThatComeTwice(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// The function of World.Resume goes on when a pod has come again.
+// The function of World.Resume continues after a lost pod has come again.
 func TestPodsResume(t *testing.T) {
 	p := podsOf(t, 2, "-np", "4", "-ppn", "2", "-on-failure", "respawn", "prog", "-pause", "1", "-cut")
 	p.program = launch.Build(t, "survive", launch.Module+"/bench/survive")
@@ -125,7 +126,8 @@ func TestPodsResume(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// A pod that is evicted leaves the job at once, by SIGTERM.
+// A pod that gets SIGTERM, as in an eviction, leaves the job at once, and its ranks start
+// elsewhere.
 func TestPodsThatAreEvicted(t *testing.T) {
 	p := podsOf(t, 3, "-np", "2", "-on-failure", "respawn", "-spares", "1", "prog", helperPrefix+"generations", "1")
 	root, evicted, roomy := p.start(t, 0), p.start(t, 1), p.start(t, 2)

@@ -19,8 +19,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// podScript makes a container of an image that has nothing but two programs, and what a
-// kubelet adds: /proc, a few devices, /etc/hosts, the Secret. Its process 1 is the command.
+// podScript is a shell script that makes a container of an image with two programs only, and of
+// what a kubelet adds: /proc, a few devices, /etc/hosts and the Secret. The command is process 1 of
+// the container.
 const podScript = `#!/bin/sh
 # usage: pod inside|outside ROOT NAME DIRECTORY GORUN PROGRAM COMMAND...
 set -e
@@ -58,17 +59,17 @@ echo "$name" >proc/sys/kernel/hostname
 eval exec env -i "$env" "$(command -v chroot)" . '"$@"'
 `
 
-// podSet is the pods of a job, one on each host.
+// podSet holds the pods of a job, one on each host.
 type podSet struct {
 	*nscluster.Cluster
 	dir     string
-	name    string // of the job
+	name    string // the name of the job
 	command []string
 	env     []string
-	program string // "" for this one
+	program string // "": this test binary
 }
 
-// manifestOf is what a kubelet and the job controller read of a manifest.
+// These expressions match the parts of a manifest that a kubelet and the job controller use.
 var (
 	manifestName    = regexp.MustCompile(`(?m)^  name: (\S+)$`)
 	manifestSecret  = regexp.MustCompile(`(?m)^stringData: \{secret: "(\w+)"\}$`)
@@ -77,10 +78,11 @@ var (
 	manifestPods    = regexp.MustCompile(`(?m)^  (?:completions|parallelism): (\d+)$`)
 )
 
-// kubelet replaces what Kubernetes replaces in commands and variables, if it is "$$" alone.
+// kubelet replaces what Kubernetes replaces in commands and variables, as far as a manifest of
+// gorun has it: "$$".
 var kubelet = strings.NewReplacer("$$", "$")
 
-// podsOf makes the pods of a manifest that gorun prints for the flags.
+// podsOf makes the pods of the manifest that gorun prints for the flags.
 func podsOf(t *testing.T, count int, flags ...string) *podSet {
 	t.Helper()
 	c := nscluster.Start(t, count)
@@ -105,7 +107,7 @@ func podsOf(t *testing.T, count int, flags ...string) *podSet {
 	return p
 }
 
-// prepare writes what the containers find.
+// prepare writes the files that the containers need.
 func (p *podSet) prepare(t *testing.T, secret string) {
 	t.Helper()
 	table := "127.0.0.1 localhost\n"
@@ -117,13 +119,13 @@ func (p *podSet) prepare(t *testing.T, secret string) {
 	}
 }
 
-// pod is a container at work.
+// pod is a container that runs.
 type pod struct {
 	*run
 	stdout, stderr *bufio.Reader
 }
 
-// start starts a pod. more is added to its environment.
+// start starts pod i, with more in its environment.
 func (p *podSet) start(t *testing.T, i int, more ...string) *pod {
 	t.Helper()
 	r := command(t, nil)
@@ -142,7 +144,7 @@ func (p *podSet) start(t *testing.T, i int, more ...string) *pod {
 	return &pod{r, stdout, bufio.NewReader(errs)}
 }
 
-// end returns what a pod has said that was not read yet, when it has ended, and its exit code.
+// end waits for the end of a pod, and returns its exit code and the output that was not read yet.
 func (p *pod) end(t *testing.T) result {
 	t.Helper()
 	got := result{out: rest(p.stdout), err: rest(p.stderr)}
@@ -150,7 +152,7 @@ func (p *pod) end(t *testing.T) result {
 	return got
 }
 
-// first returns process 1 of pod i.
+// first returns the process ID of process 1 in pod i.
 func (p *podSet) first(t *testing.T, i int) int {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -162,7 +164,8 @@ func (p *podSet) first(t *testing.T, i int) int {
 		_, numbers, _ := strings.Cut(string(status), "\nNSpid:")
 		numbers, _, _ = strings.Cut(numbers, "\n")
 		mine := strings.HasPrefix(string(env), fmt.Sprintf("JOB_COMPLETION_INDEX=%d\x00", i)) && strings.Contains(string(env), p.name)
-		// gorun may have made another PID namespace within that of the pod.
+		// gorun may have made another PID namespace within the pod's: process 1 of the pod is in
+		// the outer one.
 		if n := len(strings.Fields(numbers)); e1 == nil && e2 == nil && mine && strings.HasSuffix(numbers, "\t1") && (found == 0 || n < depth) {
 			found, err = strconv.Atoi(filepath.Base(filepath.Dir(name)))
 			depth = n
@@ -173,7 +176,7 @@ func (p *podSet) first(t *testing.T, i int) int {
 	return found
 }
 
-// said reads lines until one contains a text, and returns what was read.
+// said reads lines until one contains the text want, and returns what was read.
 func said(t *testing.T, r *bufio.Reader, want string) string {
 	t.Helper()
 	var all strings.Builder
@@ -187,13 +190,15 @@ func said(t *testing.T, r *bufio.Reader, want string) string {
 	}
 }
 
-// rest reads to the end.
+// rest returns what can be read until the end.
 func rest(r *bufio.Reader) string {
 	var all strings.Builder
 	_, _ = r.WriteTo(&all)
 	return all.String()
 }
 
+// The pods of a manifest form one job, in whatever order they start. The log of the first pod has
+// the output of all ranks.
 func TestPodsOfTheManifestAreOneJob(t *testing.T) {
 	p := podsOf(t, 3, "-np", "5", "-ppn", "2", "-l", "prog", helperPrefix+"book")
 	others := []*pod{p.start(t, 2), p.start(t, 1)}
@@ -212,6 +217,7 @@ func TestPodsOfTheManifestAreOneJob(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
+// Ranks have the environment of their own pod, and variables of -x arrive unchanged.
 func TestPodsHaveTheirOwnEnvironment(t *testing.T) {
 	text := `it's "$HOME" $(HOME) $$`
 	t.Setenv("TEXT", text)
@@ -224,7 +230,8 @@ func TestPodsHaveTheirOwnEnvironment(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// Kubernetes ends a pod by SIGTERM to process 1.
+// SIGTERM to process 1 of a pod, with which Kubernetes ends pods, ends the job, also while pods
+// wait for each other.
 func TestPodsObeySIGTERM(t *testing.T) {
 	p := podsOf(t, 2, "-np", "2", "prog", helperPrefix+"listen")
 	for i := range p.Hosts() {
@@ -239,7 +246,7 @@ func TestPodsObeySIGTERM(t *testing.T) {
 		require.Zero(t, other.end(t).code, "the agent has ended in order")
 		empty(t, p.Cluster)
 	}
-	// A pod that waits for others ends, too.
+	// A pod that still waits for the others ends, too.
 	waiting := p.start(t, 1)
 	said(t, waiting.stderr, "waits for the first one")
 	require.NoError(t, unix.Kill(p.first(t, 1), unix.SIGTERM))
@@ -251,7 +258,7 @@ func TestPodsObeySIGTERM(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// A container that is started again while the others are awaited takes its place.
+// A container that starts again while the first pod waits for others takes its earlier place.
 func TestPodsAreStartedAgain(t *testing.T) {
 	p := podsOf(t, 3, "-np", "3", "-v", "prog", helperPrefix+"join")
 	root, early := p.start(t, 0), p.start(t, 1)
@@ -269,7 +276,8 @@ func TestPodsAreStartedAgain(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// What does not know the secret, or is of an earlier attempt, is no pod of the job.
+// A pod that does not know the secret, or belongs to an earlier attempt, cannot join the job, and
+// the errors name the cause.
 func TestPodsThatDoNotBelongToTheJob(t *testing.T) {
 	p := podsOf(t, 2, "-np", "2", "-answer-within", "1s", "prog", helperPrefix+"join")
 	root, stale := p.start(t, 0, "GORUN_ATTEMPT=1"), p.start(t, 1, "GORUN_ATTEMPT=0")
@@ -296,7 +304,7 @@ func TestPodsThatDoNotBelongToTheJob(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// Kubeflow's Trainer gives the variables of torchrun.
+// Pods with the variables of torchrun, which Kubeflow's Trainer sets, form one job.
 func TestPodsOfTrainer(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	p := &podSet{Cluster: c, dir: t.TempDir(), name: "train-node-0", command: []string{"gorun", "-l", "prog", helperPrefix + "book"}}

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// FuzzStat checks that no content of /proc/PID/stat makes statParent panic, and that the process
+// name does not influence the result.
 func FuzzStat(f *testing.F) {
 	const rest = " 42 42 0 -1 4194560 1 0 0 0 0 0"
 	for _, name := range []string{"sh", "a b", ") Z 1 (", "", "\n)", "x) R 7"} {
@@ -23,7 +25,7 @@ func FuzzStat(f *testing.F) {
 		if !alive {
 			require.Zero(t, parent)
 		}
-		// The name does not matter, whatever it holds.
+		// The name has no influence, whatever characters it has.
 		if !strings.Contains(state+rest, ")") {
 			other, same := statParent([]byte("42 (sh) " + state + rest))
 			require.Equal(t, []any{parent, alive}, []any{other, same})
@@ -31,6 +33,8 @@ func FuzzStat(f *testing.F) {
 	})
 }
 
+// statParent returns the parent of a process and whether it is alive, even if its name has
+// parentheses.
 func TestParentOfAProcess(t *testing.T) {
 	for state, alive := range map[string]bool{"R": true, "S": true, "D": true, "T": true, "t": true, "Z": false, "X": false} {
 		parent, ok := statParent(fmt.Appendf(nil, "42 (a) (b) Z 1) %s 41 42 42 0 -1", state))

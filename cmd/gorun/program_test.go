@@ -34,6 +34,8 @@ func module(t *testing.T) string {
 	return dir
 }
 
+// gorun builds a program that is a Go package or file, once per job, passes -build-flags to the
+// build, and removes the result.
 func TestGoPackagesAreBuilt(t *testing.T) {
 	dir := module(t)
 	for name, c := range map[string]struct {
@@ -74,6 +76,7 @@ func TestGoPackagesAreBuilt(t *testing.T) {
 	}
 }
 
+// -race builds the program with the race detector.
 func TestGoPackagesAreBuiltForRaces(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("no gcc, which the race detector needs")
@@ -85,6 +88,8 @@ func TestGoPackagesAreBuiltForRaces(t *testing.T) {
 	require.Equal(t, "race\nsay\n", r.err.String())
 }
 
+// A bare name is looked up in PATH and not taken for a directory, but the error suggests the
+// directory.
 func TestBareNameOfADirectoryIsLookedUp(t *testing.T) {
 	r := command(t, nil, "cmd")
 	r.Dir = module(t)
@@ -93,6 +98,7 @@ func TestBareNameOfADirectoryIsLookedUp(t *testing.T) {
 	require.Contains(t, r.err.String(), "did you mean ./cmd?")
 }
 
+// Ranks of several programs of one command line form one world.
 func TestSeveralProgramsShareAWorld(t *testing.T) {
 	args := helper([]string{"-l", "-np", "1"}, "join")
 	args = append(args, ":", "-np", "2")
@@ -104,6 +110,8 @@ func TestSeveralProgramsShareAWorld(t *testing.T) {
 	}
 }
 
+// Ranks get their identity in variables, -x and -wdir have effect, and variables of an outer gorun
+// are replaced.
 func TestEnvironmentOfRanks(t *testing.T) {
 	r := command(t, []string{"GORUN_RANK=77", "GORUN_FDS=1,2,3", "GORUN_DEBUG=1", "OLD=old", "GOMAXPROCS="},
 		"-np", "2", "-x", "NEW=a=b", "-x", "OLD=new", "-x", "HOME", "-wdir", "/", "sh", "-c",
@@ -117,6 +125,7 @@ func TestEnvironmentOfRanks(t *testing.T) {
 	}, lines)
 }
 
+// GOMAXPROCS of a rank is its share of the allowed processors, unless -x sets it.
 func TestProcessorShareOfRanks(t *testing.T) {
 	launch.Processors(t)
 	var set unix.CPUSet
@@ -160,8 +169,8 @@ func allowedProcessors(t *testing.T) []int {
 	return allowed
 }
 
-// Jobs that bind their ranks do not share a processor, however they are contained:
-// the first job has it until its end, also if it is killed.
+// Jobs that bind their ranks do not share a processor, whatever the containment. A job keeps its
+// processors until its end, even if it is killed.
 func TestBoundJobsDoNotShareAProcessor(t *testing.T) {
 	launch.Processors(t)
 	allowed := allowedProcessors(t)
@@ -189,6 +198,7 @@ func TestBoundJobsDoNotShareAProcessor(t *testing.T) {
 	}
 }
 
+// -bind-to core binds each rank to one processor, beginning again with the first when all are used.
 func TestBindToCore(t *testing.T) {
 	launch.Processors(t)
 	allowed := allowedProcessors(t)
@@ -203,6 +213,8 @@ func TestBindToCore(t *testing.T) {
 	}
 }
 
+// -report writes the outcome of the job, its first failure, and the end and resources of each rank
+// as JSON.
 func TestReport(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "report.json")
 	got := gorun(t, nil, "-np", "3", "-report", name, "sh", "-c",
@@ -245,16 +257,19 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// -explain sets GORUN_EXPLAIN for the ranks.
 func TestExplainReachesTheRanks(t *testing.T) {
 	got := gorun(t, nil, "-np", "2", "-explain", "sh", "-c", "echo $GORUN_EXPLAIN")
 	require.Equal(t, "1\n1\n", got.out)
 }
 
+// -reproducible sets GORUN_REPRODUCIBLE for the ranks.
 func TestReproducibleReachesTheRanks(t *testing.T) {
 	got := gorun(t, nil, "-np", "2", "-reproducible", "sh", "-c", "echo $GORUN_REPRODUCIBLE")
 	require.Equal(t, "1\n1\n", got.out)
 }
 
+// -h and -version print to standard output and exit with 0.
 func TestHelpAndVersion(t *testing.T) {
 	got := gorun(t, nil, "-h")
 	require.Zero(t, got.code)
@@ -264,6 +279,7 @@ func TestHelpAndVersion(t *testing.T) {
 	require.Regexp(t, `^gorun .*go1\.`, got.out)
 }
 
+// Many more ranks than processors form one world on one machine.
 func TestManyRanks(t *testing.T) {
 	ranks := 64
 	if soak {
@@ -274,6 +290,7 @@ func TestManyRanks(t *testing.T) {
 	require.Equal(t, ranks, strings.Count(got.out, fmt.Sprintf(" of %d\n", ranks)))
 }
 
+// If a program must be built and there is no go command, the error says so.
 func TestWithoutGoCommand(t *testing.T) {
 	r := command(t, []string{"PATH=/nowhere"}, ".")
 	r.Dir = module(t)
@@ -282,6 +299,7 @@ func TestWithoutGoCommand(t *testing.T) {
 	require.Contains(t, r.err.String(), "no go command in PATH")
 }
 
+// A rank can run a gorun, whose job is independent of the outer one.
 func TestGorunInsideARank(t *testing.T) {
 	inner := strings.Join(append([]string{binary}, helper([]string{"-np", "2"}, "join")...), " ")
 	got := gorun(t, nil, "-np", "2", "sh", "-c", inner)

@@ -2,5 +2,5 @@
 
 package main_test
 
-// raceEnabled makes the gorun under test look for races, too.
+// raceEnabled reports that this test, and the gorun that it builds, have the race detector.
 const raceEnabled = true

@@ -21,21 +21,21 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// helperMain is the main function of a rank.
+// helperMain is the main function of a rank; name selects what the rank does.
 func helperMain(name string, args []string) int {
 	switch name {
-	case "signals": // prints what arrives, after "ready"
+	case "signals": // prints "ready" and then the signals that it gets
 		return printSignals(args)
-	case "environ": // prints variables
+	case "environ": // prints the values of variables
 		values := make([]string, len(args))
 		for i, name := range args {
 			values[i] = os.Getenv(name)
 		}
 		fmt.Println(strings.Join(values, "|"))
 		return 0
-	case "agent": // in place of a gorun on another host
+	case "agent": // plays the agent on another host
 		return pretendToBeAgent(args[0], args[1])
-	case "grandchildren": // leaves a child and a child in a session of its own
+	case "grandchildren": // leaves two children, one of them in a session of its own
 		for _, own := range []bool{false, true} {
 			c := exec.Command("sleep", "1000")
 			c.SysProcAttr = &syscall.SysProcAttr{Setsid: own}
@@ -50,10 +50,10 @@ func helperMain(name string, args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
 	}
-	if name == "generations" { // until a number of them
+	if name == "generations" { // takes part in the generations up to args[0]
 		return enterGenerations(s, args[0], args[1:])
 	}
-	if name == "report" { // for ever, and prints what signals arrive
+	if name == "report" { // sends reports forever, and prints the signals that it gets
 		go func() {
 			for s.Stalled(strings.Repeat("x", 60<<10)) == nil {
 				continue
@@ -80,8 +80,8 @@ func helperMain(name string, args []string) int {
 	return joinedMain(s, name, args)
 }
 
-// printBook prints, for each card, host, slot and the number of its node among
-// the different ones.
+// printBook prints, for each card, the host, the slot, and the index of its node among the nodes of
+// the book.
 func printBook(b *bootstrap.Book) {
 	nodes := map[bootstrap.NodeID]int{}
 	var line []string
@@ -98,7 +98,7 @@ func printBook(b *bootstrap.Book) {
 	fmt.Println(strings.Join(line, " "))
 }
 
-// joinedMain continues after the exchange.
+// joinedMain is what a rank does after the exchange.
 func joinedMain(s *bootstrap.Session, name string, args []string) int {
 	victim := len(args) > 0 && args[0] == strconv.Itoa(s.Job().Rank)
 	switch {
@@ -108,7 +108,7 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		}
 		fmt.Printf("rank %d of %d\n", s.Job().Rank, s.Job().Size)
 		return finalize(s, 0)
-	case name == "fail": // prints the error with which it ends, of its own or of another rank
+	case name == "fail": // ends with an error that has its origin in this or another rank
 		if err := s.Fence(context.Background()); err != nil {
 			panic(err)
 		}
@@ -125,7 +125,7 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 			origin = s.Job().Rank
 		}
 		if s.Job().Rank == origin && len(args) > 2 && args[2] == "stays" {
-			select {} // until it gets a signal to end
+			select {} // until a signal ends it
 		}
 		if err := s.Fail(origin, -1, args[1]); err != nil {
 			panic(err)
@@ -133,7 +133,7 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		return 1
 	case name == "named":
 		return endAsNamed(s, args[0], args[1])
-	case name == "flood": // writes for ever and fences, and reports that through a pipe
+	case name == "flood": // writes forever; says through a pipe that its fences are complete
 		go func() {
 			for {
 				fmt.Println(strings.Repeat("x", 1000))
@@ -157,7 +157,7 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		}
 		s.Abort(code, "ran out of work")
 		return code
-	case name == "spared": // the victim aborts, and says which signal comes first then
+	case name == "spared": // the victim aborts and prints the first signal that it gets
 		return abortAndListen(s, victim, args[1])
 	case name == "leave" && victim:
 		return 0
@@ -169,7 +169,7 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		_ = unix.Kill(os.Getpid(), syscall.Signal(sig))
 		select {}
 	case name == "garbage" && victim:
-		// The socket is the first of the descriptors of the contract.
+		// Descriptor 3 is the socket to the agent.
 		_, _ = unix.Write(3, []byte{1, 0, 0, 0, 250})
 	}
 	code := 0
@@ -181,8 +181,9 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 	return listen(s, code, slices.Contains(args, "stay"), slices.Contains(args, "handle") && s.Job().Rank == 0)
 }
 
-// abortAndListen makes the victim abort the job. When the others have got their signal, which
-// they report through a fifo, it sends itself SIGUSR1, and prints the first notice.
+// abortAndListen lets the victim abort the job. The others write to a fifo when they have got their
+// terminating signal. Then the victim sends itself SIGUSR1, and prints the first signal that it has
+// got.
 func abortAndListen(s *bootstrap.Session, victim bool, fifo string) int {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, unix.SIGTERM, unix.SIGUSR1)
@@ -205,8 +206,8 @@ func abortAndListen(s *bootstrap.Session, victim bool, fifo string) int {
 	return 9
 }
 
-// listen answers notices until a peer is down, when it ends with code if it is not to
-// stay, or the agent is gone.
+// listen handles notices until a peer is down, and then leaves the job with code unless stay is
+// set. It returns another code if the agent is lost.
 func listen(s *bootstrap.Session, code int, stay, handle bool) int {
 	if s.Job().OnFailure == bootstrap.OnFailureKill {
 		fmt.Println("waiting")
@@ -241,7 +242,7 @@ func finalize(s *bootstrap.Session, code int) int {
 	return code
 }
 
-// printSignals prints the names of signals until one that is in args.
+// printSignals prints the names of the signals that it gets, until one of them is in args.
 func printSignals(args []string) int {
 	c := make(chan os.Signal, 16)
 	signal.Notify(c, unix.SIGUSR1, unix.SIGUSR2, unix.SIGINT, unix.SIGTERM, unix.SIGCONT)
@@ -256,7 +257,7 @@ func printSignals(args []string) int {
 	return 1
 }
 
-// helper returns the arguments that start a helper as the program.
+// helper returns the arguments that run this test binary as a helper.
 func helper(flags []string, name string, args ...string) []string {
 	return append(append(slices.Clone(flags), self, helperPrefix+name), args...)
 }
@@ -271,14 +272,14 @@ func commandLine(pid int) string {
 
 func kill9(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }
 
-// await returns when a process has ended.
+// await waits until a process has ended.
 func await(t *testing.T, pid int) {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == unix.ESRCH {
 		return
 	}
-	if err == unix.EPERM || err == unix.ENOSYS { // a container may forbid it
+	if err == unix.EPERM || err == unix.ENOSYS { // a container may forbid pidfd_open
 		awaitState(t, pid)
 		return
 	}
@@ -292,18 +293,17 @@ func await(t *testing.T, pid int) {
 	require.Equal(t, 1, n, "process %d does not end: %s", pid, commandLine(pid))
 }
 
-// awaitState is await by looking again and again.
+// awaitState does the same as await by polling.
 func awaitState(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		state := b[bytes.LastIndexByte(b, ')')+1:] // the name may hold anything, and the file is empty at the end
+		state := b[bytes.LastIndexByte(b, ')')+1:] // the name may hold any character; an ended process may have no text
 		return err != nil || len(state) == 0 || bytes.HasPrefix(state, []byte(" Z")) || bytes.HasPrefix(state, []byte(" X"))
 	}, limit, time.Millisecond, "process %d does not end: %s", pid, commandLine(pid))
 }
 
-// children returns the children of a process with a word in their command
-// line.
+// children returns the child processes of a process that have a word in their command line.
 func children(t *testing.T, pid int, word string) []int {
 	t.Helper()
 	var found []int
@@ -337,7 +337,7 @@ func awaitLines(t *testing.T, r *bufio.Reader, n int, want string) {
 	}
 }
 
-// exitStatus returns an exit code as a shell would.
+// exitStatus returns the exit code of a process as a shell does: 128+n after signal n.
 func exitStatus(p *os.ProcessState) int {
 	if ws, ok := p.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal())

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// sent are the frames of a file.
+// sent returns the frames in which a file is sent, compressed, in two pieces.
 func sent(tb testing.TB, content, hash []byte) []byte {
 	tb.Helper()
 	z, err := zstd.NewWriter(nil)
@@ -26,7 +26,8 @@ func sent(tb testing.TB, content, hash []byte) []byte {
 		link.AppendFrame(nil, link.KindFileData, packed[half:]), link.AppendFrame(nil, link.KindFileData))
 }
 
-// inboxOf returns an inbox of one file, below which are agents, and what it says to gorun.
+// inboxOf returns an inbox for one file, with the agents below it, and a buffer that gets what the
+// inbox sends to gorun.
 func inboxOf(dir string, below ...*safeBuffer) (*inbox, *safeBuffer) {
 	var said safeBuffer
 	conn := link.NewConn(nil, &said)
@@ -39,7 +40,8 @@ func inboxOf(dir string, below ...*safeBuffer) (*inbox, *safeBuffer) {
 	return b, &said
 }
 
-// takeAll gives an inbox a stream of frames and returns why its files are not there.
+// takeAll passes a stream of frames to an inbox, and returns for each file the reason why it was
+// not stored ("" if it was). It checks that all bytes were credited.
 func takeAll(t *testing.T, b *inbox, said *safeBuffer, stream []byte, files int) (why []string) {
 	t.Helper()
 	require.NoError(t, framesOf(stream, func(k link.Kind, body []byte) error {
@@ -77,6 +79,7 @@ func takeAll(t *testing.T, b *inbox, said *safeBuffer, stream []byte, files int)
 	return why
 }
 
+// An inbox stores a file whose hash is right, and reports why another one was not stored.
 func TestFilesArriveWhole(t *testing.T) {
 	content := bytes.Repeat([]byte("program"), 1000)
 	hash := sha256.Sum256(content)
@@ -105,8 +108,8 @@ func TestFilesArriveWhole(t *testing.T) {
 	}
 }
 
-// A file is passed on as it comes, to the agents that are to have it and to no other, whatever
-// becomes of it here.
+// An inbox passes a file on, as it arrives, to exactly those agents below that should get it, even
+// if it cannot store the file itself.
 func TestFilesArePassedOn(t *testing.T) {
 	content := bytes.Repeat([]byte("program"), 1000)
 	hash := sha256.Sum256(content)

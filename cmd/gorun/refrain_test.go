@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An error that many ranks end with is shown once, after what its rank wrote, with the
-// number of the others; each rank's own file has it.
+// If many ranks end with the same error, gorun shows it once, after the output of its rank, and
+// counts the others. Each rank's own output file has it.
 func TestErrorOfManyRanksIsShownOnce(t *testing.T) {
 	for _, hosts := range []bool{false, true} {
 		flags := []string{"-np", "16"}
@@ -36,13 +36,13 @@ func TestErrorOfManyRanksIsShownOnce(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank.%d.err", rank)))
 			require.NoError(t, err)
 			want := fmt.Sprintf("rank %d: no such file: x\n", rank)
-			if !hosts { // from a host the two come by different ways
+			if !hosts { // from another host the output and the error arrive in any order
 				want = "before\n" + want
 			}
 			require.Contains(t, string(text), want)
 		}
 	}
-	// The error is not lost if the output is closed.
+	// The error is shown even if the rank has closed its output.
 	got := gorun(t, nil, helper([]string{"-np", "2", "-on-failure", "continue"}, "fail", "own", "why", "closed")...)
 	require.Regexp(t, `(?m)^rank \d: why$`, got.err)
 	got = gorun(t, nil, helper([]string{"-np", "2", "-l", "-on-failure", "continue"}, "fail", "own", "why")...)
@@ -50,7 +50,8 @@ func TestErrorOfManyRanksIsShownOnce(t *testing.T) {
 	require.Regexp(t, `gorun: 1 more rank, \d, failed with the error of rank \d\n`, got.err)
 }
 
-// The first failure is that of the rank that caused it, whichever rank ends first.
+// If a rank fails because of another rank, the first failure is that of the other rank, whichever
+// ends first.
 func TestFailureOfAnotherRankIsItsOwn(t *testing.T) {
 	for _, alive := range []bool{false, true} {
 		args := []string{"2", "broken by rank 2"}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// machine returns the directory of a machine with processors 0 to n-1.
+// machine returns a directory that lists processors 0 to n-1, as sysfs does.
 func machine(t *testing.T, n int) (string, []int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -21,8 +21,8 @@ func machine(t *testing.T, n int) (string, []int) {
 	return dir, cpus
 }
 
-// Jobs get processors that no other one has, as many as they have ranks or as there
-// are, and give them back.
+// A job reserves as many processors as it has ranks, or all if there are fewer, that no other job
+// has reserved, and releases them.
 func TestJobsReserveDifferentProcessors(t *testing.T) {
 	dir, cpus := machine(t, 4)
 	take := func(cpus []int, ranks int, want ...int) *reservation {
@@ -47,7 +47,7 @@ func TestJobsReserveDifferentProcessors(t *testing.T) {
 	take(cpus, 9, 0, 1, 2, 3).release()
 }
 
-// On a machine that does not list its processors, ranks are bound nevertheless, with a
+// On a machine that does not list its processors, ranks are bound without a reservation, with a
 // warning.
 func TestProcessorsThatAreNotShownAreNotReserved(t *testing.T) {
 	dir, cpus := machine(t, 2)

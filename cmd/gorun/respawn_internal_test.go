@@ -9,6 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
+// -on-failure respawn has an optional number of restarts, and -spares is valid only with it.
 func TestRespawnOption(t *testing.T) {
 	none := func(string) (string, bool) { return "", false }
 	for value, restarts := range map[string]int{"respawn": restartsDefault, "respawn=1": 1, "respawn=10000": 10000} {
@@ -33,7 +34,8 @@ func TestRespawnOption(t *testing.T) {
 	}
 }
 
-// Spares go where most room is, and not beyond it.
+// Spares are placed on the hosts with the most free slots, and refused if there are not enough free
+// slots.
 func TestDealSpares(t *testing.T) {
 	none := func(string) (string, bool) { return "", false }
 	for line, want := range map[string][]int{

@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gorun's threads sleep while a rank starts. A system call that sleeps with a P of Go's
-// scheduler would make the scheduler's monitor poll every 20 us for 10 ms, on a
-// processor that the rank may need.
+// gorun's threads sleep while a rank starts. If a blocking system call kept a P of Go's scheduler,
+// the scheduler's monitor would poll every 20 us for 10 ms, on a processor that the rank may need.
 func TestGorunSleepsWhileARankStarts(t *testing.T) {
 	const script = `
 a=$(cat /proc/$PPID/task/*/status); sleep 0.02; b=$(cat /proc/$PPID/task/*/status)
@@ -29,7 +28,8 @@ for x in "$a" "$b"; do echo next; echo "$x"; done`
 
 var voluntary = regexp.MustCompile(`(?m)^voluntary_ctxt_switches:\s+(\d+)$`)
 
-// switches returns how often the threads have gone to sleep, of which these are the states.
+// switches returns the sum of the voluntary context switches of threads, of which status has the
+// /proc status files.
 func switches(t *testing.T, status string) (sum int) {
 	t.Helper()
 	for _, m := range voluntary.FindAllStringSubmatch(status, -1) {

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A session ends with its processes; once it is closed, a process that has got its number is left
-// alone.
+// kill ends all processes of a command's session. After the session is closed, kill does not touch
+// a process that has got the same descriptor number.
 func TestSessionOfACommand(t *testing.T) {
 	c := exec.Command("sh", "-c", "sleep 600 & echo $!; wait")
 	out, err := c.StdoutPipe()
 	require.NoError(t, err)
 	s := newSession(c)
-	s.kill() // it has not begun
+	s.kill() // the command has not started: kill does nothing
 	require.NoError(t, c.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
@@ -37,10 +37,10 @@ func TestSessionOfACommand(t *testing.T) {
 		n, err := unix.Poll(ended, 1000)
 		return err == nil && n == 1
 	}, time.Minute, time.Millisecond, "the other process of the session goes on")
-	s.kill() // the leader was reaped: no process has its PID
+	s.kill() // the process was reaped: kill does nothing
 	s.close()
 
-	// The next descriptor has the number of the one that was closed, and is of another process.
+	// The next descriptor gets the number of the closed one, and refers to another process.
 	other := exec.Command("cat")
 	in, err := other.StdinPipe()
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// lines returns a reader of the run's standard output. Before Start.
+// lines returns a reader of the run's standard output; call it before Start.
 func (r *run) lines(t *testing.T) *bufio.Reader {
 	t.Helper()
 	r.Stdout = nil
@@ -22,7 +22,7 @@ func (r *run) lines(t *testing.T) *bufio.Reader {
 	return bufio.NewReader(out)
 }
 
-// ready starts gorun with a helper that prints "ready", or what is given.
+// ready starts gorun and waits until each rank has printed word.
 func ready(t *testing.T, ranks int, word string, env, args []string) (*run, *bufio.Reader) {
 	t.Helper()
 	r := command(t, env, args...)
@@ -32,6 +32,7 @@ func ready(t *testing.T, ranks int, word string, env, args []string) (*run, *buf
 	return r, out
 }
 
+// gorun passes signals on to all ranks, and exits with 0 if the ranks do so after the signal.
 func TestSignalsArePassedOn(t *testing.T) {
 	for _, contain := range contains {
 		r, out := ready(t, 3, "ready", []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "3"}, "signals", "SIGTERM"))
@@ -45,6 +46,8 @@ func TestSignalsArePassedOn(t *testing.T) {
 	}
 }
 
+// SIGINT, SIGTERM and SIGHUP end the job; the exit code is 128 plus the signal, and no rank is
+// blamed.
 func TestInterruptEndsTheJob(t *testing.T) {
 	for sig, code := range map[unix.Signal]int{unix.SIGINT: 130, unix.SIGTERM: 143, unix.SIGHUP: 129} {
 		r, _ := ready(t, 2, "ready", nil, []string{"-np", "2", "sh", "-c", "echo ready; exec sleep 1000"})
@@ -55,6 +58,7 @@ func TestInterruptEndsTheJob(t *testing.T) {
 	}
 }
 
+// Ranks that ignore the terminating signal are killed after the grace period.
 func TestGraceThenKill(t *testing.T) {
 	for _, contain := range contains {
 		r, _ := ready(t, 2, "ready", []string{"GORUN_CONTAIN=" + contain},
@@ -65,6 +69,7 @@ func TestGraceThenKill(t *testing.T) {
 	}
 }
 
+// A second SIGINT kills the ranks without waiting for the grace period.
 func TestSecondInterruptKillsAtOnce(t *testing.T) {
 	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-grace", "10m"}, "signals"))
 	require.NoError(t, r.Process.Signal(unix.SIGINT))
@@ -73,6 +78,7 @@ func TestSecondInterruptKillsAtOnce(t *testing.T) {
 	require.Equal(t, 130, r.wait(t))
 }
 
+// SIGTSTP stops the ranks and gorun, and SIGCONT continues both.
 func TestStopAndContinue(t *testing.T) {
 	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2"}, "signals", "SIGCONT"))
 	require.NoError(t, r.Process.Signal(unix.SIGTSTP))
@@ -81,8 +87,8 @@ func TestStopAndContinue(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, status.Stopped())
 	for _, pid := range children(t, r.Process.Pid, helperPrefix) {
-		// Stopping takes effect when the rank is scheduled, and only its
-		// parent could wait for that.
+		// A rank stops only when it is scheduled; its parent alone could wait for that, so the test
+		// polls.
 		require.Eventually(t, func() bool {
 			stat, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
 			require.NoError(t, err)
@@ -95,6 +101,8 @@ func TestStopAndContinue(t *testing.T) {
 	require.Zero(t, r.wait(t))
 }
 
+// SIGQUIT makes gorun print what each rank waits for. A second one within a second is passed on to
+// the ranks.
 func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 	r := command(t, nil, helper([]string{"-np", "3"}, "wait")...)
 	out := r.lines(t)
@@ -114,7 +122,7 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 		"gorun: rank 1: blocked in Recv from rank 3":            true,
 		"gorun: rank 2: blocked in Recv from rank 3":            true,
 	}, seen)
-	// One that follows after more than a second has the effect of the first.
+	// A SIGQUIT after more than a second has the effect of the first one.
 	<-time.After(1100 * time.Millisecond)
 	require.NoError(t, r.Process.Signal(unix.SIGQUIT))
 	lines := bufio.NewScanner(errors)
@@ -122,7 +130,8 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 		require.True(t, lines.Scan())
 		require.True(t, seen[lines.Text()], lines.Text())
 	}
-	// Those that follow at once go to the ranks. Two may become one on the way.
+	// A SIGQUIT that follows at once goes to the ranks. It is repeated, because two signals may
+	// merge into one.
 	ended := make(chan struct{})
 	go func() {
 		for lines.Scan() {
@@ -135,7 +144,7 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 			case <-ended:
 				return
 			case <-time.After(10 * time.Millisecond):
-				_ = r.Process.Signal(unix.SIGQUIT) // it may have ended
+				_ = r.Process.Signal(unix.SIGQUIT) // gorun may have ended
 			}
 		}
 	}()
@@ -143,7 +152,8 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 	close(ended)
 }
 
-// MPICH's init/timeout.c: a job that does not end is ended.
+// At a timeout gorun prints what each rank waits for, and then ends the job (as in MPICH's test
+// init/timeout.c).
 func TestTimeoutAsksBeforeItKills(t *testing.T) {
 	got := gorun(t, nil, helper([]string{"-np", "2", "-timeout", "300ms"}, "wait")...)
 	require.Equal(t, 124, got.code)

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/slurm"
 )
 
-// inSlurm runs a command on the first host of a Slurm.
+// inSlurm runs a command on the first host of a Slurm cluster, and checks that no process is left.
 func inSlurm(t *testing.T, c *slurm.Cluster, words ...string) result {
 	t.Helper()
 	r := command(t, nil)
@@ -25,7 +25,7 @@ func inSlurm(t *testing.T, c *slurm.Cluster, words ...string) result {
 	return result{code: code, out: r.out.String(), err: r.err.String()}
 }
 
-// batch submits a script and returns where its output goes.
+// batch submits a script and returns the name of its output without the array index.
 func batch(t *testing.T, c *slurm.Cluster, script string, flags ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "script")
@@ -36,7 +36,7 @@ func batch(t *testing.T, c *slurm.Cluster, script string, flags ...string) strin
 	return name
 }
 
-// content returns what a file has, nothing if it does not exist.
+// content returns the content of a file, or "" if it does not exist.
 func content(name string) string {
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -45,6 +45,8 @@ func content(name string) string {
 	return string(b)
 }
 
+// In an allocation of Slurm, gorun takes the hosts and slots from it and starts its agents by srun,
+// whatever other variables for srun are set.
 func TestSlurmAllocation(t *testing.T) {
 	c := slurm.Start(t, 3)
 	t.Run("salloc", func(t *testing.T) {
@@ -115,6 +117,7 @@ func TestSlurmAllocation(t *testing.T) {
 	})
 }
 
+// gorun runs in each task of a job array from a batch script.
 func TestSlurmBatch(t *testing.T) {
 	c := slurm.Start(t, 2)
 	name := batch(t, c, binary+" sh -c 'echo $SLURM_ARRAY_TASK_ID: $GORUN_RANK/$GORUN_SIZE'", "-N2", "-n3", "--array=1-2")
@@ -126,14 +129,16 @@ func TestSlurmBatch(t *testing.T) {
 	}
 }
 
-// TestSlurmArrayOfWorlds: the tasks of a job array are worlds of their own, of steps of srun with and
-// without PMI, at the same time on the same hosts and with a file to meet by in the same directory.
+// TestSlurmArrayOfWorlds checks that each task of a job array is a world of its own. The ranks are
+// steps of srun, with or without PMI, run at the same time on the same hosts, and use one directory
+// for their meeting files.
 func TestSlurmArrayOfWorlds(t *testing.T) {
 	c := slurm.Start(t, 2)
 	for _, mpi := range []string{"pmi2", "none"} {
 		t.Run(mpi, func(t *testing.T) {
 			meet := t.TempDir()
-			// All tasks are there before one begins, so that they could find each other.
+			// Each task waits for all others before its step, so that the steps could find each
+			// other.
 			step := "touch " + meet + "/task.$SLURM_ARRAY_TASK_ID; while [ $(ls " + meet + " | grep -c task) -lt 3 ]; do sleep 0.05; done\n" +
 				"GORUN_RENDEZVOUS=" + meet + " exec srun --mpi=" + mpi + " -N2 -n2 -m block " + strings.Join(helper(nil, "book"), " ")
 			name := batch(t, c, step, "-N2", "-n2", "--array=1-3")
@@ -145,8 +150,8 @@ func TestSlurmArrayOfWorlds(t *testing.T) {
 	}
 }
 
-// TestSlurmEndsJobs runs jobs that Slurm ends: no process is left, and the output says who
-// ended them.
+// TestSlurmEndsJobs runs jobs that Slurm ends or whose host fails: no process is left, and the
+// output names the cause.
 func TestSlurmEndsJobs(t *testing.T) {
 	c := slurm.Start(t, 2)
 	t.Run("scancel", func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clock returns times a step apart.
+// clock returns a function that advances a virtual clock by step and returns its time.
 func clock() func(step time.Duration) time.Time {
 	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	return func(step time.Duration) time.Time {
@@ -21,7 +21,7 @@ func clock() func(step time.Duration) time.Time {
 
 func plainTag(dst []byte, _ time.Time) []byte { return append(dst, "> "...) }
 
-// feedAll feeds data in random pieces and returns the output.
+// feedAll feeds data in random pieces and returns the whole output.
 func feedAll(s *splitter, r *rand.Rand, data []byte) []byte {
 	tick := clock()
 	var out []byte
@@ -33,6 +33,7 @@ func feedAll(s *splitter, r *rand.Rand, data []byte) []byte {
 	return append(out, s.end()...)
 }
 
+// Without a tag the splitter changes no byte, however the data is split.
 func TestUntaggedBytesAreNotChanged(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, hold := range []bool{true, false} {
@@ -46,6 +47,7 @@ func TestUntaggedBytesAreNotChanged(t *testing.T) {
 	}
 }
 
+// With a tag each line begins with it, and the last line gets a newline if it has none.
 func TestTaggedLinesAgainstOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -61,6 +63,7 @@ func TestTaggedLinesAgainstOracle(t *testing.T) {
 	}
 }
 
+// FuzzSplitter checks both properties for arbitrary data.
 func FuzzSplitter(f *testing.F) {
 	f.Add([]byte("one\ntwo\n\nthree"), uint64(1))
 	f.Add([]byte("\n\n"), uint64(2))
@@ -78,6 +81,7 @@ func FuzzSplitter(f *testing.F) {
 	})
 }
 
+// A line that arrives in pieces is held back and comes out whole.
 func TestHeldLineComesOutWhole(t *testing.T) {
 	tick := clock()
 	s := newSplitter(nil, true)
@@ -88,6 +92,7 @@ func TestHeldLineComesOutWhole(t *testing.T) {
 	require.Empty(t, s.end())
 }
 
+// A line that is flushed before its end gets a mark, and its rest gets the tag again.
 func TestFlushedLineIsMarkedAndGoesOn(t *testing.T) {
 	tick := clock()
 	s := newSplitter(plainTag, true)
@@ -96,6 +101,8 @@ func TestFlushedLineIsMarkedAndGoesOn(t *testing.T) {
 	require.Equal(t, "> cd\n> ef\n", string(s.feed([]byte("cd\nef\n"), tick(0))))
 }
 
+// An unfinished line is due some time after its last piece, and at the latest some time after its
+// first piece.
 func TestWhenALineIsDue(t *testing.T) {
 	tick := clock()
 	s := newSplitter(plainTag, true)
@@ -103,7 +110,7 @@ func TestWhenALineIsDue(t *testing.T) {
 	s.feed([]byte("."), start)
 	require.Equal(t, start.Add(partialDelay), s.due())
 	var last time.Time
-	for range 20 { // a row of dots
+	for range 20 { // pieces without a newline, such as dots of progress
 		last = tick(60 * time.Millisecond)
 		s.feed([]byte("."), last)
 	}
@@ -113,6 +120,8 @@ func TestWhenALineIsDue(t *testing.T) {
 	require.Equal(t, last.Add(partialDelay), s.due())
 }
 
+// An unfinished line waits until the other ranks have written nothing for a moment, but not
+// forever.
 func TestALineWaitsForOthersToBeQuiet(t *testing.T) {
 	start := clock()(0)
 	s := newSplitter(plainTag, true)
@@ -131,6 +140,7 @@ func TestALineWaitsForOthersToBeQuiet(t *testing.T) {
 	require.Equal(t, start.Add(crowdAgeMax), s.dueAmong(w.others(a)), "not for ever")
 }
 
+// The time in which gorun itself was stalled does not count as time without output.
 func TestATimeWithoutLookingIsNoSilence(t *testing.T) {
 	start := clock()(0)
 	a := &source{lines: newSplitter(plainTag, true)}
@@ -146,6 +156,8 @@ func TestATimeWithoutLookingIsNoSilence(t *testing.T) {
 	require.Equal(t, start.Add(partialDelay), a.lines.due(), "another line has not waited")
 }
 
+// A line without an end comes out in marked pieces, so that the splitter holds a bounded number of
+// bytes.
 func TestEndlessLineComesInPieces(t *testing.T) {
 	s := newSplitter(plainTag, true)
 	tick := clock()

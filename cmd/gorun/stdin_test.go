@@ -16,7 +16,7 @@ import (
 // readFull reads until the buffer is full or the stream ends.
 func readFull(r io.Reader, b []byte) (int, error) { return io.ReadFull(r, b) }
 
-// copyInput makes every rank write its input to a file of its own.
+// copyInput runs ranks that write their input to a file each, and returns the contents by rank.
 func copyInput(t *testing.T, stdin io.Reader, ranks int, flags ...string) [][]byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,6 +32,8 @@ func copyInput(t *testing.T, stdin io.Reader, ranks int, flags ...string) [][]by
 	return out
 }
 
+// Standard input arrives unchanged at the ranks that -stdin selects, and nothing arrives at the
+// others.
 func TestStdinIsByteExact(t *testing.T) {
 	for _, size := range []int{0, 1, 64 << 10, 64<<10 + 1, 1<<20 + 3} {
 		data := noise(uint64(size), size)
@@ -40,7 +42,7 @@ func TestStdinIsByteExact(t *testing.T) {
 				if source == "file" {
 					return file(t, data)
 				}
-				return bytes.NewReader(data) // os/exec makes a pipe of it
+				return bytes.NewReader(data) // os/exec passes it through a pipe
 			}
 			got := copyInput(t, open(), 3)
 			require.True(t, bytes.Equal(data, got[0]), "%d bytes of a %s to rank 0", size, source)
@@ -60,8 +62,9 @@ func TestStdinIsByteExact(t *testing.T) {
 	}
 }
 
+// gorun does not read input that no rank reads, so that it is left for the next command.
 func TestUnreadStdinIsLeft(t *testing.T) {
-	// As in: while read line; do gorun ...; done < file.
+	// For example in: while read line; do gorun ...; done < file.
 	f := file(t, []byte("first\nsecond\n"))
 	got := gorun(t, f, "-np", "2", "true")
 	require.Zero(t, got.code)
@@ -70,6 +73,7 @@ func TestUnreadStdinIsLeft(t *testing.T) {
 	require.Equal(t, "first\nsecond\n", string(rest))
 }
 
+// With -stdin all, ranks that read nothing do not prevent another rank from reading everything.
 func TestStdinToAllWithARankThatDoesNotRead(t *testing.T) {
 	data := noise(9, 1<<20)
 	got := gorun(t, bytes.NewReader(data), "-np", "3", "-stdin", "all", "sh", "-c", "if [ $GORUN_RANK = 2 ]; then wc -c; fi")
@@ -96,6 +100,7 @@ func terminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
+// Input that is typed on a terminal reaches rank 0, up to the end-of-file character.
 func TestTerminalInput(t *testing.T) {
 	for _, contain := range contains {
 		master, slave := terminal(t)
@@ -112,6 +117,7 @@ func TestTerminalInput(t *testing.T) {
 	}
 }
 
+// Ctrl-C on the terminal reaches each rank once.
 func TestTerminalInterruptArrivesOnce(t *testing.T) {
 	for _, contain := range contains {
 		master, slave := terminal(t)
@@ -123,16 +129,16 @@ func TestTerminalInterruptArrivesOnce(t *testing.T) {
 		awaitLines(t, out, 2, "ready")
 		_, err := master.WriteString("\x03")
 		require.NoError(t, err)
-		awaitLines(t, out, 2, "SIGINT") // a second one would be SIGKILL
+		awaitLines(t, out, 2, "SIGINT") // a second SIGINT would kill the ranks
 		require.NoError(t, r.Process.Signal(unix.SIGTERM))
 		require.Zero(t, r.wait(t))
 	}
 }
 
+// A gorun in the background of a terminal neither stops nor hangs.
 func TestBackgroundOfATerminal(t *testing.T) {
 	_, slave := terminal(t)
-	// The shell owns the terminal; gorun runs in its background and must
-	// neither stop nor hang.
+	// The shell is the foreground process group of the terminal, and gorun runs in its background.
 	r := command(t, nil)
 	r.Path, r.Args = "/bin/sh", []string{"sh", "-m", "-c", binary + " -np 2 cat & wait $!"}
 	r.Stdin = slave

@@ -12,7 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// Answers to a question count for no later one, and a rank's second answer for none.
+// An answer of a rank counts only for the question that it answers, and only the first one of each
+// rank counts.
 func TestQuestionsAreToldApart(t *testing.T) {
 	j := hostOf(t, 3).job
 	for _, rank := range []int{0, 2} {
@@ -47,7 +48,8 @@ func TestQuestionsAreToldApart(t *testing.T) {
 	require.Equal(t, "new", j.ranks[2].doing.Waits[0].Op)
 }
 
-// Answers that come after the wait are shown if the user has asked, and not if gorun has.
+// An answer that comes after the wait is shown if the user has asked, and not if gorun itself has
+// asked.
 func TestLateAnswers(t *testing.T) {
 	said := func(quit bool) string {
 		j := hostOf(t, 3).job
@@ -63,7 +65,7 @@ func TestLateAnswers(t *testing.T) {
 		} else {
 			require.Equal(t, 1, j.ask())
 		}
-		j.dumpEnded() // the time is over
+		j.dumpEnded() // the wait for answers ends
 		d := bootstrap.Doing{Size: 3, Waits: []bootstrap.Wait{{Op: "late"}}}
 		j.handle(news{Event: bootstrap.Event{Kind: bootstrap.EventReport, Code: 1, Text: d.Encode()}})
 		require.Equal(t, "late", j.ranks[0].doing.Waits[0].Op, "it is in -report")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fluxScript plays flux: two brokers on this machine.
+// fluxScript plays the command flux with two brokers on this machine.
 const fluxScript = `#!/bin/sh
 case "$1 $2" in
 "getattr hostlist") [ -z "$TEST_FLUX" ] || { echo "flux: $TEST_FLUX" >&2; exit 1; }; echo "n[1-2]" ;;
@@ -20,6 +20,8 @@ case "$1 $2" in
 esac
 `
 
+// In an instance of Flux, gorun asks flux for the hosts and starts its agents by flux exec. The
+// error names the cause if flux fails or is missing.
 func TestHostsOfAnInstanceOfFlux(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "flux"), []byte(fluxScript), 0o755))
@@ -44,7 +46,7 @@ func TestHostsOfAnInstanceOfFlux(t *testing.T) {
 	}
 }
 
-// A real instance of two brokers on this machine.
+// Ranks that flux run starts in a real instance of two brokers form one world.
 func TestFluxStart(t *testing.T) {
 	if _, err := exec.LookPath("flux"); err != nil {
 		t.Skip("needs flux (flux-core, which Debian 12 does not have)")
@@ -58,8 +60,8 @@ func TestFluxStart(t *testing.T) {
 	require.Equal(t, 4, strings.Count(r.out.String(), " of 4\n"), r.out.String())
 }
 
-// The launcher of an MPIJob has a list of hosts, in the dialect of Open MPI or of MPICH and Intel
-// MPI, and may have arguments for ssh.
+// In the launcher of an MPIJob, gorun takes the host file of Open MPI, MPICH or Intel MPI in its
+// own syntax, and passes the arguments for ssh on.
 func TestHostFilesOfTheMPIOperator(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "ssh"), []byte(`#!/bin/sh
@@ -87,7 +89,8 @@ exec "$@"
 	}
 }
 
-// A rank in a pod that starts gorun has a job in this pod: the others wait for the end of theirs.
+// A gorun that a rank in a pod starts runs a job in this pod alone: the other pods are still part
+// of the outer job.
 func TestGorunOfARankInAPod(t *testing.T) {
 	env := []string{"GORUN_PODS=2", "JOB_COMPLETION_INDEX=1", "GORUN_POD_ROOT=127.0.0.1:1", "GORUN_RANK=1"}
 	r := command(t, env, helper([]string{"-np", "2"}, "join")...)

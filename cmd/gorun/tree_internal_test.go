@@ -18,7 +18,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// branchOutput is the output of a command of an agent.
+// branchOutput sends what is written to it as output of a command of an agent.
 type branchOutput struct {
 	conn   *link.Conn
 	number int
@@ -29,8 +29,9 @@ func (o branchOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// serveBranches is an agent with commands that reach agents. Each of these says that it is
-// there; the first writes a whole window of output, and only then the second starts its ranks.
+// serveBranches plays an agent with commands that reach two agents below it. Each of these sends
+// its hello. Then the first writes a whole window of output, and only after that the second starts
+// its ranks.
 func serveBranches(in, out *os.File) {
 	hello := link.Encode(link.Hello{Probe: link.Probe{PID: 1, Nonce: make([]byte, link.NonceBytes)}, Machine: []placement.Domain{{Processors: []int{0}}}})
 	_, _ = out.Write(link.Preamble(moduleVersion()))
@@ -60,8 +61,8 @@ func serveBranches(in, out *os.File) {
 	}
 }
 
-// Output of a host whose ranks run already holds up no other host that is reached through the
-// same one: nobody takes the output before all ranks run.
+// Output of a host whose ranks already run does not delay another host that is reached through the
+// same parent, although output is read only after all ranks run.
 func TestOutputDelaysNoStart(t *testing.T) {
 	j := &job{opts: &options{}, files: &files{}}
 	top := &host{job: j, name: "a", input: newWindow(), exited: make(chan struct{}), errs: &remarks{job: j}, begun: true}
@@ -101,7 +102,7 @@ func TestOutputDelaysNoStart(t *testing.T) {
 	require.NoError(t, in.Close())
 }
 
-// safeBuffer is written to by another goroutine.
+// safeBuffer is a buffer that several goroutines may write to.
 type safeBuffer struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
@@ -113,7 +114,7 @@ func (b *safeBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// lateWriter lets others go first.
+// lateWriter yields to other goroutines before it writes.
 type lateWriter struct{ to io.Writer }
 
 func (w lateWriter) Write(p []byte) (int, error) {
@@ -123,7 +124,8 @@ func (w lateWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// Before gorun stops, all agents have been told so, those below others too.
+// pause returns only after all agents, also those below others, have got the announcement that
+// gorun stops.
 func TestPauseReachesTheTree(t *testing.T) {
 	var said safeBuffer
 	top := &host{name: "a", conn: link.NewConn(nil, &said)}
@@ -152,8 +154,8 @@ func TestPauseReachesTheTree(t *testing.T) {
 	require.Equal(t, len(j.hosts), pauses)
 }
 
-// A host that says nothing is the cause as soon as the host above it is heard, and its victim as
-// soon as that is lost.
+// If nothing arrives from a host, the host itself is the cause if its parent is heard from
+// afterwards, and the parent is the cause if that is lost.
 func TestSilenceOfAHostBelowAnother(t *testing.T) {
 	for want, event := range map[string]func(top *host, beat func()){
 		"silent for": func(_ *host, beat func()) { beat() },
@@ -179,6 +181,8 @@ func TestSilenceOfAHostBelowAnother(t *testing.T) {
 	}
 }
 
+// radix returns the number of hosts that gorun and each agent reach directly, from the environment
+// or by default.
 func TestRadix(t *testing.T) {
 	for text, want := range map[string]int{"": radixDefault, "1": 1, "1000": 1000} {
 		t.Setenv(radixEnv, text)

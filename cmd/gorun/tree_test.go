@@ -18,13 +18,14 @@ import (
 // binaryTree makes gorun and its agents start two agents each.
 var binaryTree = []string{"GORUN_RADIX=2"}
 
-// six are the flags for six hosts, of two ranks each, in a tree of depth two: a starts b and
-// c, d starts e and f.
+// six returns the flags for six hosts of two ranks each. In a binary tree of depth two, a starts b
+// and c, and d starts e and f.
 func six(t *testing.T, flags ...string) []string {
 	t.Helper()
 	return append([]string{"-host", "a:2,b:2,c:2,d:2,e:2,f:2", "-rsh", rsh(t)}, flags...)
 }
 
+// In a tree of agents all ranks form one world, and -v names the parent of each host.
 func TestTreeOfAgents(t *testing.T) {
 	r := command(t, binaryTree, helper(six(t, "-v", "-l"), "book")...)
 	require.NoError(t, r.Start())
@@ -38,6 +39,7 @@ func TestTreeOfAgents(t *testing.T) {
 	gone(t, r)
 }
 
+// Input and output pass through the tree of agents unchanged.
 func TestOutputAndInputThroughTheTree(t *testing.T) {
 	data := noise(11, 1<<20+5)
 	name := file(t, data).Name()
@@ -55,6 +57,8 @@ func TestOutputAndInputThroughTheTree(t *testing.T) {
 	}
 }
 
+// Failures of ranks and of hosts in the tree give the same exit codes and messages as without a
+// tree.
 func TestEndsInTheTree(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
@@ -78,7 +82,8 @@ func TestEndsInTheTree(t *testing.T) {
 	}
 }
 
-// The command that reaches hosts has to be where it is run: on the hosts that others are below.
+// If a host that has children cannot run the command of -rsh, the error names that host and the
+// cause.
 func TestCommandThatInnerHostsLack(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "gorun-test-rsh")
 	require.NoError(t, os.Symlink(script(t, "export PATH=/usr/bin:/bin GORUN_HOSTID=$1; shift; exec \"$@\"\n"), name))
@@ -90,6 +95,7 @@ func TestCommandThatInnerHostsLack(t *testing.T) {
 	gone(t, r)
 }
 
+// gorun refuses an invalid radix before it starts anything.
 func TestRadixThatIsNone(t *testing.T) {
 	r := command(t, []string{"GORUN_RADIX=many"}, "-host", "a", "-rsh", "/no/such/command", "true")
 	require.NoError(t, r.Start())
@@ -98,7 +104,7 @@ func TestRadixThatIsNone(t *testing.T) {
 	require.NotContains(t, r.err.String(), "/no/such/command", "nothing is started")
 }
 
-// killAgent kills the agents of a host, of which a PID namespace has two.
+// killAgent kills the agents of a host: two if the containment is a PID namespace.
 func killAgent(t *testing.T, r *run, host string) {
 	t.Helper()
 	victims := slices.DeleteFunc(agents(t, r), func(pid int) bool { return hostOf(t, pid) != host })
@@ -108,7 +114,8 @@ func killAgent(t *testing.T, r *run, host string) {
 	}
 }
 
-// An agent that is killed takes those below it along, and is the one that is named.
+// The loss of an agent with children ends the job; the first failure names its host and not those
+// below it.
 func TestLossOfAnInnerAgent(t *testing.T) {
 	for _, contain := range contains {
 		r, _ := ready(t, 12, "ready", append([]string{"GORUN_CONTAIN=" + contain}, binaryTree...), helper(six(t), "grandchildren"))
@@ -119,6 +126,8 @@ func TestLossOfAnInnerAgent(t *testing.T) {
 	}
 }
 
+// With -on-failure continue, the loss of an agent with children is the loss of all hosts below it,
+// and the others go on.
 func TestSurvivorsGoOnWithoutABranch(t *testing.T) {
 	r, _ := ready(t, 12, "ready", binaryTree, helper(six(t, "-on-failure", "continue"), "grandchildren"))
 	killAgent(t, r, "d")
@@ -129,6 +138,7 @@ func TestSurvivorsGoOnWithoutABranch(t *testing.T) {
 	gone(t, r)
 }
 
+// If gorun is killed, no process of the tree is left.
 func TestKilledGorunEndsTheTree(t *testing.T) {
 	r, _ := ready(t, 12, "ready", binaryTree, helper(six(t), "grandchildren"))
 	kill9(r.Process.Pid)
@@ -136,6 +146,7 @@ func TestKilledGorunEndsTheTree(t *testing.T) {
 	gone(t, r)
 }
 
+// Signals reach the ranks of all hosts of the tree.
 func TestSignalsThroughTheTree(t *testing.T) {
 	r, out := ready(t, 12, "ready", binaryTree, helper(six(t), "signals", "SIGTERM"))
 	for _, sig := range []unix.Signal{unix.SIGUSR1, unix.SIGTERM} {
@@ -145,7 +156,7 @@ func TestSignalsThroughTheTree(t *testing.T) {
 	require.Zero(t, r.wait(t), r.err.String())
 }
 
-// A host without network takes those below it along within seconds.
+// A host whose network fails is lost within seconds, and with it the hosts below it.
 func TestCutHostInATree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the silence of a host")
@@ -156,15 +167,15 @@ func TestCutHostInATree(t *testing.T) {
 	out := r.lines(t)
 	require.NoError(t, r.Start())
 	awaitLines(t, out, 5, "ready")
-	c.Cut("h1") // which has started h2
+	c.Cut("h1") // h1 has started h2
 	require.Equal(t, 125, r.wait(t), r.err.String())
 	require.Contains(t, r.err.String(), "first failure: host h1 is lost with rank 0: ")
 	c.Join("h1")
 	empty(t, c)
 }
 
-// The processes of an inner host are killed, and not the commands to the hosts below it: these
-// report the ends of their ranks, and are not lost.
+// A second interrupt kills the ranks of an inner host but not its commands that reach the hosts
+// below, so that these report the ends of their ranks and are not lost.
 func TestKillInTheTree(t *testing.T) {
 	for _, contain := range contains {
 		env := append([]string{"GORUN_CONTAIN=" + contain}, binaryTree...)

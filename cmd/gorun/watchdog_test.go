@@ -16,7 +16,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/watchdog"
 )
 
-// startWatchdog starts a watchdog alone, and returns gorun's end of its pipe and its standard error.
+// startWatchdog starts a watchdog without gorun, and returns gorun's end of its pipe and its
+// standard error.
 func startWatchdog(t *testing.T, orders ...string) (*exec.Cmd, *os.File, *bytes.Buffer) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -32,8 +33,8 @@ func startWatchdog(t *testing.T, orders ...string) (*exec.Cmd, *os.File, *bytes.
 	return c, w, said
 }
 
-// A watchdog that has nothing to do does not initialise what gorun consists of, which takes longer than an
-// empty program.
+// A watchdog initializes the packages of gorun only when it has something to do, because the
+// initialization takes longer than the start of an empty program.
 func TestWatchdogWaitsBeforeInitialisation(t *testing.T) {
 	const other = "init github.com/gorun-hpc/gorun/bootstrap @"
 	c, w, said := startWatchdog(t)
@@ -50,7 +51,7 @@ func TestWatchdogWaitsBeforeInitialisation(t *testing.T) {
 	require.Contains(t, said.String(), other, "it has orders to carry out")
 }
 
-// A watchdog heeds no signal that ends a job, and removes what is left of it.
+// A watchdog ignores the signals that end a job, and removes what is left of the job afterwards.
 func TestWatchdogOutlivesSignals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gorun-left")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "below"), 0o700))
@@ -66,7 +67,7 @@ func TestWatchdogOutlivesSignals(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-// ignores reports whether a process ignores all of these signals (proc(5), status).
+// ignores reports whether a process ignores all of these signals, according to proc(5).
 func ignores(t *testing.T, pid int, signals []unix.Signal) bool {
 	t.Helper()
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")

@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// agentLink is a test in place of a gorun that has started an agent.
+// agentLink is the connection of the test, which plays gorun, to an agent.
 type agentLink struct {
 	*link.Conn
 	run *run
@@ -40,7 +40,8 @@ func startAgent(t *testing.T) *agentLink {
 	return a
 }
 
-// expect receives frames until one of a kind, and returns the bytes of those of ranks before it.
+// expect receives frames until one of the wanted kind, and returns that frame's body and the number
+// of bytes in the ranks' frames before it.
 func (a *agentLink) expect(t *testing.T, want link.Kind) (up int, body []byte) {
 	t.Helper()
 	for {
@@ -55,8 +56,8 @@ func (a *agentLink) expect(t *testing.T, want link.Kind) (up int, body []byte) {
 	}
 }
 
-// What ranks say to gorun has a window: a rank that reports without end is held up on its own
-// host, and signals and output pass.
+// The frames that ranks send to gorun have a window. A rank that sends reports without end blocks
+// on its own host, while signals and output still pass.
 func TestReportsHaveAWindow(t *testing.T) {
 	a := startAgent(t)
 	a.expect(t, link.KindHello)
@@ -73,11 +74,12 @@ func TestReportsHaveAWindow(t *testing.T) {
 		if granted > link.WindowBytes {
 			a.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(granted-link.WindowBytes))
 		}
-		for all < granted { // the whole window is used
+		for all < granted { // until the whole window is used
 			up, body := a.expect(t, link.KindUp)
 			all += up + len(body)
 		}
-		// Each answer to a signal leaves a rank without a window time for more.
+		// While the test waits for each answer to a signal, a rank without a window would send
+		// more.
 		for range 100 {
 			a.Send(link.KindSignal, link.Target{}.Append(nil), link.Amount(int(unix.SIGUSR1)))
 			up, _ = a.expect(t, link.KindOutput)
@@ -91,12 +93,13 @@ func TestReportsHaveAWindow(t *testing.T) {
 	gone(t, a.run)
 }
 
-// passingMemory is what an agent may use at most, in KiB, while others write through it: itself
-// and its queue. The windows of the streams that pass are 32 MiB, in a queue that grows by doubling.
+// passingMemory is the most memory in KiB that an agent may use while others write through it: the
+// agent itself and its queue. The windows of the streams that pass are 32 MiB, in a queue that
+// grows by doubling.
 const passingMemory = 48 << 10
 
-// TestUnreadOutputThroughAnAgent: an agent keeps none of the output of those below it while
-// nobody reads it.
+// TestUnreadOutputThroughAnAgent checks that an agent stores no output of the agents below it
+// beyond their windows while nobody reads gorun's output.
 func TestUnreadOutputThroughAnAgent(t *testing.T) {
 	t.Parallel()
 	const ranks, lines = 128, 4000
@@ -108,7 +111,8 @@ func TestUnreadOutputThroughAnAgent(t *testing.T) {
 	first, err := out.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "1"+loudTail+"\n", first)
-	// Until all that fits anywhere is there, or nearly.
+	// The loop ends when the agents write little more than beats: all buffers on the way are then
+	// full, or nearly so.
 	for written := -1; ; {
 		now := 0
 		for _, pid := range agents(t, r) {
@@ -125,7 +129,7 @@ func TestUnreadOutputThroughAnAgent(t *testing.T) {
 	for _, pid := range pids {
 		memory := peakMemory(t, pid)
 		t.Logf("agent %s: %d KiB", hostOf(t, pid), memory)
-		if !raceEnabled { // which multiplies memory
+		if !raceEnabled { // the race detector multiplies memory
 			require.Less(t, memory, passingMemory)
 		}
 	}
@@ -136,7 +140,7 @@ func TestUnreadOutputThroughAnAgent(t *testing.T) {
 	require.Zero(t, r.wait(t), r.err.String())
 }
 
-// bytesWritten returns how much a process has written.
+// bytesWritten returns the number of bytes that a process has written.
 func bytesWritten(t *testing.T, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))

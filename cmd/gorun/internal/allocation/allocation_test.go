@@ -9,6 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
 )
 
+// ParseHostlist expands Slurm's compressed lists of hosts in their order, and refuses lists that
+// are malformed or too long.
 func TestHostlists(t *testing.T) {
 	for text, want := range map[string]string{
 		"n0":                    "n0",
@@ -46,6 +48,7 @@ func TestHostlists(t *testing.T) {
 	}
 }
 
+// ParseCounts expands Slurm's compressed numbers of tasks per host, and refuses malformed ones.
 func TestCounts(t *testing.T) {
 	for text, want := range map[string][]int{
 		"1":         {1},
@@ -62,11 +65,13 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// in returns a function that reads an environment.
+// in returns a function that looks variables up in env, as os.Getenv does in the environment.
 func in(env map[string]string) func(string) string {
 	return func(name string) string { return env[name] }
 }
 
+// Find recognizes the allocation in which gorun runs from its environment, and returns an error
+// that names the variable which is missing or inconsistent.
 func TestFind(t *testing.T) {
 	slurm := func(more ...string) map[string]string {
 		env := map[string]string{"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[0-1]", "SLURM_TASKS_PER_NODE": "2,1", "SLURM_JOB_NUM_NODES": "2", "SLURM_NTASKS": "3"}
@@ -84,10 +89,10 @@ func TestFind(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		env map[string]string
-		// want of the allocation, or what the error says
+		// the wanted fields of the allocation, or a text in the error
 		source string
 		hosts  []allocation.Host
-		ranks  int // 0 for one per slot
+		ranks  int // 0: one rank per slot
 		file   string
 		args   []string
 		err    string
@@ -160,6 +165,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Find recognizes the pod in which gorun runs and where the first pod is; each error also names the
+// flag that makes gorun ignore the other pods.
 func TestPods(t *testing.T) {
 	of := func(pairs ...string) map[string]string {
 		env := map[string]string{}
@@ -223,7 +230,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// What tells srun how to start other steps is not for the agents'.
+// srun does not get the variables of Slurm that configure the user's own steps, because they would
+// change how it starts the agents.
 func TestVariablesThatSrunDoesNotSee(t *testing.T) {
 	a, err := allocation.Find(in(map[string]string{"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n0", "SLURM_TASKS_PER_NODE": "1"}))
 	require.NoError(t, err)
@@ -236,6 +244,8 @@ func TestVariablesThatSrunDoesNotSee(t *testing.T) {
 	}
 }
 
+// FuzzHostlist checks that each name of an accepted list is a plain name, so that expanding the
+// names again changes nothing.
 func FuzzHostlist(f *testing.F) {
 	for _, text := range []string{"n[1-3,07-12]x", "n[0-1],a,b[2][3-4]", "n[", "n]", "a,,", "[", "n[1-", "n[0-65535]"} {
 		f.Add(text)
@@ -258,6 +268,7 @@ func FuzzHostlist(f *testing.F) {
 	})
 }
 
+// FuzzCounts checks that an accepted list has positive numbers only.
 func FuzzCounts(f *testing.F) {
 	for _, text := range []string{"2(x3),1", "1", "4,2,1(x2)", "2(x", "(x3)", ",", "1(x-1)"} {
 		f.Add(text)
@@ -271,6 +282,8 @@ func FuzzCounts(f *testing.F) {
 	})
 }
 
+// Find recognizes an instance of Flux but not a task of flux run. The hosts come from the answer to
+// a command, and each has the option that starts an agent on it.
 func TestFlux(t *testing.T) {
 	for name, env := range map[string]map[string]string{
 		"nothing":                 {},

@@ -14,10 +14,10 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/doctor"
 )
 
-// patience is what no answer takes that comes.
+// patience is a timeout that no test reaches in which the answer comes.
 const patience = time.Minute
 
-// TestMain makes the test binary a host.
+// TestMain makes the test binary serve as gorun on a host if its first argument is serve.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "serve" {
 		if err := doctor.Serve(os.Stdin, os.Stdout, doctor.This(1), os.Args[2], strings.Join(os.Args[3:], "")); err != nil {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// host returns a host of a version.
+// host returns a host whose gorun has the given version.
 func host(t *testing.T, name, version string, more ...string) *doctor.Host {
 	t.Helper()
 	self, err := os.Executable()
@@ -37,7 +37,7 @@ func host(t *testing.T, name, version string, more ...string) *doctor.Host {
 	return &doctor.Host{Name: name, Line: append([]string{self, "serve", version}, more...), Gorun: "/x/gorun", By: "ssh " + name}
 }
 
-// lines returns the findings of a host.
+// lines returns the findings about a host, one per line.
 func lines(h *doctor.Host) string {
 	var b strings.Builder
 	for _, f := range h.Findings {
@@ -46,6 +46,8 @@ func lines(h *doctor.Host) string {
 	return b.String()
 }
 
+// The doctor reports a host whose gorun has another version, and examines its clock and network
+// nevertheless.
 func TestHostsOfDifferentVersions(t *testing.T) {
 	a, b := host(t, "a", "v1"), host(t, "b", "v2")
 	doctor.Examine([]*doctor.Host{a, b}, "v1", patience)
@@ -57,6 +59,8 @@ func TestHostsOfDifferentVersions(t *testing.T) {
 	}
 }
 
+// A host without an address that fits -net gets a failure of its own, and so does each host that
+// cannot reach it.
 func TestHostWithoutANetwork(t *testing.T) {
 	a, b := host(t, "a", "v1", "203.0.113.9"), host(t, "b", "v1")
 	doctor.Examine([]*doctor.Host{a, b}, "v1", patience)
@@ -64,6 +68,8 @@ func TestHostWithoutANetwork(t *testing.T) {
 	require.Contains(t, lines(b), "FAIL  network       host a has no address that others can reach")
 }
 
+// If a host does not answer as a gorun does, the finding has the cause and what the host printed
+// instead.
 func TestHostsThatDoNotAnswer(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	for name, c := range map[string]struct {
@@ -92,8 +98,9 @@ func TestHostsThatDoNotAnswer(t *testing.T) {
 	require.Contains(t, lines(b), "no such file or directory")
 }
 
-// TestLongMessagesThatDoNotArrive: connections are made, and nothing is read of them, as where
-// long packets are dropped on the way.
+// TestLongMessagesThatDoNotArrive checks that the doctor reports connections over which no data
+// arrives. The peer accepts connections but does not read from them, as if long packets were
+// dropped on the way.
 func TestLongMessagesThatDoNotArrive(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -108,6 +115,7 @@ func TestLongMessagesThatDoNotArrive(t *testing.T) {
 	require.Contains(t, lines(b), "warn  clock         it is -")
 }
 
+// Serve writes its report and returns at the end of its input; malformed input is an error.
 func TestServeEndsWithItsInput(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, doctor.Serve(strings.NewReader(""), &out, doctor.This(1), "v1", ""))

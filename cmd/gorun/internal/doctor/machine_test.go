@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/doctor"
 )
 
-// limits is /proc/self/limits of a machine.
+// limits returns the content of /proc/self/limits with three limits.
 func limits(files, locked, processes string) string {
 	pad := func(text string, n int) string { return text + strings.Repeat(" ", max(0, n-len(text))) }
 	row := func(name, value string) string {
@@ -22,7 +22,7 @@ func limits(files, locked, processes string) string {
 	return row("Limit", "Hard Limit") + row("Max open files", files) + row("Max locked memory", locked) + row("Max processes", processes)
 }
 
-// healthy are the files of a machine without any fault.
+// healthy returns the files of a machine without any fault.
 func healthy() map[string]string {
 	return map[string]string{
 		"proc/self/limits":                            limits("1048576", "unlimited", "unlimited"),
@@ -41,7 +41,7 @@ func healthy() map[string]string {
 	}
 }
 
-// machine makes a machine of files.
+// machine makes a machine whose root directory has these files.
 func machine(t *testing.T, files map[string]string) *doctor.Machine {
 	t.Helper()
 	root := t.TempDir()
@@ -53,6 +53,7 @@ func machine(t *testing.T, files map[string]string) *doctor.Machine {
 	return &doctor.Machine{Root: root, Processors: 8, Memfd: fine, ReadMemory: fine}
 }
 
+// All findings about a machine without faults are OK and suggest no remedy.
 func TestHealthyMachine(t *testing.T) {
 	found := machine(t, healthy()).Check()
 	for _, f := range found {
@@ -62,12 +63,13 @@ func TestHealthyMachine(t *testing.T) {
 	require.Len(t, found, 10)
 }
 
+// For each fault, the first finding that is not OK describes the fault and its remedy.
 func TestMachinesWithAFault(t *testing.T) {
 	none := errors.New("operation not permitted")
 	for name, c := range map[string]struct {
-		files map[string]string // an entry "-" is no file
+		files map[string]string // changes to healthy; the text "-" removes the file
 		on    func(m *doctor.Machine)
-		line  string // "" for no fault
+		line  string // how the first finding begins; "": there is no fault
 	}{
 		"no memfd":            {on: func(m *doctor.Machine) { m.Memfd = func() error { return none } }, line: "FAIL  memory        no shared memory can be made (memfd_create: operation not permitted): let the container's seccomp"},
 		"no process_vm_readv": {on: func(m *doctor.Machine) { m.ReadMemory = func() error { return none } }, line: "warn  copies        process_vm_readv: operation not permitted; long messages"},
@@ -142,6 +144,7 @@ func TestMachinesWithAFault(t *testing.T) {
 	}
 }
 
+// Each finding about this machine has a text, and a remedy exactly if it is not OK.
 func TestThisMachineIsExamined(t *testing.T) {
 	for _, f := range doctor.This(2).Check() {
 		require.NotEmpty(t, f.Text)
@@ -149,7 +152,7 @@ func TestThisMachineIsExamined(t *testing.T) {
 	}
 }
 
-// FuzzMachine: no content of a machine's files is too odd.
+// FuzzMachine checks that no content of a machine's files makes the doctor panic.
 func FuzzMachine(f *testing.F) {
 	for _, text := range healthy() {
 		f.Add(text, text, text)

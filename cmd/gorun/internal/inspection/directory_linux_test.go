@@ -15,13 +15,14 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// nobody is a user who is not this one.
+// nobody is the ID of a user other than the one who runs the test.
 const nobody = 65534
 
-// silent is a job that gives no reports.
+// silent returns no report, as a job that has ended.
 func silent(int) *inspection.Report { return nil }
 
-// here makes the directory of sockets one in an empty TMPDIR, and returns its path.
+// here sets TMPDIR to an empty directory, in which the directory of sockets will be, and returns
+// the path of the latter.
 func here(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +40,7 @@ func socket(t *testing.T, dir string) string {
 	return filepath.Join(dir, entries[0].Name())
 }
 
-// stale leaves a socket to which nobody listens.
+// stale leaves a socket of a job on which no process listens.
 func stale(t *testing.T, dir, job string) string {
 	t.Helper()
 	s, err := inspection.Listen(job, silent)
@@ -54,7 +55,7 @@ func stale(t *testing.T, dir, job string) string {
 	return path
 }
 
-// Nobody else may connect, and nothing is left.
+// Only the user can connect to the socket of a job, and Close removes the socket and its directory.
 func TestModes(t *testing.T) {
 	runtime := t.TempDir()
 	require.NoError(t, os.Chmod(runtime, 0o700))
@@ -81,7 +82,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// The XDG_RUNTIME_DIR of somebody else, as after su, is not used, nor one that others can write to.
+// An XDG_RUNTIME_DIR of another user (as after su), or one that others can write to, is not used.
 func TestUnusableRuntimeDirectory(t *testing.T) {
 	dir := here(t)
 	for _, bad := range []func(dir string) error{
@@ -103,7 +104,7 @@ func TestUnusableRuntimeDirectory(t *testing.T) {
 	require.Equal(t, dir, inspection.Directories()[0])
 }
 
-// Where others could have put sockets there are none of this user.
+// A directory in which others could have made sockets is not used, and the error says why.
 func TestDirectoryOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		why  string
@@ -140,7 +141,8 @@ func TestDirectoryOfOthers(t *testing.T) {
 	}
 }
 
-// What a killed gorun has left is removed by who lists jobs, and by the next job.
+// The socket that a killed gorun has left is removed by whatever lists the jobs, and by the next
+// job.
 func TestStaleSockets(t *testing.T) {
 	dir := here(t)
 	path := stale(t, dir, name(t))
@@ -160,7 +162,7 @@ func TestStaleSockets(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-// Sockets of other machines that share the directory, and other files, stay.
+// Sockets of other machines that share the directory, and other files, are not removed.
 func TestFilesOfOthersStay(t *testing.T) {
 	dir := here(t)
 	path := stale(t, dir, name(t))
@@ -171,7 +173,7 @@ func TestFilesOfOthersStay(t *testing.T) {
 	require.Equal(t, other, socket(t, dir))
 }
 
-// A path that does not fit into the address of a socket does no harm.
+// A socket works even if its path is too long for the address of a Unix socket.
 func TestLongDirectory(t *testing.T) {
 	for _, length := range []int{40, 60, 80, 100, 120, 200} {
 		dir := filepath.Join(filepath.Dir(here(t)), strings.Repeat("x", length))
@@ -186,10 +188,11 @@ func TestLongDirectory(t *testing.T) {
 	}
 }
 
-// as calls do as another user, which takes a right of root's.
+// as runs do with the effective user ID user in the current thread, or skips the test if that is
+// not permitted.
 func as(t *testing.T, user uintptr, do func()) {
 	t.Helper()
-	goruntime.LockOSThread() // the user is that of a thread
+	goruntime.LockOSThread() // setresuid as a raw system call changes the thread only
 	defer goruntime.UnlockOSThread()
 	const same = ^uintptr(0)
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, user, same); errno != 0 {
@@ -201,7 +204,8 @@ func as(t *testing.T, user uintptr, do func()) {
 	}
 }
 
-// Jobs of other users are not listed. Root can inspect them by their names, and nobody root's.
+// Jobs of other users are not listed. Root can inspect them by name, but another user cannot
+// inspect root's.
 func TestJobsOfOtherUsers(t *testing.T) {
 	t.Setenv("TMPDIR", "/tmp") // where another user can make a directory
 	t.Setenv("XDG_RUNTIME_DIR", "")
@@ -224,7 +228,7 @@ func TestJobsOfOtherUsers(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// A server of another user in the directory is not asked.
+// A client refuses a socket on which a process of another user listens.
 func TestServerOfAnotherUser(t *testing.T) {
 	dir := here(t)
 	path := stale(t, dir, name(t))
@@ -235,7 +239,8 @@ func TestServerOfAnotherUser(t *testing.T) {
 	require.NoError(t, os.Chmod(dir, 0o755))                             //nolint:gosec // as above
 	l, err = net.Listen("unix", path)                                    //nolint:noctx // it does not wait
 	require.NoError(t, err)
-	// The credentials are those of the listen call; a second one takes those of the caller.
+	// A client sees the credentials of the last listen call; another call replaces them by the
+	// caller's.
 	raw, err := l.(*net.UnixListener).SyscallConn()
 	require.NoError(t, err)
 	as(t, nobody, func() {
@@ -247,7 +252,7 @@ func TestServerOfAnotherUser(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// What is no answer of gorun ends the client with an error.
+// An answer that is not gorun's ends the request with an error.
 func TestForeignServer(t *testing.T) {
 	path := stale(t, here(t), name(t))
 	require.NoError(t, os.Remove(path))

@@ -14,13 +14,13 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// name is a job that no other test has.
+// name returns a job name that no other test uses.
 func name(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("%s-%d", t.Name(), os.Getpid())
 }
 
-// opened makes a job known, which is then among this user's, and connects to it.
+// opened starts a server for a job, checks that the job is listed, and connects to it.
 func opened(t *testing.T, report func(int) *inspection.Report) (*inspection.Server, *inspection.Client) {
 	t.Helper()
 	s, err := inspection.Listen(name(t), report)
@@ -33,6 +33,7 @@ func opened(t *testing.T, report func(int) *inspection.Report) (*inspection.Serv
 	return s, c
 }
 
+// A client gets a new report for each request, and ErrNoJob after the end of the job.
 func TestReportsUntilTheEndOfTheJob(t *testing.T) {
 	var asked atomic.Int32
 	s, c := opened(t, func(int) *inspection.Report {
@@ -57,7 +58,7 @@ func TestReportsUntilTheEndOfTheJob(t *testing.T) {
 	require.ErrorIs(t, err, inspection.ErrNoJob)
 }
 
-// A name is free again when its server has ended, and taken before.
+// A job name can be used by one server at a time, and again after that one was closed.
 func TestOneServerPerName(t *testing.T) {
 	none := func(int) *inspection.Report { return nil }
 	s, err := inspection.Listen(name(t), none)
@@ -70,7 +71,8 @@ func TestOneServerPerName(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// The text has 40 lines at most, with the sentence first.
+// Report.Text has at most 40 lines: first the job, then the summary with ranks that do not run,
+// then the ranks.
 func TestText(t *testing.T) {
 	r := inspection.Report{
 		Job: "7-ab", Command: []string{"gorun", "-np", "3", "./prog"}, Host: "h", Started: time.Unix(0, 0), Now: time.Unix(61, 0),

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// The table has messages and operations of libraries in the order of their times.
+// The table of a log has messages and collective operations together, in the order of their times.
 func TestTableOfALog(t *testing.T) {
 	now := time.Unix(100, 0)
 	l := inspection.Log{Rank: 2, Log: flight.Log{

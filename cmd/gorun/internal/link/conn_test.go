@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// pair makes the two ends of a link over pipes that hold nothing.
+// pair makes the two ends of a link over pipes without buffers.
 func pair(t *testing.T) (a, b *link.Conn, cut func()) {
 	t.Helper()
 	ar, bw := io.Pipe()
@@ -26,6 +26,8 @@ func pair(t *testing.T) (a, b *link.Conn, cut func()) {
 	return link.NewConn(bufio.NewReader(ar), aw), link.NewConn(bufio.NewReader(br), bw), cut
 }
 
+// Frames arrive in the order in which they were sent, and Send does not block. After the end of the
+// connection Flush returns an error, and neither Room nor Send blocks.
 func TestConnKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
@@ -50,6 +52,7 @@ func TestConnKeepsTheOrder(t *testing.T) {
 	})
 }
 
+// Room blocks while too many bytes are queued, until the peer reads.
 func TestRoomWaitsForTheReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
@@ -73,6 +76,7 @@ func TestRoomWaitsForTheReader(t *testing.T) {
 	})
 }
 
+// Flush blocks until everything that was sent is written.
 func TestFlushWaitsForTheReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
@@ -88,6 +92,7 @@ func TestFlushWaitsForTheReader(t *testing.T) {
 	})
 }
 
+// An error of writing ends Room and Flush.
 func TestErrorOfWritingEndsAllWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, cut := pair(t)
@@ -103,11 +108,12 @@ func TestErrorOfWritingEndsAllWaiting(t *testing.T) {
 	})
 }
 
-// brokenPipe is where nothing can be written.
+// brokenPipe fails each Write.
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
+// After an error of writing, Send discards frames instead of queueing them.
 func TestNothingIsKeptForAPeerThatIsGone(t *testing.T) {
 	c := link.NewConn(nil, brokenPipe{})
 	c.Send(link.KindDown)
@@ -120,6 +126,8 @@ func TestNothingIsKeptForAPeerThatIsGone(t *testing.T) {
 	}), uint64(1<<20))
 }
 
+// Watch reports a lost peer if nothing arrives for link.Silence while a goroutine is in Receive,
+// and only then.
 func TestSilenceIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, cut := pair(t)
@@ -141,7 +149,7 @@ func TestSilenceIsNoticed(t *testing.T) {
 	})
 }
 
-// hear receives until an error.
+// hear receives frames until an error.
 func hear(c *link.Conn) {
 	for {
 		if _, _, err := c.Receive(); err != nil {
@@ -150,6 +158,8 @@ func hear(c *link.Conn) {
 	}
 }
 
+// A peer that sends beats, or has announced a pause, is not lost. After the pause the time of
+// silence begins anew.
 func TestBeatsAndPausesAreNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
@@ -158,7 +168,7 @@ func TestBeatsAndPausesAreNoSilence(t *testing.T) {
 		fail := func() { panic(errors.New("lost")) }
 		stopA, stopB := a.Watch(4*time.Second, fail), b.Watch(4*time.Second, fail)
 		time.Sleep(time.Minute)
-		a.Pause() // between two beats or in the middle of one
+		a.Pause() // at any time relative to the beats
 		a.Send(link.KindInput, []byte("x"))
 		time.Sleep(time.Hour)
 		a.Resume()
@@ -169,14 +179,14 @@ func TestBeatsAndPausesAreNoSilence(t *testing.T) {
 		lost := make(chan struct{})
 		stopB()
 		stopB = b.Watch(6*time.Second, func() { close(lost) })
-		a.Resume() // and says no more
+		a.Resume() // a's Watch has ended, so that a sends no beats after this
 		<-lost
 		stopB()
 		cut()
 	})
 }
 
-// Frames of another link are passed on in their order, and then its end.
+// Pass writes frames of another link in their order, and then the end of that link.
 func TestConnPassesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -197,7 +207,8 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// Heard tells all who wait of the next frame, a beat among them, and not of one before.
+// The channel that Heard returns is closed by the next frame, even a beat, but not by an earlier
+// one. All callers share it until then.
 func TestHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)

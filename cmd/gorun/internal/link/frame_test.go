@@ -25,12 +25,15 @@ func plan() link.Plan {
 	}
 }
 
+// The wire format of a frame is length, kind, body and a newline.
 func TestFrameGolden(t *testing.T) {
 	b := link.AppendFrame(nil, link.KindOutput, link.Target{Rank: 258, Stream: link.Stderr}.Append(nil), []byte("hi"))
 	require.Equal(t, "08000000"+"0e"+"02010000"+"02"+"6869"+"0a", hex.EncodeToString(b))
 	require.Equal(t, "01000000"+"18"+"0a", hex.EncodeToString(link.AppendFrame(nil, link.KindBeat)))
 }
 
+// ReadFrame returns the frame that AppendFrame has encoded, io.EOF between frames, and
+// io.ErrUnexpectedEOF within one.
 func TestFramesRoundTripAndTruncated(t *testing.T) {
 	big := bytes.Repeat([]byte("x"), 3<<20)
 	for _, body := range [][]byte{nil, {1}, link.Encode(plan()), big} {
@@ -54,6 +57,8 @@ func TestFramesRoundTripAndTruncated(t *testing.T) {
 	}
 }
 
+// ReadFrame returns ErrMalformed for bytes that are no frame, and allocates no memory for a length
+// before its bytes arrive.
 func TestBadFrames(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"no kind":      {0, 0, 0, 0, 1},
@@ -66,14 +71,14 @@ func TestBadFrames(t *testing.T) {
 		_, _, err := link.ReadFrame(reader(b))
 		require.ErrorIs(t, err, link.ErrMalformed, name)
 	}
-	// A length that is a lie costs no memory before the bytes are there.
+	// No memory is allocated for a false length before the bytes arrive.
 	require.Less(t, allocated(func() {
 		_, _, err := link.ReadFrame(reader([]byte{0, 0, 0, 0x40, 1, 0}))
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	}), uint64(8<<20))
 }
 
-// allocated returns the bytes that f takes from the heap, in all goroutines.
+// allocated returns the number of bytes that all goroutines allocate on the heap while f runs.
 func allocated(f func()) uint64 {
 	var before, after goruntime.MemStats
 	goruntime.ReadMemStats(&before)
@@ -82,6 +87,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
+// ParseTarget and ParseAmount return what was encoded, and ErrMalformed for values out of range.
 func TestTargets(t *testing.T) {
 	want := link.Target{Rank: 1 << 20, Stream: link.Stdout}
 	got, rest, err := link.ParseTarget(append(want.Append(nil), 7, 8))
@@ -103,6 +109,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// FuzzFrame checks that each frame which ReadFrame accepts is encoded to the same bytes.
 func FuzzFrame(f *testing.F) {
 	f.Add(link.AppendFrame(nil, link.KindPlan, link.Encode(plan())))
 	f.Add(link.AppendFrame(nil, link.KindCredit, link.Target{Rank: 1}.Append(nil), link.Amount(5)))

@@ -25,7 +25,7 @@ func started() link.Started {
 	return link.Started{Ranks: []link.Process{{PID: 7, Processors: []int{0, 3}}, {PID: 8, Processors: []int{}}}}
 }
 
-// messages are one of each kind.
+// messages returns one message of each kind.
 func messages() map[string]any {
 	return map[string]any{
 		"greet": link.Greet{Programs: []link.Text{"/bin/\xff"}, Whole: true}, "hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),
@@ -43,6 +43,7 @@ func seen() link.Seen {
 	}}
 }
 
+// Decode refuses a record of a rank whose fields are out of range.
 func TestRecordsThatAreNone(t *testing.T) {
 	for name, change := range map[string]func(*link.Record){
 		"rank":       func(r *link.Record) { r.Rank = -1 },
@@ -66,6 +67,7 @@ func next() link.Next {
 	}
 }
 
+// Decode refuses a Next or Renewed whose fields are out of range.
 func TestNextOutOfRange(t *testing.T) {
 	for name, change := range map[string]func(*link.Next){
 		"generation": func(n *link.Next) { n.Generation = 0 },
@@ -92,7 +94,7 @@ func TestNextOutOfRange(t *testing.T) {
 	}
 }
 
-// decode decodes a body as a message of some kind.
+// decode decodes a body as a message of the given kind.
 func decode(kind string, body []byte) (any, error) {
 	switch kind {
 	case "greet":
@@ -126,6 +128,8 @@ func decode(kind string, body []byte) (any, error) {
 	}
 }
 
+// Each message survives encoding and decoding, and Decode refuses truncated or repeated bodies.
+// Text that is not UTF-8 arrives unchanged.
 func TestMessagesRoundTripAndTruncated(t *testing.T) {
 	for kind, m := range messages() {
 		whole := link.Encode(m)
@@ -142,6 +146,7 @@ func TestMessagesRoundTripAndTruncated(t *testing.T) {
 	require.Equal(t, []string{"A=\xff\x00", "B="}, link.Strings(plan().Env), "bytes that are not UTF-8 arrive")
 }
 
+// Decode refuses messages whose fields are out of range or unknown.
 func TestMessagesOutOfRange(t *testing.T) {
 	for name, change := range map[string]func(*link.Plan){
 		"short secret":     func(p *link.Plan) { p.Secret = p.Secret[1:] },
@@ -199,6 +204,8 @@ func TestMessagesOutOfRange(t *testing.T) {
 	}
 }
 
+// FuzzMessage checks that a body is refused with ErrMalformed, or decodes to a message that
+// survives another encoding.
 func FuzzMessage(f *testing.F) {
 	kinds := slices.Sorted(maps.Keys(messages()))
 	for kind, m := range messages() {
@@ -219,6 +226,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
+// FuzzTarget checks that what ParseTarget and ParseAmount accept is encoded to the same bytes.
 func FuzzTarget(f *testing.F) {
 	whole := append(link.Target{Rank: 1 << 20, Stream: link.Stderr}.Append(nil), link.Amount(5)...)
 	for n := range len(whole) + 1 {

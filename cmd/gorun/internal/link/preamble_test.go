@@ -10,6 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
+// ReadPreamble returns the protocol and version of the peer, also of a newer one, and reads no byte
+// beyond its line.
 func TestPreamble(t *testing.T) {
 	whole := link.Preamble("v1.2.3\nx")
 	require.Equal(t, "gorun-agent 10 v1.2.3 x\n", string(whole))
@@ -34,6 +36,8 @@ func TestPreamble(t *testing.T) {
 	require.Equal(t, 99, protocol, "another version is understood as such")
 }
 
+// If something other than a preamble arrives, ReadPreamble returns a NoiseError with its first
+// bytes.
 func TestPreambleNoise(t *testing.T) {
 	for _, said := range []string{
 		"Welcome to h1!\ngorun-agent 1 v1\n", "\n", "gorun-agent\n", "gorun-agent x v1\n", "gorun-agent 1\n",
@@ -47,6 +51,7 @@ func TestPreambleNoise(t *testing.T) {
 	}
 }
 
+// FuzzPreamble checks that a version which ReadPreamble returns was in the input.
 func FuzzPreamble(f *testing.F) {
 	f.Add(link.Preamble("v1"))
 	f.Add([]byte("motd"))

@@ -9,14 +9,15 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// two is a machine of two NUMA nodes, of 4 and 2 processors.
+// two is a machine with two NUMA nodes of 4 and 2 processors.
 var two = []placement.Domain{{Node: 0, Processors: []int{0, 1, 2, 3}}, {Node: 2, Processors: []int{8, 9}}}
 
+// Bind assigns each rank its processors, NUMA node and number of processors to use.
 func TestBind(t *testing.T) {
 	for _, c := range []struct {
 		kind  placement.Kind
 		ranks int
-		want  []string // processors/node/share
+		want  []string // for each rank: processors/node/share
 	}{
 		{placement.None, 2, []string{"[0 1 2 3 8 9]/-1/3", "[0 1 2 3 8 9]/-1/3"}},
 		{placement.Core, 2, []string{"[0]/-1/1", "[1]/-1/1"}},
@@ -40,6 +41,8 @@ func TestBind(t *testing.T) {
 	require.Error(t, err)
 }
 
+// Machine returns the processors that may be used, by NUMA node, and those without a known node as
+// node -1.
 func TestMachine(t *testing.T) {
 	nodes := map[int][]int{0: {0, 1}, 1: {2, 3}, 5: {4}}
 	for _, c := range []struct {
@@ -56,6 +59,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
+// ParseList parses the kernel's lists of ascending numbers and ranges.
 func TestLists(t *testing.T) {
 	for text, want := range map[string][]int{"": nil, "\n": nil, "3": {3}, "0-2\n": {0, 1, 2}, "0-1,4,6-7": {0, 1, 4, 6, 7}} {
 		got, err := placement.ParseList(text)

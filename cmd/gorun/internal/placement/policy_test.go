@@ -8,6 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
+// ParsePolicy parses the values of -map-by.
 func TestPolicies(t *testing.T) {
 	for text, want := range map[string]placement.Policy{
 		"slot": {}, "node": {ByNode: true}, "ppr:3": {PerHost: 3}, "ppr:2:node": {PerHost: 2},
@@ -25,6 +26,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
+// Deal assigns ranks to hosts according to the policy. It begins again with the first host when all
+// slots are used, but returns an error if the policy limits the ranks per host.
 func TestDeal(t *testing.T) {
 	slots, node := placement.Policy{}, placement.Policy{ByNode: true}
 	for _, c := range []struct {
@@ -51,7 +54,8 @@ func TestDeal(t *testing.T) {
 	require.EqualError(t, err, "5 ranks, and 2 hosts with 2 ranks each take 4: name more hosts, allow more ranks per host, or start fewer")
 }
 
-// In one round no host gets more than it takes, whatever the order.
+// FuzzDeal checks that no host gets more ranks than its slots or the policy's limit before all
+// hosts are full.
 func FuzzDeal(f *testing.F) {
 	f.Add([]byte{1, 3, 2}, uint8(6), false, uint8(0))
 	f.Add([]byte{1, 3, 2}, uint8(20), true, uint8(0))

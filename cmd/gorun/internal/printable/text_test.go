@@ -8,6 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
 )
 
+// Text escapes control and direction characters and invalid UTF-8, and leaves newlines and tabs.
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "",
@@ -26,6 +27,7 @@ func TestText(t *testing.T) {
 	}
 }
 
+// Line does the same as Text and also replaces newlines and tabs by blanks.
 func TestLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "",

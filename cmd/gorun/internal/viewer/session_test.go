@@ -16,14 +16,15 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// follow does what the table wants after a message, and gives it the result.
+// follow runs the command that the table has returned for the last message, and sends the result to
+// the table.
 func (s *terminal) follow() *terminal {
 	s.t.Helper()
 	require.NotNil(s.t, s.then)
 	return s.send(s.then())
 }
 
-// over reports whether the table has ended the view.
+// over reports whether the table has quit.
 func (s *terminal) over() bool {
 	s.t.Helper()
 	if s.then == nil {
@@ -33,7 +34,7 @@ func (s *terminal) over() bool {
 	return quit
 }
 
-// withLog is a report with operations of a rank, which have tags from 0.
+// withLog returns a report with operations of one rank, whose tags ascend from 0.
 func withLog(seconds float64, rank, operations int) viewer.Reported {
 	r := report(6, seconds)
 	r.Log = &inspection.Log{Rank: rank, Log: flight.Log{Time: at(seconds)}}
@@ -45,10 +46,11 @@ func withLog(seconds float64, rank, operations int) viewer.Reported {
 	return viewer.Reported{Rank: rank, Report: r}
 }
 
-// Enter shows the operations of the selected rank, the newest last, and keeps them so until they are moved.
+// Enter shows the operations of the selected rank with the newest last. The list follows new
+// operations until the user scrolls, and then stays at the lines that are shown.
 func TestOperations(t *testing.T) {
 	s := newTerminal(t, report(6, 1), 80, 9).press("down enter")
-	s.follow() // the source has no answer
+	s.follow() // the source answers with an error
 	require.Equal(t, asked{1}, s.asked)
 	s = newTerminal(t, report(6, 1), 80, 9).press("down enter")
 	s.require(`
@@ -104,14 +106,14 @@ q quit | esc back | arrows move                                         2-4 of 4
 	require.Equal(t, "rank 0 is asked for its last operations", s.lines()[4])
 }
 
-// Each answer is followed by a request after the period. A key that needs an answer does not wait for that, but for
-// an answer that is under way.
+// A request follows each answer after the period. A key that needs other data asks at once, except
+// while an answer is awaited: then it asks after that answer.
 func TestRequests(t *testing.T) {
 	s := newTerminal(t, report(3, 1), 80, 24)
 	first := s.model.Init()()
 	message := first
 	for n := range 3 {
-		s.send(message) // the time has come
+		s.send(message) // the period is over
 		require.IsType(t, viewer.Reported{}, s.then())
 		require.Len(t, s.asked, n+1)
 		message = s.report(report(3, float64(n+2))).then()
@@ -130,7 +132,8 @@ func TestRequests(t *testing.T) {
 	require.Equal(t, asked{-1, -1, -1, 0, 1}, s.asked)
 }
 
-// A report that comes soon after another one has rates of a time that is too short, and one without ranks says nothing.
+// The table ignores a report that follows the previous one too soon for meaningful rates, and one
+// without ranks.
 func TestReportsThatDoNotCount(t *testing.T) {
 	s := &terminal{t: t}
 	s.model = viewer.New(report(3, 1), s.asked.source, time.Second)
@@ -146,7 +149,7 @@ func TestReportsThatDoNotCount(t *testing.T) {
 	require.NotEqual(t, before, s.lines())
 }
 
-// The view ends with the job, with an error of its source, at a signal, and at keys.
+// The view ends with the job, with an error of its source, at a signal, and at the keys for that.
 func TestEnd(t *testing.T) {
 	failure := errors.New("gorun is stopped")
 	ended := viewer.Reported{Rank: -1, Err: fmt.Errorf("%w: it has ended", inspection.ErrNoJob)}
@@ -180,7 +183,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// The last table has what was seen, without keys, and all lines of the sentence.
+// The text that remains after the view has the lines that were shown and the whole summary, but no
+// keys.
 func TestLast(t *testing.T) {
 	s := newTerminal(t, report(9, 1), 60, 7).report(report(9, 2)).press("w down")
 	require.Equal(t, `ranks 0,2,4,6,8 wait at b.go:2 for ranks 1,3,5,7; rank 1

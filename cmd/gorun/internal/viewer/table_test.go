@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// The second report has rates.
+// The table shows rates from the second report on.
 func TestTableOfOneRank(t *testing.T) {
 	s := newTerminal(t, report(1, 1), 80, 8)
 	s.require(`
@@ -35,7 +35,7 @@ job 7-ab on h for 2s: gorun ./prog
 q quit | enter operations | r s m b w u sort | arrows move      1-1 of 1 by rank`)
 }
 
-// manyHead are the first lines of the table of 1,000 ranks.
+// manyHead has the first lines of the table of 1,000 ranks.
 const manyHead = `
 ranks 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40,42,44,46,48,50,
 52,54,56,58,60,62,64,66,68,70,72,74,76,78,80,82,84,86,88,90,92,94,96,98,100,102,
@@ -43,8 +43,8 @@ ranks 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40,42,44,46,48,50,
 144,146,148,150,152,154,156,158,160,162,164,166,168,170,172,174,176,178,180,1...
 `
 
-// A long sentence is broken at blanks and commas, and cut; the table has the lines that are left. To the sides
-// moves all but the number of the rank.
+// A long summary is broken at blanks and commas and cut, and the table gets the remaining lines.
+// Horizontal scrolling moves all columns except the rank.
 func TestTableOfManyRanks(t *testing.T) {
 	s := newTerminal(t, report(1000, 1), 80, 11).report(report(1000, 2))
 	s.require(manyHead + `  rank  state     messages/s  bytes/s waiting % unexpected  where
@@ -68,7 +68,8 @@ q quit | enter operations | r s m b w u sort ...        996-1000 of 1000 by rank
 	require.Contains(t, s.lines()[4], "  rank  state     messages/s")
 }
 
-// The sentence has a line of the smallest terminal, then come ranks, keys, and the heading.
+// On a small terminal one line goes to the summary first, then to ranks, keys and the heading.
+// Nothing exceeds the terminal at any size.
 func TestNarrowTerminals(t *testing.T) {
 	for height, want := range []string{1: `
 ranks 0,2 wait at...`, 2: `
@@ -98,7 +99,7 @@ q quit ...`} {
 			newTerminal(t, report(3, 1), 20, height).require(want)
 		}
 	}
-	for width := 1; width < 100; width += 7 { // each fits
+	for width := 1; width < 100; width += 7 { // send checks that each fits
 		for height := 1; height < 20; height += 2 {
 			s := newTerminal(t, report(9, 1), width, height).press("down right")
 			s.press("enter").press("esc")
@@ -106,7 +107,7 @@ q quit ...`} {
 	}
 }
 
-// A new size leaves the selected rank in sight.
+// The selected rank stays visible when the terminal changes its size.
 func TestResize(t *testing.T) {
 	s := newTerminal(t, report(9, 1), 80, 30).press("end up")
 	require.Equal(t, "0 1 2 3 4 5 6 >7 8", s.ranks())
@@ -118,7 +119,8 @@ func TestResize(t *testing.T) {
 	require.Equal(t, "0 1 2 3 4 5 6 >7 8", s.ranks())
 }
 
-// The selection ends at the first and the last rank, and lines move only if it would be out of sight.
+// The selection stops at the first and last rank, and the table scrolls only if the selected rank
+// would not be visible.
 func TestSelection(t *testing.T) {
 	s := newTerminal(t, report(20, 1), 80, 12)
 	for _, c := range []struct{ keys, want string }{
@@ -144,11 +146,11 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// underlined is an underlined letter.
+// underlined matches an underlined letter.
 var underlined = regexp.MustCompile(`\x1b\[[0-9;]*4m(.)\x1b`)
 
-// Ranks are sorted by each column, rates from the greatest, and again the other way round. Ranks without a rate are
-// less than all others.
+// The keys sort the ranks by each column, rates in descending order, and reverse the order if
+// pressed again. Ranks without a rate come after all others.
 func TestSort(t *testing.T) {
 	now := report(5, 2)
 	rates := []struct{ messages, bytes, waited, unexpected uint64 }{{7, 1, 30, 3}, {8, 2, 10, 1}, {0, 0, 0, 2}, {9, 1, 20, 0}, {7, 4, 5, 2}}
@@ -158,7 +160,7 @@ func TestSort(t *testing.T) {
 		c.Messages, c.Bytes, c.Unexpected = then.Messages+r.messages, then.Bytes+r.bytes, r.unexpected
 		c.Waited = then.Waited + at(float64(r.waited)/100).Sub(at(0))
 	}
-	now.Counts = append(now.Counts[:2], now.Counts[3:]...) // of rank 2 nothing is known
+	now.Counts = append(now.Counts[:2], now.Counts[3:]...) // rank 2 has no counters
 	s := newTerminal(t, before, 80, 24).report(now)
 	for _, c := range []struct{ key, title, want string }{
 		{"m", "messages/s", "3 1 0 4 2"},
@@ -185,7 +187,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// In the order of ranks the selection stays on its rank while others end; else it stays in its place.
+// In the order of ranks the selection stays on its rank when other ranks end. In other orders it
+// stays in its line.
 func TestRankDisappears(t *testing.T) {
 	s := newTerminal(t, report(6, 1), 80, 24).report(report(6, 2)).press("down down")
 	without := func(seconds float64, gone int) *inspection.Report {
@@ -210,7 +213,8 @@ func TestRankDisappears(t *testing.T) {
 	require.Equal(t, ">5 4 3 2 1 0", s.ranks())
 }
 
-// What ranks say does nothing to the terminal, and makes no lines.
+// Control characters in what ranks report are escaped: they neither control the terminal nor add
+// lines.
 func TestHostileText(t *testing.T) {
 	const hostile = "\x1b[2J\x1b]0;title\a\r\n\u009b31m\t\u202e\x7f"
 	r := report(2, 1)

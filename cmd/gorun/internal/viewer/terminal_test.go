@@ -18,13 +18,14 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// at is a time of the job.
+// at returns the time that is so many seconds after the start of the job.
 func at(seconds float64) time.Time {
 	return time.Unix(0, 0).Add(time.Duration(seconds * float64(time.Second)))
 }
 
-// report is that of a job of so many ranks. The even ones wait for their neighbours, the odd ones compute. Rank n has
-// sent n messages of 10 bytes per second, and has waited for (7 n mod 100) % of the time.
+// report returns a report of a job of so many ranks. The even ranks wait for their neighbours and
+// the odd ones compute. Rank n has sent n messages of 10 bytes per second, and has waited for (7 n
+// mod 100) % of the time.
 func report(ranks int, seconds float64) *inspection.Report {
 	r := &inspection.Report{
 		Job: "7-ab", Command: []string{"gorun", "./prog"}, Host: "h", Started: at(0), Now: at(seconds), Ranks: ranks, Joined: ranks,
@@ -43,7 +44,7 @@ func report(ranks int, seconds float64) *inspection.Report {
 	return r
 }
 
-// asked are the requests to a source, which has no answer.
+// asked records the requests to a source, which answers each with an error.
 type asked []int
 
 func (a *asked) source(rank int) (*inspection.Report, error) {
@@ -51,13 +52,13 @@ func (a *asked) source(rank int) (*inspection.Report, error) {
 	return nil, errors.New("no answer")
 }
 
-// screen is a table on a terminal.
+// terminal is a table on a simulated terminal.
 type terminal struct {
 	t     *testing.T
 	model tea.Model
-	then  tea.Cmd // of the last message
+	then  tea.Cmd // the command that the table returned for the last message
 	asked asked
-	size  tea.WindowSizeMsg // if it is known
+	size  tea.WindowSizeMsg // zero if the table does not know it yet
 }
 
 // newTerminal shows a report on a terminal.
@@ -70,7 +71,7 @@ func newTerminal(t *testing.T, r *inspection.Report, width, height int) *termina
 	return s
 }
 
-// send gives a message to the table, which fits into the terminal after it.
+// send passes a message to the table, and checks that the view fits into the terminal afterwards.
 func (s *terminal) send(message tea.Msg) *terminal {
 	s.t.Helper()
 	s.model, s.then = s.model.Update(message)
@@ -87,13 +88,13 @@ func (s *terminal) send(message tea.Msg) *terminal {
 	return s
 }
 
-// report gives a report to the table.
+// report passes a report to the table.
 func (s *terminal) report(r *inspection.Report) *terminal {
 	s.t.Helper()
 	return s.send(viewer.Reported{Rank: -1, Report: r})
 }
 
-// keys are those with names.
+// keys has the keys with names.
 var keys = map[string]tea.Key{
 	"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight},
 	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
@@ -101,7 +102,7 @@ var keys = map[string]tea.Key{
 	"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, `ctrl+\`: {Code: '\\', Mod: tea.ModCtrl},
 }
 
-// press presses keys, which blanks separate.
+// press presses the named keys, which blanks separate.
 func (s *terminal) press(names string) *terminal {
 	s.t.Helper()
 	for name := range strings.FieldsSeq(names) {
@@ -114,10 +115,12 @@ func (s *terminal) press(names string) *terminal {
 	return s
 }
 
-// style is a control sequence of colors and the like, the only ones that a view may have.
+// style matches the control sequences of colors and the like, the only ones that a view may
+// contain.
 var style = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// lines are those of the view without styles and blanks at their ends. The selected one has a > in front.
+// lines returns the lines of the view without styles and trailing blanks. The selected line begins
+// with a >.
 func (s *terminal) lines() []string {
 	s.t.Helper()
 	lines := strings.Split(s.model.View().Content, "\n")
@@ -132,7 +135,7 @@ func (s *terminal) lines() []string {
 	return lines
 }
 
-// ranks are the numbers at the begins of the lines of the table, the selected one with a >.
+// ranks returns the ranks in the lines of the table, the selected one with a >.
 func (s *terminal) ranks() string {
 	s.t.Helper()
 	var ranks []string
@@ -152,7 +155,7 @@ func (s *terminal) require(want string) {
 	require.Equal(s.t, strings.TrimPrefix(want, "\n"), strings.Join(s.lines(), "\n"))
 }
 
-// last is what stays when the view has ended.
+// last returns the text that remains on the terminal after the view has ended.
 func (s *terminal) last() string {
 	s.t.Helper()
 	return s.model.(viewer.Model).Last()

@@ -35,14 +35,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// objects are those of a manifest.
+// objects are the objects of a manifest.
 type objects struct {
 	service core.Service
 	secret  core.Secret
 	job     batch.Job
 }
 
-// parse decodes a manifest: a field that its type does not have, or has twice, is an error.
+// parse decodes a manifest strictly: an unknown or repeated field is an error.
 func parse(t *testing.T, text string) objects {
 	t.Helper()
 	var o objects
@@ -54,6 +54,8 @@ func parse(t *testing.T, text string) objects {
 	return o
 }
 
+// The objects of a manifest fit Kubernetes' types and each other: names, labels, ports, numbers of
+// pods and the secret.
 func TestManifestIsOfKubernetesTypes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flags       []string
@@ -100,7 +102,7 @@ func TestManifestIsOfKubernetesTypes(t *testing.T) {
 	}
 }
 
-// Two manifests have nothing in common by which their pods could meet.
+// Two manifests have different names and secrets, so that their pods cannot meet.
 func TestManifestsDiffer(t *testing.T) {
 	var all [2]objects
 	for i := range all {
