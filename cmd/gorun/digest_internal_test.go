@@ -102,8 +102,8 @@ func TestLoaderRemedy(t *testing.T) {
 	}
 }
 
-// released accepts only versions of tagged or pseudo-versioned releases, and isContentID only build
-// IDs of four hashes.
+// released accepts only versions that identify the source code of gorun, and isContentID only build
+// IDs of the four parts that the go command makes.
 func TestFormsOfVersionsAndBuildIDs(t *testing.T) {
 	for version, want := range map[string]bool{
 		"v1.2.3": true, "v10.0.20-rc.1": true, "v0.0.0-20260102030405-0123456789ab": true,

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What is discarded becomes zeros, whatever the system does with the advice, unless it
-// refuses it for a reason of its own.
+// After discard the pages are zero, whether the system frees them, ignores the advice or does not
+// support it. Any other error is returned.
 func TestDiscard(t *testing.T) {
 	for name, c := range map[string]struct {
 		err, want error
@@ -38,7 +38,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// Pages are returned to the machine.
+// Arena.Discard returns pages to the system.
 func TestDiscardFreesMemory(t *testing.T) {
 	fd, err := unix.MemfdCreate("gorun-test", unix.MFD_CLOEXEC)
 	require.NoError(t, err)

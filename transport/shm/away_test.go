@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// A rank that sleeps is away for its peers, one that runs is not.
+// Away reports true for a rank that sleeps and false for a rank that runs.
 func TestAway(t *testing.T) {
 	ts, _ := mapped(t, 2, shm.Config{})
 	peer := endpointTo(t, ts[1], 0).(transport.Scheduled)
@@ -26,7 +26,7 @@ func TestAway(t *testing.T) {
 	require.False(t, peer.Away())
 }
 
-// A rank that yields is away meanwhile.
+// Away reports true for a rank while it yields its processor.
 func TestAwayWhileItYields(t *testing.T) {
 	ts, _ := mapped(t, 2, shm.Config{})
 	peer := endpointTo(t, ts[1], 0).(transport.Scheduled)

@@ -9,8 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// A Poll keeps to its budget, shares it among the rings, and comes to the inbox though
-// rings are busy. With a budget of one record, every eighth poll does.
+// Poll delivers at most its budget of messages, shares the budget among the rings, and polls the
+// inbox even if the rings are busy. With a budget of one message it polls the inbox every eighth
+// time.
 func TestBudgetIsShared(t *testing.T) {
 	ts := local(t, 4, false)
 	for from := 1; from <= 2; from++ {
@@ -45,7 +46,7 @@ func TestBudgetIsShared(t *testing.T) {
 	}
 }
 
-// reentrant is a Handler that polls.
+// reentrant is a Handler that calls Poll.
 type reentrant struct {
 	log
 	tr  *shm.Transport
@@ -54,6 +55,7 @@ type reentrant struct {
 
 func (r *reentrant) Arrive(int, transport.Header, []byte) { _, r.err = r.tr.Poll(r, 1) }
 
+// Poll returns an error if a Handler calls it, and works afterwards.
 func TestPollFromWithinAHandler(t *testing.T) {
 	ts := local(t, 2, false)
 	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, nil))

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// get reads from another rank of the same process, polling both.
+// get reads memory of rank 1 from rank 0, and polls both until the Get is complete.
 func get(tb testing.TB, ts []*shm.Transport, dst []byte, k transport.Key) error {
 	tb.Helper()
 	l := &log{}
@@ -26,7 +26,7 @@ func get(tb testing.TB, ts []*shm.Transport, dst []byte, k transport.Key) error 
 	return l.done[0].err
 }
 
-// pair makes two ranks on mapped memory in this process.
+// pair makes two ranks of this process on mapped node memory.
 func pair(tb testing.TB) []*shm.Transport {
 	tb.Helper()
 	ts, node := mapped(tb, 2, shm.Config{})
@@ -38,7 +38,8 @@ func pair(tb testing.TB) []*shm.Transport {
 	return ts
 }
 
-// A refusal, at the probe or later, falls back within the same message.
+// If the system refuses a direct copy, at the probe or later, the same Get falls back to staging
+// buffers and succeeds.
 func TestRefusalFallsBack(t *testing.T) {
 	for _, errno := range []error{unix.EPERM, unix.ESRCH, unix.ENOSYS, unix.EACCES} {
 		for _, after := range []int{0, 1, 2, 3} {
@@ -59,7 +60,7 @@ func TestRefusalFallsBack(t *testing.T) {
 	}
 }
 
-// The owner of the memory shares the work of a long Get when it polls.
+// The owner of the memory copies a part of a long Get when it polls.
 func TestOwnerHelps(t *testing.T) {
 	ts := pair(t)
 	shm.ForceWay(ts[0], shm.WayShared)
@@ -74,7 +75,7 @@ func TestOwnerHelps(t *testing.T) {
 	require.Less(t, *read, n)
 }
 
-// If the owner's write is refused, the reader copies the chunk again.
+// If the system refuses the owner's direct copy, the reader copies that chunk itself.
 func TestHelpFails(t *testing.T) {
 	for after := range 4 {
 		ts := pair(t)
@@ -93,8 +94,7 @@ func TestHelpFails(t *testing.T) {
 	}
 }
 
-// The small-message path allocates nothing, in the inbox or in a ring, nor does
-// a Get.
+// Short messages, in the inbox and in a ring, and Get, Expose and Conceal allocate no heap memory.
 func TestNoAllocations(t *testing.T) {
 	ts := pair(t)
 	e, c, payload := endpointTo(t, ts[0], 1), &counter{}, make([]byte, 100)
@@ -122,7 +122,7 @@ func TestNoAllocations(t *testing.T) {
 	}))
 }
 
-// A piped Get is finished alone when its owner does not poll, or stops to.
+// The reader completes a piped Get alone if the owner does not poll, or stops polling.
 func TestPipedAlone(t *testing.T) {
 	for polls := range 12 {
 		ts := pair(t)
@@ -147,8 +147,7 @@ func TestPipedAlone(t *testing.T) {
 	}
 }
 
-// An owner that polls late finds requests that were taken back, and serves the
-// ones that count.
+// An owner that polls late skips requests that were withdrawn, and serves the valid ones.
 func TestLateOwner(t *testing.T) {
 	for w := range shm.Ways {
 		ts := pair(t)

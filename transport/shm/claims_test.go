@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// inboxPositions returns every position of an inbox, with -short those around its
-// quarters, where the reader gives slots back, and around its end.
+// inboxPositions returns every position of an inbox. With -short it returns only those near the
+// ends of the quarters, where the reader frees slots.
 func inboxPositions() []int {
 	var all []int
 	for pos := range shm.InboxSlots + 8 {
@@ -23,8 +23,8 @@ func inboxPositions() []int {
 	return all
 }
 
-// inboxOnly makes ranks that talk to rank 0 through its inbox: rank 1 has taken all
-// of its rings.
+// inboxOnly makes ranks that send to rank 0 through its inbox only, since rank 1 has taken all its
+// rings.
 func inboxOnly(tb testing.TB, ranks int) []*shm.Transport {
 	tb.Helper()
 	ts := local(tb, ranks, false)
@@ -34,7 +34,7 @@ func inboxOnly(tb testing.TB, ranks int) []*shm.Transport {
 	return ts
 }
 
-// talk sends messages of one slot from rank 1 to rank 0, which reads each of them.
+// talk sends n messages of one slot from rank 1 to rank 0, which reads each before the next.
 func talk(tb testing.TB, ts []*shm.Transport, n int) {
 	tb.Helper()
 	e, c := endpointTo(tb, ts[1], 0), &counter{}
@@ -47,9 +47,8 @@ func talk(tb testing.TB, ts []*shm.Transport, n int) {
 	}
 }
 
-// Producers that were killed between the claim of a slot and the moving of the tail do not
-// block others, at any position of the inbox, one or several in a row: the others continue
-// for more than a lap.
+// One or more producers that are killed between the claim of a slot and the update of the tail do
+// not block others, at any position of the inbox: the others continue for more than a lap.
 func TestClaimsWithoutTail(t *testing.T) {
 	for i, pos := range inboxPositions() {
 		dead := 1 + i%3
@@ -70,8 +69,8 @@ func TestClaimsWithoutTail(t *testing.T) {
 	}
 }
 
-// A producer that lives and has claimed the rest of the inbox, but is stopped before
-// it moves the tail, neither stops the others nor is it lost.
+// A live producer that has claimed the slots before the end of the inbox, and is stopped before it
+// updates the tail, neither blocks the others nor is taken for lost.
 func TestSkipWithoutTail(t *testing.T) {
 	for before := 1; before < 8; before++ {
 		ts := inboxOnly(t, 3)
@@ -87,8 +86,8 @@ func TestSkipWithoutTail(t *testing.T) {
 	}
 }
 
-// Ranks that are killed right after the claims of a quarter of the inbox do not block
-// others.
+// Rank processes that are killed right after they have claimed a record of the largest size do not
+// block others.
 func TestKilledBetweenClaimAndTail(t *testing.T) {
 	s := newStage(t, "echo", 4, false)
 	for rank := 1; rank <= 2; rank++ {

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// fabric wraps transports for the suite.
+// fabric wraps transports for the conformance suite.
 func fabric(ts []*shm.Transport, end func()) *transporttest.Fabric {
 	f := &transporttest.Fabric{Close: end}
 	for _, tr := range ts {
@@ -22,7 +22,7 @@ func fabric(ts []*shm.Transport, end func()) *transporttest.Fabric {
 	return f
 }
 
-// mapped makes n transports on node memory that is a memfd, all in this process.
+// mapped makes n transports in this process, on node memory in a memfd.
 func mapped(tb testing.TB, n int, cfg shm.Config) ([]*shm.Transport, *shm.Node) {
 	tb.Helper()
 	fd := memory(tb, n)
@@ -38,11 +38,10 @@ func mapped(tb testing.TB, n int, cfg shm.Config) ([]*shm.Transport, *shm.Node) 
 	return ts, node
 }
 
-// The suite of package transport runs on every kind of node memory and every way
-// of bulk, with all ranks in one process: it writes, exposes and checks the private
-// memory of every rank itself, and calls back from within every Poll, which only
-// the process that holds a rank can do. What processes change (addresses, copies by
-// the kernel, futexes, death) is tested with ranks of their own in process_test.go.
+// The conformance suite of package transport passes on every kind of node memory and with direct
+// and staged copies. All ranks are in one process, since the suite accesses the private memory of
+// each rank and polls from within handlers. What differs between processes (addresses, copies by
+// the kernel, futexes, death) is tested in process_test.go.
 func TestConformance(t *testing.T) {
 	for name, disableCMA := range map[string]bool{"local": false, "local-staged": true} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closedPage is a page that faults on every access before it is opened. (The race
-// detector's atomic operations would not survive it.)
+// closedPage returns a page that faults on every access until open is called. (The race detector's
+// atomic operations would crash on it.)
 func closedPage(t *testing.T) (s segment, open func()) {
 	t.Helper()
 	b, err := unix.Mmap(-1, 0, pageBytes, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -22,7 +22,7 @@ func closedPage(t *testing.T) (s segment, open func()) {
 	return segmentOf(b), func() { require.NoError(t, unix.Mprotect(b, unix.PROT_READ|unix.PROT_WRITE)) }
 }
 
-// faultOf returns the address at which f faulted, 0 if it did not.
+// faultOf returns the address at which f faulted, or 0 if it did not fault.
 func faultOf(f func()) (address uint64) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -34,9 +34,9 @@ func faultOf(f func()) (address uint64) {
 	return 0
 }
 
-// The ringer counts the ring before it looks for sleepers, and the sleeper counts itself
-// before it looks whether it was rung. In any other order both can miss each other. The
-// word that is touched first is known from the fault.
+// Ring increments the word before it reads the number of sleepers, and a sleeper increments that
+// number before it compares the word. With any other order a wake-up can be lost. The test detects
+// by the address of a fault which word is accessed first.
 func TestDoorbellOrder(t *testing.T) {
 	words, openWord := closedPage(t)
 	sleeping, openSleepers := closedPage(t)

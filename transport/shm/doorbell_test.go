@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// Goroutines of a rank that no other process rings sleep by a channel, which Go's scheduler
-// sees: a synctest bubble would wait for ever for one that sleeps in a system call.
+// In a rank that no other process rings, goroutines sleep on a channel, which Go's scheduler knows.
+// A synctest bubble would wait forever for a goroutine that sleeps in a system call.
 func TestAloneSleepsWithoutAProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, node := mapped(t, 1, shm.Config{Alone: true})
@@ -43,8 +43,8 @@ func TestAloneSleepsWithoutAProcessor(t *testing.T) {
 	})
 }
 
-// Goroutines of a rank with connections sleep until it is rung, or until their timeout,
-// while others run on its only processor.
+// In a rank with connections, goroutines sleep until a ring or their timeout while other goroutines
+// run on the only processor.
 func TestConnectedSleeps(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
 	ts, node := mapped(t, 2, shm.Config{Connected: true})
@@ -59,7 +59,7 @@ func TestConnectedSleeps(t *testing.T) {
 		goruntime.Gosched()
 		s.Ring()
 		<-woken
-		s.Sleep(ticket, -1) // it was rung already
+		s.Sleep(ticket, -1) // returns at once: the ring came after this ticket
 	}
 	s.Sleep(s.Prepare(), 1)
 	for _, tr := range ts {

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// damageRing writes what no correct peer writes into the ring from one rank to rank 0.
+// damageRing overwrites the ring from one rank to rank 0 with words that no correct peer writes.
 func damageRing(tb testing.TB, ts []*shm.Transport, from int) {
 	tb.Helper()
 	ring := shm.Control(ts[0], 0)[shm.OffRings+shm.Lane(ts[from], 0)*shm.RingBytes:][:shm.RingBytes]
@@ -21,20 +21,20 @@ func damageRing(tb testing.TB, ts []*shm.Transport, from int) {
 	}
 }
 
-// A peer that is given up and lives keeps its ring, since it may still write there. When
-// it is reaped the ring is free, and clean.
+// A peer that is given up while it lives keeps its ring, because it may still write there. When it
+// is reaped, the ring is cleared and free.
 func TestGivenUpKeepsItsRing(t *testing.T) {
 	needsAlone(t)
 	s := newStage(t, "sink", 2, false)
 	to := endpointTo(t, s.tr, 1)
-	for range 2 * shm.RingAfter { // answers bring it into a ring
+	for range 2 * shm.RingAfter { // after that many answers it sends in a ring
 		s.arrivals = s.arrivals[:0]
 		require.NoError(t, to.Send(transport.Header{A: wordAnswer}, nil))
 		require.NoError(t, s.poll(func() bool { return len(s.arrivals) > 0 }))
 	}
 	const rank1 = 2
 	require.EqualValues(t, rank1, shm.RingOwner(s.tr, 0))
-	s.tr.MarkDown(1, transport.ErrDamaged) // as the engine does
+	s.tr.MarkDown(1, transport.ErrDamaged) // as the engine does for a damaged peer
 	require.NoError(t, s.poll(func() bool { return len(s.downs) > 0 }))
 	require.EqualValues(t, rank1, shm.RingOwner(s.tr, 0))
 	s.kill(t, 1)
@@ -48,8 +48,7 @@ func TestGivenUpKeepsItsRing(t *testing.T) {
 	}
 }
 
-// Buffers that a peer may still write to are not used again before it is reaped; then
-// they are.
+// Staging buffers to which a lost peer may still write are not reused until the peer is reaped.
 func TestBuffersOfTheReaped(t *testing.T) {
 	const n = 1 << 20
 	ts := local(t, 4, true)
@@ -86,8 +85,8 @@ func TestBuffersOfTheReaped(t *testing.T) {
 	require.True(t, bytes.Equal(source, dst))
 }
 
-// A writer that returns a ring does not clear the request for it; the owner of the ring
-// does. When the writer could clear it, it may already be a request of the next writer.
+// The owner of a ring clears the request to return it, not the writer: by the time the writer could
+// clear it, it may already be a request to the next writer.
 func TestWishIsTakenBackByTheOwner(t *testing.T) {
 	ts := local(t, 2, false)
 	intoRing(t, ts[1], ts[0], 1, 0)

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// Explain tells what the probe of the pair has found, also when no message has
-// needed it, and what came later.
+// Explain describes how private memory of a peer is copied: it probes the pair even before a
+// message needs that, and reports a later refusal.
 func TestExplainProbes(t *testing.T) {
 	needsAlone(t)
 	const head, tail = "rank 1: shm, lane inbox, private memory ", ", arena mapped"
@@ -40,7 +40,7 @@ func TestExplainProbes(t *testing.T) {
 	read(refused)
 
 	later := pair(t)
-	shm.RefuseDirectAfter(later[0], 1, unix.EPERM) // the probe goes through
+	shm.RefuseDirectAfter(later[0], 1, unix.EPERM) // the probe succeeds
 	explained(later, "by process_vm_readv (probed)")
 	read(later)
 	explained(later, "by staged copy (process_vm_readv: refused after the probe: operation not permitted)")
@@ -59,8 +59,7 @@ func TestExplainProbes(t *testing.T) {
 	explained(local(t, 2, false), "by copy in one process")
 }
 
-// A rank that has not joined yet is not probed, so that nothing wrong is
-// remembered of it.
+// Explain does not probe a rank that has not joined yet, so that it does not record a wrong result.
 func TestExplainWaitsForTheRank(t *testing.T) {
 	needsAlone(t)
 	fd := memory(t, 2)

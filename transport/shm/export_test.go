@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Sizes that tests outside of the package check.
+// These sizes are used by tests outside of the package.
 const (
 	ControlBytes = controlBytes
 	StagingBytes = stagingSlots * stagingBytes
@@ -17,13 +17,14 @@ const (
 	MaxRecord    = (maxEager + recordHeader + lineBytes - 1) &^ (lineBytes - 1)
 )
 
-// RefuseDirect makes every direct copy of a transport fail with err from now on.
+// RefuseDirect makes every further direct copy of a transport fail with err.
 func RefuseDirect(t *Transport, err error) {
 	t.reader = func(int, []byte, uint64) (int, error) { return 0, err }
 	t.writer = t.reader
 }
 
-// RefuseDirectAfter lets n direct copies through and refuses the rest.
+// RefuseDirectAfter lets n direct copies of a transport succeed, and the following ones fail with
+// err.
 func RefuseDirectAfter(t *Transport, n int, err error) {
 	read, write := t.reader, t.writer
 	limit := func(move func(int, []byte, uint64) (int, error)) func(int, []byte, uint64) (int, error) {
@@ -37,10 +38,11 @@ func RefuseDirectAfter(t *Transport, n int, err error) {
 	t.reader, t.writer = limit(read), limit(write)
 }
 
-// Control returns the control area of a rank, for tests that damage it.
+// Control returns the control area of a rank, for tests that overwrite it.
 func Control(t *Transport, rank int) []byte { return t.node.control(rank).bytes }
 
-// Lane returns the ring a transport sends to a rank in, -1 for the inbox.
+// Lane returns the number of the ring in which a transport sends to a rank, or -1 if it uses the
+// inbox.
 func Lane(t *Transport, rank int) int {
 	if e := t.endpoint(rank); e.ring.words != nil {
 		return e.number
@@ -48,9 +50,9 @@ func Lane(t *Transport, rank int) int {
 	return -1
 }
 
-// Claim makes a claim in the inbox of a rank without publishing a record, as a
-// producer does that dies there. If it is to die even earlier, the tail stays where it
-// was. Like a producer it claims what is left before the end of the inbox first.
+// Claim claims slots in the inbox of a rank without publishing a record, like a producer that dies
+// after its claim. With moveTail false the producer dies before it updates the tail. Like a
+// producer, Claim first claims the slots that are left before the end of the inbox.
 func Claim(t *Transport, rank, lines int, moveTail bool) {
 	w := &t.endpoint(rank).inbox
 	for {
@@ -69,7 +71,7 @@ func Claim(t *Transport, rank, lines int, moveTail bool) {
 	}
 }
 
-// TakeRing claims a free ring of a rank without announcing it.
+// TakeRing takes a free ring of a rank without announcing it to that rank, and returns its number.
 func TakeRing(t *Transport, rank int) int {
 	e := t.endpoint(rank)
 	for k := range ringsPerRank {
@@ -81,25 +83,26 @@ func TakeRing(t *Transport, rank int) int {
 	return -1
 }
 
-// RingOwner returns the word of the owner of a ring of a transport.
+// RingOwner returns the owner's word of a ring of a transport: its local rank plus one, 0 if the
+// ring is free.
 func RingOwner(t *Transport, ring int) uint64 { return *ringOwner(t.control, ring) }
 
-// AskBack asks the writer of a ring of a transport to give it back.
+// AskBack requests the writer of a ring of a transport to return it.
 func AskBack(t *Transport, ring int) { atomic.OrUint64(t.alert, alertRing(ring)) }
 
-// AskedBack says that the writer of a ring of a transport is asked to give it back.
+// AskedBack reports whether the writer of a ring is requested to return it.
 func AskedBack(t *Transport, ring int) bool {
 	return atomic.LoadUint64(t.alert)&alertRing(ring) != 0
 }
 
-// Armed says that a transport asks to be rung.
+// Armed reports whether a transport has requested a ring of its doorbell.
 func Armed(t *Transport) bool { return atomic.LoadUint64(t.alert)&alertArmed != 0 }
 
-// Fenced says that a transport orders what it publishes for a rank by fences.
+// Fenced reports whether a transport publishes its records for a rank with memory fences.
 func Fenced(t *Transport, rank int) bool { return t.endpoint(rank).inbox.fence }
 
-// WithoutFences makes transports of processes rely on barriers from now on, as they do
-// some milliseconds after they joined. It returns false where there are none.
+// WithoutFences makes transports of processes rely on membarrier(2) at once, as they do some
+// milliseconds after they have joined. It returns false if the system has no such barriers.
 func WithoutFences(ts ...*Transport) bool {
 	if !registerBarrier() {
 		return false
@@ -111,7 +114,7 @@ func WithoutFences(ts ...*Transport) bool {
 	return true
 }
 
-// HookBarrier calls f where a transport makes the others pass a barrier.
+// HookBarrier makes a transport call f before each barrier that it makes other processes pass.
 func HookBarrier(t *Transport, f func()) {
 	t.barrier = func() bool {
 		f()
@@ -119,19 +122,20 @@ func HookBarrier(t *Transport, f func()) {
 	}
 }
 
-// Kinds of notes: in which ring a rank continues, and a request for a copy.
+// These are kinds of notes: NoteLane announces the ring in which a rank continues, and NoteServe
+// requests a copy.
 const (
 	NoteLane  = kindLane
 	NoteServe = kindServe
 )
 
-// Buffers are the staging buffers of a transport.
+// Buffers returns the staging buffers of a transport.
 func Buffers(t *Transport) []byte { return t.node.staging(t.cfg.LocalRank).bytes }
 
-// cookieBytes is the length of the word that proves a process.
+// cookieBytes is the length of the cookie by which a process is recognized.
 const cookieBytes = 8
 
-// Offsets of what tests damage.
+// These are offsets of words that tests overwrite.
 const (
 	OffVersion    = offVersion
 	OffInboxIndex = offInboxIndex
@@ -145,13 +149,13 @@ const (
 	RingBytes     = ringBytes
 )
 
-// Note is a record of a kind that only transports send.
+// Note sends a record of a kind that only transports send.
 func Note(t *Transport, rank int, kind uint8, h transport.Header) error {
 	return t.endpoint(rank).put(kind, h, nil)
 }
 
-// CountDirect calls before ahead of every direct read and returns a count of the
-// bytes read.
+// CountDirect makes a transport call before ahead of every direct read, and returns a pointer to
+// the number of bytes read.
 func CountDirect(t *Transport, before func()) *int {
 	read, n := t.reader, new(int)
 	t.reader = func(pid int, b []byte, addr uint64) (int, error) {
@@ -163,7 +167,7 @@ func CountDirect(t *Transport, before func()) *int {
 	return n
 }
 
-// Ways of a long Get.
+// These are the ways in which a long Get can copy.
 const (
 	WayAlone  = int(wayAlone)
 	WayShared = int(wayShared)
@@ -171,13 +175,13 @@ const (
 	Ways      = int(ways)
 )
 
-// ForceWay makes every long Get of a transport go one way.
+// ForceWay makes a transport copy every long Get in one way.
 func ForceWay(t *Transport, w int) {
 	only := way(w)
 	t.tuner.only = &only
 }
 
-// hookedBell is a bell that is rung by a function.
+// hookedBell is a doorbell whose Ring calls a function of the test.
 type hookedBell struct {
 	transport.Sleeper
 	ring func(ring func())
@@ -186,25 +190,25 @@ type hookedBell struct {
 // Ring implements transport.Sleeper.
 func (b hookedBell) Ring() { b.ring(b.Sleeper.Ring) }
 
-// HookBell calls f where a transport rings a rank. f gets what rings it.
+// HookBell makes a transport call f instead of ringing a rank. f gets the function that rings it.
 func HookBell(t *Transport, rank int, f func(ring func())) {
 	e := t.endpoint(rank)
 	e.bell = hookedBell{t.node.bell(rank), f}
 }
 
-// Probe says why a transport cannot copy from and to a rank directly, if it cannot.
+// Probe returns why a transport cannot copy directly from and to a rank, or nil if it can.
 func Probe(t *Transport, rank int) error {
 	e := t.endpoint(rank)
 	e.direct()
 	return e.reach.refusal
 }
 
-// Prove says whether a transport still sees a rank under its process id.
+// Prove returns an error unless a transport still finds a rank under its process ID.
 func Prove(t *Transport, rank int) error { return t.endpoint(rank).prove() }
 
-// Reuse makes the process ids of all peers of a transport name another process after n
-// more direct copies, and long after the peers were seen under them. That process holds
-// other bytes; the writes into it are counted. Looks at a cookie are no copies.
+// Reuse simulates that after n further direct copies the process IDs of all peers belong to another
+// process, and that their last verification has expired. Reads from that process return other
+// bytes; writes to it are counted. Reads of a cookie do not count as copies.
 func Reuse(t *Transport, n int) (writes *int) {
 	read, write, writes := t.reader, t.writer, new(int)
 	expire := func() {
@@ -244,8 +248,8 @@ func Reuse(t *Transport, n int) (writes *int) {
 	return writes
 }
 
-// Reassign makes the process id of a peer name another process, long after the peer
-// was seen under it.
+// Reassign changes the process ID under which a transport knows a peer, and makes its last
+// verification expire.
 func Reassign(t *Transport, rank, pid int) {
 	r := &t.endpoint(rank).reach
 	r.pid, r.proved = pid, -proofHolds

@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// What was concealed is the collector's, also while its slot is free.
+// After a key is removed, the garbage collector can free its memory even while its slot in the
+// table stays unused.
 func TestConcealLetsGoOfTheMemory(t *testing.T) {
 	var x exposures
 	memory := func() weak.Pointer[[4096]byte] {

@@ -14,20 +14,20 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// arrival is one message as it arrived.
+// arrival is a message as it arrived.
 type arrival struct {
 	peer    int
 	header  transport.Header
 	payload []byte
 }
 
-// completion is one Completed.
+// completion has the arguments of one call of Completed.
 type completion struct {
 	token, value uint64
 	err          error
 }
 
-// log is a Handler that stores its calls.
+// log is a Handler that records its calls.
 type log struct {
 	arrivals []arrival
 	done     []completion
@@ -44,7 +44,7 @@ func (l *log) Completed(_ int, token, value uint64, err error) {
 
 func (l *log) Down(d *transport.PeerDown) { l.downs = append(l.downs, d) }
 
-// local makes n transports on one local node.
+// local makes n transports of this process on a local node.
 func local(tb testing.TB, n int, disableCMA bool) []*shm.Transport {
 	tb.Helper()
 	node, err := shm.NewLocalNode(n)
@@ -64,8 +64,7 @@ func endpointTo(tb testing.TB, tr *shm.Transport, peer int) transport.Endpoint {
 	return e
 }
 
-// needsAlone skips a test in which one process reads the memory of another: a
-// container may forbid it.
+// needsAlone skips a test that needs process_vm_readv if the system forbids it, as a container may.
 func needsAlone(tb testing.TB) {
 	tb.Helper()
 	if _, err := unix.ProcessVMReadv(os.Getpid(), nil, nil, 0); err != nil {
@@ -73,7 +72,7 @@ func needsAlone(tb testing.TB) {
 	}
 }
 
-// pattern fills n bytes from a seed.
+// pattern returns n pseudo-random bytes that depend on the seed.
 func pattern(n int, seed uint64) []byte {
 	b := make([]byte, n+8)
 	x := seed*0x9e3779b97f4a7c15 + 1
@@ -86,7 +85,7 @@ func pattern(n int, seed uint64) []byte {
 	return b[:n]
 }
 
-// sendAll sends a message, polling and yielding while the lane is full.
+// sendAll sends a message; while the lane is full it polls and yields.
 func sendAll(tr *shm.Transport, l transport.Handler, e transport.Endpoint, h transport.Header, payload []byte) error {
 	for {
 		err := e.Send(h, payload)
@@ -103,8 +102,7 @@ func sendAll(tr *shm.Transport, l transport.Handler, e transport.Endpoint, h tra
 // rangeBytes is the size of the ranges of node memory in tests.
 const rangeBytes = 64 << 20
 
-// memory makes node memory for n ranks and returns its descriptor, which the
-// caller closes.
+// memory makes node memory for n ranks and returns its descriptor, which the caller closes.
 func memory(tb testing.TB, n int) int {
 	tb.Helper()
 	fd, err := unix.MemfdCreate("gorun-test", unix.MFD_CLOEXEC)

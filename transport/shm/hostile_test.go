@@ -10,8 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// intoRing sends until the lane from one rank to another is a ring, and reads
-// everything.
+// intoRing sends messages until the lane from one rank to another is a ring, and reads all of them.
 func intoRing(tb testing.TB, from, to *shm.Transport, fromRank, toRank int) {
 	tb.Helper()
 	e := endpointTo(tb, from, toRank)
@@ -25,7 +24,7 @@ func intoRing(tb testing.TB, from, to *shm.Transport, fromRank, toRank int) {
 	require.Len(tb, l.arrivals, shm.RingAfter+4)
 }
 
-// poll polls n times.
+// poll calls Poll n times.
 func poll(tb testing.TB, tr *shm.Transport, h transport.Handler, n int) {
 	tb.Helper()
 	for range n {
@@ -34,7 +33,7 @@ func poll(tb testing.TB, tr *shm.Transport, h transport.Handler, n int) {
 	}
 }
 
-// A damaged ring makes its writer lost, and no other rank.
+// If a ring is damaged, its writer is reported as lost, and messages of other ranks still arrive.
 func TestDamagedRing(t *testing.T) {
 	ts := local(t, 3, false)
 	intoRing(t, ts[1], ts[0], 1, 0)
@@ -54,7 +53,7 @@ func TestDamagedRing(t *testing.T) {
 	require.Equal(t, []arrival{{2, transport.Header{A: 7}, nil}}, l.arrivals)
 }
 
-// A writer that finds an impossible head gives the peer up.
+// A writer that reads an impossible head of its ring reports the peer as lost.
 func TestDamagedHead(t *testing.T) {
 	ts := local(t, 2, false)
 	intoRing(t, ts[1], ts[0], 1, 0)
@@ -74,8 +73,8 @@ func TestDamagedHead(t *testing.T) {
 	require.ErrorIs(t, l.downs[0], transport.ErrDamaged)
 }
 
-// What was claimed by a rank that died is skipped, what it had published
-// arrives, in the inbox as in a ring.
+// After the death of a rank its unpublished claim is skipped and its ring is free. The messages
+// that it has published arrive.
 func TestClaimOfTheDead(t *testing.T) {
 	ts := local(t, 3, false)
 	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 1}, nil))
@@ -93,7 +92,7 @@ func TestClaimOfTheDead(t *testing.T) {
 	require.Zero(t, shm.RingOwner(ts[0], taken), "its ring is free")
 }
 
-// A sender that claims to continue in a ring that another one has taken is damaged.
+// A sender that announces a ring which another rank has taken is reported as damaged.
 func TestRingOfAnother(t *testing.T) {
 	ts := local(t, 3, false)
 	taken := shm.TakeRing(ts[1], 0)
@@ -105,14 +104,14 @@ func TestRingOfAnother(t *testing.T) {
 	require.ErrorIs(t, l.downs[0], transport.ErrDamaged)
 }
 
-// A rank of another version of the layout is not sent to.
+// Send returns an error to a rank whose memory has another version of the layout.
 func TestOtherVersion(t *testing.T) {
 	ts := local(t, 2, false)
 	shm.Control(ts[0], 0)[shm.OffVersion]++
 	require.ErrorIs(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, nil), transport.ErrDamaged)
 }
 
-// Everything a peer had sent before it died is handed over before its Down.
+// All messages that a peer has sent before it died are delivered before its Down.
 func TestLastWords(t *testing.T) {
 	ts := local(t, 2, false)
 	intoRing(t, ts[1], ts[0], 1, 0)
@@ -131,7 +130,7 @@ func TestLastWords(t *testing.T) {
 	require.Len(t, l.downs, 1)
 }
 
-// More peers than rings: rings without traffic go to peers that want one.
+// If there are more peers than rings, a ring without traffic is passed on to a peer that needs one.
 func TestRingsChangeHands(t *testing.T) {
 	const ranks = shm.RingsPerRank + 3
 	ts := local(t, ranks, false)
@@ -153,7 +152,7 @@ func TestRingsChangeHands(t *testing.T) {
 		require.Less(t, sent, uint64(100_000))
 	}
 	require.EqualValues(t, sent, o.next[ranks-1])
-	// A sender that has given its ring back uses the inbox, and later a ring again.
+	// A sender that has returned its ring uses the inbox, and later a ring again.
 	for r := 1; r <= shm.RingsPerRank; r++ {
 		require.NoError(t, sendAll(ts[r], &log{}, endpointTo(t, ts[r], 0), transport.Header{A: 99}, nil))
 	}
@@ -162,8 +161,8 @@ func TestRingsChangeHands(t *testing.T) {
 	require.Len(t, l.arrivals, shm.RingsPerRank)
 }
 
-// FuzzControl lets a peer write anything anywhere into the control area of a
-// rank. Polling, sending and bulk neither crash nor run for ever.
+// FuzzControl lets a peer write arbitrary words into the control area of a rank, and checks that
+// Poll, Send and Get neither panic nor hang.
 func FuzzControl(f *testing.F) {
 	add := func(words ...uint64) {
 		var b []byte
@@ -218,7 +217,8 @@ func FuzzControl(f *testing.F) {
 	})
 }
 
-// FuzzNotes lets a peer send notes with any contents.
+// FuzzNotes lets a peer send notes with arbitrary contents, and checks that these do not write to
+// memory that may only be read.
 func FuzzNotes(f *testing.F) {
 	for kind := range uint8(8) {
 		f.Add(kind, uint64(0), uint64(0), uint64(1))

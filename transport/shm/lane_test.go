@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// order checks that messages of each peer arrive whole and in order.
+// order is a Handler that checks that the messages of each peer arrive complete and in order.
 type order struct {
 	t    *testing.T
 	next map[int]uint64
@@ -32,9 +32,9 @@ func (o *order) Arrive(peer int, h transport.Header, payload []byte) {
 func (o *order) Completed(int, uint64, uint64, error) {}
 func (o *order) Down(d *transport.PeerDown)           { o.t.Error(d) }
 
-// Messages of every pair arrive once, whole and in order, whatever their sizes,
-// through inbox and rings and the change between them. More peers than rings
-// keep some in the inbox.
+// Messages of every pair arrive once, complete and in order, whatever their sizes, through the
+// inbox, the rings and the change between them. With more peers than rings some pairs stay in the
+// inbox.
 func TestOrder(t *testing.T) {
 	for _, ranks := range []int{2, 3, 12} {
 		ts := local(t, ranks, false)
@@ -81,8 +81,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What a rank sends in the inbox after it has given its ring back is behind what it had
-// sent in the ring, also when the inbox is looked at before the ring is empty.
+// Messages that a rank sends in the inbox after it has returned its ring arrive after those in the
+// ring, even if the inbox is polled before the ring is empty.
 func TestOrderOfTheWayBack(t *testing.T) {
 	ts := local(t, 2, false)
 	intoRing(t, ts[1], ts[0], 1, 0)
@@ -108,10 +108,10 @@ func TestOrderOfTheWayBack(t *testing.T) {
 	}
 }
 
-// A ring that a rank took and could not announce, as the inbox is full, is free again.
+// If a rank takes a ring and cannot announce it because the inbox is full, it frees the ring.
 func TestRingWithoutAnnouncement(t *testing.T) {
 	ts := local(t, 4, false)
-	for range 8 { // 126 slots each, of 1024
+	for range 8 { // each takes 126 of the 1024 slots
 		require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, make([]byte, 8000)))
 	}
 	for _, from := range []int{1, 3} {
@@ -131,8 +131,8 @@ func TestRingWithoutAnnouncement(t *testing.T) {
 	}
 }
 
-// A ring that a rank has returned can be filled by the next one before anything of it is
-// read: nothing of its last reader is left in it.
+// The next writer can fill a returned ring before any of it is read: no position of the former
+// reader remains.
 func TestRingThatWasGivenBackIsAsNew(t *testing.T) {
 	ts := local(t, 3, false)
 	l := &log{}
@@ -147,7 +147,7 @@ func TestRingThatWasGivenBackIsAsNew(t *testing.T) {
 		if from == 2 {
 			break
 		}
-		for range 2 * shm.RingBytes / 8192 { // more than a lap
+		for range 2 * shm.RingBytes / 8192 { // for more than one lap
 			require.NoError(t, sendAll(ts[from], l, e, transport.Header{}, make([]byte, 8000)))
 			poll(t, ts[0], l, 1)
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// Memory grows with the ranks and not with the pairs: every rank sends enough to
-// every other to want a ring there. 256 ranks stay below 256 MiB. The staging
-// buffers are not in that sum: they are touched only where a rank may not read the
-// memory of another (process_vm_readv is refused). There, with all buffers of all
-// ranks in use, the same ranks take up to 279 MiB.
+// Node memory in use grows with the number of ranks and not of pairs, even if every rank sends
+// enough to every other one to request a ring: 256 ranks take less than 256 MiB. That does not
+// include the staging buffers, which are touched only where a rank may not read the memory of
+// another (process_vm_readv is refused). With all staging buffers in use, 256 ranks take up to 279
+// MiB.
 func TestMemoryOfManyRanks(t *testing.T) {
 	const ranks, each = 64, 40
 	fd := memory(t, ranks)
@@ -58,7 +58,7 @@ func TestMemoryOfManyRanks(t *testing.T) {
 	require.NoError(t, node.Close())
 }
 
-// A slice that begins in an arena and ends beyond it is not in it.
+// Arena.Offset reports that a slice is not in the arena if it begins in it and ends beyond it.
 func TestOffsetOfWhatEndsBeyondTheArena(t *testing.T) {
 	a := pair(t)[0].Arena()
 	last, err := a.Bytes(a.Size()-100, 100)

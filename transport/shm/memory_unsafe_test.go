@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapAt returns n bytes of new memory at an address where there was none.
+// mapAt maps n bytes of new memory at an address where nothing is mapped.
 func mapAt(addr uintptr, n int) ([]byte, error) {
 	p, err := unix.MmapPtr(-1, 0, unsafe.Add(nil, addr), uintptr(n),
 		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED_NOREPLACE)
@@ -17,7 +17,7 @@ func mapAt(addr uintptr, n int) ([]byte, error) {
 	return unsafe.Slice((*byte)(p), n), nil
 }
 
-// longer returns b with n bytes more of what follows it in memory. They are not touched.
+// longer returns b extended by the n bytes that follow it in memory. It does not access them.
 func longer(b []byte, n int) []byte { return unsafe.Slice(&b[0], len(b)+n) }
 
 // resident returns how many bytes of the whole pages of b are in memory (mincore(2)).

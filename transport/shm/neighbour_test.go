@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// ranksOf joins a node of this process with n ranks.
+// ranksOf makes n ranks on a local node of this process, which are closed at the end of the test.
 func ranksOf(t *testing.T, n int) []*shm.Transport {
 	t.Helper()
 	node, err := shm.NewLocalNode(n)
@@ -23,6 +23,8 @@ func ranksOf(t *testing.T, n int) []*shm.Transport {
 	return ts
 }
 
+// Transport.Ring wakes the rank that it names, also if the ring comes between Prepare and Sleep,
+// and no other rank.
 func TestRingEndsTheSleepOfAnotherRank(t *testing.T) {
 	ts := ranksOf(t, 2)
 	s := ts[1].Sleeper()
@@ -45,6 +47,8 @@ func TestRingEndsTheSleepOfAnotherRank(t *testing.T) {
 	<-slept
 }
 
+// Shared returns the memory that a key of any rank's arena names, and an error for a wrong rank,
+// token or range.
 func TestSharedReachesTheMemoryOfAnyRank(t *testing.T) {
 	ts := ranksOf(t, 2)
 	mine, err := ts[1].Arena().Bytes(4096, 8)

@@ -11,17 +11,18 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// prepare prepares the way of a transport to a rank.
+// prepare calls Prepare for the endpoint from a transport to a rank.
 func prepare(t *testing.T, tr *shm.Transport, peer int) {
 	t.Helper()
 	way, ok := endpointTo(t, tr, peer).(transport.Preparer)
 	require.True(t, ok)
 	way.Prepare()
-	way.Prepare() // once more changes nothing
+	way.Prepare() // a second call changes nothing
 }
 
-// On a node with a ring for every pair, all messages of prepared pairs go through their
-// rings, the first ones too. On a larger one the inbox is used as before.
+// On a node with a ring for every pair, all messages of prepared pairs go through their rings,
+// including the first ones. On a larger node no pairs are prepared, and messages begin in the
+// inbox.
 func TestPreparedPairs(t *testing.T) {
 	for _, ranks := range []int{1, 2, shm.RingsPerRank + 1, shm.RingsPerRank + 2} {
 		small := ranks <= shm.RingsPerRank+1
@@ -67,7 +68,8 @@ func TestPreparedPairs(t *testing.T) {
 	}
 }
 
-// A peer that has not joined is left for its first messages.
+// Prepare has no effect for a peer that has not joined; the first messages then go to its inbox,
+// and Prepare works after it has joined.
 func TestPrepareBeforeThePeerHasJoined(t *testing.T) {
 	fd := memory(t, 2)
 	node, err := shm.OpenNode(fd, 2, rangeBytes)
@@ -92,8 +94,8 @@ func TestPrepareBeforeThePeerHasJoined(t *testing.T) {
 	require.NoError(t, node.Close())
 }
 
-// The rings of a small node are there before the first message; a rank of a large one
-// makes its pages as it uses them.
+// On a small node the pages of the rings, and on a still smaller one those of the staging buffers,
+// are populated when a rank joins. On a larger node pages are populated when they are used.
 func TestPagesOfSmallNodes(t *testing.T) {
 	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
 	require.NoError(t, err)
@@ -102,7 +104,7 @@ func TestPagesOfSmallNodes(t *testing.T) {
 		t.Skipf("MADV_POPULATE_WRITE: %v", err)
 	}
 	if n, err := resident(page); err == nil && n == 0 {
-		t.Skip("madvise(MADV_POPULATE_WRITE): <nil>, and not done") // an emulator of a process
+		t.Skip("madvise(MADV_POPULATE_WRITE): <nil>, and not done") // as in a user-mode emulator
 	}
 	rings := func(ranks int) int {
 		ts, node := mapped(t, ranks, shm.Config{})

@@ -18,20 +18,20 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// Environment of a process that plays a rank.
+// These variables configure a process that plays a rank.
 const (
 	envScene = "SHM_TEST_SCENE"
 	envRank  = "SHM_TEST_RANK"
 	envRanks = "SHM_TEST_RANKS"
 	envCMA   = "SHM_TEST_NO_CMA"
 
-	// envExec is the path of the emulator that starts this program, as go test -exec
-	// does, where the system does not start it by itself.
+	// envExec is the path of the emulator that starts this program, as with go test -exec, on a
+	// system that cannot start it directly.
 	envExec = "SHM_TEST_EXEC"
 )
 
-// scenes are what a rank process can play. They return when told so by a message
-// or by the end of their input.
+// scenes are the functions that a rank process can run. They return when a message or the end of
+// their input says so.
 var scenes = map[string]func(p *player) error{
 	"echo":   playEcho,
 	"sink":   playSink,
@@ -50,13 +50,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// player is a rank with a process of its own.
+// player is a rank in a process of its own, or rank 0 in the process of the test.
 type player struct {
 	tr   *shm.Transport
 	to0  transport.Endpoint
 	rank int
 	log
-	// onArrive, if set, takes the arrivals.
+	// onArrive, if set, gets the messages instead of log.
 	onArrive func(h transport.Header, payload []byte)
 }
 
@@ -97,7 +97,7 @@ func play(scene string) error {
 	}
 	fmt.Println("ready")
 	go func() {
-		// The test's process holds the other end: its death is ours.
+		// The test's process holds the other end of this pipe, so that this process ends with it.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(2)
 	}()
@@ -108,7 +108,7 @@ func play(scene string) error {
 	return tr.Close()
 }
 
-// pin puts the whole process, as far as it has threads, on one processor.
+// pin binds all existing threads of the process to one processor.
 func pin(rank int) {
 	var all, one unix.CPUSet
 	if unix.SchedGetaffinity(0, &all) != nil || all.Count() < 2 {
@@ -128,15 +128,14 @@ func pin(rank int) {
 	_ = unix.SchedSetaffinity(0, &one)
 }
 
-// stage is the test's process as rank 0 with others in processes of their own.
+// stage is the test's process as rank 0, with the other ranks in processes of their own.
 type stage struct {
 	*player
 	node  *shm.Node
 	procs []*exec.Cmd
 }
 
-// newStage starts ranks 1 to ranks-1 with a scene and waits until they have
-// joined.
+// newStage starts ranks 1 to ranks-1 with a scene, and waits until they have joined.
 func newStage(tb testing.TB, scene string, ranks int, noCMA bool) *stage {
 	tb.Helper()
 	fd := memory(tb, ranks)
@@ -174,7 +173,7 @@ func newStage(tb testing.TB, scene string, ranks int, noCMA bool) *stage {
 	return s
 }
 
-// end tells the others to end, reaps them and frees the memory.
+// end tells the other ranks to end, reaps them and frees the node memory.
 func (s *stage) end(tb testing.TB) {
 	tb.Helper()
 	for i, c := range s.procs {
@@ -189,7 +188,7 @@ func (s *stage) end(tb testing.TB) {
 	require.NoError(tb, s.node.Close())
 }
 
-// kill ends a rank as the kernel would and reaps it.
+// kill kills a rank with SIGKILL and reaps it.
 func (s *stage) kill(tb testing.TB, rank int) {
 	tb.Helper()
 	c := s.procs[rank-1]
@@ -197,7 +196,7 @@ func (s *stage) kill(tb testing.TB, rank int) {
 	require.Error(tb, c.Wait())
 }
 
-// Words of the scenes, in A of a header.
+// These are the commands of the scenes, in field A of a header.
 const (
 	wordEnd = iota + 1
 	wordData
@@ -207,13 +206,13 @@ const (
 	wordFixed
 )
 
-// askKey makes the source expose n bytes and returns their key.
+// askKey makes rank 1, a source, expose n bytes, and returns their key.
 func (s *stage) askKey(tb testing.TB, n int, seed uint64) transport.Key {
 	tb.Helper()
 	return s.ask(tb, 1, transport.Header{A: wordKey, B: uint64(n), C: seed})
 }
 
-// ask makes a source expose memory and returns its key.
+// ask makes a source expose memory, and returns its key.
 func (s *stage) ask(tb testing.TB, rank int, h transport.Header) transport.Key {
 	tb.Helper()
 	s.onArrive = nil
@@ -224,7 +223,7 @@ func (s *stage) ask(tb testing.TB, rank int, h transport.Header) transport.Key {
 	return transport.Key{Addr: h.B, Token: h.C}
 }
 
-// get reads from rank 1.
+// get reads memory of rank 1.
 func (s *stage) get(tb testing.TB, dst []byte, k transport.Key) error {
 	tb.Helper()
 	s.done = s.done[:0]
@@ -235,9 +234,11 @@ func (s *stage) get(tb testing.TB, dst []byte, k transport.Key) error {
 	return s.done[0].err
 }
 
-// word is for payloads of one number.
+// word returns a payload that holds one number.
 func word(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 
+// Messages, wake-ups and Gets work between ranks in processes of their own, with direct and with
+// staged copies.
 func TestProcesses(t *testing.T) {
 	rounds := uint64(2000)
 	if testing.Short() {
@@ -284,8 +285,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// A rank killed at any moment is reported once, after what it had sent, and what
-// was under way with it ends.
+// A rank that is killed is reported once, after the messages that it had sent, and pending
+// operations with it complete. Other ranks are not affected.
 func TestKilled(t *testing.T) {
 	for _, noCMA := range []bool{false, true} {
 		s := newStage(t, "source", 3, noCMA)
@@ -301,7 +302,7 @@ func TestKilled(t *testing.T) {
 		require.Len(t, s.done, 1)
 		require.ErrorIs(t, s.downs[0], unix.ESRCH)
 		require.ErrorIs(t, e.Send(transport.Header{}, nil), transport.ErrPeerDown)
-		// The other rank is none the worse.
+		// The other rank is not affected.
 		s.arrivals = nil
 		require.NoError(t, endpointTo(t, s.tr, 2).Send(transport.Header{A: wordKey, B: 10}, nil))
 		require.NoError(t, s.poll(func() bool { return len(s.arrivals) > 0 }))

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// record is what TestRecordsArePublished sends as the n-th.
+// record returns the header and payload of the n-th record that TestRecordsArePublished sends.
 func record(n uint64) (transport.Header, []byte) {
 	payload := make([]byte, 8*(n%40))
 	for i := range len(payload) / 8 {
@@ -19,9 +19,9 @@ func record(n uint64) (transport.Header, []byte) {
 	return transport.Header{A: n, B: ^n, C: uint64(len(payload))}, payload
 }
 
-// A rank that sees the word of a record sees all of the record, and one that sees that a
-// reader has moved on may write where it read: the race detector looks at both, which
-// it can where node memory is of the heap, whatever way of publishing is used there.
+// A reader that sees the word of a record sees the whole record, and a writer that sees the
+// reader's progress may overwrite what was read. The race detector checks both happens-before
+// relations; it can do so because this node memory is on the heap.
 func TestRecordsArePublished(t *testing.T) {
 	const records = 5000
 	for _, c := range []struct {
@@ -58,7 +58,8 @@ func TestRecordsArePublished(t *testing.T) {
 	}
 }
 
-// ringEnds are the two ends of a ring. get returns no function where nothing is there.
+// ringEnds returns the functions that put a record into a ring and get one from it. get returns no
+// function if the ring is empty.
 func ringEnds(fence bool) (func(transport.Header, []byte) verdict, func() (transport.Header, []byte, func())) {
 	s, head := heapSegment(ringBytes), new(uint64)
 	w, r := newRingWriter(s, head, fence), newRingReader(s, head)
@@ -82,7 +83,7 @@ func ringEnds(fence bool) (func(transport.Header, []byte) verdict, func() (trans
 	return put, get
 }
 
-// inboxEndsOf are an inbox's end of one producer and that of the consumer.
+// inboxEndsOf returns the same functions for an inbox with one producer.
 func inboxEndsOf(fence bool) (func(transport.Header, []byte) verdict, func() (transport.Header, []byte, func())) {
 	ends := newInboxEnds(heapSegment(controlBytes))
 	w, r := inboxWriter{inboxEnds: ends, fence: fence}, inboxReader{inboxEnds: ends}

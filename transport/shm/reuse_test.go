@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// When the process id of a peer has been given to another process, whenever that
-// happens, nothing is written there, and what is read there is no result: the
-// operation waits for the report of the loss.
+// If the process ID of a peer is given to another process, at any time, nothing is written to that
+// process and nothing that is read from it counts as a result. The operation waits until the loss
+// of the peer is reported.
 func TestReusedProcessID(t *testing.T) {
 	for name, c := range map[string]struct {
 		way int
@@ -33,7 +33,7 @@ func TestReusedProcessID(t *testing.T) {
 				k, err := ts[1].Expose(source, transport.AccessRead|transport.AccessWrite)
 				require.NoError(t, err)
 				e := endpointTo(t, ts[0], 1)
-				require.NoError(t, get(t, ts, make([]byte, 100), k)) // probes
+				require.NoError(t, get(t, ts, make([]byte, 100), k)) // probes whether direct copies work
 				writes := shm.Reuse(ts[0], before)
 				dst := make([]byte, n)
 				if c.put {
@@ -43,7 +43,7 @@ func TestReusedProcessID(t *testing.T) {
 				}
 				l := &log{}
 				poll(t, ts[0], l, 500)
-				if len(l.done) > 0 { // without that many copies
+				if len(l.done) > 0 { // complete with fewer copies than that
 					require.NoError(t, l.done[0].err)
 					require.Equal(t, source, dst)
 					continue
@@ -58,8 +58,8 @@ func TestReusedProcessID(t *testing.T) {
 	}
 }
 
-// An owner that helps a peer with its Get writes nothing into the process that has got
-// the peer's process id.
+// An owner that helps a peer with its Get does not write to the process that has got the peer's
+// process ID.
 func TestReusedProcessIDOfReader(t *testing.T) {
 	for before := range 4 {
 		ts := pair(t)
@@ -70,14 +70,14 @@ func TestReusedProcessIDOfReader(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, len(source)), k, 1))
 		require.NoError(t, shm.Probe(ts[1], 0))
-		poll(t, ts[0], &log{}, 1) // asks for help
+		poll(t, ts[0], &log{}, 1) // requests help
 		writes := shm.Reuse(ts[1], before)
 		poll(t, ts[1], &log{}, 20)
 		require.Zero(t, *writes, "%d copies before", before)
 	}
 }
 
-// A process id that has named another process is not believed the next time either.
+// After the verification of a process ID has failed, it fails each further time.
 func TestProofIsNotBelievedAfterItFailed(t *testing.T) {
 	ts := pair(t)
 	needsAlone(t)
@@ -89,9 +89,9 @@ func TestProofIsNotBelievedAfterItFailed(t *testing.T) {
 	}
 }
 
-// Nothing is read from or written to the process of a peer whose loss is known, also
-// as long as the loss cannot be reported: a rank that lives has a claim in the inbox
-// before the last message of the lost one.
+// Once the loss of a peer is known, its process is neither read nor written, even while the loss
+// cannot be reported yet: here because a live rank has an unpublished claim in the inbox before the
+// peer's last message.
 func TestNoCopyAfterLoss(t *testing.T) {
 	needsAlone(t)
 	ts, node := mapped(t, 3, shm.Config{})
@@ -103,7 +103,7 @@ func TestNoCopyAfterLoss(t *testing.T) {
 	require.NoError(t, err)
 	shm.ForceWay(ts[1], shm.WayShared)
 	require.NoError(t, endpointTo(t, ts[1], 0).Get(make([]byte, len(source)), own, 1))
-	poll(t, ts[1], &log{}, 1) // asks for help
+	poll(t, ts[1], &log{}, 1) // requests help
 	shm.Claim(ts[2], 0, 1, true)
 	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 1}, nil))
 	to, l := endpointTo(t, ts[0], 1), &log{}
@@ -130,9 +130,9 @@ func TestNoCopyAfterLoss(t *testing.T) {
 	require.NoError(t, node.Close())
 }
 
-// A rank was killed and reaped, and its process id names another process, which has
-// memory at the same address. Until the loss is reported, what is read from that memory
-// is no result, and nothing is written to it.
+// If a rank was killed and reaped, and its process ID names another process with memory at the same
+// address, nothing that is read from that memory counts as a result and nothing is written to it.
+// The operations end when the loss is reported.
 func TestProcessIDOfTheDead(t *testing.T) {
 	needsAlone(t)
 	const n = 100_000

@@ -11,15 +11,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// A rank whose message was refused may sleep once it is armed: the reader
-// of the full lane rings it. This goes beyond the contract of transports.
+// A rank whose message was refused may sleep after it has armed its doorbell: the reader of the
+// full lane rings it. The contract of package transport does not demand this.
 func TestRefusedSenderIsRungForRoom(t *testing.T) {
 	const patience = 30 * time.Second
 	for name, messages := range map[string]int{"inbox": 0, "ring": 1000} {
 		t.Run(name, func(t *testing.T) {
 			ts, node := mapped(t, 3, shm.Config{})
 			for range shm.RingsPerRank {
-				if name == "inbox" { // there is no ring for it
+				if name == "inbox" { // leaves no free ring, so that the inbox is used
 					shm.TakeRing(ts[2], 1)
 				}
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// playEcho sends every message back. One message makes it claim the longest record in
-// the inbox of rank 0 and die before it moves the tail.
+// playEcho sends every message back. At wordClaim it claims the longest record in the inbox of rank
+// 0 and kills itself before it updates the tail.
 func playEcho(p *player) error {
 	ended := false
 	var failed error
@@ -33,7 +33,7 @@ func playEcho(p *player) error {
 	return failed
 }
 
-// playSink counts and answers when told so.
+// playSink counts messages, and sends the count at wordAnswer.
 func playSink(p *player) error {
 	ended, count := false, uint64(0)
 	p.onArrive = func(h transport.Header, _ []byte) {
@@ -50,12 +50,12 @@ func playSink(p *player) error {
 	return p.poll(func() bool { return ended })
 }
 
-// fixedAddress is where the source has memory that is at the same place in all
+// fixedAddress is the address at which a source maps memory at wordFixed, the same in all
 // processes.
 const fixedAddress = 0x5a0000000000
 
-// playSource exposes memory of the asked length and sends its key. It polls, so
-// that it can help and serve.
+// playSource exposes memory of the requested length and sends its key. It polls, so that it can
+// help with and serve copies.
 func playSource(p *player) error {
 	ended := false
 	var keys []transport.Key
@@ -92,7 +92,7 @@ func playSource(p *player) error {
 	return nil
 }
 
-// playSleep waits asleep for every message and sends it back.
+// playSleep sleeps until a message arrives and sends it back.
 func playSleep(p *player) error {
 	ended := false
 	p.onArrive = func(h transport.Header, payload []byte) {
@@ -109,7 +109,7 @@ func playSleep(p *player) error {
 	return nil
 }
 
-// sleepOnce polls, and sleeps until something arrives if nothing was there.
+// sleepOnce polls once; if nothing was there, it sleeps until something arrives.
 func sleepOnce(tr *shm.Transport, h transport.Handler) error {
 	n, err := tr.Poll(h, 64)
 	if err != nil || n > 0 {

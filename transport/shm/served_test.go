@@ -12,12 +12,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// serveNote is a request for a copy, as staging.go describes it, of sequence 0.
+// serveNote returns the header of a request for a copy, with sequence number 0, in the format of
+// staging.go.
 func serveNote(ticket, verb, n uint64, k transport.Key) transport.Header {
 	return transport.Header{A: n<<16 | verb<<8 | ticket, B: k.Addr, C: k.Token}
 }
 
-// Requests that no correct peer sends cost the peer, and touch nothing.
+// A peer that sends a request which no correct peer sends is reported as lost, and no memory is
+// touched.
 func TestBadRequests(t *testing.T) {
 	const get, add, stranger = 0, 2, 3
 	for name, c := range map[string]struct{ ticket, verb, n uint64 }{
@@ -43,7 +45,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// An addition to a word that is not aligned is refused by its owner.
+// The owner refuses an addition to a word that is not aligned.
 func TestAdditionToNoWord(t *testing.T) {
 	for off, code := range map[int]uint64{0: 1, 4: 2, 8: 1} {
 		ts := local(t, 2, true)
@@ -55,7 +57,8 @@ func TestAdditionToNoWord(t *testing.T) {
 	}
 }
 
-// What was taken back is not served: another operation may have the buffer.
+// The owner does not serve a request that was withdrawn, because another operation may already use
+// the staging buffer.
 func TestTakenBackIsNotServed(t *testing.T) {
 	ts := pair(t)
 	needsAlone(t)
@@ -76,8 +79,8 @@ func TestTakenBackIsNotServed(t *testing.T) {
 	require.Equal(t, tickets, shm.Control(ts[0], 0)[shm.OffTickets:][:512])
 }
 
-// Memory that may be read only is not written by a peer that copies by itself, nor the
-// other way round.
+// A peer that copies directly does not write to memory that was exposed for reading only, and does
+// not read memory that was exposed for writing only.
 func TestRightsOfPrivateMemory(t *testing.T) {
 	needsAlone(t)
 	for name, c := range map[string]struct {
@@ -103,7 +106,7 @@ func TestRightsOfPrivateMemory(t *testing.T) {
 	}
 }
 
-// The descriptors of helped Gets are used again: every one of many is helped with.
+// Descriptors of shared Gets are reused: the owner helps with each of many Gets.
 func TestDescriptorsAreUsedAgain(t *testing.T) {
 	ts := pair(t)
 	needsAlone(t)
@@ -119,7 +122,7 @@ func TestDescriptorsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// No more operations are under way to a peer than its Caps say.
+// Get returns ErrAgain if as many operations are pending with a peer as its Caps allow.
 func TestMaxReads(t *testing.T) {
 	ts := local(t, 2, false)
 	e := endpointTo(t, ts[0], 1)
@@ -134,7 +137,7 @@ func TestMaxReads(t *testing.T) {
 	require.NoError(t, e.Get(make([]byte, 8), k, 1))
 }
 
-// A Poll copies about as much as it may and leaves the rest to the next.
+// One Poll copies about PollBytes and leaves the rest to the next Poll.
 func TestPollCopiesABoundedAmount(t *testing.T) {
 	ts := local(t, 2, false)
 	k, err := ts[1].Expose(make([]byte, shm.PollBytes/2), transport.AccessRead)
@@ -152,7 +155,7 @@ func TestPollCopiesABoundedAmount(t *testing.T) {
 	require.Len(t, l.downs, 1)
 }
 
-// An operation on an arena that ends beyond it touches nothing, however long it is.
+// An operation that ends beyond an arena touches no memory, however long it is.
 func TestArenaEndsWhereItEnds(t *testing.T) {
 	ts := pair(t)
 	e := endpointTo(t, ts[0], 1)
@@ -175,14 +178,14 @@ func TestArenaEndsWhereItEnds(t *testing.T) {
 	}
 }
 
-// A Poll that has copied more than it should, for the sake of a chunk, leaves what follows
-// to the next one.
+// If a Poll exceeds its limit in order to complete a chunk, it leaves the following operations to
+// the next Poll, and all operations complete.
 func TestPollThatCopiesTooMuch(t *testing.T) {
 	ts := pair(t)
 	needsAlone(t)
 	shm.ForceWay(ts[0], shm.WayShared)
 	e, l := endpointTo(t, ts[0], 1), &log{}
-	for _, n := range []int{900_000, 200_000} { // in chunks of 64 KiB, and of 48
+	for _, n := range []int{900_000, 200_000} { // in chunks of 64 KiB and 48 KiB
 		k, err := ts[1].Expose(make([]byte, n), transport.AccessRead)
 		require.NoError(t, err)
 		require.NoError(t, e.Get(make([]byte, n), k, 1))
@@ -196,7 +199,7 @@ func TestPollThatCopiesTooMuch(t *testing.T) {
 	}
 }
 
-// A range belongs to one transport at a time, and to none after it.
+// A range of node memory can be used by one transport only, even after that is closed.
 func TestRangeHasOneTransport(t *testing.T) {
 	ts, node := mapped(t, 2, shm.Config{})
 	_, err := shm.New(node, shm.Config{Rank: 1, LocalRank: 1})

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A rank that has settled publishes without fences, and its peers see that in its state.
-// Without barriers in the kernel it keeps the fences.
+// After Settle a rank publishes without fences, and its state tells its peers so. If the kernel has
+// no barriers it keeps the fences.
 func TestSettle(t *testing.T) {
 	defer func(b *registration) { barriers = b }(barriers)
 	for _, ready := range []bool{true, false} {
@@ -35,10 +35,10 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A rank that needs no barriers does not wait for them.
+// Settle returns at once for a rank that needs no barriers.
 func TestSettleAtOnce(t *testing.T) {
 	defer func(b *registration) { barriers = b }(barriers)
-	barriers = &registration{ended: make(chan struct{})} // never
+	barriers = &registration{ended: make(chan struct{})} // never closed
 	for _, tr := range []*Transport{
 		{node: &Node{locals: []*localRange{}}},
 		{node: &Node{}, cfg: Config{Alone: true}},

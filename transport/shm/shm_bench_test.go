@@ -15,7 +15,7 @@ func (c *counter) Arrive(int, transport.Header, []byte) { c.arrived++ }
 func (c *counter) Completed(int, uint64, uint64, error) { c.completed++ }
 func (c *counter) Down(*transport.PeerDown)             {}
 
-// BenchmarkLatency is half a round trip between two processes.
+// BenchmarkLatency measures half a round trip between two processes.
 func BenchmarkLatency(b *testing.B) {
 	for _, size := range []int{8, 64, 1024, 4096, 8192} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -46,7 +46,7 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-// BenchmarkRate streams messages to another process.
+// BenchmarkRate measures the rate of messages to another process.
 func BenchmarkRate(b *testing.B) {
 	for _, size := range []int{8, 64, 1024, 8192} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -72,7 +72,7 @@ func BenchmarkRate(b *testing.B) {
 	}
 }
 
-// BenchmarkGet reads private memory of a process that polls.
+// BenchmarkGet measures Gets of private memory of a process that polls.
 func BenchmarkGet(b *testing.B) {
 	for _, way := range []struct {
 		name  string

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// An index word is taken for what a correct peer wrote only: the state, of this lap, of
-// a record within the inbox.
+// parseSlot accepts an index word only if a correct peer could have written it: with a known state,
+// of the current lap, and for a record within the inbox.
 func TestParseSlot(t *testing.T) {
 	const pos = 5*inboxSlots + inboxSlots - 4
 	for name, c := range map[string]struct {
@@ -35,7 +35,7 @@ func TestParseSlot(t *testing.T) {
 	require.Equal(t, []uint64{slotPublished, 4, 9}, []uint64{state, lines, rank})
 }
 
-// The record of an inbox has as many lines as its index word says.
+// A record in an inbox is accepted only if its length needs as many lines as its index word says.
 func TestInboxRecordHasItsLines(t *testing.T) {
 	r := inboxReader{inboxEnds: newInboxEnds(heapSegment(controlBytes)), pos: inboxSlots - 2}
 	for n, want := range map[uint64]bool{0: false, 32: false, 33: true, 96: true, 97: false, maxEager: false} {
@@ -48,7 +48,7 @@ func TestInboxRecordHasItsLines(t *testing.T) {
 	}
 }
 
-// The record of a ring ends within it.
+// A record in a ring is accepted only if it ends within the ring.
 func TestRingRecordEndsWithinTheRing(t *testing.T) {
 	r := newRingReader(heapSegment(ringBytes), new(uint64))
 	r.pos = 3*ringBytes - 2*lineBytes
@@ -58,15 +58,15 @@ func TestRingRecordEndsWithinTheRing(t *testing.T) {
 	}
 }
 
-// A ring can be filled to the last line, with records of any size, and everything in it
-// is read, whatever stood there before.
+// A ring can be filled with records of any size, and everything in it is read correctly, whatever
+// bytes were there before.
 func TestFullRing(t *testing.T) {
 	head := new(uint64)
 	s := heapSegment(ringBytes)
 	w, r := newRingWriter(s, head, false), newRingReader(s, head)
 	payload := make([]byte, maxEager)
 	for i := range payload {
-		payload[i] = 0x80 | uint8(i) // looks like records
+		payload[i] = 0x80 | uint8(i) // looks like a record's word
 	}
 	for round := range 200 {
 		size := []int{0, 32, 33, 500, maxEager}[round%5]
@@ -98,7 +98,7 @@ func headerOf(round, n int) transport.Header {
 	return transport.Header{A: uint64(round), B: uint64(n), C: ^uint64(n)}
 }
 
-// A Get that is shared is not over while its helper is within a chunk.
+// A shared Get is not complete while its helper is copying a chunk.
 func TestSharedGetWaitsForItsHelper(t *testing.T) {
 	s := shared{desc: heapSegment(bulkDescriptorBytes)}
 	for _, c := range []struct {
@@ -112,7 +112,8 @@ func TestSharedGetWaitsForItsHelper(t *testing.T) {
 	require.True(t, (&shared{}).quiet())
 }
 
-// Every chunk is claimed once, however the two sides hurry, in its own Get only.
+// Every chunk of a Get is claimed once, although both sides claim concurrently, and a claim for
+// another Get fails.
 func TestChunksAreClaimedOnce(t *testing.T) {
 	const total, sequence = maxChunks, 7
 	claims := uint64(sequence) << claimSequence

@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tuner tries every way, settles on the fastest, and notices when another
-// becomes faster.
+// The tuner tries every way, prefers the fastest, and changes when another one becomes faster.
 func TestTunerSettles(t *testing.T) {
 	for best := range ways {
 		var tu tuner
@@ -26,7 +25,7 @@ func TestTunerSettles(t *testing.T) {
 			}
 		}
 		require.Greater(t, picked[best], 850)
-		best = (best + 1) % ways // cost follows
+		best = (best + 1) % ways // cost uses the new best
 		for range 2000 {
 			w := tu.pick(1 << 20)
 			tu.note(w, 1<<20, cost(w))
@@ -35,7 +34,7 @@ func TestTunerSettles(t *testing.T) {
 	}
 }
 
-// Sizes are judged on their own, and short Gets are not judged at all.
+// The tuner decides for each class of sizes separately, and always copies short Gets alone.
 func TestTunerClasses(t *testing.T) {
 	var tu tuner
 	for range 100 {

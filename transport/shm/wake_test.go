@@ -10,8 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// asleep makes rank 0 one that sleeps until it is rung. The channel is closed when it
-// wakes up.
+// asleep lets a rank sleep until it is rung. The returned channel is closed when it wakes up.
 func asleep(tb testing.TB, tr *shm.Transport) <-chan struct{} {
 	tb.Helper()
 	ticket := tr.Sleeper().Prepare()
@@ -24,7 +23,7 @@ func asleep(tb testing.TB, tr *shm.Transport) <-chan struct{} {
 	return woken
 }
 
-// nodes are the kinds of node memory for tests of one process.
+// nodes returns n transports of this process for each kind of node memory.
 func nodes(tb testing.TB, n int) map[string][]*shm.Transport {
 	tb.Helper()
 	ts, node := mapped(tb, n, shm.Config{})
@@ -37,8 +36,8 @@ func nodes(tb testing.TB, n int) map[string][]*shm.Transport {
 	return map[string][]*shm.Transport{"local": local(tb, n, false), "mapped": ts}
 }
 
-// A sender that is stopped or killed when it is about to ring a rank does not swallow
-// the wake-up: the next sender rings.
+// If a sender is stopped just before it rings a rank, the wake-up is not lost: the next sender
+// rings.
 func TestStoppedRinger(t *testing.T) {
 	for name, ts := range nodes(t, 3) {
 		t.Run(name, func(t *testing.T) {
@@ -65,8 +64,8 @@ func TestStoppedRinger(t *testing.T) {
 	}
 }
 
-// A sender that was stopped after it had rung does not take back what the rank has
-// asked for since: the next sender rings.
+// A sender that was stopped just after it had rung does not cancel what the rank has armed since:
+// the next sender rings.
 func TestLateRinger(t *testing.T) {
 	for name, ts := range nodes(t, 3) {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +86,7 @@ func TestLateRinger(t *testing.T) {
 	}
 }
 
-// A rank is rung once for many messages.
+// A sleeping rank is rung once, however many messages arrive, and not while it is awake.
 func TestRungOnce(t *testing.T) {
 	for name, ts := range nodes(t, 3) {
 		t.Run(name, func(t *testing.T) {
@@ -116,8 +115,8 @@ func TestRungOnce(t *testing.T) {
 	}
 }
 
-// What is sent after a rank was armed and before it has looked is seen by its look, and
-// the barrier lies between the two. A rank that has found something is not armed.
+// Arm passes its barrier after it has armed the doorbell and before it looks for messages, so that
+// it finds what was sent in between. If it has found something, the doorbell is not armed.
 func TestArmLooksBehindTheBarrier(t *testing.T) {
 	ts, node := mapped(t, 2, shm.Config{})
 	defer func() { require.NoError(t, node.Close()) }()
@@ -142,9 +141,9 @@ func TestArmLooksBehindTheBarrier(t *testing.T) {
 	}
 }
 
-// A sender orders its stores by fences if the receiver cannot make other processes pass a
-// memory barrier (membarrier(2)), or if it cannot do so itself. Stores into shared memory that
-// are no messages need none where both have said so.
+// A sender orders its stores with fences if the receiver cannot make other processes pass a memory
+// barrier (membarrier(2)), or if the sender itself cannot. Stores into shared memory other than
+// messages need no fences after both ranks have announced barriers by Settle.
 func TestFencesWithoutMembarrier(t *testing.T) {
 	fd := memory(t, 3)
 	node, err := shm.OpenNode(fd, 3, rangeBytes)
