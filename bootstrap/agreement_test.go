@@ -58,7 +58,7 @@ func TestAgreementOfNodes(t *testing.T) {
 		require.Empty(t, ends)
 		require.Equal(t, -1, d.Lost)
 	}
-	// Rank 4, of the second node, does not vote and ends; rank 1, of the same, has voted.
+	// Rank 4 of the second node ends without a vote; rank 1 of the same node has voted.
 	living := []int{0, 1, 2, 3, 5, 6, 7, 8}
 	for _, err := range n.each(living, vote(2, 1<<20-1)) {
 		require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestRevocationReachesAll(t *testing.T) {
 		r.Rank = 4
 		require.Equal(t, &r, notice.Revocation)
 	}
-	require.NoError(t, n.sessions[0].Revoke(r)) // again
+	require.NoError(t, n.sessions[0].Revoke(r)) // the revocation is a repetition
 	require.NoError(t, n.sessions[0].Vote(bootstrap.Vote{Comm: 9, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{0}}))
 	decision(t, n.sessions[0]) // the decision proves that the server has processed the revocation and the vote
 	n.server.Gone(0, "killed")

@@ -237,7 +237,7 @@ func servePMI(t *testing.T, n int, heed func(request string) bool) ([]*os.File, 
 	}
 	theirs := make([]*os.File, n)
 	wait := new(sync.WaitGroup)
-	t.Cleanup(wait.Wait) // after the connections are closed
+	t.Cleanup(wait.Wait) // runs after the cleanups that close the connections
 	for i := range n {
 		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		require.NoError(t, err)
@@ -328,7 +328,7 @@ func TestARankAbortsTheJobOfAnotherLauncher(t *testing.T) {
 				return append(of(rank), fmt.Sprintf("%s=abort %d", diesEnv, victim), bootstrap.EnvOnFailure+"="+policy)
 			}, func(rank int) []*os.File { return conns[rank : rank+1] })
 			for _, c := range conns {
-				require.NoError(t, c.Close()) // after the last the launcher has read all requests
+				require.NoError(t, c.Close()) // when all are closed, the launcher has read all requests
 			}
 			served.Wait()
 			require.Len(t, aborted, 1, "the launcher is told")

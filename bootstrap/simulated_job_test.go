@@ -9,7 +9,11 @@ import (
 )
 
 // simulated is a job that goes on after losses, in virtual time. Server, Relay and Session are the
-// real ones; the simulation replaces gorun, its agents and World.Resume.
+// real ones; the simulation plays what calls them:
+//
+//	rank:      exchanges cards, agrees and fences; at ErrRenewed it leaves its World after a while and calls Renew
+//	agent:     reports the end of a rank after all that the rank has sent; begins a generation and starts ranks
+//	launcher:  calls Renew for ranks that have ended, or Gone if the job cannot go on; one end at a time
 type simulated struct {
 	line    *timeline
 	server  *bootstrap.Server

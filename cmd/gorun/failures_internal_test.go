@@ -22,7 +22,7 @@ func TestFailuresEndTheWaits(t *testing.T) {
 		require.Zero(t, ended.Load(), "no host has failed")
 		f.first()
 		time.Sleep(failureDelay / 2)
-		f.first() // the delay does not begin again
+		f.first() // a second failure does not restart the delay
 		f.await(func() { ended.Add(1) })
 		leave()
 		time.Sleep(failureDelay/2 - 1)

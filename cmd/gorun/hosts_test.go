@@ -155,7 +155,7 @@ func TestSlowReaderOfHostsLosesNothing(t *testing.T) {
 	out, err := r.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, r.Start())
-	_, err = out.Read(make([]byte, 1)) // the ranks run, with full pipes and windows
+	_, err = out.Read(make([]byte, 1)) // the ranks run; pipes and windows are full
 	require.NoError(t, err)
 	var all bytes.Buffer
 	_, err = all.ReadFrom(out)

@@ -55,6 +55,8 @@ func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 	}
 }
 
+// Links among the directories that lead to a file are followed, and regular files of an earlier job
+// are replaced.
 func TestDirectoriesOnTheWayAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "large disk"), 0o755))

@@ -17,7 +17,7 @@ import (
 func TestQuestionsAreToldApart(t *testing.T) {
 	j := hostOf(t, 3).job
 	for _, rank := range []int{0, 2} {
-		card, err := bootstrap.Card{Rank: rank}.Append([]byte{1}) // the kind
+		card, err := bootstrap.Card{Rank: rank}.Append([]byte{1}) // the kind of the frame
 		require.NoError(t, err)
 		require.NoError(t, j.server.Take(rank, card))
 	}
@@ -53,7 +53,7 @@ func TestQuestionsAreToldApart(t *testing.T) {
 func TestLateAnswers(t *testing.T) {
 	said := func(quit bool) string {
 		j := hostOf(t, 3).job
-		card, err := bootstrap.Card{}.Append([]byte{1}) // the kind
+		card, err := bootstrap.Card{}.Append([]byte{1}) // the kind of the frame
 		require.NoError(t, err)
 		require.NoError(t, j.server.Take(0, card))
 		r, w, err := os.Pipe()

@@ -67,7 +67,7 @@ func TestReportsHaveAWindow(t *testing.T) {
 	}))
 	up, _ := a.expect(t, link.KindStarted)
 	all := up
-	up, _ = a.expect(t, link.KindOutput) // "ready"
+	up, _ = a.expect(t, link.KindOutput) // the line "ready"
 	all += up
 	const frameMost = 64 << 10
 	for _, granted := range []int{link.WindowBytes, link.WindowBytes * 3 / 2} {

@@ -53,7 +53,7 @@ func TestBuffersOfTheReaped(t *testing.T) {
 	const n = 1 << 20
 	ts := local(t, 4, true)
 	l := &log{}
-	for from := 1; from <= 2; from++ { // half of the buffers each
+	for from := 1; from <= 2; from++ { // each Get takes half of the staging buffers
 		intoRing(t, ts[from], ts[0], from, 0)
 		k, err := ts[from].Expose(make([]byte, n), transport.AccessRead)
 		require.NoError(t, err)

@@ -32,7 +32,7 @@ func TestConnKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
 		for i := range 100 {
-			a.Send(link.KindDown, []byte{byte(i)}, []byte("x")) // the other end does not read yet
+			a.Send(link.KindDown, []byte{byte(i)}, []byte("x")) // nothing is read yet
 			a.Send(link.KindBeat)
 		}
 		for i := range 100 {
@@ -56,9 +56,9 @@ func TestConnKeepsTheOrder(t *testing.T) {
 func TestRoomWaitsForTheReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
-		a.Send(link.KindOutput, make([]byte, 10)) // being written
+		a.Send(link.KindOutput, make([]byte, 10)) // the writer takes it and blocks
 		synctest.Wait()
-		a.Send(link.KindOutput, make([]byte, 2<<20)) // waits
+		a.Send(link.KindOutput, make([]byte, 2<<20)) // queued
 		room := make(chan struct{})
 		go func() { a.Room(); close(room) }()
 		synctest.Wait()
@@ -80,7 +80,7 @@ func TestRoomWaitsForTheReader(t *testing.T) {
 func TestFlushWaitsForTheReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
-		a.Send(link.KindOutput, []byte("x")) // being written
+		a.Send(link.KindOutput, []byte("x")) // the writer takes it and blocks
 		flushed := make(chan error, 1)
 		go func() { flushed <- a.Flush() }()
 		synctest.Wait()
@@ -96,9 +96,9 @@ func TestFlushWaitsForTheReader(t *testing.T) {
 func TestErrorOfWritingEndsAllWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, cut := pair(t)
-		a.Send(link.KindOutput, make([]byte, 10)) // being written
+		a.Send(link.KindOutput, make([]byte, 10)) // the writer takes it and blocks
 		synctest.Wait()
-		a.Send(link.KindOutput, make([]byte, 2<<20)) // waits
+		a.Send(link.KindOutput, make([]byte, 2<<20)) // queued
 		room := make(chan struct{})
 		go func() { a.Room(); close(room) }()
 		synctest.Wait()
