@@ -80,7 +80,7 @@ func agentFrames(tb testing.TB) [][]byte {
 		slices.Concat(frame(link.KindUp, 2, 0, card), frame(link.KindUp, 2, 0, []byte{4})),
 		slices.Concat(frame(link.KindOutput, 0, link.Stdout, []byte("text")), frame(link.KindOutputEnd, 0, link.Stdout)),
 		link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{Rank: 2, Status: 139})),
-		slices.Concat(frame(link.KindUp, 0, 0, []byte{3, 7, 0, 0, 0, 'x'}), frame(link.KindUp, 0, 0)), // an abort, an empty frame
+		slices.Concat(frame(link.KindUp, 0, 0, []byte{3, 7, 0, 0, 0, 'x'}), frame(link.KindUp, 0, 0)), // abort, empty frame
 	}
 }
 

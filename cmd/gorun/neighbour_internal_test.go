@@ -30,7 +30,7 @@ func TestProbeFindsThisProcessAndNoOther(t *testing.T) {
 	other.PID = 1 << 30
 	require.Contains(t, find(other), "no such file")
 
-	if os.Geteuid() == 0 { // other users cannot change the file's owner
+	if os.Geteuid() == 0 { // root can read the processes of other users, and must not match them
 		require.NoError(t, f.Chown(os.Geteuid()+1, -1))
 		require.Contains(t, find(probe), "of user 1, this one of user 0")
 	}

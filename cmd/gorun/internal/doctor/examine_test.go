@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/doctor"
 )
 
-// patience is a timeout that no test reaches in which the answer comes.
+// patience is a timeout that is longer than any answer takes.
 const patience = time.Minute
 
 // TestMain makes the test binary serve as gorun on a host if its first argument is serve.
