@@ -1,17 +1,18 @@
 package message
 
-// AllGatherBruck collects the blocks send of all ranks in recv of all ranks in
-// ceil(log p) rounds for any p. J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal and
-// D. Weathersby, "Efficient algorithms for all-to-all communications in multiport
-// message-passing systems", IEEE Transactions on Parallel and Distributed Systems
-// 8 (1997). send may be this rank's block of recv.
+// AllGatherBruck gathers the blocks c.Send of all ranks in c.Recv of every rank, in ceil(log p)
+// rounds for any p. J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal and D. Weathersby, "Efficient
+// algorithms for all-to-all communications in multiport message-passing systems", IEEE Transactions
+// on Parallel and Distributed Systems 8 (1997). c.Send may be the same memory as this rank's block
+// of c.Recv.
 //
-// In round k, counted from 0, a rank receives the blocks that the rank 2^k after it has, and appends
-// them to its own. So its own block comes first, followed by those of the next ranks; at the end it
-// rotates the blocks into the order of the ranks.
+// In round k, counted from 0, a rank receives the blocks of the rank 2^k after it, as far as the
+// rank lacks them, and appends them to the blocks that it has. So its own block comes first,
+// followed by the blocks of the next ranks. At the end the rank rotates the blocks into the order
+// of the ranks.
 //
-// Restrictions: none. Cost: ceil(log p) alpha + (p-1) n beta for blocks of n
-// bytes, and a copy of all blocks; best for short blocks.
+// Restrictions: none. Cost: ceil(log p) alpha + (p-1) n beta for blocks of n bytes, and a copy of
+// all blocks; best for short blocks.
 func AllGatherBruck(p Peer, c *Call) error {
 	send, recv := c.Send, c.Recv
 	rank, size, n := p.Rank(), p.Size(), len(send)

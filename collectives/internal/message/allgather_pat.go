@@ -1,15 +1,19 @@
 package message
 
-// AllGatherPAT collects the blocks send of all ranks in recv of all ranks along parallel
-// aggregated trees. The distance d in ranks halves from round to round: it is first the largest
-// power of two below p, and at last 1. In each round a rank sends the blocks that it has to the rank
-// d after it. S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations at
-// scale" (2025). Unlike in Bruck's algorithm, the longest messages go to the nearest rank, and the
-// blocks need no rotation at the end. send may be this rank's block of recv.
+// AllGatherPAT gathers the blocks c.Send of all ranks in c.Recv of every rank, along parallel
+// aggregated trees. S. Jeaugey, "PAT: a new algorithm for all-gather and reduce-scatter operations
+// at scale" (2025). c.Send may be the same memory as this rank's block of c.Recv.
 //
-// Restrictions: none; blocks may differ in length. Cost: ceil(log p) alpha + (p-1) n beta for
-// blocks of n bytes, and a copy of all blocks at both ends. A message has one block, or several that
+// Each round has a distance d in ranks. In the first round d is the largest power of two below p; d
+// halves from round to round, and is 1 in the last round. In each round a rank sends blocks that it
+// has to the rank d after it: the blocks of the ranks that are x = 0, 2d, 4d, ... before the
+// sender, as long as x+d < p. Unlike in Bruck's algorithm, the longest messages go to the nearest
+// rank, and the blocks need no rotation at the end.
+//
+// Restrictions: none; blocks may differ in length. A message has one block, or several that
 // together have at most 64 KiB.
+// Cost: ceil(log p) alpha + (p-1) n beta for blocks of n bytes, alpha more for each further message
+// of a round, and a copy of all blocks at both ends.
 func AllGatherPAT(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	p.Copy(c.RecvParts.Of(c.Recv, rank), c.Send)

@@ -1,9 +1,9 @@
 package message
 
-// AllGatherRecursiveDoubling collects the blocks send of all ranks in recv of all
-// ranks. In round k, two ranks whose numbers differ in bit k alone exchange all blocks that they have.
-// Thakur, Rabenseifner and Gropp (2005), section 4.1. send may be this rank's
-// block of recv.
+// AllGatherRecursiveDoubling gathers the blocks c.Send of all ranks in c.Recv of every rank. In
+// round k, two ranks whose numbers differ in bit k alone exchange all blocks that they have.
+// Thakur, Rabenseifner and Gropp (2005), section 4.1. c.Send may be the same memory as this rank's
+// block of c.Recv.
 //
 // Restrictions: p is a power of two. Cost: log p alpha + (p-1) n beta for blocks of n bytes.
 func AllGatherRecursiveDoubling(p Peer, c *Call) error {

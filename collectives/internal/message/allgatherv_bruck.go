@@ -1,7 +1,8 @@
 package message
 
-// AllGatherVBruck collects send of all ranks in the parts of recv of all ranks, in the rounds of
-// AllGatherBruck. The ranks' send may differ in length. send may be this rank's part of recv.
+// AllGatherVBruck gathers c.Send of all ranks in the parts of c.Recv of every rank, in the rounds
+// of AllGatherBruck. The length of c.Send may differ from rank to rank. c.Send may be the same
+// memory as this rank's part of c.Recv.
 //
 // Restrictions: none. Cost: ceil(log p) alpha + n beta for n bytes in all, and a copy of all parts;
 // best for short parts.

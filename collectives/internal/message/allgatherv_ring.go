@@ -1,7 +1,8 @@
 package message
 
-// AllGatherVRing collects send of all ranks in the parts of recv of all ranks, in the steps of
-// AllGatherRing. The ranks' send may differ in length. send may be this rank's part of recv.
+// AllGatherVRing gathers c.Send of all ranks in the parts of c.Recv of every rank, in the steps of
+// AllGatherRing. The length of c.Send may differ from rank to rank. c.Send may be the same memory
+// as this rank's part of c.Recv.
 //
 // Restrictions: none. Cost: (p-1) (alpha + n beta) for parts of up to n bytes.
 func AllGatherVRing(p Peer, c *Call) error {

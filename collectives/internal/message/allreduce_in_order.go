@@ -1,10 +1,11 @@
 package message
 
-// AllReduceInOrder combines send of all ranks in recv of all ranks: by a reduce-scatter, which works
-// as ReduceScatterInOrder, and an allgather around the ring of the ranks. recv may be send.
+// AllReduceInOrder reduces c.Send of all ranks into c.Recv of every rank. It is a reduce-scatter,
+// which works as ReduceScatterInOrder, and then an allgather around the ring of the ranks. c.Recv
+// may be the same memory as c.Send.
 //
 // Restrictions: none. The operands are combined from left to right, so that the result has the same
-// bits as that of a loop over the ranks. Blocks may be empty.
+// bits as the result of a loop over the ranks. Blocks may be empty.
 // Cost: 2 (p-1) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma, and memory for n bytes.
 func AllReduceInOrder(p Peer, c *Call) error {
 	b := cut(len(c.Send), c.Reduction.Elem, p.Size())

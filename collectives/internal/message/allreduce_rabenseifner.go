@@ -1,9 +1,9 @@
 package message
 
-// AllReduceRabenseifner combines send of all ranks in recv of all ranks: by a reduce-scatter with
-// recursive halving and an allgather with recursive doubling. R. Rabenseifner, "Optimization of
-// collective reduction operations", International Conference on Computational Science (2004). recv
-// may be send.
+// AllReduceRabenseifner reduces c.Send of all ranks into c.Recv of every rank. It is a
+// reduce-scatter with recursive halving and then an allgather with recursive doubling. R.
+// Rabenseifner, "Optimization of collective reduction operations", International Conference on
+// Computational Science (2004). c.Recv may be the same memory as c.Send.
 //
 // If p is not a power of two, the ranks are folded as in AllReduceRecursiveDoubling.
 //

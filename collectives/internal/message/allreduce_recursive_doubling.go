@@ -1,18 +1,20 @@
 package message
 
-// AllReduceRecursiveDoubling combines send of all ranks in recv of all ranks: in round k, ranks whose
-// numbers differ in bit k exchange and combine their partial results. R. Thakur, R. Rabenseifner and
-// W. Gropp, "Optimization of collective communication operations in MPICH", International Journal of
-// High Performance Computing Applications 19 (2005), section 4.5. recv may be send.
+// AllReduceRecursiveDoubling reduces c.Send of all ranks into c.Recv of every rank. In round k,
+// ranks whose numbers differ in bit k alone exchange and combine their partial results. R. Thakur,
+// R. Rabenseifner and W. Gropp, "Optimization of collective communication operations in MPICH",
+// International Journal of High Performance Computing Applications 19 (2005), section 4.5. c.Recv
+// may be the same memory as c.Send.
 //
-// If p is not a power of two, let 2^m be the largest power of two below it. Before the rounds the
+// If p is not a power of two, let 2^m be the largest power of two below p. Before the rounds the
 // first 2(p-2^m) ranks are folded: they form pairs of neighbours, and the lower rank of each pair
-// sends its contribution to the upper one. At the end it receives the result from the upper one.
+// sends its contribution to the upper rank. In the rounds the ranks that continue are numbered from
+// 0 to 2^m-1. At the end each lower rank receives the result from the upper rank of its pair.
 //
-// Restrictions: none. Operands stay in the order of the ranks, so that the operator
-// need not be commutative, and all ranks get the same bits.
-// Cost: ceil(log p) (alpha + n beta + n gamma), and 2 (alpha + n beta) more if p is
-// not a power of two; best for small n.
+// Restrictions: none. In each combination the left operand is from lower ranks than the right
+// operand. So the operator need not be commutative, and all ranks get the same bits.
+// Cost: ceil(log p) (alpha + n beta + n gamma), and alpha + n beta more if p is not a power of two;
+// best for small n.
 func AllReduceRecursiveDoubling(p Peer, c *Call) error {
 	send, recv, r := c.Send, c.Recv, c.Reduction
 	p.Copy(recv, send)
@@ -35,11 +37,13 @@ func AllReduceRecursiveDoubling(p Peer, c *Call) error {
 	return f.leave(p, recv)
 }
 
-// fold reduces the number of ranks that take part in the rounds to a power of two, named power: of
-// each of the first extra pairs of neighbours only the upper rank continues.
+// fold reduces the number of ranks that take part in the rounds to power, a power of two. The first
+// 2*extra ranks form extra pairs of neighbours, and only the upper rank of each pair continues. me
+// is this rank's number among the ranks that continue.
 type fold struct{ power, extra, me int }
 
-// foldOf returns the fold of the group. me is this rank's number among the ranks that continue.
+// foldOf returns the fold of the group. At the lower rank of a pair, me is the number of the upper
+// rank.
 func foldOf(p Peer) fold {
 	f := fold{power: powerBelow(p.Size())}
 	f.extra = p.Size() - f.power
@@ -58,8 +62,9 @@ func (f fold) rank(i int) int {
 	return i + f.extra
 }
 
-// enter folds. The upper rank of each pair combines both contributions in acc. The lower rank of each
-// pair sends acc, waits for the final result, and receives it into acc; it is then no longer active.
+// enter folds the ranks, and reports whether this rank continues. The upper rank of each pair
+// combines both contributions in acc; in is scratch memory as long as acc. The lower rank sends acc
+// to the upper rank, waits for the final result, and receives it into acc.
 func (f fold) enter(p Peer, acc, in []byte, r Reduction) (active bool, err error) {
 	rank := p.Rank()
 	switch {

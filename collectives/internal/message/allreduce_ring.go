@@ -1,9 +1,9 @@
 package message
 
-// AllReduceRing combines send of all ranks in recv of all ranks: by a reduce-scatter and an allgather
-// around the ring of the ranks. P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms
-// for clusters of workstations", Journal of Parallel and Distributed Computing 69 (2009). recv may be
-// send.
+// AllReduceRing reduces c.Send of all ranks into c.Recv of every rank. It is a reduce-scatter and
+// then an allgather, both around the ring of the ranks. P. Patarasuk and X. Yuan, "Bandwidth
+// optimal all-reduce algorithms for clusters of workstations", Journal of Parallel and Distributed
+// Computing 69 (2009). c.Recv may be the same memory as c.Send.
 //
 // Restrictions: the operator is commutative, because the operands of block i are taken in the order
 // i, i+1, ..., i-1 of the ranks. All ranks get the same bits. Blocks may be empty.

@@ -1,11 +1,13 @@
 package message
 
-// AllToAllBruck copies block j of rank i's send to block i of rank j's recv, for all i and j, in
-// ceil(log p) rounds (Bruck and others 1997, the index operation). A block whose destination is d
-// ranks after its source moves by 2^k ranks in each round k whose bit is set in d. recv may be send.
+// AllToAllBruck copies block j of c.Send of rank i to block i of c.Recv of rank j, for all i and j,
+// in ceil(log p) rounds (Bruck and others 1997, the index operation). A block whose destination is
+// d ranks after its source moves by 2^k ranks in each round k for which bit k of d is set. c.Recv
+// may be the same memory as c.Send.
 //
-// Restrictions: none. Cost: ceil(log p) (alpha + n p/2 beta) for blocks of n
-// bytes, and three copies of all blocks; best for small blocks.
+// Restrictions: none. Cost: ceil(log p) (alpha + n p/2 beta) for blocks of n bytes, a copy of all
+// blocks before and after the rounds, and a copy of up to half of the blocks at both ends of each
+// round; best for small blocks.
 func AllToAllBruck(p Peer, c *Call) error {
 	send, recv := c.Send, c.Recv
 	rank, size, n := p.Rank(), p.Size(), len(send)/p.Size()

@@ -1,11 +1,11 @@
 package message
 
-// AllToAllPairwise copies block j of rank i's send to block i of rank j's recv, for all i and j, in
-// p-1 rounds. In round k a rank sends to the rank k after it and receives from the rank k before it.
-// If p is a power of two, it exchanges with rank XOR k instead.
+// AllToAllPairwise copies block j of c.Send of rank i to block i of c.Recv of rank j, for all i and
+// j, in p-1 rounds. In round k a rank sends to the rank k after it and receives from the rank k
+// before it. If p is a power of two, rank r exchanges with rank r XOR k instead.
 //
-// Restrictions: recv is not send. Cost: (p-1) (alpha + n beta) for blocks of n bytes; best
-// for large blocks.
+// Restrictions: c.Recv is not the same memory as c.Send. Cost: (p-1) (alpha + n beta) for blocks of
+// n bytes; best for large blocks.
 func AllToAllPairwise(p Peer, c *Call) error {
 	send, recv := c.Send, c.Recv
 	rank, size := p.Rank(), p.Size()

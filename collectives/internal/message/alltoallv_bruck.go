@@ -6,18 +6,20 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// AllToAllVBruck copies part j of rank i's send to part i of rank j's recv, for all i and j. It
-// executes the rounds of AllToAllBruck twice: first with the lengths of the parts, from which each rank
-// learns the lengths of the parts that it will forward, and then with the parts. recv may be send.
-// (K. Fan, T. Gilray, V. Pascucci, X. Huang, K. Micinski, S. Kumar, "Optimizing the Bruck algorithm
-// for non-uniform all-to-all communication", HPDC 2022. In their algorithm each round sends the
-// lengths and then the parts.)
+// AllToAllVBruck copies part j of c.Send of rank i to part i of c.Recv of rank j, for all i and j.
+// It executes the rounds of AllToAllBruck twice. The first time it sends the lengths of the parts,
+// so that each rank learns the lengths of the parts that it will forward; the second time it sends
+// the parts. c.Recv may be the same memory as c.Send. (K. Fan, T. Gilray, V. Pascucci, X. Huang, K.
+// Micinski, S. Kumar, "Optimizing the Bruck algorithm for non-uniform all-to-all communication",
+// HPDC 2022. In their algorithm each round sends the lengths and then the parts.)
 //
-// If the parts that a rank is to forward are longer than its limit, the lengths are taken as wrong: the
-// operation returns ErrLength, and allocates no memory for the parts.
+// If the parts that a rank is to forward are longer than its limit (bruckMost), the rank takes the
+// received lengths as wrong: the operation returns ErrLength, and allocates no memory for the
+// parts.
 //
-// Restrictions: none. Cost: 2 ceil(log p) alpha + ceil(log p) (n + 8) p/2 beta for parts of n bytes,
-// and three copies of all parts; best for short parts.
+// Restrictions: none. Cost: 2 ceil(log p) alpha + ceil(log p) (n + 8) p/2 beta for parts of n
+// bytes, a copy of all parts before and after the rounds, and a copy of up to half of the parts at
+// both ends of each round; best for short parts.
 func AllToAllVBruck(p Peer, c *Call) error {
 	b := newBruckV(p, c)
 	if err := b.rounds(b.learn); err != nil {
@@ -46,20 +48,22 @@ func AllToAllVBruck(p Peer, c *Call) error {
 // after its source.
 type bruckV struct {
 	p Peer
-	// lengths[d] is the length in bytes of the part that is at place d now, and began[d] that of
-	// the part that is there before the first round.
+	// lengths[d] is the length in bytes of the part that is at place d now. began[d] is the length
+	// of the part that is at place d before the first round.
 	lengths, began []uint64
 	// most[d] is the length of the longest part that is ever at place d. at[d] is the offset of
 	// place d in room.
 	most, at []uint64
-	// words is the buffer for the lengths of one round: the first half for sending, the second half
-	// for receiving. got has the lengths that were received in all rounds, in order.
+	// words is the buffer for the lengths of one round: the first half is for sending, the second
+	// half for receiving. got has the lengths that were received in all rounds, in order; move
+	// removes the lengths that it has used.
 	words, got []uint64
 	// limit is the largest amount of memory for parts and messages, in bytes.
 	limit uint64
 	// bytes is the length of the longest message of parts.
 	bytes uint64
-	// room has the places. given is the buffer for a message to send, in for a received message.
+	// room has the places. given is the buffer for a message to send. in is the buffer for a
+	// received message.
 	room, given, in []byte
 }
 
@@ -78,12 +82,12 @@ func newBruckV(p Peer, c *Call) *bruckV {
 	return b
 }
 
-// bruckMost is the least limit of a rank, in bytes. The limit is greater if this rank's own parts,
-// sent and received, times the number of ranks are more: if all ranks had parts like this rank's, so
-// much memory could be needed.
+// bruckMost is the least value of a rank's limit, in bytes. The limit is greater if the length of
+// this rank's own parts, sent and received, times the number of ranks is greater: if all ranks had
+// parts like this rank's, the operation could need so much memory.
 const bruckMost = 1 << 30
 
-// rounds calls do for each round: step is 2^k, to and from are the ranks to exchange with.
+// rounds calls do for each round k. step is 2^k, to and from are the ranks to exchange with.
 func (b *bruckV) rounds(do func(step, to, from int) error) error {
 	rank, size := b.p.Rank(), b.p.Size()
 	for step := 1; step < size; step <<= 1 {
@@ -132,7 +136,8 @@ func (b *bruckV) tooLong(from int, bytes uint64) error {
 	return fmt.Errorf("%w: rank %d tells rank %d to pass on %d bytes, more than %d in all: the algorithm is for short parts", ErrLength, from, b.p.Rank(), bytes, b.limit)
 }
 
-// fill allocates the memory for the parts and messages, and copies the parts of send to their places.
+// fill allocates the memory for the parts and messages, and copies the parts of c.Send to their
+// places.
 func (b *bruckV) fill(c *Call) error {
 	rank, size, total := b.p.Rank(), b.p.Size(), uint64(0)
 	for d, n := range b.most {

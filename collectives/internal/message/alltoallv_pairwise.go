@@ -1,11 +1,12 @@
 package message
 
-// AllToAllVPairwise copies part j of rank i's send to part i of rank j's recv, for all i and j, in p-1
-// rounds. In round k a rank sends to the rank k after it and receives from the rank k before it. It
-// also sends empty parts as messages: if two ranks know different lengths of a part, that is an error
-// even if one of the lengths is 0.
+// AllToAllVPairwise copies part j of c.Send of rank i to part i of c.Recv of rank j, for all i and
+// j, in p-1 rounds. In round k a rank sends to the rank k after it and receives from the rank k
+// before it. A rank also sends empty parts as messages. So if two ranks know different lengths of a
+// part, the operation fails even if one of the lengths is 0.
 //
-// Restrictions: recv is not send. Cost: (p-1) (alpha + n beta) for parts of up to n bytes.
+// Restrictions: c.Recv is not the same memory as c.Send. Cost: (p-1) (alpha + n beta) for parts of
+// up to n bytes.
 func AllToAllVPairwise(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	p.Copy(c.RecvParts.Of(c.Recv, rank), c.SendParts.Of(c.Send, rank))

@@ -4,12 +4,13 @@ package message
 // as in MPICH's MPIR_CVAR_ALLTOALL_THROTTLE.
 const scatteredWindow = 32
 
-// AllToAllVScattered copies part j of rank i's send to part i of rank j's recv as AllToAllVPairwise
-// does, but with up to 32 exchanges in progress at the same time. So a rank that is late delays only
-// its own parts among those 32, and short parts cost the latency only once for 32 parts.
+// AllToAllVScattered copies part j of c.Send of rank i to part i of c.Recv of rank j, for all i and
+// j. It executes the exchanges of AllToAllVPairwise with up to 32 of them in progress at the same
+// time, and waits for these before it starts the next 32. So a late rank does not delay the other
+// parts of the same 32 exchanges, and short parts cost the latency only once for 32 parts.
 //
-// Source: MPICH, alltoallv_intra_scattered. Restrictions: recv is not send. Cost:
-// ceil((p-1)/32) alpha + (p-1) n beta for parts of up to n bytes.
+// Source: MPICH, alltoallv_intra_scattered. Restrictions: c.Recv is not the same memory as c.Send.
+// Cost: ceil((p-1)/32) alpha + (p-1) n beta for parts of up to n bytes.
 func AllToAllVScattered(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	p.Copy(c.RecvParts.Of(c.Recv, rank), c.SendParts.Of(c.Send, rank))

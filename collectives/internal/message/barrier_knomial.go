@@ -1,13 +1,15 @@
 package message
 
-// BarrierKNomial is a barrier along a k-nomial tree, k = 4. A rank sends a message to its parent when
-// it has the messages of all its children. When rank 0, the root, has the messages of its children, it
-// releases all ranks by BcastKNomial, down the same tree. J. Mellor-Crummey and M. Scott, "Algorithms
-// for scalable synchronization on shared-memory multiprocessors", ACM Transactions on Computer
-// Systems 9 (1991), section 3.4, with messages in place of flags.
+// BarrierKNomial is a barrier along a k-nomial tree, k = 4. A rank sends a message to its parent
+// when it has received the messages of all its children. When rank 0, the root, has received the
+// messages of its children, it releases all ranks by BcastKNomial, down the same tree. J.
+// Mellor-Crummey and M. Scott, "Algorithms for scalable synchronization on shared-memory
+// multiprocessors", ACM Transactions on Computer Systems 9 (1991), section 3.4, with messages in
+// place of flags.
 //
-// Restrictions: none. Cost: up to 2 (k-1) ceil(log p / log k) alpha. It sends 2 (p-1) messages in all;
-// BarrierDissemination sends p log p. So it is best if ranks share processors or links.
+// Restrictions: none. Cost: up to 2 (k-1) ceil(log p / log k) alpha. BarrierKNomial sends 2 (p-1)
+// messages in all, BarrierDissemination p ceil(log p) messages. So BarrierKNomial is best if ranks
+// share processors or links.
 func BarrierKNomial(p Peer, _ *Call) error {
 	rank, size := p.Rank(), p.Size()
 	span := 1

@@ -1,8 +1,8 @@
 package message
 
-// BcastBinomial sends recv of root to all ranks along a binomial tree. A rank that has the data is
-// responsible for a range of ranks, of which it is the first: it halves the range, sends the data to
-// the first rank of the far half, and goes on with the near half.
+// BcastBinomial broadcasts c.Recv of root to all ranks along a binomial tree. A rank that has the
+// data is the first rank of a range of ranks, for which it is responsible. It halves the range,
+// sends the data to the first rank of the far half, and goes on with the near half.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n beta); best for small n.
 func BcastBinomial(p Peer, c *Call) error {

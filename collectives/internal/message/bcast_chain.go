@@ -12,13 +12,14 @@ const (
 // chainSegment returns the length of the segments into which n bytes are divided.
 func chainSegment(n int) int { return min(max(n/chainStages, chainLeast), chainMost) }
 
-// BcastChain sends recv of root to all ranks along the chain root, root+1, ..., root-1, in segments:
-// a rank sends a segment to the next rank while it receives the next segment. It is the pipelined
-// chain of J. Pjesivac-Grbovic and others, "Performance analysis of MPI collective operations",
-// Cluster Computing 10 (2007).
+// BcastChain broadcasts c.Recv of root to all ranks along the chain root, root+1, ..., root-1, in
+// segments. A rank sends a segment to the next rank while it receives the next segment. This is the
+// pipelined chain of J. Pjesivac-Grbovic and others, "Performance analysis of MPI collective
+// operations", Cluster Computing 10 (2007).
 //
-// Restrictions: none. Cost: (p - 2 + n/s) (alpha + s beta) for segments of s bytes; best for long
-// messages and few ranks, because no rank sends a byte more than once.
+// Restrictions: none. Cost: (p - 2 + n/s) (alpha + s beta) for segments of s bytes. BcastChain is
+// best for long messages, because no rank sends a byte more than once, and for few ranks, because a
+// short chain is soon full.
 func BcastChain(p Peer, c *Call) error {
 	buf, root := c.Recv, c.Root
 	size := p.Size()

@@ -4,12 +4,12 @@ package message
 // each level a rank sends up to 3 messages, one after the other.
 const radix = 4
 
-// BcastKNomial sends recv of root to all ranks along a k-nomial tree, k = 4. A rank that has the data
-// is responsible for a range of ranks, of which it is the first: it divides the range into k groups,
-// sends the data to the first rank of each group but its own, and goes on with its own group.
-// A. Bar-Noy and S. Kipnis, "Designing broadcasting algorithms in the postal model for
+// BcastKNomial broadcasts c.Recv of root to all ranks along a k-nomial tree, k = 4. A rank that has
+// the data is the first rank of a range of ranks, for which it is responsible. It divides the range
+// into k groups, sends the data to the first rank of each group but its own, and goes on with its
+// own group. A. Bar-Noy and S. Kipnis, "Designing broadcasting algorithms in the postal model for
 // message-passing systems", Mathematical Systems Theory 27 (1994), give the reason for k > 2: a
-// sender can send its second message before the first one has arrived.
+// sender can send its second message before the first message has arrived.
 //
 // Restrictions: none. Cost: ceil(log p / log k) alpha, and for the sender (k-1) ceil(log p / log k)
 // n beta; best for short messages on a network of long latency.

@@ -1,9 +1,9 @@
 package message
 
-// BcastScatterAllGather is the long-message broadcast of R. van de Geijn, "On
-// global combine operations", Journal of Parallel and Distributed Computing 22
-// (1994): root scatters p blocks of recv along a binomial tree, then all ranks
-// gather the blocks around the ring of the ranks.
+// BcastScatterAllGather broadcasts c.Recv of root to all ranks. It divides c.Recv into p blocks.
+// Root scatters the blocks along a binomial tree; then an allgather passes the blocks around the
+// ring of the ranks. This is the long-message broadcast of R. van de Geijn, "On global combine
+// operations", Journal of Parallel and Distributed Computing 22 (1994).
 //
 // Restrictions: none; blocks may be empty.
 // Cost: (ceil(log p) + p - 1) alpha + 2 n (p-1)/p beta; best for large n.
@@ -18,8 +18,9 @@ func BcastScatterAllGather(p Peer, c *Call) error {
 	return passOn(p, b, buf, me)
 }
 
-// scatterBlocks sends block v of root's buf to the rank that is v after root, for all v. Other ranks
-// also receive the blocks of their subtrees. me is this rank's number, counted from root.
+// scatterBlocks scatters the blocks of root's buf: for all v, the rank that is v after root
+// receives block v. A rank also receives the blocks of the other ranks in its subtree, and forwards
+// them. me is this rank's number, counted from root.
 func scatterBlocks(p Peer, b blocks, buf []byte, root, me int) error {
 	size := p.Size()
 	mask := 1

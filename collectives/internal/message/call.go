@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Call has one rank's arguments of an operation. The caller has checked them. These are the fields
-// that an operation uses; a buffer that the operation does not use at this rank may be nil.
+// Call has the arguments that one rank passes to an operation. The caller has checked them. The
+// following table lists the fields that each operation uses. A buffer that the operation does not
+// use at this rank may be nil.
 //
 //	barrier                none
 //	bcast                  Recv, which root sends and the other ranks receive
@@ -23,18 +24,20 @@ import (
 //	neighborallgather(v), neighboralltoall(v)
 //	                       Send with SendParts for Dests, Recv with RecvParts from Sources
 //
-// Recv may be Send in reduce, allreduce, scan, exscan and, if the algorithm allows it, in
-// alltoall. Send may be this rank's part of Recv in gather, gatherv, allgather and
-// allgatherv. Recv may be this rank's part of Send in scatter, scatterv, reducescatter and
-// reducescatterblock. Otherwise Send and Recv share no bytes. Algorithms do not write to Send.
+// Send and Recv may be the same memory, as with MPI_IN_PLACE, in reduce, allreduce, scan, exscan
+// and, if the algorithm allows it, in alltoall and alltoallv. Send may be the same memory as this
+// rank's part of Recv in gather, gatherv, allgather and allgatherv. Recv may be the same memory as
+// this rank's part of Send in scatter, scatterv, reducescatter and reducescatterblock. Otherwise
+// Send and Recv share no bytes. Algorithms do not write to Send.
 type Call struct {
 	Send, Recv           []byte
 	SendParts, RecvParts Parts
 	Root                 int
 	Reduction            Reduction
 	// Sources and Dests are the ranks of the neighbors; a negative number means that there is no
-	// neighbor. If a rank is in Dests several times, its parts are matched in order: the first of
-	// them with the first place of this rank in the Sources of that rank, and so on.
+	// neighbor. If a rank d is in Dests several times, the parts for d are matched in order: the
+	// first of these parts with the first place of this rank in the Sources of d, the second part
+	// with the second place, and so on.
 	Sources, Dests []int
 }
 
@@ -45,10 +48,10 @@ type Parts struct {
 	uneven *uneven // nil if the blocks have the same length and follow each other
 }
 
-// uneven has the lengths and displacements of blocks, in bytes. order is memory for Shared.
+// uneven has the lengths and displacements of blocks, in bytes. order is scratch memory of Shared.
 type uneven struct{ counts, displs, order []int }
 
-// spare has the memory of Parts that were released.
+// spare has the memory of Parts that were released, for later calls of Uneven.
 var spare = sync.Pool{New: func() any { return new(uneven) }}
 
 // Equal returns blocks of n bytes that follow each other.

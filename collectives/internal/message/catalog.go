@@ -7,7 +7,8 @@ type Algorithm struct {
 	// Name is the name in GORUN_COLL. It is unique among the algorithms of the operation.
 	Name string
 	Run  func(Peer, *Call) error
-	// Limits are the conditions of the algorithm. If one does not hold, the result is wrong.
+	// Limits are the conditions of the algorithm. If a condition does not hold, the result is
+	// wrong.
 	Limits Limits
 	// LeftToRight is true if a reduction combines each element in the order of a loop over the
 	// ranks, ((x0 op x1) op x2) op ..., so that the bits of the result depend on neither the
@@ -23,10 +24,11 @@ const (
 	Commutes Limits = 1 << iota
 	// PowerOfTwo means that the number of ranks must be a power of two.
 	PowerOfTwo
-	// Apart means that Recv of an all-to-all must not be Send.
+	// Apart means that Recv of an all-to-all must not be the same memory as Send.
 	Apart
-	// Learns means that ranks receive lengths in messages, into memory that is not in the Call, and act on
-	// them. So a rank cannot be simulated without the other ranks.
+	// Learns means that ranks receive lengths in messages, into memory that is not in the Call, and
+	// that their further messages depend on these lengths. So a rank cannot be simulated without
+	// the other ranks.
 	Learns
 )
 

@@ -4,9 +4,9 @@ package message
 // one message saves latency, and costs a copy at both ends.
 const patBuffer = 64 << 10
 
-// pat holds the state of the parallel aggregated trees of AllGatherPAT and ReduceScatterPAT. In round d
-// block b is transferred between the ranks b, b+2d, b+4d, ... and the ranks that are d after them. In
-// all rounds together, a block reaches every rank once.
+// pat holds the state of the parallel aggregated trees of AllGatherPAT and ReduceScatterPAT. In the
+// round of distance d, block b is transferred between the ranks b, b+2d, b+4d, ... and the ranks
+// that are d after these ranks. In all rounds together, a block reaches every rank once.
 type pat struct {
 	p     Peer
 	parts Parts
@@ -15,8 +15,8 @@ type pat struct {
 	room []byte
 }
 
-// newPAT returns the state for the blocks parts of buf, and extra bytes of scratch memory for the
-// caller.
+// newPAT returns the state for the blocks of buf that parts describes, and extra bytes of scratch
+// memory for the caller.
 func newPAT(p Peer, parts Parts, buf []byte, extra int) (t *pat, scratch []byte) {
 	most := max(patBuffer, parts.Longest(p.Size()))
 	scratch = p.Scratch(extra + 2*most)
@@ -26,9 +26,10 @@ func newPAT(p Peer, parts Parts, buf []byte, extra int) (t *pat, scratch []byte)
 // block returns the number of the block of the rank that is x before rank.
 func (t *pat) block(rank, x int) int { return (rank - x + t.p.Size()) % t.p.Size() }
 
-// message returns which blocks are in one message of round d: those of the ranks x, x+2d, ... before
-// rank, up to but not including end. bytes is the sum of their lengths. If end is x, there are no more
-// blocks in this round.
+// message returns which blocks are in one message of the round of distance d. These are the blocks
+// of the ranks that are x, x+2d, ... before rank; end is the first distance whose block is not in
+// the message. bytes is the sum of the lengths of the blocks in the message. If end is x, the round
+// has no more blocks.
 func (t *pat) message(rank, x, d int) (end, bytes int) {
 	for end = x; end+d < t.p.Size(); end += 2 * d {
 		n := t.parts.Count(t.block(rank, end))
@@ -40,9 +41,10 @@ func (t *pat) message(rank, x, d int) (end, bytes int) {
 	return end, bytes
 }
 
-// round exchanges the blocks of round d. This rank sends the blocks of the ranks 0, 2d, 4d, ... before
-// rank out to rank to, and receives the blocks of the ranks 0, 2d, 4d, ... before rank in from rank
-// from. It calls take with each received block, got, and the place of that block in buf, own.
+// round exchanges the blocks of the round of distance d. This rank sends the blocks of the ranks
+// that are 0, 2d, 4d, ... before rank out to rank to. It receives the blocks of the ranks that are
+// 0, 2d, 4d, ... before rank in from rank from. For each received block, round calls take: got is
+// the received block, own is the place of this block in t.buf.
 func (t *pat) round(d, to, out, from, in int, take func(own, got []byte)) error {
 	most := len(t.room) / 2
 	for sent, taken := 0, 0; ; {

@@ -10,26 +10,28 @@ import (
 // Peer is one rank's view of a group that executes one collective operation. Messages between two
 // ranks arrive in order, and are not matched with messages of other operations.
 type Peer interface {
-	// Rank returns this rank, Size the number of ranks.
+	// Rank returns this rank's number. Size returns the number of ranks.
 	Rank() int
 	Size() int
-	// Send sends b. The caller may change b when it returns.
+	// Send sends b. The caller may change b when Send has returned.
 	Send(to int, b []byte) error
-	// Recv receives a message of exactly len(b) bytes. Another length is an error.
+	// Recv receives a message of exactly len(b) bytes. If the message has another length, Recv
+	// returns an error.
 	Recv(from int, b []byte) error
-	// Exchange executes a Send and a Recv at the same time.
+	// Exchange sends out to rank to, and at the same time receives in from rank from.
 	Exchange(to int, out []byte, from int, in []byte) error
-	// Start starts an Exchange. Exchanges with different ranks may be in progress at the same time.
-	// If Start returns an error, the algorithm must return it.
+	// Start starts an Exchange and does not wait until it is complete. Exchanges with different
+	// ranks may be in progress at the same time. If Start returns an error, the algorithm must
+	// return this error.
 	Start(to int, out []byte, from int, in []byte) error
 	// Complete waits for all exchanges that were started, and returns the first error.
 	Complete() error
-	// Scratch returns n bytes of any contents, aligned for every element type.
-	// They are valid until the next Scratch or the end of the operation.
+	// Scratch returns n bytes of any contents, aligned for every element type. These bytes are
+	// valid until the next Scratch or the end of the operation.
 	Scratch(n int) []byte
-	// Copy copies min(len(dst), len(src)) bytes and returns that number. If dst and src begin at the
-	// same byte, it copies nothing. Algorithms must copy by this method only, so that a simulation
-	// can account for the time.
+	// Copy copies min(len(dst), len(src)) bytes and returns that number. If dst and src begin at
+	// the same byte, Copy copies nothing. Algorithms must copy by this method only, so that a
+	// simulation can account for the time.
 	Copy(dst, src []byte) int
 }
 
@@ -54,11 +56,11 @@ type Reduction struct {
 // UserOperator is the Operator of a user's function.
 const UserOperator = 255
 
-// blocks divides a number of units, of unit bytes each, into parts blocks whose lengths differ by one
-// unit at most. Block i is the bytes [off(i), off(i+1)).
+// blocks divides a buffer of so many units, of unit bytes each, into parts blocks whose lengths
+// differ by one unit at most. Block i is the bytes [off(i), off(i+1)).
 type blocks struct{ units, parts, unit int }
 
-// cut returns the blocks of n bytes. unit is 0 if the elements have no size.
+// cut divides n bytes into parts blocks. unit is 0 if the elements have no size.
 func cut(n, unit, parts int) blocks { return blocks{n / max(unit, 1), parts, unit} }
 
 // off returns the offset of block i in bytes.
