@@ -1,11 +1,12 @@
 package message
 
-// ExScanChain combines send of the ranks 0 to i-1 in recv of rank i, for all i but 0. Each rank
-// receives the combination for itself from the previous rank, combines it with its own send, and sends
-// the result to the next rank. recv may be send; recv of rank 0 stays unchanged.
+// ExScanChain combines c.Send of the ranks 0 to i-1 into c.Recv of rank i, for all i but 0. Each
+// rank receives its result from the previous rank, combines this result with its own c.Send, and
+// sends the combination to the next rank. c.Recv may be the same memory as c.Send; c.Recv of rank 0
+// stays unchanged.
 //
 // Restrictions: none. The operands are combined from left to right, so that the result has the same
-// bits as that of a loop over the ranks.
+// bits as the result of a loop over the ranks.
 // Cost: (p-1) (alpha + n beta) + (p-2) n gamma for the last rank.
 func ExScanChain(p Peer, c *Call) error {
 	rank, last := p.Rank(), p.Size()-1

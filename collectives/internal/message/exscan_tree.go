@@ -1,8 +1,8 @@
 package message
 
-// ExScanTree combines send of the ranks 0 to i-1 in recv of rank i, for all i but 0. It executes
-// ScanTree, and then each rank sends its result to the next rank. recv may be send; recv of rank 0
-// stays unchanged.
+// ExScanTree combines c.Send of the ranks 0 to i-1 into c.Recv of rank i, for all i but 0. The
+// ranks execute ScanTree in scratch memory, and then each rank sends its result to the next rank.
+// c.Recv may be the same memory as c.Send; c.Recv of rank 0 stays unchanged.
 //
 // Restrictions: none. The operands stay in the order of the ranks.
 // Cost: the cost of ScanTree, and alpha + n beta.

@@ -1,11 +1,11 @@
 package message
 
-// GatherBinomial collects the blocks send of all ranks in recv of root, in the order of the ranks,
-// along a binomial tree whose ranks are counted from root. recv is used at root only. There send may
-// be root's own block of recv.
+// GatherBinomial gathers the blocks c.Send of all ranks in c.Recv of root, in the order of the
+// ranks, along a binomial tree whose ranks are counted from root. c.Recv is used at root only. At
+// root, c.Send may be the same memory as root's block of c.Recv.
 //
-// Restrictions: none. Cost: ceil(log p) alpha + n (p-1) beta for blocks of n
-// bytes. Every rank needs memory for all blocks of its subtree, root for all p blocks.
+// Restrictions: none. Cost: ceil(log p) alpha + n (p-1) beta for blocks of n bytes. Every rank
+// needs memory for all blocks of its subtree, root for all p blocks.
 func GatherBinomial(p Peer, c *Call) error {
 	send, recv, root := c.Send, c.Recv, c.Root
 	size, n := p.Size(), len(send)

@@ -10,11 +10,12 @@ import (
 // ScatterVBinomial. A longer part is sent directly, so that no rank has to forward many bytes.
 const shortPart = 8 << 10
 
-// GatherVBinomial collects send of all ranks in the parts of recv of root. The ranks' send may differ
-// in length. Along the tree of GatherBinomial the ranks first send the lengths, so that each rank knows
-// the lengths in its subtree, and then the contributions of up to 8 KiB. Longer contributions are sent
-// directly to root. At root, send may be root's part of recv. (J. Träff, "Hierarchical gather/scatter
-// algorithms with graceful degradation", IPDPS 2004, also sends lengths and data along one tree.)
+// GatherVBinomial gathers c.Send of all ranks in the parts of c.Recv of root. The length of c.Send
+// may differ from rank to rank. Along the tree of GatherBinomial the ranks first send the lengths,
+// so that each rank knows the lengths in its subtree. Then they send the contributions of up to 8
+// KiB along the tree. Longer contributions are sent directly to root. At root, c.Send may be the
+// same memory as root's part of c.Recv. (J. Träff, "Hierarchical gather/scatter algorithms with
+// graceful degradation", IPDPS 2004, also sends lengths and data along one tree.)
 //
 // Restrictions: none. Cost: 2 ceil(log p) alpha + (n + 8) (p-1) beta for contributions of n bytes,
 // and alpha + n beta more at root for each long contribution.
@@ -58,8 +59,8 @@ func GatherVBinomial(p Peer, c *Call) error {
 	return p.Send(c.Root, c.Send)
 }
 
-// gatherVRoot receives the contributions at root. lengths has the lengths of all ranks' contributions,
-// from root on.
+// gatherVRoot receives the contributions at root. lengths has the lengths of the contributions of
+// all ranks, starting with root.
 func gatherVRoot(p Peer, c *Call, lengths []uint64) error {
 	size := p.Size()
 	for v := range lengths {

@@ -1,8 +1,9 @@
 package message
 
-// GatherVLinear collects send of all ranks in the parts of recv of root, which receives them one after
-// the other. The ranks' send may differ in length. The other ranks do not know the lengths of the
-// parts; a tree would need messages that distribute them. At root, send may be root's part of recv.
+// GatherVLinear gathers c.Send of all ranks in the parts of c.Recv of root, which receives the
+// contributions one after the other. The length of c.Send may differ from rank to rank. Only root
+// knows the lengths of all parts; a tree would need further messages that distribute the lengths.
+// At root, c.Send may be the same memory as root's part of c.Recv.
 //
 // Restrictions: none. Cost: (p-1) alpha + n beta for n bytes in all, at root.
 func GatherVLinear(p Peer, c *Call) error {

@@ -6,23 +6,26 @@ import (
 	"slices"
 )
 
-// errParts is the error of a call in which this rank is its own neighbor, and its parts for and from
-// itself do not fit together.
+// errParts is the error of a call in which this rank is its own neighbor, and its parts for itself
+// do not match its parts from itself.
 var errParts = errors.New("parts do not fit together")
 
-// NeighborDistance sends part i of Send to the rank Dests[i], and receives part i of Recv from the rank
-// Sources[i], for all neighbors that are ranks. A rank processes its edges in the order of their
-// distance, which is the number of ranks from the source to the destination in the ring of the ranks.
-// If its next outgoing and its next incoming edge have the same distance, it sends and receives at the
-// same time. If a rank has several parts for one destination, they arrive in the order in which they
-// are in Dests. Parts for the rank itself are copied.
+// NeighborDistance sends part i of c.Send to the rank c.Dests[i], and receives part i of c.Recv
+// from the rank c.Sources[i], for all neighbors that are ranks. Each transfer is an edge. The
+// distance of an edge is the number of ranks from the source to the destination in the ring of the
+// ranks. A rank processes its outgoing edges in the order of their distance, and its incoming edges
+// as well. If its next outgoing and its next incoming edge have the same distance, the rank sends
+// and receives at the same time; otherwise it first processes the edge with the shorter distance.
+// If a rank has several parts for one destination, they arrive in the order in which they are in
+// c.Dests. Parts for the rank itself are copied.
 //
-// There is no deadlock. Among the edges that are not complete, consider those with the least distance,
-// and among these one before which the fewest edges are in the lists of its two ranks. Both ranks
-// process this edge now.
+// There is no deadlock. Among the edges that are not complete, consider an edge of the least
+// distance and, if there are several such edges from its source to its destination, the first of
+// them. It is the first edge of the source's outgoing edges and of the destination's incoming
+// edges, since both are in the order of distance. So both ranks process this edge now.
 //
-// Restrictions: none. Cost: d (alpha + n beta) for d neighbors and parts of n bytes, and at most
-// the time until the last chain of ranks that wait for each other is complete.
+// Restrictions: none. Cost: d (alpha + n beta) for d neighbors and parts of n bytes, and in
+// addition at most the time until the last chain of ranks that wait for each other is complete.
 func NeighborDistance(p Peer, c *Call) error {
 	out, in := edges(p, c.Dests, 1), edges(p, c.Sources, -1)
 	for len(out)+len(in) > 0 {

@@ -1,10 +1,10 @@
 package message
 
-// ReduceBinomial combines send of all ranks in recv of root, along a binomial tree whose
-// ranks are counted from root. recv is used at root only, where it may be send.
+// ReduceBinomial reduces c.Send of all ranks into c.Recv of root, along a binomial tree whose ranks
+// are counted from root. c.Recv is used at root only, where it may be the same memory as c.Send.
 //
-// Restrictions: the operator is commutative, because the operands are taken in the
-// order root, root+1, ..., root-1 of the ranks.
+// Restrictions: the operator is commutative, because the operands are taken in the order root,
+// root+1, ..., root-1 of the ranks.
 // Cost: ceil(log p) (alpha + n beta + n gamma).
 func ReduceBinomial(p Peer, c *Call) error {
 	send, recv, root, r := c.Send, c.Recv, c.Root, c.Reduction
@@ -17,8 +17,10 @@ func ReduceBinomial(p Peer, c *Call) error {
 	return reduceTree(p, send, acc, in, root, r)
 }
 
-// reduceTree combines along the binomial tree of the ranks, counted from lead. In this count, the left
-// operand is always from lower ranks than the right operand. The result is in acc of rank lead.
+// reduceTree combines the contributions send of all ranks along the binomial tree of the ranks,
+// counted from lead. In this count, the left operand of a combination is always from lower ranks
+// than the right operand. At rank lead the result is in acc; at other ranks acc is scratch memory.
+// in is scratch memory. acc may be the same memory as send.
 func reduceTree(p Peer, send, acc, in []byte, lead int, r Reduction) error {
 	size := p.Size()
 	me := (p.Rank() - lead + size) % size

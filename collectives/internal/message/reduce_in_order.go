@@ -1,11 +1,11 @@
 package message
 
-// ReduceInOrder combines send of all ranks in recv of root: by a reduce-scatter, which works as
-// ReduceScatterInOrder, after which all ranks send their blocks to root. recv is used at root only,
-// where it may be send.
+// ReduceInOrder reduces c.Send of all ranks into c.Recv of root. It is a reduce-scatter, which
+// works as ReduceScatterInOrder; then all ranks send their blocks to root. c.Recv is used at root
+// only, where it may be the same memory as c.Send.
 //
 // Restrictions: none. The operands are combined from left to right, so that the result has the same
-// bits as that of a loop over the ranks. Blocks may be empty.
+// bits as the result of a loop over the ranks. Blocks may be empty.
 // Cost: 2 (p-1) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma, and memory for n bytes.
 func ReduceInOrder(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()

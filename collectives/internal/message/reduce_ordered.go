@@ -1,13 +1,13 @@
 package message
 
-// ReduceOrdered combines send of all ranks in recv of root, in the order of the ranks: along a
-// binomial tree whose root is rank 0, which then sends the result to rank root. recv is used at rank
-// root only, where it may be send.
+// ReduceOrdered reduces c.Send of all ranks into c.Recv of root, in the order of the ranks. The
+// contributions are combined along a binomial tree whose root is rank 0; then rank 0 sends the
+// result to rank c.Root. c.Recv is used at rank c.Root only, where it may be the same memory as
+// c.Send.
 //
-// Restrictions: none. It is for operators that are not commutative: the operands stay in the order of
-// the ranks, and the tree determines how they are grouped.
-// Cost: ceil(log p) (alpha + n beta + n gamma), and alpha + n beta if root is
-// not rank 0.
+// Restrictions: none. ReduceOrdered is for operators that are not commutative: the operands stay in
+// the order of the ranks, and only the tree determines how they are grouped.
+// Cost: ceil(log p) (alpha + n beta + n gamma), and alpha + n beta if c.Root is not rank 0.
 func ReduceOrdered(p Peer, c *Call) error {
 	send, recv, root, r := c.Send, c.Recv, c.Root, c.Reduction
 	n := len(send)

@@ -1,17 +1,17 @@
 package message
 
-// ReduceRabenseifner combines send of all ranks in recv of root: by a reduce-scatter with recursive
-// halving and a gather along a binomial tree. R. Rabenseifner, "Optimization of collective reduction
-// operations", International Conference on Computational Science (2004). recv is used at root only,
-// where it may be send.
+// ReduceRabenseifner reduces c.Send of all ranks into c.Recv of root. It is a reduce-scatter with
+// recursive halving and then a gather along a binomial tree. R. Rabenseifner, "Optimization of
+// collective reduction operations", International Conference on Computational Science (2004).
+// c.Recv is used at root only, where it may be the same memory as c.Send.
 //
-// If p is not a power of two, let 2^m be the largest power of two below it. First, among the first
-// 2(p-2^m) ranks, counted from root, each odd rank sends its contribution to the even rank before it,
-// and takes no further part.
+// If p is not a power of two, let 2^m be the largest power of two below p. Count the ranks from
+// root. Among the first 2(p-2^m) ranks of this count, each odd rank first sends its contribution to
+// the even rank before it, and takes no further part.
 //
 // Restrictions: the operator is commutative. Blocks may be empty.
-// Cost: 2 log p alpha + 2 n (p-1)/p beta + n (p-1)/p gamma if p is a power of two, otherwise alpha +
-// n beta + n gamma more; best for large n.
+// Cost: 2 log p alpha + 2 n (p-1)/p beta + n (p-1)/p gamma if p is a power of two, otherwise alpha
+// + n beta + n gamma more; best for large n.
 func ReduceRabenseifner(p Peer, c *Call) error {
 	send, root, r := c.Send, c.Root, c.Reduction
 	n := len(send)

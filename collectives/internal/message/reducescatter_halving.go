@@ -1,15 +1,16 @@
 package message
 
-// ReduceScatterHalving combines send of all ranks and stores part i of the result in recv of rank i,
-// by recursive halving. At first every rank is responsible for all parts. In each round two ranks
-// divide the parts for which both are responsible: each sends the other's half of them to the other
-// rank. The distance of the two ranks is halved from round to round. R. Thakur, R. Rabenseifner and
-// W. Gropp, "Optimization of collective communication operations in MPICH", International Journal of
-// High Performance Computing Applications 19 (2005), section 4.4. recv may be this rank's part of
-// send.
+// ReduceScatterHalving combines c.Send of all ranks, and stores part i of the result in c.Recv of
+// rank i, by recursive halving. At first every rank is responsible for all parts. In each round two
+// ranks are responsible for the same parts, and divide them: each rank keeps one half and sends its
+// partial result of the other half to the other rank. The distance of the two ranks is halved from
+// round to round. R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective
+// communication operations in MPICH", International Journal of High Performance Computing
+// Applications 19 (2005), section 4.4. c.Recv may be the same memory as this rank's part of c.Send.
 //
-// If p is not a power of two, the ranks are folded as in AllReduceRecursiveDoubling: the upper rank of
-// a pair is responsible for the parts of both, and sends the lower rank its part at the end.
+// If p is not a power of two, the ranks are folded as in AllReduceRecursiveDoubling: the upper rank
+// of a pair is responsible for the parts of both ranks, and at the end sends the lower rank's part
+// to the lower rank.
 //
 // Restrictions: the operator is commutative. Parts may be empty.
 // Cost: log p alpha + n (p-1)/p (beta + gamma) for n bytes in all if p is a power of two, otherwise
@@ -34,8 +35,8 @@ func ReduceScatterHalving(p Peer, c *Call) error {
 		r.Fn(acc, in, acc)
 	}
 	// off returns the offset of block i, which is combined at number i of the ranks that continue.
-	// It begins with the part of the lower rank of that rank's pair or, if it has no pair, with its
-	// own part.
+	// The rank with this number may be the upper rank of a pair. Then the block begins with the
+	// part of the lower rank of the pair, otherwise with the part of the rank itself.
 	off := func(i int) int {
 		switch {
 		case i == f.power:
@@ -55,16 +56,18 @@ func ReduceScatterHalving(p Peer, c *Call) error {
 	return nil
 }
 
-// halves describes the ranks of a reduce-scatter with recursive halving. They are numbered from 0.
+// halves describes the ranks of a reduce-scatter with recursive halving. The ranks are numbered
+// from 0.
 type halves struct {
 	// power is the number of these ranks, a power of two. me is the number of this rank.
 	power, me int
-	// rank returns the rank with number i. off returns the offset of block i in bytes.
+	// rank returns the rank that has number i. off returns the offset of block i in bytes.
 	rank, off func(i int) int
 }
 
-// halve executes a reduce-scatter with recursive halving. Afterwards block me of acc is the result for
-// that block; the other blocks are undefined. in is scratch memory as long as acc.
+// halve executes a reduce-scatter with recursive halving. acc has this rank's contribution at
+// first. Afterwards block me of acc is the result for block me; the other blocks are undefined. in
+// is scratch memory as long as acc.
 func halve(p Peer, h halves, acc, in []byte, r Reduction) error {
 	low, high := 0, h.power
 	for mask := h.power / 2; mask > 0; mask /= 2 {

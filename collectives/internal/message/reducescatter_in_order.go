@@ -1,13 +1,13 @@
 package message
 
-// ReduceScatterInOrder combines send of all ranks and stores part i of the result in recv of rank i.
-// Rank i receives part i of send from all other ranks, and then combines these parts in a loop over
-// the ranks. recv may be this rank's part of send.
+// ReduceScatterInOrder combines c.Send of all ranks, and stores part i of the result in c.Recv of
+// rank i. Rank i receives part i of c.Send from all other ranks, and then combines these parts in a
+// loop over the ranks. c.Recv may be the same memory as this rank's part of c.Send.
 //
 // Restrictions: none. The operands are combined from left to right, so that the result has the same
-// bits as that of a loop over the ranks. Parts may be empty.
-// Cost: (p-1) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all, and memory
-// for n bytes.
+// bits as the result of a loop over the ranks. Parts may be empty.
+// Cost: (p-1) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all, and memory for n
+// bytes.
 func ReduceScatterInOrder(p Peer, c *Call) error {
 	result, err := combineShare(p, func(q int) []byte { return c.SendParts.Of(c.Send, q) }, c.Recv, c.Reduction)
 	if err == nil {
@@ -16,10 +16,11 @@ func ReduceScatterInOrder(p Peer, c *Call) error {
 	return err
 }
 
-// combineShare sends share(q) to rank q, for all q, receives all ranks' contributions to this rank's
-// share, and combines them from left to right. It returns the result, which is in dst or, if dst is
-// nil, in scratch memory. If there is only one rank, the result is share(0) itself. dst may be this
-// rank's own share.
+// combineShare is a reduce-scatter: share(q) is this rank's contribution to the share of rank q.
+// combineShare sends share(q) to rank q, for all q, receives all ranks' contributions to this
+// rank's share, and combines them from left to right. The result is in dst or, if dst is nil, in
+// scratch memory. If there is only one rank, the result is share(0) itself. dst may be the same
+// memory as share of this rank.
 func combineShare(p Peer, share func(q int) []byte, dst []byte, r Reduction) ([]byte, error) {
 	rank, size := p.Rank(), p.Size()
 	own := share(rank)

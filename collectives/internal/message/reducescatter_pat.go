@@ -1,13 +1,14 @@
 package message
 
-// ReduceScatterPAT combines send of all ranks and stores part i of the result in recv of rank i, along
-// the trees of AllGatherPAT in the opposite direction (Jeaugey 2025). recv may be this rank's part of
-// send.
+// ReduceScatterPAT combines c.Send of all ranks, and stores part i of the result in c.Recv of rank
+// i, along the trees of AllGatherPAT in the opposite direction (Jeaugey 2025). c.Recv may be the
+// same memory as this rank's part of c.Send.
 //
-// Restrictions: the operator is commutative, because the operands of part i are taken in the order i,
-// i+1, ..., i-1 of the ranks. Parts may be empty. Cost: ceil(log p) alpha + n (p-1)/p (beta + gamma)
-// for equal parts of n bytes in all, and a copy of all parts. A message has one part, or several that
+// Restrictions: the operator is commutative, because the operands of part i are taken in the order
+// i, i+1, ..., i-1 of the ranks. Parts may be empty. A message has one part, or several that
 // together have at most 64 KiB.
+// Cost: ceil(log p) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all, alpha more
+// for each further message of a round, and a copy of all parts.
 func ReduceScatterPAT(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	t, acc := newPAT(p, c.SendParts, nil, len(c.Send))

@@ -1,14 +1,15 @@
 package message
 
-// ReduceScatterRing combines send of all ranks and stores part i of the result in recv of rank i. The
-// partial result of part i passes around the ring from rank i+1 to rank i, and each rank combines it
-// with its own contribution. It is the first half of AllReduceRing (Patarasuk and Yuan 2009). recv may
-// be this rank's part of send.
+// ReduceScatterRing combines c.Send of all ranks, and stores part i of the result in c.Recv of rank
+// i. The partial result of part i passes around the ring from rank i+1 to rank i, and each rank
+// combines it with its own contribution. This is the first half of AllReduceRing (Patarasuk and
+// Yuan 2009). c.Recv may be the same memory as this rank's part of c.Send.
 //
 // Restrictions: the operator is commutative, because the operands of part i are taken in the order
 // i+1, i+2, ..., i of the ranks. Parts may be empty.
 // Cost: (p-1) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all; best for long
-// parts, because messages only travel between neighbours in the ring.
+// parts, for which the p-1 latencies matter little. All messages travel between neighbours in the
+// ring.
 func ReduceScatterRing(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	next, prev := (rank+1)%size, (rank-1+size)%size

@@ -1,11 +1,11 @@
 package message
 
-// ScanChain combines send of the ranks 0 to i in recv of rank i, for all i. Each rank receives the
-// result of the previous rank, combines it with its own send, and sends its result to the next rank.
-// recv may be send.
+// ScanChain combines c.Send of the ranks 0 to i into c.Recv of rank i, for all i. Each rank
+// receives the result of the previous rank, combines it with its own c.Send, and sends its own
+// result to the next rank. c.Recv may be the same memory as c.Send.
 //
 // Restrictions: none. The operands are combined from left to right, so that the result has the same
-// bits as that of a loop over the ranks.
+// bits as the result of a loop over the ranks.
 // Cost: (p-1) (alpha + n beta + n gamma) for the last rank.
 func ScanChain(p Peer, c *Call) error {
 	rank := p.Rank()

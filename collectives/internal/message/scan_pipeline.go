@@ -1,9 +1,10 @@
 package message
 
-// ScanPipeline combines send of the ranks 0 to i in recv of rank i, for all i, along the chain of the
-// ranks in segments: a rank combines a segment and sends it to the next rank while the previous rank
-// works on the next segment. P. Sanders and J. Traeff, "Parallel prefix (scan) algorithms for MPI",
-// EuroPVM/MPI (2006), compare this algorithm with trees. recv may be send.
+// ScanPipeline combines c.Send of the ranks 0 to i into c.Recv of rank i, for all i, along the
+// chain of the ranks in segments. A rank combines a segment and sends it to the next rank while the
+// previous rank works on the next segment. P. Sanders and J. Traeff, "Parallel prefix (scan)
+// algorithms for MPI", EuroPVM/MPI (2006), compare this algorithm with trees. c.Recv may be the
+// same memory as c.Send.
 //
 // Restrictions: none. The operands are combined from left to right, in the order of the ranks.
 // Cost: (p - 1 + n/s) (alpha + s beta + s gamma) for segments of s bytes; best for large n.

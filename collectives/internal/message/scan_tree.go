@@ -1,25 +1,26 @@
 package message
 
-// ScanTree combines send of the ranks 0 to i in recv of rank i, for all i, in two passes over a tree.
-// G. Blelloch, "Scans as primitive parallel operations", IEEE Transactions on Computers 38 (1989). The
-// tree has the shape of R. Brent and H. Kung, "A regular layout for parallel adders", IEEE
-// Transactions on Computers 31 (1982), but works for any p and does not need the identity of the
-// operator. recv may be send.
+// ScanTree combines c.Send of the ranks 0 to i into c.Recv of rank i, for all i, in two passes over
+// a tree. G. Blelloch, "Scans as primitive parallel operations", IEEE Transactions on Computers 38
+// (1989). The tree has the shape of R. Brent and H. Kung, "A regular layout for parallel adders",
+// IEEE Transactions on Computers 31 (1982), but works for any p and does not need the identity of
+// the operator. c.Recv may be the same memory as c.Send.
 //
 // In level k of the upward pass each rank r for which r+1 is a multiple of 2^k combines the
-// contributions of the ranks r-2^k+1 to r. In the downward pass, for falling k, ranks whose result is
-// complete send it to the rank 2^k after them, which combines it with its own partial result.
+// contributions of the ranks r-2^k+1 to r. In step k of the downward pass, for falling k, the
+// result of each rank r for which r+1 is a multiple of 2^(k+1) is complete. Rank r sends it to the
+// rank r+2^k, which combines it with its own partial result.
 //
 // Restrictions: none. The operands stay in the order of the ranks.
-// Cost: 2 log p (alpha + n beta + n gamma), with 2p messages in all, compared with p log p messages of
-// recursive doubling; best for many ranks on a loaded network.
+// Cost: 2 log p (alpha + n beta + n gamma). ScanTree sends at most 2p messages in all, recursive
+// doubling about p log p. So ScanTree is best for many ranks on a loaded network.
 func ScanTree(p Peer, c *Call) error {
 	p.Copy(c.Recv, c.Send)
 	return scanTree(p, c.Recv, p.Scratch(len(c.Recv)), c.Reduction)
 }
 
-// scanTree executes ScanTree: acc has this rank's contribution at first and its result at the end. in
-// is scratch memory as long as acc.
+// scanTree executes ScanTree. acc has this rank's contribution at first and its result at the end.
+// in is scratch memory as long as acc.
 func scanTree(p Peer, acc, in []byte, r Reduction) error {
 	if err := scanUp(p, acc, in, r); err != nil {
 		return err

@@ -1,11 +1,10 @@
 package message
 
-// ScatterBinomial copies block i of root's send to recv of rank i, for all i, along a binomial tree
-// whose ranks are counted from root. send is used at root only. There recv may be root's own block of
-// send.
+// ScatterBinomial copies block i of c.Send of root to c.Recv of rank i, for all i, along a binomial
+// tree whose ranks are counted from root. c.Send is used at root only. At root, c.Recv may be the
+// same memory as root's block of c.Send.
 //
-// Restrictions: none. Cost: ceil(log p) alpha + n (p-1) beta for blocks of n
-// bytes.
+// Restrictions: none. Cost: ceil(log p) alpha + n (p-1) beta for blocks of n bytes.
 func ScatterBinomial(p Peer, c *Call) error {
 	send, recv, root := c.Send, c.Recv, c.Root
 	size, n := p.Size(), len(recv)

@@ -6,13 +6,14 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// ScatterVBinomial copies part i of root's send to recv of rank i, for all i. The parts may differ in
-// length. Along the tree of ScatterBinomial a rank sends to each child first the lengths of the parts
-// of that child's subtree, and then its parts of up to 8 KiB. Root sends longer parts directly. At
-// root, recv may be root's part of send.
+// ScatterVBinomial copies part i of c.Send of root to c.Recv of rank i, for all i. The parts may
+// differ in length. Along the tree of ScatterBinomial a rank sends to each child first the lengths
+// of the parts of that child's subtree, and then those of these parts that have up to 8 KiB. Root
+// sends longer parts directly to their ranks. At root, c.Recv may be the same memory as root's part
+// of c.Send.
 //
-// Restrictions: none. Cost: 2 ceil(log p) alpha + (n + 8) (p-1) beta for parts of n bytes,
-// and alpha + n beta more at root for each long part.
+// Restrictions: none. Cost: 2 ceil(log p) alpha + (n + 8) (p-1) beta for parts of n bytes, and
+// alpha + n beta more at root for each long part.
 func ScatterVBinomial(p Peer, c *Call) error {
 	size := p.Size()
 	me := (p.Rank() - c.Root + size) % size
@@ -62,8 +63,9 @@ func ScatterVBinomial(p Peer, c *Call) error {
 	return scatterVRest(p, c, room)
 }
 
-// scatterVRest is the last step of ScatterVBinomial. Root sends the long parts. Another rank receives
-// its part from root if that is long; otherwise it copies the part from the beginning of room.
+// scatterVRest is the last step of ScatterVBinomial. Root sends the long parts. Another rank
+// receives its part from root if the part is long; otherwise the rank copies its part from the
+// beginning of room.
 func scatterVRest(p Peer, c *Call, room []byte) error {
 	rank, size := p.Rank(), p.Size()
 	if rank != c.Root {

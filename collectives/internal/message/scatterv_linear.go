@@ -1,7 +1,8 @@
 package message
 
-// ScatterVLinear copies part i of root's send to recv of rank i, for all i. Root sends the parts, which
-// may differ in length, one after the other. At root, recv may be root's part of send.
+// ScatterVLinear copies part i of c.Send of root to c.Recv of rank i, for all i. The parts may
+// differ in length. Root sends them one after the other. At root, c.Recv may be the same memory as
+// root's part of c.Send.
 //
 // Restrictions: none. Cost: (p-1) alpha + n beta for n bytes in all, at root.
 func ScatterVLinear(p Peer, c *Call) error {
