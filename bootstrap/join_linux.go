@@ -9,10 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Join makes this process a rank of its job. It reads the environment and
-// the inherited descriptors, which become close-on-exec before anything else.
-// Without GORUN_FDS, the process joins the other processes that a launcher other than gorun has
-// started with it, see [FindForeign]; if there is no such launcher, it is a world of one rank.
+// Join makes this process a rank of its job. It reads the environment and the inherited
+// descriptors, and sets close-on-exec on the descriptors before anything else.
+//
+// If GORUN_FDS is not set, a launcher other than gorun may have started this process together with
+// others. Then the process joins these processes, see [FindForeign]. Without such a launcher, the
+// process is a world of one rank.
 func Join() (*Session, error) {
 	text, ok := os.LookupEnv(EnvFDs)
 	if !ok {
@@ -34,8 +36,8 @@ func Join() (*Session, error) {
 	if err := os.Unsetenv(EnvFDs); err != nil {
 		return nil, fmt.Errorf("bootstrap: %w", err)
 	}
-	// If a launcher, such as a step of Slurm, has started gorun, its variables reach the child
-	// processes of this rank, which must not take themselves for processes of that launcher.
+	// A launcher, such as a step of Slurm, may have started gorun. The launcher's variables would reach
+	// the child processes of this rank, which would then take themselves for processes of that launcher.
 	if f, found := findLauncher(os.Getenv); found {
 		if err := f.hide(); err != nil {
 			return nil, fmt.Errorf("bootstrap: %w", err)
@@ -49,7 +51,7 @@ func Join() (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The socket is made non-blocking before os.NewFile, so that its reader
+	// The socket must be non-blocking before os.NewFile, so that the goroutine that reads the socket
 	// waits in the Go runtime's poller and does not occupy a thread.
 	if err := unix.SetNonblock(fds.socket, true); err != nil {
 		return nil, fmt.Errorf("bootstrap: socket: %w", err)
@@ -85,8 +87,8 @@ func joinAlone() (*Session, error) {
 	}, nil, nil, NewSecret()), nil
 }
 
-// readSecret reads the job secret and closes the descriptor. It reads at a
-// fixed position, since all ranks share the file offset of the descriptor.
+// readSecret reads the job secret and closes the descriptor. It reads at offset 0 by pread, since
+// all ranks share the file offset of the descriptor.
 func readSecret(fd int) ([32]byte, error) {
 	var s [32]byte
 	n, err := unix.Pread(fd, s[:], 0)
@@ -99,7 +101,7 @@ func readSecret(fd int) ([32]byte, error) {
 	return s, unix.Close(fd)
 }
 
-// openMemory returns the file of the node memory after checkMemory.
+// openMemory returns the file of the node memory if checkMemory accepts the file.
 func openMemory(fd int, job Job) (*os.File, error) {
 	if err := checkMemory(fd, job); err != nil {
 		return nil, err
@@ -107,8 +109,9 @@ func openMemory(fd int, job Job) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "gorun-node"), nil
 }
 
-// checkMemory checks that the node memory has at least the size that the job
-// requires, and is sealed, so that it cannot shrink while ranks have it mapped.
+// checkMemory returns an error unless the node memory has at least the size that the job requires,
+// and is sealed against shrinking. Without the seal, the file could shrink while ranks have it
+// mapped.
 func checkMemory(fd int, job Job) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

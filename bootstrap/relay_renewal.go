@@ -2,13 +2,16 @@ package bootstrap
 
 import "encoding/binary"
 
-// OnRenewal sets the function that Tell calls with Next.Plan when the server begins the next generation
-// of the job. That function has to call Renew. OnRenewal must be called before the first Tell.
+// OnRenewal sets the function that Tell calls with Next.Plan when the server begins the next
+// generation of the job. That function has to call Renew. OnRenewal must be called before the first
+// Tell.
 func (r *Relay) OnRenewal(renewal func(plan []byte) error) { r.renewal = renewal }
 
-// Renew begins the next generation of the job for the ranks of this node, which may differ from those of
-// the previous generation. It skips a rank that has ended unless the server knows of that end
-// (Next.Lost): in the new generation, the server will learn of the loss.
+// Renew begins the next generation of the job for the ranks of this node, which may differ from the
+// ranks of the previous generation. If the server knows that a rank has ended (Next.Lost), the rank
+// gets a new outlet, because a new process replaces the rank. If a rank has ended and the server
+// does not know of that yet, Renew skips the rank: the server will learn of the loss in the new
+// generation.
 func (r *Relay) Renew(n Next, ranks []int) error {
 	r.gathering.Lock()
 	defer r.gathering.Unlock()
@@ -43,8 +46,8 @@ func (r *Relay) Renew(n Next, ranks []int) error {
 	return nil
 }
 
-// stop discards the cards, votes and states of the ranks of the previous generation. Callers hold
-// gathering.
+// stop stops the relay's timer, and discards the cards, votes and states of the ranks of the
+// previous generation. Callers hold gathering.
 func (r *Relay) stop() {
 	if r.timer != nil {
 		r.timer.Stop()
@@ -56,9 +59,10 @@ func (r *Relay) stop() {
 	clear(r.polls)
 }
 
-// outdated reports whether a frame of a rank belongs to an earlier generation and is of a kind that the
-// relay gathers or counts. It lets other kinds pass: the server checks those (Server.outdated). It also
-// records that a rank has rejoined. Callers hold gathering.
+// outdated reports whether a frame of a rank belongs to an earlier generation and is of a kind that
+// the relay gathers or counts. For frames of other kinds outdated returns false: the server checks
+// those frames (Server.outdated). outdated also records that a rank has rejoined. Callers hold
+// gathering.
 func (r *Relay) outdated(rank int, k kind, body []byte) bool {
 	if r.stale[rank] && k == kindRejoin && len(body) == 4 {
 		r.stale[rank] = int(binary.LittleEndian.Uint32(body)) != r.generation

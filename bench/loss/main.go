@@ -1,15 +1,17 @@
-// Command loss kills a rank, the victim, and measures how long each other rank, a survivor,
-// waits until its operation with the victim fails. The time begins just before the kill, so that
-// it includes the time in which gorun reaps the process.
+// Command loss kills a rank, the victim, and measures for each other rank, a survivor, the time
+// until its operation with the victim fails. The time begins just before the kill, so that it
+// includes the time in which gorun reaps the process. The result is the longest time of any
+// survivor.
 //
 //	gorun -np 4 -on-failure continue ./bench/loss
 //
-// With -reading N the survivors are receiving messages of N bytes from the victim when it is
-// killed, and at least one of them has told the victim that it has the first bytes of a message:
-// between nodes, RDMA Reads are then in progress. The output also says how many of the receives
-// that failed had a part of their message.
+// With -reading N the survivors are receiving messages of N bytes from the victim when the victim
+// is killed, and at least one survivor has told the victim that it has the first bytes of a
+// message. Between nodes, RDMA Reads are then in progress. In this case the time begins when a
+// survivor has the first bytes of the message whose receive then fails. The output also says how
+// many of the receives that failed had received a part of their message.
 //
-// gorun's exit code is that of the killed rank.
+// gorun's exit code is the exit code of the killed rank.
 package main
 
 import (
@@ -36,12 +38,13 @@ const (
 	tagLong   = 4 // the long messages, some of which the victim does not finish
 	tagBegun  = 5 // a survivor has the first bytes of a long message
 
-	// longs is the number of long messages to each survivor. One would not do: it may be
-	// complete before the victim receives the message with tagBegun.
+	// longs is the number of long messages to each survivor. A single message might be complete
+	// before the victim receives the message with tagBegun. Then no receive would be in progress at
+	// the kill.
 	longs = 4
 )
 
-// ending is what a survivor has seen, as it reports it to rank 0.
+// ending is what a survivor reports to rank 0. Waited is the time until its operation failed.
 type ending struct {
 	Waited time.Duration
 	// Partly is 1 if a part of a long message had arrived when its receive failed.
@@ -54,7 +57,7 @@ func main() {
 	osu.Define("loss", "0", osu.Latency).Main(2, run)
 }
 
-// run does the part of one rank.
+// run executes the benchmark at one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	table, err := osu.NewTable(w, o, "Slowest (ms)")
@@ -87,9 +90,10 @@ func run(w *runtime.World, o *osu.Options) error {
 	return table.Only(0, osu.Micros(all.Waited)/1e3)
 }
 
-// die kills this process. If long is not 0, it first begins to send every other rank messages of
-// long bytes; if long is 0, it first sends every other rank the time. The ranks of a node have the
-// same clock.
+// die kills this process. If long is not 0, die first begins to send every other rank messages of
+// long bytes. If long is 0, die first sends every other rank the time. A receiver can compare this
+// time with its own clock, because the ranks of a node have the same clock; so without -reading the
+// ranks must be on one node.
 func die(c *runtime.Comm, long int) error {
 	if long > 0 {
 		if err := occupy(c, long); err != nil {
@@ -109,8 +113,8 @@ func die(c *runtime.Comm, long int) error {
 	return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
 
-// occupy begins to send every other rank long messages, and returns when one rank has the first
-// bytes of one.
+// occupy begins to send every other rank several messages of long bytes. It returns when some rank
+// has the first bytes of a message.
 func occupy(c *runtime.Comm, long int) error {
 	data := make([]byte, long)
 	for i := range data {
@@ -128,8 +132,9 @@ func occupy(c *runtime.Comm, long int) error {
 	return err
 }
 
-// mourn waits for the error that the victim's death causes at this rank. It returns the time from
-// the death to the error or, if long is not 0, from what read returns as since to the error.
+// mourn waits for the error that the victim's death causes at this rank. If long is 0, it returns
+// the time from the death to the error; otherwise the time from since, a result of read, to the
+// error.
 func mourn(c *runtime.Comm, long int) (ending, error) {
 	var since time.Time
 	var partly int64
@@ -150,9 +155,10 @@ func mourn(c *runtime.Comm, long int) (ending, error) {
 	return ending{time.Since(since), partly}, nil
 }
 
-// read receives long messages until a receive fails. It tells the victim once that the first bytes of
-// a message are in buf. since is when the first bytes of the last message arrived, or when its receive
-// failed if none did; partly is 1 if the receive failed in the middle of the message.
+// read receives messages of len(buf) bytes until a receive fails. It tells the victim once that the
+// first bytes of a message are in buf. since is the time at which the first bytes of the last
+// message arrived. If no byte of the last message arrived, since is the time at which its receive
+// failed. partly is 1 if the receive failed in the middle of the message.
 func read(c *runtime.Comm, buf []byte) (since time.Time, partly int64, err error) {
 	for told := false; err == nil; {
 		clear(buf)

@@ -1,5 +1,5 @@
-// Package npb holds kernels of the NAS Parallel Benchmarks 3.4, written in Go on the public API of the
-// runtime:
+// Package npb holds kernels of the NAS Parallel Benchmarks 3.4, written in Go on the public API of
+// the runtime:
 //   - EP (embarrassingly parallel): a control that measures arithmetic, and the processor time that
 //     the runtime takes from it;
 //   - CG (conjugate gradient): a chain of about 1600 dependent exchanges of 8 bytes and of tens of
@@ -11,11 +11,11 @@
 //
 // The problem definitions, class parameters, verification values and operation counts for Mop/s are
 // from NPB 3.4 (ep.f90, cg.f90, is.c, mg.f90, ft.f90, lu.f90, verify.f90, setparams.c). The code is
-// not a translation. MG, FT and LU divide their problem among the ranks along one axis only, so that
-// they cannot use as many ranks as the reference codes. LU computes the products with the blocks of
-// its triangular matrices from the state of a cell, without the 5x5 matrices that lu.f90 fills. The
-// operation counts are nevertheless those of the reference. A kernel is verified only if its numbers
-// agree with the published ones within the published tolerance.
+// not a translation. MG, FT and LU divide their problem among the ranks along one axis only, so
+// that they cannot use as many ranks as the reference codes. LU computes the products with the
+// blocks of its triangular matrices from the state of a cell, without the 5x5 matrices that lu.f90
+// fills. The operation counts are nevertheless the counts of the reference codes. A kernel is
+// verified only if its numbers agree with the published numbers within the published tolerance.
 //
-// Every function that takes a communicator is collective over it.
+// Every function that takes a communicator is collective over that communicator.
 package npb

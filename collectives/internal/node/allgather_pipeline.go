@@ -5,9 +5,10 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// AllGatherPipeline collects the large contributions of all members in the parts of every
-// member's recv, in segments: a member copies its own contribution into shared memory, and the
-// others' contributions out of it. send may be this member's part of recv.
+// AllGatherPipeline gathers the large contributions of all members in the parts of every member's
+// buffer recv, in segments. A member copies its own contribution, send, into shared memory, and
+// copies the others' contributions out of shared memory. send may be the same memory as this
+// member's part of recv.
 //
 // Restrictions: none. Cost: n/segment alpha + (p+1) n beta for parts of up to n bytes.
 func (g *Group) AllGatherPipeline(send, recv []byte, parts message.Parts) error {

@@ -2,8 +2,8 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// AllReduceExchange combines small contributions: each member writes its own contribution and
-// then combines those of all members. recv may be send.
+// AllReduceExchange combines small contributions. Each member writes its own contribution, and then
+// combines the contributions of all members. recv may be the same memory as send.
 //
 // Restrictions: len(send) <= SmallMax; wasteful for many members, and slow if members outnumber
 // processors. Cost: alpha + p n (beta + gamma).

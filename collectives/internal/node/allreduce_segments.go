@@ -3,10 +3,11 @@ package node
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
 // AllReduceSegments combines large contributions by a reduce-scatter and an allgather through
-// shared memory, in segments. A segment has a block for each member. A member copies everything
-// but its own block of the segment into its part, combines the contributions of all members to its
-// own block in place, and copies out the blocks that the others combined. It copies the next segment
-// into its part before it waits for the others' blocks. recv may be send.
+// shared memory, in segments. A segment has a block for each member. A member copies all blocks of
+// its contribution to the segment, except its own block, into its part. It combines the
+// contributions of all members to its own block in place, and copies out the blocks that the others
+// combined. It copies the next segment into its part before it waits for the others' blocks. recv
+// may be the same memory as send.
 //
 // Restrictions: an element is no longer than a segment.
 // Cost: 2 n/segment alpha + 3 n beta + n gamma.
@@ -14,7 +15,8 @@ func (g *Group) AllReduceSegments(send, recv []byte, r message.Reduction) error 
 	return g.reduceSegments(send, recv, everyone, r)
 }
 
-// ReduceSegments is AllReduceSegments with the result at root alone: no other member copies out.
+// ReduceSegments is AllReduceSegments with the result at root alone: the other members do not copy
+// the blocks out.
 func (g *Group) ReduceSegments(send, recv []byte, root int, r message.Reduction) error {
 	return g.reduceSegments(send, recv, root, r)
 }
@@ -124,7 +126,8 @@ func (f *ring) operand(q int, send []byte, s uint64, from, to int) []byte {
 	return f.segment(q, s)[from:to]
 }
 
-// copyOut copies the blocks of segment s that the other members combined to out. It waits for each.
+// copyOut copies the blocks of segment s that the other members combined to out. It waits for each
+// of these blocks.
 func (f *ring) copyOut(out []byte, s uint64, step int) error {
 	block := f.blockOf(len(out), step)
 	for k := 1; k < len(f.parts); k++ {

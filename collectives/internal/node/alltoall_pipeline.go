@@ -2,12 +2,12 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// AllToAllPipeline copies block q of send to block rank of member q's recv, for all q. It is for
-// large blocks: they go through segments, each of which has a piece of every block. recv must not be
-// send.
+// AllToAllPipeline copies block q of this member's buffer send to member q's buffer recv, as the
+// block whose number is this member's rank, for all q. It is for large blocks: they pass through
+// segments, each of which has a piece of every block. recv must not be the same memory as send.
 //
-// Restrictions: no more members than bytes in a segment. Cost: n p/segment alpha +
-// 2 p n beta for blocks of n bytes.
+// Restrictions: no more members than bytes in a segment. Cost: n p/segment alpha + 2 p n beta for
+// blocks of n bytes.
 func (g *Group) AllToAllPipeline(send, recv []byte) error {
 	f, err := g.flow()
 	if err != nil {

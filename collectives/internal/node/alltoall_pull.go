@@ -1,11 +1,12 @@
 package node
 
-// AllToAllPull copies block rank of member q's send to block q of recv, directly from the private
-// memory of q, for all q. So every block is copied once, and blocks that their owner does not write
-// between operations stay in the readers' caches. recv must not be send.
+// AllToAllPull copies the block for this member from member q's buffer send to block q of recv, for
+// all q, directly from the private memory of q. So every block is copied once. Blocks that their
+// owner does not write between operations stay in the readers' caches. recv must not be the same
+// memory as send.
 //
-// Restrictions: CanPull. Cost: 2 alpha + p n beta for blocks of n bytes, and the
-// kernel's work on each page.
+// Restrictions: CanPull. Cost: 2 alpha + p n beta for blocks of n bytes, and the kernel's work on
+// each page.
 func (g *Group) AllToAllPull(send, recv []byte) error {
 	g.note(send)
 	g.note(recv)

@@ -2,13 +2,14 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// AllToAllVSlots copies part j of member i's send to part i of member j's recv, for all i and j. Short
-// parts are in the slots, behind the tables of their senders. From the tables all members know the
-// length of the longest part that is not in a slot. If it is at most pipelineMax bytes, the parts that
-// are not in a slot follow in segments, otherwise in messages of p. recv must not be send.
+// AllToAllVSlots copies part j of c.Send of member i to part i of c.Recv of member j, for all i and
+// j. Short parts are in the slots, behind the tables of their senders. From the tables all members
+// know the length of the longest part that is not in a slot. If this length is at most pipelineMax
+// bytes, the parts that are not in a slot follow in segments, otherwise in messages of p. c.Recv
+// must not be the same memory as c.Send.
 //
-// Restrictions: at most TableMax members. Cost: alpha + p n beta for short parts of n bytes;
-// n p/segment alpha + 2 p n beta by segments, (p-1) (alpha + n beta) by messages.
+// Restrictions: at most TableMax members. Cost: alpha + p n beta for short parts of n bytes; n
+// p/segment alpha + 2 p n beta by segments, (p-1) (alpha + n beta) by messages.
 func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, pipelineMax int) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -42,8 +43,9 @@ func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, pipelineMax int)
 	return g.longByMessages(p, c, n)
 }
 
-// leaves returns this member's part for member q if it is not in this member's slot of step n, else
-// nil. enters returns the part of recv for member q's part if that is not in q's slot, else nil.
+// leaves returns the part of c.Send for member q if that part is not in this member's slot of step
+// n, otherwise nil. enters returns the part of c.Recv for member q's part if that part is not in
+// q's slot of step n, otherwise nil.
 func (g *Group) leaves(c *message.Call, q int, n uint64) []byte {
 	if g.slot(g.rank, n).entry(q).inSlot() {
 		return nil
@@ -58,8 +60,8 @@ func (g *Group) enters(c *message.Call, q int, n uint64) []byte {
 	return c.RecvParts.Of(c.Recv, q)
 }
 
-// longBySegments is AllToAllPipeline for the parts that are not in the slots of step n. longest is the
-// length of the longest of them.
+// longBySegments is AllToAllPipeline for the parts that are not in the slots of step n. longest is
+// the length of the longest of these parts.
 func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
 	f, err := g.flow()
 	if err != nil {
@@ -92,8 +94,8 @@ func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
 	return nil
 }
 
-// longByMessages is message.AllToAllVPairwise for the parts that are not in the slots of step n. None
-// of them is empty, and so an empty one stands for a part in a slot.
+// longByMessages is message.AllToAllVPairwise for the parts that are not in the slots of step n.
+// None of these parts is empty; so an empty part stands for a part that is in a slot.
 func (g *Group) longByMessages(p message.Peer, c *message.Call, n uint64) error {
 	for k := 1; k < g.size; k++ {
 		to, from := (g.rank+k)%g.size, (g.rank-k+g.size)%g.size

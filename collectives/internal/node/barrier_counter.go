@@ -1,18 +1,18 @@
 package node
 
-// BarrierCounter is the barrier for members that outnumber processors: each member counts its
-// arrival, and the last one to arrive releases all by one word. J. Mellor-Crummey and M. Scott,
-// "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM
-// Transactions on Computer Systems 9 (1991), section 3.1, with a growing number in place of
-// the sense.
+// BarrierCounter is the barrier for members that outnumber processors. Each member counts its
+// arrival, and the last member to arrive releases all members by one word. J. Mellor-Crummey and M.
+// Scott, "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM
+// Transactions on Computer Systems 9 (1991), section 3.1, with a growing number in place of the
+// sense.
 //
-// If the latest small operation before the barrier was a broadcast or a scatter, its root releases the
-// members in place of the last one to arrive. So root runs before the others: if the next operation is
-// another broadcast or scatter, its data is in memory when they run. Otherwise each of them would first
-// have to wait until root gets a processor.
+// If the latest small operation before the barrier was a broadcast or a scatter, its root releases
+// the members in place of the last member to arrive. So root runs before the others. If the next
+// operation is another broadcast or scatter of this root, its data is in shared memory when the
+// others run. Otherwise each of them would first have to wait until root gets a processor.
 //
-// Restrictions: none. Cost: p atomic additions to one cache line, and one switch per
-// member if members share processors.
+// Restrictions: none. Cost: p atomic additions to one cache line, and one switch per member if
+// members share processors.
 func (g *Group) BarrierCounter() error {
 	leader := g.leader
 	g.leader = noLeader

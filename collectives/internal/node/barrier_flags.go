@@ -1,11 +1,12 @@
 package node
 
-// BarrierFlags is the dissemination barrier (see message.BarrierDissemination)
-// with flags in shared memory, one cache line for each. In round k a member sets
-// the flag of the member 2^k after it, and waits for its own flag of the round.
+// BarrierFlags is the dissemination barrier (see message.BarrierDissemination) with flags in shared
+// memory, one cache line for each flag. In round k a member sets the flag of the member 2^k after
+// it, and waits for its own flag of the round.
 //
-// Restrictions: slow if members outnumber processors, because it switches between
-// them ceil(log p) times. Cost: ceil(log p) alpha; alpha is the transfer of a cache line.
+// Restrictions: slow if members outnumber processors, because each member may then have to switch
+// to other members in each of the ceil(log p) rounds. Cost: ceil(log p) alpha; alpha is the
+// transfer of a cache line.
 func (g *Group) BarrierFlags() error {
 	g.step++
 	for k, flag := range g.flags {

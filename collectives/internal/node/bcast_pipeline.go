@@ -1,10 +1,10 @@
 package node
 
-// BcastPipeline copies the large buf of root to all members in segments: root copies segments
-// into its part as long as it has room, and the others copy them out of it.
+// BcastPipeline broadcasts the large buf of root to all members in segments. Root copies segments
+// into its part as long as the part has room, and the others copy the segments out of it.
 //
-// Restrictions: none. Cost: alpha + (n + segment) beta for any number of readers
-// with processors of their own.
+// Restrictions: none. Cost: alpha + (n + segment) beta for any number of readers with processors of
+// their own.
 func (g *Group) BcastPipeline(buf []byte, root int) error {
 	f, err := g.flow()
 	if err != nil {

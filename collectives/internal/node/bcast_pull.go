@@ -1,6 +1,7 @@
 package node
 
-// BcastPull copies buf of root to all members, directly from root's private memory.
+// BcastPull broadcasts buf of root to all members, which read it directly from root's private
+// memory.
 //
 // Restrictions: CanPull. Cost: 2 alpha + n beta, and the kernel's work on each page.
 func (g *Group) BcastPull(buf []byte, root int) error {

@@ -15,9 +15,9 @@ const (
 	apartBarriers = 8 // in a round: in a single barrier the last member to arrive hardly waits
 )
 
-// Apart reports whether the processors of two members are so far apart that they have no common cache. Each
-// member must have a processor of its own. It measures the time of a barrier. Both members must call it; they
-// get the same answer.
+// Apart reports whether the processors of two members are so far apart that they have no common
+// cache. It measures the time of a barrier. Each member must have a processor of its own. Both
+// members must call Apart, and both get the same answer.
 func (g *Group) Apart() (bool, error) {
 	shortest := time.Duration(math.MaxInt64)
 	for range apartRounds {
@@ -32,7 +32,7 @@ func (g *Group) Apart() (bool, error) {
 	return g.verdict(shortest > apartTime)
 }
 
-// verdict returns what member 0 has found, at all members.
+// verdict returns member 0's found at both members.
 func (g *Group) verdict(found bool) (bool, error) {
 	said := []byte{0}
 	if found {

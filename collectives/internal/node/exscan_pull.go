@@ -1,7 +1,8 @@
 package node
 
-// ExScanPull is an exclusive scan of two members: member 1 copies the send of member 0 to its recv, directly
-// from the private memory of member 0. The recv of member 0 stays unchanged.
+// ExScanPull is an exclusive scan of two members. Member 1 copies member 0's contribution to its
+// own buffer recv, directly from the private memory of member 0. Member 0's buffer recv stays
+// unchanged.
 //
 // Restrictions: CanPull, two members. Cost: 2 alpha + n beta, and the kernel's work on each page.
 func (g *Group) ExScanPull(send, recv []byte) error {

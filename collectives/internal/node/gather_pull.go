@@ -5,8 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// GatherPull copies the contributions to the blocks of root's recv: root reads them from the members'
-// private memory. send of root may be its block of recv.
+// GatherPull gathers the contributions in the blocks of root's buffer recv: root reads the
+// contributions from the members' private memory. At root, send may be the same memory as root's
+// block of recv.
 //
 // Restrictions: CanPull. Cost: 2 alpha + p n beta at root, and the kernel's work on each page.
 func (g *Group) GatherPull(send, recv []byte, root int) error {
@@ -18,18 +19,20 @@ func (g *Group) GatherPull(send, recv []byte, root int) error {
 	return g.lending.during(nil, func(l *peerReads) error { return l.pullParts(send, recv, message.Equal(len(send))) })
 }
 
-// AllGatherPull collects the contributions of all members in the parts of every member's recv: each member
-// reads them from the private memory of their owners. send may be this member's part of recv.
+// AllGatherPull gathers the contributions of all members in the parts of every member's buffer
+// recv: each member reads the contributions from their owners' private memory. send may be the same
+// memory as this member's part of recv.
 //
-// Restrictions: CanPull. Cost: 2 alpha + p n beta for parts of up to n bytes, and the kernel's work on each page.
+// Restrictions: CanPull. Cost: 2 alpha + p n beta for parts of up to n bytes, and the kernel's work
+// on each page.
 func (g *Group) AllGatherPull(send, recv []byte, parts message.Parts) error {
 	g.note(send)
 	g.note(recv)
 	return g.lending.during(send, func(l *peerReads) error { return l.pullParts(send, recv, parts) })
 }
 
-// pullParts copies the contributions of all members to their parts of recv. It copies this member's own
-// first, to give the others time to arrive.
+// pullParts copies the contributions of all members to their parts of recv. It copies this member's
+// own contribution first, to give the others time to arrive.
 func (l *peerReads) pullParts(send, recv []byte, parts message.Parts) error {
 	rank, size := l.g.rank, l.g.size
 	kernel.Copy(parts.Of(recv, rank), send)

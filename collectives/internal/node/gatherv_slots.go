@@ -5,13 +5,14 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// GatherVSlots collects send of all members in the parts of root's recv. The lengths may differ, and
-// only root knows all of them. A member writes the length of its contribution into its slot, and the
-// contribution itself if it fits; otherwise it sends the contribution as a message of p. send of root
-// may be its part of recv.
+// GatherVSlots gathers the contributions of all members in the parts of root's buffer recv. The
+// lengths may differ, and only root knows all of them. A member writes the length of its
+// contribution into its slot. If the contribution fits into the slot, the member writes it there
+// too; otherwise it sends the contribution as a message of p. At root, send may be the same memory
+// as root's part of recv.
 //
-// Restrictions: none. Cost: alpha + n beta for n bytes in all, at root, and a message for each
-// long contribution.
+// Restrictions: none. Cost: alpha + n beta for n bytes in all, at root, and a message for each long
+// contribution.
 func (g *Group) GatherVSlots(p message.Peer, send, recv []byte, parts message.Parts, root int) error {
 	n, mine, err := g.begin()
 	if err != nil {

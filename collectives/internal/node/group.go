@@ -185,8 +185,9 @@ func (g *Group) begin() (n uint64, mine *slot, err error) {
 	return n, mine, err
 }
 
-// catchUp waits until all other members have finished step n. They may have finished later steps: floor
-// records that, so that this member's next steps need not read their done words.
+// catchUp waits until all other members have finished step n. The members may have finished later
+// steps already. floor records the steps that all members have begun, so that this member's next
+// steps need not read the done words.
 func (g *Group) catchUp(n uint64) error {
 	finished := ^uint64(0)
 	for q, w := range g.done {

@@ -92,8 +92,8 @@ func (g *Group) CanPull() (bool, error) {
 	return l.granted, nil
 }
 
-// probe reports whether every member can read from every other member. This member reads 0 bytes from
-// each of the others: that fails unless the process can be read and has the cookie.
+// probe reports whether every member can read from every other member. This member reads 0 bytes
+// from each of the others. Such a read fails unless the process can be read and has the cookie.
 func (l *peerReads) probe() (bool, error) {
 	_, _ = rand.Read(l.cookie) // never fails
 	mine := l.cards[l.g.rank]
@@ -170,7 +170,7 @@ func (l *peerReads) pull(q, off int, dst []byte) error {
 	return err
 }
 
-// copy is pull after member q has exposed its slice.
+// copy is the second half of pull: member q has exposed its slice, and copy does not wait for it.
 func (l *peerReads) copy(q, off int, dst []byte) error {
 	if err := l.g.agree(q); err != nil {
 		return err
@@ -205,9 +205,10 @@ func (l *peerReads) settle() error {
 	return nil
 }
 
-// revoke withdraws the slice. Members may still read it, although the caller may change it as soon as
-// the operation has failed; lent tells them that what they read is invalid. Signal loads a word after
-// its store, so that no member sees what the caller stores later before it sees lent.
+// revoke withdraws the slice. Members may still read the slice, although the caller may change it
+// as soon as the operation has failed. The word lent tells them that what they read is invalid.
+// Signal loads a word after its store, so that no member sees what the caller stores later before
+// it sees lent.
 func (l *peerReads) revoke() {
 	l.mem.Signal(l.cards[l.g.rank].lent, 2*l.number+1)
 	l.held = nil

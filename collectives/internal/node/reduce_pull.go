@@ -5,10 +5,12 @@ import "github.com/gorun-hpc/gorun/collectives/internal/message"
 // pullChunk is the number of bytes that are read and combined at a time. They stay in the second-level cache.
 const pullChunk = 64 << 10
 
-// ReducePull combines the contributions of two members in root's recv. Root reads the other member's
-// contribution from that member's private memory. recv may be send.
+// ReducePull combines the contributions of two members into root's buffer recv. Root reads the
+// other member's contribution from that member's private memory. At root, recv may be the same
+// memory as send.
 //
-// Restrictions: CanPull, two members. Cost: 2 alpha + n (beta + gamma), and the kernel's work on each page.
+// Restrictions: CanPull, two members. Cost: 2 alpha + n (beta + gamma), and the kernel's work on
+// each page.
 func (g *Group) ReducePull(send, recv []byte, root int, r message.Reduction) error {
 	g.note(send)
 	if g.rank != root {

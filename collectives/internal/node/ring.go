@@ -109,8 +109,8 @@ func (f *ring) acquire(s uint64) ([]byte, error) {
 // publish signals that this member's segment s is written.
 func (f *ring) publish(s uint64) { f.mem.Signal(f.ready[f.g.rank], s) }
 
-// written waits until member q's segment s is written, and returns it. At the first segment of an operation
-// it compares this member's call with that of q.
+// written waits until member q's segment s is written, and returns the segment. At the first
+// segment of an operation it compares this member's call with the call of q.
 func (f *ring) written(q int, s uint64) ([]byte, error) {
 	if err := f.await(f.ready[q], s); err != nil {
 		return nil, err
@@ -165,7 +165,8 @@ func (f *ring) unit(elem int) int {
 	return u
 }
 
-// window returns the bytes [i*each, (i+1)*each) of b; it is shorter, or empty, where b ends.
+// window returns the bytes [i*each, (i+1)*each) of b. The window is shorter, or empty, where b
+// ends.
 func window(b []byte, i, each int) []byte {
 	from := min(i*each, len(b))
 	return b[from:min(from+each, len(b))]

@@ -5,9 +5,10 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// ScanPipeline combines the large contributions of the members up to this one, in segments: a member
-// reads, in place, what the member before it has combined, combines it with its own contribution, and
-// writes the result for the next member. recv may be send.
+// ScanPipeline combines the large contributions of the members up to this one, in segments. A
+// member reads, in place, the combination that the member before it has written, combines it with
+// its own contribution, and writes the result for the next member. recv may be the same memory as
+// send.
 //
 // Restrictions: an element is no longer than a segment.
 // Cost: (n/segment + p - 2) (alpha + segment (2 beta + gamma)).
@@ -15,7 +16,8 @@ func (g *Group) ScanPipeline(send, recv []byte, r message.Reduction) error {
 	return g.scan(send, recv, r, (*ring).scanSegment)
 }
 
-// ExScanPipeline is ScanPipeline for the members before this one. recv of member 0 stays unchanged.
+// ExScanPipeline is ScanPipeline for the members before this one. Member 0's buffer recv stays
+// unchanged.
 func (g *Group) ExScanPipeline(send, recv []byte, r message.Reduction) error {
 	return g.scan(send, recv, r, (*ring).exScanSegment)
 }
@@ -37,8 +39,8 @@ func (g *Group) scan(send, recv []byte, r message.Reduction, do func(f *ring, in
 	return nil
 }
 
-// scanSegment executes segment s of ScanPipeline: in is this member's contribution to the segment, out is
-// where the result goes.
+// scanSegment executes segment s of ScanPipeline. in is this member's contribution to the segment.
+// out receives the result.
 func (f *ring) scanSegment(in, out []byte, s uint64, r message.Reduction) error {
 	before, mine, err := f.linkBefore(len(in), s)
 	switch {
@@ -77,10 +79,10 @@ func (f *ring) exScanSegment(in, out []byte, s uint64, r message.Reduction) erro
 	return nil
 }
 
-// linkBefore returns two slices of n bytes of segment s. before is in the part of the member before this
-// one; linkBefore waits until it is written. It is nil at the first member. mine is in this member's
-// part; linkBefore waits until the next member has finished with the previous contents. It is nil at
-// the last member.
+// linkBefore returns two slices of n bytes of segment s. before is in the part of the member before
+// this one; linkBefore waits until that member has written it. before is nil at the first member.
+// mine is in this member's part; linkBefore waits until the next member has finished with the
+// previous contents of mine. mine is nil at the last member.
 func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	rank := f.g.rank
 	if rank > 0 {

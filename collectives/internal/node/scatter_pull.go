@@ -2,10 +2,12 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
 
-// ScatterPull copies block q of root's send to recv of member q, which reads it from root's private memory.
-// recv of root may be its block of send.
+// ScatterPull copies block q of root's buffer send to member q's buffer recv, for all q. Member q
+// reads its block from root's private memory. At root, recv may be the same memory as root's block
+// of send.
 //
-// Restrictions: CanPull. Cost: 2 alpha + n beta for blocks of n bytes, and the kernel's work on each page.
+// Restrictions: CanPull. Cost: 2 alpha + n beta for blocks of n bytes, and the kernel's work on
+// each page.
 func (g *Group) ScatterPull(send, recv []byte, root int) error {
 	size := len(recv)
 	if g.rank == root {

@@ -8,8 +8,8 @@ import (
 // In the small operations a contribution has at most SmallMax bytes, and fits into one slot. Cost: alpha
 // + n beta for a member that reads n bytes.
 
-// BcastSmall copies buf of root to all members. Root does not wait for the others until it has used
-// all of its slots.
+// BcastSmall broadcasts buf of root to all members. Root does not wait for the others until it has
+// used all of its slots.
 func (g *Group) BcastSmall(buf []byte, root int) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -30,8 +30,8 @@ func (g *Group) BcastSmall(buf []byte, root int) error {
 	return nil
 }
 
-// ScatterSmall copies block q of root's send to recv of member q. All blocks together have at most
-// SmallMax bytes.
+// ScatterSmall copies block q of root's buffer send to member q's buffer recv, for all q. All
+// blocks together have at most SmallMax bytes.
 func (g *Group) ScatterSmall(send, recv []byte, root int) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -67,7 +67,7 @@ func (g *Group) leads(root int) {
 	}
 }
 
-// ReduceSmall combines the contributions in recv of root.
+// ReduceSmall combines the contributions into root's buffer recv.
 func (g *Group) ReduceSmall(send, recv []byte, root int, r message.Reduction) error {
 	n, err := g.contribute(send, root)
 	if err == nil && g.rank == root {
@@ -77,7 +77,7 @@ func (g *Group) ReduceSmall(send, recv []byte, root int, r message.Reduction) er
 	return err
 }
 
-// GatherSmall copies the contributions to the blocks of root's recv.
+// GatherSmall gathers the contributions in the blocks of root's buffer recv.
 func (g *Group) GatherSmall(send, recv []byte, root int) error {
 	n, err := g.contribute(send, root)
 	if err == nil && g.rank == root {
@@ -109,7 +109,8 @@ func (g *Group) lay(recv []byte, parts message.Parts, n uint64) {
 	}
 }
 
-// AllGatherSmall collects the contributions of all members in the parts of every member's recv.
+// AllGatherSmall gathers the contributions of all members in the parts of every member's buffer
+// recv.
 func (g *Group) AllGatherSmall(send, recv []byte, parts message.Parts) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -123,8 +124,9 @@ func (g *Group) AllGatherSmall(send, recv []byte, parts message.Parts) error {
 	return nil
 }
 
-// AllToAllSmall copies block q of send to block rank of member q's recv, for all q. All blocks of a
-// member together have at most SmallMax bytes. recv may be send.
+// AllToAllSmall copies block q of this member's buffer send to member q's buffer recv, as the block
+// whose number is this member's rank, for all q. All blocks of a member together have at most
+// SmallMax bytes. recv may be the same memory as send.
 func (g *Group) AllToAllSmall(send, recv []byte) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -141,8 +143,9 @@ func (g *Group) AllToAllSmall(send, recv []byte) error {
 	return nil
 }
 
-// ReduceScatterSmall combines the contributions, and stores part q of the result in recv of member q. All
-// parts together have at most SmallMax bytes. recv may be this member's part of send.
+// ReduceScatterSmall combines the contributions, and stores part q of the result in member q's
+// buffer recv. All parts together have at most SmallMax bytes. recv may be the same memory as this
+// member's part of send.
 func (g *Group) ReduceScatterSmall(send, recv []byte, parts message.Parts, r message.Reduction) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -160,7 +163,8 @@ func (g *Group) ReduceScatterSmall(send, recv []byte, parts message.Parts, r mes
 	return nil
 }
 
-// ScanSmall combines the contributions of the members up to this one. recv may be send.
+// ScanSmall combines the contributions of the members up to this one into recv. recv may be the
+// same memory as send.
 func (g *Group) ScanSmall(send, recv []byte, r message.Reduction) error {
 	n, err := g.contributeBefore(send)
 	if err == nil {
@@ -170,8 +174,8 @@ func (g *Group) ScanSmall(send, recv []byte, r message.Reduction) error {
 	return err
 }
 
-// ExScanSmall combines the contributions of the members before this one. recv may be send. The recv of
-// member 0 stays unchanged.
+// ExScanSmall combines the contributions of the members before this one into recv. recv may be the
+// same memory as send. Member 0's buffer recv stays unchanged.
 func (g *Group) ExScanSmall(send, recv []byte, r message.Reduction) error {
 	n, err := g.contributeBefore(send)
 	if err == nil {

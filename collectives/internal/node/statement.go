@@ -176,9 +176,9 @@ func (g *Group) agreeSoFar(q int) error {
 	return nil
 }
 
-// agreeAround compares this member's call with those of both neighbours in the ring of all members. That
-// is enough: if the calls of any two members differ, then so do those of two neighbours, and the
-// neighbour that waits later detects it.
+// agreeAround compares this member's call with the calls of both neighbours in the ring of all
+// members. That is enough: if the calls of any two members differ, then the calls of some two
+// neighbours differ, and the neighbour that waits later detects the difference.
 func (g *Group) agreeAround() error {
 	if err := g.agreeNext(); err != nil {
 		return err
@@ -186,8 +186,8 @@ func (g *Group) agreeAround() error {
 	return g.agree((g.rank + g.size - 1) % g.size)
 }
 
-// Agree compares all calls of this member with those of both neighbours, as far as their descriptions are
-// not overwritten. It does not wait.
+// Agree compares all calls of this member with the calls of both neighbours, as far as their
+// descriptions are not overwritten. It does not wait.
 func (g *Group) Agree() error {
 	if err := g.agreeSoFar((g.rank + 1) % g.size); err != nil {
 		return err
@@ -222,8 +222,9 @@ func (g *Group) differ() error {
 	return g.mismatch(g.rank, g.said.number, g.said.call, Call{})
 }
 
-// mismatch returns the error of calls that differ. It publishes this member's source line before it reads
-// that of the other member. So the second of the two to detect the mismatch knows both lines.
+// mismatch returns the error of calls that differ. It publishes this member's source line before it
+// reads the source line of the other member. So the second of the two members to detect the
+// mismatch knows both lines.
 func (g *Group) mismatch(q int, n uint64, mine, theirs Call) error {
 	s := &g.said
 	e := &MismatchError{Member: g.rank, Other: q, Mine: mine, Theirs: theirs, Number: n}

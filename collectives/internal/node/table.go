@@ -50,8 +50,8 @@ func (s *slot) take(e entry, dst []byte) error {
 	return nil
 }
 
-// list writes the table of this member's parts of send for the other members, and copies those parts into
-// the slot that fit. rank is this member, size the number of members.
+// list writes the table of the parts of this member's buffer send for the other members. It copies
+// those parts that fit into the slot. rank is this member's rank, size is the number of members.
 func (s *slot) list(send []byte, parts message.Parts, rank, size int) {
 	at, longest := 8+8*size, 0
 	for q := range size {
