@@ -161,7 +161,7 @@ func withOperation(d bootstrap.Doing, among string) bootstrap.Doing {
 	return d
 }
 
-// Summary puts the reports of all ranks into one line: which ranks wait, where and for whom, and
+// Summary summarizes the reports of all ranks in one line: which ranks wait, where and for whom, and
 // the rank to look at.
 func TestSummary(t *testing.T) {
 	at := func(line string, d bootstrap.Doing) bootstrap.Doing {

@@ -242,7 +242,7 @@ func (j *job) timedOut() {
 }
 
 // ask requests a report from every rank that has joined, and returns the number of these ranks.
-// Reports for an earlier request are no longer awaited: whoever made it gets those for this one.
+// Reports for an earlier request are no longer awaited: its requester gets the reports for this request.
 func (j *job) ask() int {
 	j.watch.question++
 	j.watch.late = false

@@ -165,8 +165,8 @@ func TestNamedRankIsNotWaitedForLong(t *testing.T) {
 				_, _, err := o.b.conn.Receive()
 				require.ErrorIs(t, err, io.EOF, "after a beat")
 			}
-			time.Sleep(causeDelay / 2)
-			o.ends(2, exited, 1) // it does not begin again
+			time.Sleep(causeDelay / 2) // virtual time
+			o.ends(2, exited, 1)       // it does not begin again
 			for !o.watch.ending {
 				<-o.watch.suspense.late
 				o.suspenseLate()

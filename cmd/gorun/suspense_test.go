@@ -43,7 +43,7 @@ func endAsNamed(s *bootstrap.Session, how, file string) int {
 	for other == 0 {
 		text, err := os.ReadFile(file)
 		if errors.Is(err, os.ErrNotExist) {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // the two ranks share nothing but the file
 			continue
 		}
 		if other, err = strconv.Atoi(string(text)); err != nil {
@@ -51,7 +51,7 @@ func endAsNamed(s *bootstrap.Session, how, file string) int {
 		}
 	}
 	for !errors.Is(unix.Kill(other, 0), unix.ESRCH) {
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // it is no child, whose end could be waited for
 	}
 	switch how {
 	case "is killed":

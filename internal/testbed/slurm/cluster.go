@@ -50,7 +50,7 @@ func Start(tb testing.TB, count int) *Cluster { //nolint:thelper // it is the pa
 	}
 	c := &Cluster{Cluster: nscluster.Start(tb, count), tb: tb}
 	dir := tb.TempDir()
-	// Daemons and jobs of every host must be able to read the directory, whoever owns them.
+	// Daemons and jobs of every host, of any user, must be able to read the directory.
 	for name := dir; name != os.TempDir() && name != "/"; name = filepath.Dir(name) {
 		c.must(os.Chmod(name, 0o755))
 	}

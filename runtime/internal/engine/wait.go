@@ -347,7 +347,7 @@ func (e *Engine) rest(idle uint) {
 }
 
 // Await waits until done returns true, or ctx or the engine ends. done reads a word of memory. It
-// is called often, with the engine's lock held, and must not call the engine. Whoever changes the
+// is called often, with the engine's lock held, and must not call the engine. The code that changes the
 // word has to ring the Sleeper. what names the wait in Blocked. After Close, done is not called any
 // more, because the memory that it reads may be unmapped.
 func (e *Engine) Await(ctx context.Context, done func() bool, pc uintptr, what string) error {
