@@ -61,6 +61,7 @@ func (f *farm) Receive(c actor.Context) {
 	if done.Part != none && f.Counts[done.Part] == none {
 		f.Counts[done.Part] = done.Primes
 		if err := f.store.Save(c); err != nil {
+			f.Counts[done.Part] = none // until it is saved
 			c.Respond(err.Error())
 			return
 		}

@@ -26,9 +26,10 @@ func (a *counter) Recover(state []byte) (err error) {
 func (a *counter) Receive(c actor.Context) {
 	if d, ok := c.Message().(int); ok {
 		a.n += d
-		if a.store.Save(c) == nil { // what is answered is not lost
-			c.Respond(a.n)
+		if err := a.store.Save(c); err != nil {
+			panic(err) // the actor starts again, from its last snapshot
 		}
+		c.Respond(a.n) // what is answered is not lost
 	}
 }
 

@@ -48,8 +48,8 @@ func (st *Store) Persist(key string) actor.PropsOption {
 	})
 }
 
-// recover passes the newest snapshot of key to an actor that is starting. Before that it makes sure that
-// this rank and the companion have the snapshot.
+// recover claims the key for an actor that is starting, and passes the newest snapshot to it. Before that it
+// makes sure that this rank and the companion have the snapshot.
 func (st *Store) recover(c actor.ReceiverContext, key string) error {
 	st.mu.Lock()
 	s := st.system
@@ -58,8 +58,9 @@ func (st *Store) recover(c actor.ReceiverContext, key string) error {
 	if !ok || s == nil {
 		return fmt.Errorf("recover actor %s: %w: it is %T, and the Store of its rank is to be open", name(c.Self()), ErrNotPersistent, c.Actor())
 	}
-	one, err := st.find(s, key)
-	if err == nil && one.Version > 0 {
+	by, one, err := st.claim(s, key)
+	if err == nil && one.Claim > 0 {
+		one.Claim, one.Save = by.Number, 0
 		err = st.copies(s, key, one)
 		if err == nil {
 			err = p.Recover(one.State)
@@ -69,7 +70,7 @@ func (st *Store) recover(c actor.ReceiverContext, key string) error {
 		return fmt.Errorf("recover actor %s: %w", name(c.Self()), err)
 	}
 	st.mu.Lock()
-	st.own[name(c.Self())] = key
+	st.own[name(c.Self())] = by
 	st.mu.Unlock()
 	return nil
 }
@@ -77,7 +78,7 @@ func (st *Store) recover(c actor.ReceiverContext, key string) error {
 // copies stores a snapshot at this rank and at the companion.
 func (st *Store) copies(s *System, key string, one snapshot) error {
 	if !st.keep(key, one) {
-		return fmt.Errorf("snapshot %q of version %d: %w at this rank", key, one.Version, ErrOldSnapshot)
+		return fmt.Errorf("snapshot %d of key %q: %w at this rank", one.Save, key, ErrOldSnapshot)
 	}
 	return st.copyOut(s, key, one)
 }
@@ -85,19 +86,20 @@ func (st *Store) copies(s *System, key string, one snapshot) error {
 // Save stores a snapshot of the present state of an actor, which calls Save in its handler. When Save
 // returns nil, two ranks have the snapshot, or only this rank if all others are lost. So an actor that
 // saves before it answers does not lose an answered request. After an error the snapshot may or may not
-// have been stored.
+// have been stored, and the actor must undo the change or stop, so that it does not answer a later request
+// with a state that may be lost. ErrOldSnapshot means that another actor has taken the place of this one.
 func (st *Store) Save(c actor.Context) error {
 	st.mu.Lock()
-	s, key := st.system, st.own[name(c.Self())]
-	version := st.held[key].Version + 1
+	s, by := st.system, st.own[name(c.Self())]
+	last := st.held[by.Key].Newest
 	st.mu.Unlock()
 	p, ok := c.Actor().(Persistent)
-	if !ok || key == "" {
+	if !ok || by.Key == "" {
 		return fmt.Errorf("save actor %s: %w", name(c.Self()), ErrNotPersistent)
 	}
 	state, err := p.Snapshot()
 	if err == nil {
-		err = st.copies(s, key, snapshot{version, state})
+		err = st.copies(s, by.Key, snapshot{by.Number, last.Save + 1, state})
 	}
 	if err != nil {
 		return fmt.Errorf("save actor %s: %w", name(c.Self()), err)

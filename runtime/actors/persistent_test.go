@@ -64,6 +64,8 @@ func (a *account) Receive(c actor.Context) {
 		a.Last[e.From] = e.Number
 		a.Total++
 		if err := a.store.Save(c); err != nil {
+			a.Last[e.From]-- // otherwise the number, sent again, would be answered as if it were saved
+			a.Total--
 			c.Respond(err.Error())
 			return
 		}
@@ -189,8 +191,9 @@ func TestPersistentRestarts(t *testing.T) {
 	})
 }
 
-// A rank with an older snapshot than another one cannot save: another actor has the key.
-func TestOldSnapshotsAreRefused(t *testing.T) {
+// An actor that is replaced at ranks that cannot reach it cannot save any more, even at a rank that still
+// reaches both, and the new actor has everything that the former has answered.
+func TestReplacedActorsCannotSave(t *testing.T) {
 	overNetwork(t) // a rank of this process that is lost lives on, and would write to shared memory
 	local(t, 3, actors.Config{}, func(all []*actors.System) {
 		var pids []*actor.PID
@@ -199,24 +202,31 @@ func TestOldSnapshotsAreRefused(t *testing.T) {
 			stores = append(stores, actors.NewStore())
 			require.NoError(t, stores[s.Rank()].Open(s))
 		}
-		for rank, store := range stores {
-			if s := all[rank]; rank < 2 { // both keep their copies at rank 2
-				s.Lose(1 - s.Rank())
-				pid, err := s.Spawn(newAccount(store, nil), "account")
-				require.NoError(t, err)
-				ask(t, s, pid, entry{}) // it has started
-				pids = append(pids, pid)
-			}
+		all[0].Lose(1)
+		all[1].Lose(0)
+		for rank := range 2 { // both keep their copies at rank 2
+			s := all[rank]
+			pid, err := s.Spawn(newAccount(stores[rank], nil), "account")
+			require.NoError(t, err)
+			pids = append(pids, pid)
+			next, err := enter(s, pid, 1, 3)
+			require.NoError(t, err)
+			require.Equal(t, 4, next)
 		}
-		next, err := enter(all[0], pids[0], 1, 3)
+		v, err := all[1].Root.RequestFuture(pids[1], entry{1, 4}, soon).Result()
 		require.NoError(t, err)
-		require.Equal(t, 4, next)
-		v, err := all[1].Root.RequestFuture(pids[1], entry{1, 1}, soon).Result()
+		require.Equal(t, balance{map[int]int{0: 3, 1: 4}, 7}, v)
+		v, err = all[0].Root.RequestFuture(pids[0], entry{0, 4}, soon).Result()
 		require.NoError(t, err)
 		require.Contains(t, v, actors.ErrOldSnapshot.Error())
-		next, err = enter(all[0], pids[0], 4, 5)
+		v, err = all[1].Root.RequestFuture(pids[1], entry{1, 5}, soon).Result()
 		require.NoError(t, err)
-		require.Equal(t, 6, next)
+		require.Equal(t, balance{map[int]int{0: 3, 1: 5}, 8}, v)
+		pid, err := all[0].Spawn(newAccount(stores[0], nil), "again") // claims a number above the one of rank 1
+		require.NoError(t, err)
+		v, err = all[0].Root.RequestFuture(pid, entry{0, 4}, soon).Result()
+		require.NoError(t, err)
+		require.Equal(t, balance{map[int]int{0: 4, 1: 5}, 9}, v)
 	})
 }
 

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,9 +13,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ErrOldSnapshot is the error of Store.Save if a rank has a newer snapshot, which means that another actor
-// has the same key.
-var ErrOldSnapshot = errors.New("there is a newer snapshot")
+// ErrOldSnapshot is the error of Store.Save if another actor has claimed the key since this actor started:
+// an actor with the same key, or the one that replaces this actor at ranks that count this rank as lost.
+var ErrOldSnapshot = errors.New("another actor has claimed the key")
 
 // storeID is the id of the actor of each rank that stores copies of the snapshots of other ranks.
 const storeID = "$store"
@@ -30,39 +31,59 @@ type Store struct {
 	mu sync.Mutex
 	// system is the System of the present World, nil before Open.
 	system *System
-	// held holds, by key, the newest snapshots that this rank has: snapshots of its own actors and
-	// copies for other ranks.
-	held map[string]snapshot
-	// own holds the keys of this rank's persistent actors, by the actors' PIDs as words.
-	own map[string]string
+	// held holds, by key, what this rank has: snapshots of its own actors and copies for other ranks.
+	held map[string]holding
+	// own holds the keys and claims of this rank's persistent actors, by the actors' PIDs as words.
+	own map[string]claim
 }
 
-// snapshot is an encoded state of an actor. Each snapshot of an actor has a higher version than the
-// previous one; version 0 means that there is no snapshot.
+// claim is the right of one incarnation of an actor to save snapshots of a key. An actor that starts claims
+// its key at all ranks, with a number that is higher than those of all earlier claims and which no other
+// rank uses. From then on these ranks refuse the snapshots of earlier claims. So an actor that is replaced
+// because some ranks cannot reach it can no longer save, and does not answer requests whose effect the new
+// actor would not have. The numbers are the ballots of Paxos (Lamport, The Part-Time Parliament, 1998).
+type claim struct {
+	Key    string
+	Number uint64
+}
+
+// snapshot is an encoded state of an actor. Save counts the snapshots of a claim, from 1; a snapshot that
+// the claimant has taken over has Save 0. The zero snapshot means that there is none.
 type snapshot struct {
-	Version uint64
-	State   []byte
+	Claim, Save uint64
+	State       []byte
+}
+
+// compare orders snapshots by age: the result is negative if a is older than b.
+func (a snapshot) compare(b snapshot) int {
+	return cmp.Or(cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.Save, b.Save))
+}
+
+// holding is what a rank has of a key: the newest snapshot, and the highest number that has claimed the key.
+type holding struct {
+	Newest  snapshot
+	Claimed uint64
 }
 
 // Messages of the actors of Stores.
 type (
 	// putSnapshot passes a copy of a snapshot to the companion; the answer is a bool, see Store.keep.
-	// getSnapshot asks for the snapshot of a key; the answer is a snapshot.
 	putSnapshot struct {
 		Key  string
 		Copy snapshot
 	}
-	getSnapshot struct{ Key string }
+	// claimKey makes a claim; the answer is a holding, see Store.claimed.
+	claimKey struct{ By claim }
 )
 
 func init() {
 	RegisterType[putSnapshot]()
-	RegisterType[getSnapshot]()
-	RegisterType[snapshot]()
+	RegisterType[claimKey]()
+	RegisterType[holding]()
 }
 
 // NewStore returns an empty Store.
-func NewStore() *Store { return &Store{held: make(map[string]snapshot), own: make(map[string]string)} }
+func NewStore() *Store { return &Store{held: make(map[string]holding), own: make(map[string]claim)} }
 
 // Open makes st the Store of a rank in the World of s. Every rank must open its Store in every World, before
 // it spawns persistent actors: a persistent actor that starts asks all ranks for its snapshot, and waits
@@ -86,11 +107,8 @@ func (st *Store) receive(s *System, c actor.Context) {
 		if c.Sender() != nil {
 			c.Respond(kept)
 		}
-	case getSnapshot:
-		st.mu.Lock()
-		held := st.held[m.Key]
-		st.mu.Unlock()
-		c.Respond(held)
+	case claimKey:
+		c.Respond(st.claimed(m.By))
 	case *rankLost:
 		st.copyAgain(s)
 	case *actor.Started, *actor.Stopping, *actor.Stopped, *actor.Restarting:
@@ -99,15 +117,28 @@ func (st *Store) receive(s *System, c actor.Context) {
 	}
 }
 
-// keep stores a snapshot at this rank unless there is a newer one, and reports whether it has done so.
+// keep stores a snapshot at this rank unless there is a newer one or a newer claim, and reports whether it
+// has done so.
 func (st *Store) keep(key string, one snapshot) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.held[key].Version > one.Version {
+	h := st.held[key]
+	if one.Claim < h.Claimed || one.compare(h.Newest) < 0 {
 		return false
 	}
-	st.held[key] = one
+	st.held[key] = holding{one, one.Claim}
 	return true
+}
+
+// claimed makes a claim at this rank unless there is a newer one, and returns what this rank has of the key.
+// The claim was made if Claimed of the result is its number.
+func (st *Store) claimed(by claim) holding {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	h := st.held[by.Key]
+	h.Claimed = max(h.Claimed, by.Number)
+	st.held[by.Key] = h
+	return h
 }
 
 // copyAgain sends the snapshots of this rank's actors to the companion, because a rank was lost, which may
@@ -120,12 +151,12 @@ func (st *Store) copyAgain(s *System) {
 	if !ok {
 		return
 	}
-	for _, key := range own {
+	for _, by := range own {
 		st.mu.Lock()
-		one := st.held[key]
+		one := st.held[by.Key].Newest
 		st.mu.Unlock()
-		if one.Version > 0 {
-			s.Root.Send(s.PID(to, storeID), putSnapshot{key, one})
+		if one.Claim > 0 {
+			s.Root.Send(s.PID(to, storeID), putSnapshot{by.Key, one})
 		}
 	}
 }
@@ -160,7 +191,7 @@ func (st *Store) copyOut(s *System, key string, one snapshot) error {
 		case err == nil && kept:
 			return nil
 		case err == nil:
-			return fmt.Errorf("snapshot %q of version %d: %w at rank %d", key, one.Version, ErrOldSnapshot, to)
+			return fmt.Errorf("snapshot %d of key %q: %w at rank %d", one.Save, key, ErrOldSnapshot, to)
 		case s.engine.Down(to) == nil:
 			return err
 		}
@@ -179,12 +210,37 @@ func (s *System) alone() error {
 	return nil
 }
 
-// find returns the newest snapshot of a key that any rank has, and waits for the answers of all ranks that
-// are not lost.
-func (st *Store) find(s *System, key string) (snapshot, error) {
-	st.mu.Lock()
-	newest := st.held[key]
-	st.mu.Unlock()
+// claim claims a key for an actor of this rank at all ranks that are not lost, and returns the claim and the
+// newest snapshot that any of them has.
+func (st *Store) claim(s *System, key string) (claim, snapshot, error) {
+	highest := st.claimed(claim{Key: key}).Claimed
+	for {
+		by := claim{key, s.nextClaim(highest)}
+		all, err := st.claimEverywhere(s, by)
+		if err != nil {
+			return claim{}, snapshot{}, err
+		}
+		var newest snapshot
+		for _, h := range all {
+			highest = max(highest, h.Claimed)
+			if h.Newest.compare(newest) > 0 {
+				newest = h.Newest
+			}
+		}
+		if highest == by.Number {
+			return by, newest, s.alone()
+		}
+	}
+}
+
+// nextClaim returns a number above known with which only this rank claims a key.
+func (s *System) nextClaim(known uint64) uint64 {
+	size := uint64(s.Size())
+	return (known/size+1)*size + uint64(s.Rank())
+}
+
+// claimEverywhere makes a claim at all ranks that are not lost, and returns what they have of the key.
+func (st *Store) claimEverywhere(s *System, by claim) ([]holding, error) {
 	type question struct {
 		rank   int
 		future *actor.Future
@@ -192,19 +248,20 @@ func (st *Store) find(s *System, key string) (snapshot, error) {
 	var asked []question
 	for rank := range s.Size() {
 		if rank != s.Rank() && s.engine.Down(rank) == nil {
-			asked = append(asked, question{rank, s.Root.RequestFuture(s.PID(rank, storeID), getSnapshot{key}, storeTime)})
+			asked = append(asked, question{rank, s.Root.RequestFuture(s.PID(rank, storeID), claimKey{by}, storeTime)})
 		}
 	}
+	all := []holding{st.claimed(by)}
 	for _, q := range asked {
-		one, err := answerOf[snapshot](s, q.rank, q.future)
+		h, err := answerOf[holding](s, q.rank, q.future)
 		switch {
-		case err == nil && one.Version > newest.Version:
-			newest = one
-		case err != nil && s.engine.Down(q.rank) == nil:
-			return snapshot{}, err
+		case err == nil:
+			all = append(all, h)
+		case s.engine.Down(q.rank) == nil:
+			return nil, err
 		}
 	}
-	return newest, s.alone()
+	return all, nil
 }
 
 // ask sends a request to the Store of a rank and waits for the answer.
