@@ -204,29 +204,31 @@ func TestReplacedActorsCannotSave(t *testing.T) {
 		}
 		all[0].Lose(1)
 		all[1].Lose(0)
-		for rank := range 2 { // both keep their copies at rank 2
-			s := all[rank]
-			pid, err := s.Spawn(newAccount(stores[rank], nil), "account")
+		spawn := func(rank int, name string) {
+			pid, err := all[rank].Spawn(newAccount(stores[rank], nil), name)
 			require.NoError(t, err)
+			ask(t, all[rank], pid, entry{}) // it has started
 			pids = append(pids, pid)
-			next, err := enter(s, pid, 1, 3)
-			require.NoError(t, err)
-			require.Equal(t, 4, next)
 		}
-		v, err := all[1].Root.RequestFuture(pids[1], entry{1, 4}, soon).Result()
-		require.NoError(t, err)
-		require.Equal(t, balance{map[int]int{0: 3, 1: 4}, 7}, v)
-		v, err = all[0].Root.RequestFuture(pids[0], entry{0, 4}, soon).Result()
-		require.NoError(t, err)
-		require.Contains(t, v, actors.ErrOldSnapshot.Error())
-		v, err = all[1].Root.RequestFuture(pids[1], entry{1, 5}, soon).Result()
-		require.NoError(t, err)
-		require.Equal(t, balance{map[int]int{0: 3, 1: 5}, 8}, v)
-		pid, err := all[0].Spawn(newAccount(stores[0], nil), "again") // claims a number above the one of rank 1
-		require.NoError(t, err)
-		v, err = all[0].Root.RequestFuture(pid, entry{0, 4}, soon).Result()
-		require.NoError(t, err)
-		require.Equal(t, balance{map[int]int{0: 4, 1: 5}, 9}, v)
+		accepted := func(rank int, pid *actor.PID, number int, want balance) {
+			v, err := all[rank].Root.RequestFuture(pid, entry{rank, number}, soon).Result()
+			require.NoError(t, err)
+			require.Equal(t, want, v)
+		}
+		refused := func(rank int, pid *actor.PID, number int) {
+			v, err := all[rank].Root.RequestFuture(pid, entry{rank, number}, soon).Result()
+			require.NoError(t, err)
+			require.Contains(t, v, actors.ErrOldSnapshot.Error())
+		}
+		spawn(0, "account")
+		spawn(1, "account") // both keep their copies at rank 2
+		refused(0, pids[0], 1)
+		accepted(1, pids[1], 1, balance{map[int]int{1: 1}, 1})
+		spawn(0, "again") // claims a number above the one of rank 1
+		accepted(0, pids[2], 1, balance{map[int]int{0: 1, 1: 1}, 2})
+		refused(1, pids[1], 2)
+		refused(0, pids[0], 1)
+		accepted(0, pids[2], 2, balance{map[int]int{0: 2, 1: 1}, 3})
 	})
 }
 
