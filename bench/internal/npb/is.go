@@ -64,8 +64,8 @@ func signed(positive bool, n int) int {
 }
 
 // IS computes the ranks of integer keys, which are their places in the sorted sequence. Each rank of
-// the communicator sorts its keys into buckets and sends the buckets to the ranks that own them. The
-// owner counts the keys. The number of ranks must be a power of two, at most the number of buckets.
+// the communicator counts its keys by bucket, and sends each key to the rank that owns the bucket. The
+// owner counts the keys by value. The number of ranks must be a power of two, at most the number of buckets.
 func IS(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := isProblems[class]
 	if !ok {

@@ -20,12 +20,13 @@ type keys struct {
 	// counts and totals hold the number of keys in each bucket, of this rank and of all ranks. The
 	// keys under test follow after the last bucket.
 	counts, totals [isBuckets + isTests]int32
-	next           [isBuckets]int32 // the index in sorted of the next key of each bucket
-	sorted         []int32          // the keys of mine, ordered by bucket
+	owners         [isBuckets]int32 // the rank that owns each bucket
+	next           [isBuckets]int32 // the index in sorted of the next key for each rank
+	sorted         []int32          // the keys of mine, ordered by the rank that owns their bucket
 
 	sends, receives []int32 // the number of keys to send to and to receive from each rank
 	arrived         []int32 // memory for keys from other ranks, of buckets that this rank owns
-	own             []int32 // the part of sorted with the buckets that this rank owns
+	own             []int32 // the part of sorted with the keys that this rank owns
 	requests        []runtime.Request
 
 	lowest int32   // the lowest key value of the buckets that this rank owns
@@ -58,12 +59,14 @@ func (k *keys) rank(it int) (passed int, err error) {
 		k.mine[it] = int32(it)
 		k.mine[it+isIterations] = int32(1<<k.problem.log2Max - it)
 	}
-	k.sortIntoBuckets()
+	clear(k.counts[:])
+	tally((*[isBuckets]int32)(k.counts[:]), k.mine, k.shift)
 	k.pickTests()
 	if err := collectives.AllReduce(k.comm, k.counts[:k.buckets+isTests], k.totals[:k.buckets+isTests], collectives.Sum); err != nil {
 		return 0, err
 	}
 	k.share()
+	k.sortByOwner()
 	if err := k.exchange(); err != nil {
 		return 0, err
 	}
@@ -71,17 +74,17 @@ func (k *keys) rank(it int) (passed int, err error) {
 	return k.test(it), nil
 }
 
-// sortIntoBuckets counts this rank's keys in each bucket, and copies the keys to sorted, bucket after
-// bucket.
-func (k *keys) sortIntoBuckets() {
-	clear(k.counts[:])
-	tally((*[isBuckets]int32)(k.counts[:]), k.mine, k.shift)
+// sortByOwner copies this rank's keys to sorted, those for rank 0 first. The reference code orders them by
+// bucket, of which there are too many for a cache: most keys would then be written to a line that is not in it.
+func (k *keys) sortByOwner() {
 	var at int32
-	for i, n := range k.counts[:k.buckets] {
-		k.next[i] = at
+	for j, n := range k.sends {
+		k.next[j] = at
 		at += n
 	}
-	scatter(k.sorted, &k.next, k.mine, k.shift)
+	scatter(k.sorted, &k.next, &k.owners, k.mine, k.shift)
+	first := k.next[k.comm.Rank()] - k.sends[k.comm.Rank()]
+	k.own = k.sorted[first:][:k.sends[k.comm.Rank()]]
 }
 
 // tally counts keys by bucket: it adds them to counts.
@@ -100,11 +103,11 @@ func tally(counts *[isBuckets]int32, keys []int32, shift int) {
 	}
 }
 
-// scatter copies each key to the next place of its bucket in sorted, and advances that place.
-func scatter(sorted []int32, next *[isBuckets]int32, keys []int32, shift int) {
+// scatter copies each key to the next place of its owner in sorted, and advances that place.
+func scatter(sorted []int32, next, owners *[isBuckets]int32, keys []int32, shift int) {
 	shift &= 31
 	put := func(key int32) {
-		at := &next[key>>shift&(isBuckets-1)]
+		at := &next[owners[key>>shift&(isBuckets-1)]&(isBuckets-1)]
 		sorted[*at] = key
 		*at++
 	}
@@ -139,38 +142,30 @@ func (k *keys) share() {
 	size, me := k.comm.Size(), k.comm.Rank()
 	each := 1 << k.problem.log2Keys / size
 	clear(k.sends)
-	// total and mine are the numbers of keys in the buckets so far, of all ranks and of this rank.
-	// before is the value of mine before the buckets of rank j.
-	var total, mine, before int
-	j, last := 0, -1
-	var ownFirst int
+	total := 0 // keys in the buckets so far
+	j, first := 0, -1
 	for b := range k.buckets {
-		if last < 0 && j == me {
-			last, k.lowest, k.below, ownFirst = b, int32(b<<k.shift), total, mine
+		if first < 0 && j == me {
+			first, k.lowest, k.below = b, int32(b<<k.shift), total
 		}
 		total += int(k.totals[b])
-		mine += int(k.counts[b])
+		k.owners[b] = int32(j)
+		k.sends[j] += k.counts[b]
 		if total >= (j+1)*each || b == k.buckets-1 {
-			k.sends[j] = int32(mine - before)
-			before = mine
 			if j == me {
-				k.setOwn(ownFirst, mine, (b+1-last)<<k.shift)
+				k.clearPlaces((b + 1 - first) << k.shift)
 			}
 			j++
 		}
 	}
-	for ; j < size; j++ { // no bucket is left for these ranks
-		if j == me {
-			k.lowest, k.below = 1<<k.problem.log2Max, total
-			k.setOwn(0, 0, 0)
-		}
+	if j <= me { // no bucket is left for this rank
+		k.lowest, k.below = 1<<k.problem.log2Max, total
+		k.clearPlaces(0)
 	}
 }
 
-// setOwn sets own to the range first to last of sorted, and makes places, set to 0, for the number of
-// key values in the buckets of this rank.
-func (k *keys) setOwn(first, last, values int) {
-	k.own = k.sorted[first:last]
+// clearPlaces makes places, set to 0, for the number of key values in the buckets of this rank.
+func (k *keys) clearPlaces(values int) {
 	if cap(k.places) < values {
 		k.places = make([]int32, values)
 	}
