@@ -9,7 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// TestSmallMessagesDoNotAllocate sends messages there and back over TCP.
+// TestSmallMessagesDoNotAllocate exchanges short messages between two ranks over TCP and checks that a round
+// trip allocates no heap memory.
 func TestSmallMessagesDoNotAllocate(t *testing.T) {
 	ranks := newWorld(t, loopback(iwarp.New(iwarp.Config{}), 2), nil).ranks(t)
 	count, payload := 0, make([]byte, 100)
@@ -38,7 +39,7 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 		}
 	}
 	for range 200 {
-		round() // until the connection stands and every buffer was used
+		round() // until the connection is established and every buffer has been used once
 	}
 	require.Zero(t, testing.AllocsPerRun(1000, round))
 	closeAll(t, ranks)

@@ -13,8 +13,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// batching are two ranks with a connection. Messages of the first go at once if the
-// second has answered, and are held back until a Poll otherwise.
+// batching returns two connected ranks, and a function that sends a message of n bytes from rank 0 to rank 1.
+// Rank 0 sends a message at once if rank 1 has sent a message since the last one. Otherwise rank 0 holds the
+// message back until the next Poll.
 func batching(t *testing.T, places []place) (ranks []*rank, next func(n int) error) {
 	t.Helper()
 	ranks = newWorld(t, places, nil).ranks(t)
@@ -32,14 +33,15 @@ func batching(t *testing.T, places []place) (ranks []*rank, next func(n int) err
 	return ranks, next
 }
 
-// frames is how many frames from rank 0 to rank 1 are not acknowledged, an open one
-// included.
+// frames returns the number of frames from rank 0 to rank 1 that are not acknowledged. An open frame, which may
+// still take messages, counts too.
 func (r *rank) frames() int {
 	_, frames := r.SendMemory(1)
 	return frames
 }
 
-// Messages that follow closely share a frame until the next Poll, or Arm.
+// TestMessagesShareAFrame checks that messages that are sent in quick succession share a frame, and that the
+// next Poll or Arm sends the frame.
 func TestMessagesShareAFrame(t *testing.T) {
 	for name, goOn := range map[string]func(r *rank){
 		"poll": func(r *rank) { r.poll() },
@@ -62,7 +64,8 @@ func TestMessagesShareAFrame(t *testing.T) {
 	}
 }
 
-// The message that follows one of the peer goes at once, as a dialogue needs it.
+// TestAnswersGoAtOnce checks that a rank sends its first message after a message of the peer at once. A dialogue
+// needs the low latency.
 func TestAnswersGoAtOnce(t *testing.T) {
 	ranks, next := batching(t, memory(verbstest.StyleIWARP, 2))
 	for n := range uint64(3) {
@@ -78,7 +81,7 @@ func TestAnswersGoAtOnce(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// A long message goes at once, behind those that were held back.
+// TestLongMessagesEndABatch checks that a long message is sent at once, behind the messages that were held back.
 func TestLongMessagesEndABatch(t *testing.T) {
 	ranks, next := batching(t, memory(verbstest.StyleIWARP, 2))
 	for _, n := range []int{8, 8, 4000} {
@@ -89,7 +92,8 @@ func TestLongMessagesEndABatch(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// Frames are split where they end, whatever the sizes.
+// TestBatchesAreSplit checks that a receiver finds the boundaries of the messages in a frame, whatever their
+// lengths.
 func TestBatchesAreSplit(t *testing.T) {
 	for name, places := range map[string][]place{
 		"memory": memory(verbstest.StyleInfiniBand, 2), "tcp": loopback(iwarp.New(iwarp.Config{}), 2),
@@ -112,7 +116,8 @@ func TestBatchesAreSplit(t *testing.T) {
 	}
 }
 
-// A rank that sleeps is rung for what is held back, once.
+// TestSleepersAreRungForABatch checks that the first message that is held back wakes a sleeping rank, and that
+// the second message does not wake the rank again.
 func TestSleepersAreRungForABatch(t *testing.T) {
 	ranks, next := batching(t, memory(verbstest.StyleIWARP, 2))
 	for range 2 {
@@ -132,7 +137,7 @@ func TestSleepersAreRungForABatch(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// A timer sends what no Poll does.
+// TestBatchesHaveATimer checks that a timer sends the messages that are held back if the rank does not poll.
 func TestBatchesHaveATimer(t *testing.T) {
 	ranks := newWorld(t, loopback(iwarp.New(iwarp.Config{}), 2), nil).ranks(t)
 	var mu sync.Mutex
@@ -160,7 +165,7 @@ func TestBatchesHaveATimer(t *testing.T) {
 		}
 		pump(t, ranks[1:], "the messages", func() bool { return ranks[1].next[0] == sent })
 		mu.Lock()
-		ranks[0].poll() // for credit
+		ranks[0].poll() // takes the peer's credit
 		mu.Unlock()
 	}
 	mu.Lock()
@@ -169,7 +174,7 @@ func TestBatchesHaveATimer(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// Messages that share frames cost no memory.
+// TestBatchesAllocateNothing checks that messages that share frames allocate no heap memory.
 func TestBatchesAllocateNothing(t *testing.T) {
 	ranks, _ := batching(t, loopback(iwarp.New(iwarp.Config{}), 2))
 	count, payload := 0, make([]byte, 100)

@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// TestBurstsBeginTogether sends many short messages without a Poll. They arrive in
-// order, also when the sender never polls again. In how many system calls depends on
-// the clock, and is logged.
+// TestBurstsBeginTogether sends bursts of short messages without a Poll. The test checks that the messages
+// arrive in order although the sender does not poll until the whole burst has arrived. The number of write
+// system calls depends on timing, so the test only logs this number.
 func TestBurstsBeginTogether(t *testing.T) {
 	sender := iwarp.New(iwarp.Config{})
 	places := append(loopback(sender, 1), loopback(iwarp.New(iwarp.Config{}), 1)...)
@@ -41,7 +41,7 @@ func TestBurstsBeginTogether(t *testing.T) {
 			}
 		}
 		require.True(t, err == nil || errors.Is(err, transport.ErrAgain))
-		// The sender does not poll until everything is there.
+		// The sender does not poll until all messages of the burst have arrived.
 		pump(t, ranks[1:], "a burst", func() bool { return ranks[1].next[0] == sent })
 		ranks[0].poll()
 	}
@@ -50,8 +50,9 @@ func TestBurstsBeginTogether(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestFramesInFlightFitTheSendQueue sends without a Poll, which alone frees places of the
-// send queue, as long as messages are taken, with windows that grow to more than that.
+// TestFramesInFlightFitTheSendQueue sends messages without a Poll until the transport takes no more. Only a Poll
+// frees entries of the send queue. The test checks that the frames in flight never exceed the capacity of the
+// send queue, even when the window grows beyond this capacity.
 func TestFramesInFlightFitTheSendQueue(t *testing.T) {
 	ranks := newWorld(t, memory(verbstest.StyleInfiniBand, 2), nil).ranks(t)
 	e, sent := ranks[0].to(1), uint64(0)
@@ -76,8 +77,9 @@ func TestFramesInFlightFitTheSendQueue(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestTheFirstMessageToEachPeerBeginsAtOnce: holding it back behind one to another peer
-// would save nothing, and lose it when the process is killed.
+// TestTheFirstMessageToEachPeerBeginsAtOnce checks that the first message to a peer is written before Send
+// returns. If a message to another peer held it back, no system call would be saved, and the message would be
+// lost if the process is killed.
 func TestTheFirstMessageToEachPeerBeginsAtOnce(t *testing.T) {
 	sender := iwarp.New(iwarp.Config{})
 	places := append(loopback(sender, 1), loopback(iwarp.New(iwarp.Config{}), 3)...)
@@ -86,7 +88,7 @@ func TestTheFirstMessageToEachPeerBeginsAtOnce(t *testing.T) {
 		for peer := 1; peer <= 3; peer++ {
 			writes := sender.Counters().Writes.Load()
 			err := ranks[0].to(peer).Send(transport.Header{A: n}, nil)
-			for errors.Is(err, transport.ErrAgain) { // only for want of a connection
+			for errors.Is(err, transport.ErrAgain) { // only because there is no connection yet
 				require.Zero(t, n)
 				writes = sender.Counters().Writes.Load()
 				pump(t, ranks, "a connection", func() bool { err = ranks[0].to(peer).Send(transport.Header{A: n}, nil); return err == nil })
@@ -95,7 +97,7 @@ func TestTheFirstMessageToEachPeerBeginsAtOnce(t *testing.T) {
 			require.Greater(t, sender.Counters().Writes.Load(), writes, "message %d to rank %d", n, peer)
 		}
 		pump(t, ranks, "the messages", func() bool { return ranks[1].next[0]+ranks[2].next[0]+ranks[3].next[0] == 3*(n+1) })
-		for range 1000 { // nothing owed is written later
+		for range 1000 { // so that no held-back control frame is written later
 			for _, r := range ranks {
 				r.poll()
 			}

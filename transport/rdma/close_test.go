@@ -15,14 +15,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// abrupt is a rank that does not wait for goodbyes, but for its messages.
+// abrupt configures a rank whose Close waits for the acknowledgement of its messages, but not for the goodbyes
+// of its peers.
 func abrupt(c *rdma.Config) {
 	impatient(c)
 	c.Linger = patience
 	c.Goodbye = time.Nanosecond
 }
 
-// fill sends numbered messages until no more are taken.
+// fill sends numbered messages until Send returns ErrAgain.
 func fill(t *testing.T, r *rank, peer int) {
 	t.Helper()
 	const length = 10_000
@@ -35,8 +36,9 @@ func fill(t *testing.T, r *rank, peer int) {
 	}
 }
 
-// TestCloseSendsAgainWhatWasNotAcknowledged: a connection is lost under messages, and
-// the rank closes. It can still be reached until it has said them again and was heard.
+// TestCloseSendsAgainWhatWasNotAcknowledged loses a connection with messages that are not acknowledged, and
+// closes the rank. The test checks that the closing rank still accepts a connection, sends the messages again,
+// and returns from Close when the peer has acknowledged them.
 func TestCloseSendsAgainWhatWasNotAcknowledged(t *testing.T) {
 	const messages = 3
 	for _, style := range []verbstest.Style{verbstest.StyleInfiniBand, verbstest.StyleIWARP} {
@@ -69,9 +71,9 @@ func TestCloseSendsAgainWhatWasNotAcknowledged(t *testing.T) {
 	}
 }
 
-// TestCloseAsksAgainForWhatFollowed: while the rank closes the peer asks it something,
-// and the answer follows the wish for an acknowledgement. It is acknowledged only when
-// the rank asks again.
+// TestCloseAsksAgainForWhatFollowed has the peer ask a question while the rank closes. The rank sends its answer
+// after its request for an acknowledgement. The test checks that the rank requests an acknowledgement again,
+// because the first request does not cover the answer.
 func TestCloseAsksAgainForWhatFollowed(t *testing.T) {
 	for _, style := range []verbstest.Style{verbstest.StyleInfiniBand, verbstest.StyleIWARP} {
 		r, u := loneAt(t, memory(style, 2), 2, abrupt)
@@ -86,7 +88,7 @@ func TestCloseAsksAgainForWhatFollowed(t *testing.T) {
 		u.await("an update, the message and the wish", func() bool { return h.heard == 3 })
 		h.say(frame(word(0, 0, 8, 1), kindEager, question()...))
 		u.await("the answer", func() bool { return h.heard == 4 })
-		h.say(frame(word(0, 2, 8, 1), kindUpdate)) // of the message and the wish
+		h.say(frame(word(0, 2, 8, 1), kindUpdate)) // acknowledges the message and the request
 		u.await("another wish", func() bool { return h.heard == 5 })
 		require.Empty(t, closed)
 		h.say(frame(word(0, 4, 8, 1), kindUpdate))
@@ -94,14 +96,14 @@ func TestCloseAsksAgainForWhatFollowed(t *testing.T) {
 	}
 }
 
-// question is a record that asks whether memory may be read, of which there is none.
+// question returns a record that asks whether memory may be read. The memory that it names does not exist.
 func question() []byte {
 	b := message(0, string(make([]byte, 8)))
 	b[4] = recordCheck
 	return b
 }
 
-// await polls the puppet alone until done says so.
+// await polls only the puppet until done returns true.
 func (u *puppet) await(what string, done func() bool) {
 	u.Helper()
 	for deadline := time.Now().Add(patience); !done(); {
@@ -112,7 +114,8 @@ func (u *puppet) await(what string, done func() bool) {
 	}
 }
 
-// TestCloseNamesThePeerThatTakesNothing: a rank that has stopped holds nobody for ever.
+// TestCloseNamesThePeerThatTakesNothing checks that Close returns after Linger although a peer has stopped
+// polling, and that the log names the peer.
 func TestCloseNamesThePeerThatTakesNothing(t *testing.T) {
 	for name, places := range providers(func(p verbs.Provider) *scissors { return &scissors{Provider: p} }) {
 		t.Run(name, func(t *testing.T) {

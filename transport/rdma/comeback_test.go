@@ -20,7 +20,7 @@ func onFirst(r *rank) bool {
 	return !strings.Contains(says, "; not 10.0.0.1: ") && !strings.Contains(says, "not connected")
 }
 
-// absence hides the first rails of all ranks from Lookup while it is set.
+// absence makes Lookup return an unreachable address for the first rail of every rank while it is set.
 type absence struct{ atomic.Bool }
 
 func (a *absence) hide(c *rdma.Config) {
@@ -34,10 +34,10 @@ func (a *absence) hide(c *rdma.Config) {
 	}
 }
 
-// TestPairComesBack: the connection on the adapter breaks, and nothing says so but the
-// connection. The ranks go over to TCP and come back while both send messages and have Gets and
-// Puts under way all the time. No Put fails, although one fails whose connection is lost; the
-// messages are in order.
+// TestPairComesBack cuts the connection of two ranks on the adapter, without an event of the adapter. The ranks
+// change to TCP and then return to the adapter, while both send messages and have Gets and Puts in progress. A
+// Put whose connection is lost fails; the test checks that no Put fails during the return, and that the messages
+// arrive in order.
 func TestPairComesBack(t *testing.T) {
 	r, cut := fragileRails(2)
 	var gone absence
@@ -103,8 +103,9 @@ func TestPairComesBack(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestLookInVain: as long as there is no way on the adapter, the ranks stay on TCP without a
-// pause, and say that they have looked; then they come back although nothing is sent.
+// TestLookInVain makes the adapter of the peer unreachable. The test checks that the ranks go on exchanging
+// messages over TCP and that Explain reports the failed attempt on the adapter. When the adapter is reachable
+// again, the ranks return to it although no messages are sent.
 func TestLookInVain(t *testing.T) {
 	r, cut := fragileRails(2)
 	var gone absence

@@ -8,15 +8,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// The suite of package transport runs on adapters in memory that behave like iWARP
-// and like InfiniBand, with Reads and without, and with few credits.
+// TestConformance runs the suite of package transporttest on in-memory adapters that behave like iWARP and like
+// InfiniBand. Variants have no RDMA Reads, or few credits.
 func TestConformance(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		style  verbstest.Style
 		change func(c *rdma.Config)
-		long   bool // not with -short
-		pins   bool // registrations are costly
+		long   bool // skipped with -short
+		pins   bool // registrations are expensive
 	}{
 		{"iwarp", verbstest.StyleIWARP, nil, false, false},
 		{"infiniband", verbstest.StyleInfiniBand, nil, false, false},

@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// TestAbsenceIsOfTheLastRail: whether a peer is there is decided by attempts on the last rail on
-// which there is a way to it. That nothing listens at an adapter does not count.
+// TestAbsenceIsOfTheLastRail checks that only an attempt on the last rail that both ranks have in common can
+// show that a peer is absent. If nothing listens at an address of an earlier rail, the peer counts as present.
 func TestAbsenceIsOfTheLastRail(t *testing.T) {
 	var own []Rail
 	var all []Location
@@ -46,8 +46,9 @@ func TestAbsenceIsOfTheLastRail(t *testing.T) {
 	}
 }
 
-// TestReplacedWayIsTriedLast: the peer has lost the connection in use and has asked for another
-// one before this end noticed. This end remembers the loss, too; an orderly end it does not.
+// TestReplacedWayIsTriedLast checks the order in which a rank tries its rails. If the peer has lost a connection
+// and has replaced it before this rank noticed the loss, the rank tries the rail of the lost connection last.
+// After an orderly end the order does not change.
 func TestReplacedWayIsTriedLast(t *testing.T) {
 	network := verbstest.NewNetwork(verbstest.StyleInfiniBand)
 	for _, c := range []struct {
@@ -81,8 +82,9 @@ func TestReplacedWayIsTriedLast(t *testing.T) {
 	}
 }
 
-// TestRecordedLook: a look of the peer says that its way works, once. One that somebody has recorded
-// and sends again does not, of whatever life of the peer it is.
+// TestRecordedLook checks that a look (a trial connection) of the peer clears the recorded loss of the rail
+// once. A look that a stranger has recorded and sends again clears nothing, whatever incarnation of the peer it
+// came from.
 func TestRecordedLook(t *testing.T) {
 	x := newExposedTest(t)
 	a := newConnector(x.t, 1)
@@ -99,7 +101,7 @@ func TestRecordedLook(t *testing.T) {
 	}{
 		{0, 65535, true},
 		{0, 65535, false},
-		{0, 0, true}, // numbers come round
+		{0, 0, true}, // attempt numbers wrap around
 		{0, 65535, false},
 		{0, 3, true},
 		{0, 2, false},
@@ -113,7 +115,7 @@ func TestRecordedLook(t *testing.T) {
 	require.EqualValues(t, 5, x.t.Strangers().Repeated.Load())
 }
 
-// TestCloseEndsLooks: a look at a way whose peer does not answer is not waited for by Close.
+// TestCloseEndsLooks checks that Close does not wait for a look whose peer does not answer.
 func TestCloseEndsLooks(t *testing.T) {
 	network := verbstest.NewNetwork(verbstest.StyleInfiniBand)
 	var ranks [2]*Transport
@@ -133,7 +135,7 @@ func TestCloseEndsLooks(t *testing.T) {
 	}
 	ranks[0].dial(look)
 	require.Len(t, ranks[0].links, 1)
-	ranks[0].tell(1, peering.Event{Kind: peering.Idle}) // there is a connector to be ended
+	ranks[0].tell(1, peering.Event{Kind: peering.Idle}) // makes a connector that Close has to end
 	require.NoError(t, ranks[0].Close())
 	require.Empty(t, ranks[0].links)
 	require.NoError(t, ranks[1].Close())

@@ -17,13 +17,13 @@ import (
 
 var errKilled = errors.New("killed by the test")
 
-// leaver is a rank 1 of hands that rank 0 has accepted and that says goodbye to nobody.
+// leaver is a scripted rank 1 whose connection rank 0 has accepted. It ends without a goodbye.
 type leaver struct {
 	*hand
 	r *rank
 }
 
-// everywhere runs a test of a rank and a peer that leaves it on every network.
+// everywhere runs a test of rank 0 and a leaver on each kind of network.
 func everywhere(t *testing.T, change func(c *rdma.Config), test func(l leaver)) {
 	t.Helper()
 	for name, places := range map[string][]place{
@@ -46,8 +46,7 @@ func everywhere(t *testing.T, change func(c *rdma.Config), test func(l leaver)) 
 	}
 }
 
-// speak sends the first frames of a connection: as many messages as are wanted, in
-// frames of so many.
+// speak sends the first frames of a connection: an update, and then so many frames with so many messages each.
 func (l leaver) speak(frames, messages int) {
 	l.Helper()
 	l.say(frame(word(0, 0, 8, 0), kindUpdate))
@@ -60,28 +59,28 @@ func (l leaver) speak(frames, messages int) {
 	}
 }
 
-// die ends the connection as the system of a dead process does, behind what was said.
+// die ends the connection as the operating system of a dead process does: after the bytes that were sent.
 func (l leaver) die() {
 	l.Helper()
 	require.NoError(l, l.endpoint.Disconnect(verbs.CloseGraceful))
-	for range 100 { // all is on its way
+	for range 100 { // until all bytes are on their way
 		l.poll()
 	}
 }
 
-// lost waits for the loss.
+// lost waits until rank 0 has reported the loss of the peer.
 func (l leaver) lost() {
 	l.Helper()
 	l.settle(l.r, "the loss", func() bool { return len(l.r.downs) == 1 })
 	require.ErrorIs(l, l.r.downs[0].Cause, errKilled)
 }
 
-// patient waits for the end of connections as long as it takes.
+// patient configures a rank that waits for the end of a lost peer's connection as long as the test may last.
 func patient(c *rdma.Config) { c.Departure = patience }
 
-// TestLastWordsArriveBeforeTheLoss: the node agent says that a process was killed
-// before this rank has looked at its connection, which is not even in use yet. What it
-// had sent arrives first.
+// TestLastWordsArriveBeforeTheLoss has the node agent report the death of a process before rank 0 has polled the
+// connection of this process. The connection is not even in use yet. The test checks that rank 0 delivers the
+// messages of the dead process before it reports the loss.
 func TestLastWordsArriveBeforeTheLoss(t *testing.T) {
 	everywhere(t, patient, func(l leaver) {
 		l.speak(1, 1)
@@ -92,7 +91,8 @@ func TestLastWordsArriveBeforeTheLoss(t *testing.T) {
 	})
 }
 
-// TestLastWordsThatComeLate: the notice is faster than the network.
+// TestLastWordsThatComeLate has the agent's notice of the death arrive before the last messages of the dead
+// process. The test checks that the rank still delivers these messages before it reports the loss.
 func TestLastWordsThatComeLate(t *testing.T) {
 	everywhere(t, patient, func(l leaver) {
 		l.r.MarkDown(1, errKilled)
@@ -107,8 +107,8 @@ func TestLastWordsThatComeLate(t *testing.T) {
 	})
 }
 
-// TestLastWordsOutliveTheirConnection: a rank takes a few messages at a time, and sees
-// the end of the connection before it has taken all.
+// TestLastWordsOutliveTheirConnection has a rank deliver at most three messages in each Poll, so that the rank
+// sees the end of the connection before it has delivered all messages. The test checks that none is lost.
 func TestLastWordsOutliveTheirConnection(t *testing.T) {
 	everywhere(t, patient, func(l leaver) {
 		l.speak(1, 1)
@@ -134,8 +134,9 @@ func TestLastWordsOutliveTheirConnection(t *testing.T) {
 	})
 }
 
-// TestLossOfAPeerWhoseConnectionStands: nothing ends the connection of a machine
-// without power, or of a peer that goes on.
+// TestLossOfAPeerWhoseConnectionStands marks a peer down whose connection does not end, as that of a machine
+// without power or of a process that still runs. The test checks that the rank reports the loss once, after
+// Departure.
 func TestLossOfAPeerWhoseConnectionStands(t *testing.T) {
 	everywhere(t, func(c *rdma.Config) { c.Departure = time.Millisecond }, func(l leaver) {
 		l.speak(1, 1)
@@ -150,8 +151,9 @@ func TestLossOfAPeerWhoseConnectionStands(t *testing.T) {
 	})
 }
 
-// TestFaultStoppedPeer is item 22: a peer was stopped, is given up, and goes on. It
-// reaches no memory of this rank any more, and cannot come back in this life.
+// TestFaultStoppedPeer is fault 22 of docs/connection-model.md, "Faults and tests": a peer was stopped, was
+// declared lost, and goes on. The test checks that the peer can no longer write to the memory of this rank, and
+// that the rank refuses connections from the same incarnation of the peer.
 func TestFaultStoppedPeer(t *testing.T) {
 	everywhere(t, func(c *rdma.Config) { c.Departure = time.Millisecond }, func(l leaver) {
 		l.speak(1, 1)

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// Vanish ends the transport as the death of its process does: no peer hears of it.
+// Vanish ends the transport as the death of its process does: no peer gets a goodbye.
 func (t *Transport) Vanish() error {
 	t.closed = true
 	t.commands.end()
@@ -16,8 +16,8 @@ func (t *Transport) Vanish() error {
 	return err
 }
 
-// InFlight returns the Sends to a peer of which the adapter is not known to be done,
-// and how many of them its queue has room for besides control frames.
+// InFlight returns the number of Sends to a peer that the adapter has not reported as complete, and the number
+// of Sends for which the send queue has room besides control frames.
 func (t *Transport) InFlight(peer int) (sends, room int) {
 	if l := t.peers[peer].link; l != nil {
 		return int(l.posted - l.done), int(l.frames)
@@ -25,15 +25,15 @@ func (t *Transport) InFlight(peer int) (sends, room int) {
 	return 0, int(t.measure.frames)
 }
 
-// Receives returns how many receives are posted, and how many connections need.
+// Receives returns the number of posted receives and the number of receives that the connections need.
 func (t *Transport) Receives() (posted, needed int) {
 	return t.rails[0].receives.queue.Len(), t.rails[0].granted()
 }
 
-// Address is where the first rail listens.
+// Address returns the address at which the first rail listens.
 func (t *Transport) Address() netip.AddrPort { return t.rails[0].listener.Address() }
 
-// ReceiveBytes returns how much memory is registered for receives.
+// ReceiveBytes returns the number of bytes that are registered for receives.
 func (t *Transport) ReceiveBytes() int {
 	n := 0
 	for _, c := range t.rails[0].receives.chunks {
@@ -42,7 +42,7 @@ func (t *Transport) ReceiveBytes() int {
 	return n
 }
 
-// SendMemory returns how many bytes of it are in use, and how many frames to a peer are not
+// SendMemory returns how many bytes of send memory are in use, and how many frames to a peer are not
 // acknowledged.
 func (t *Transport) SendMemory(peer int) (used, frames int) {
 	for _, r := range t.rails {
@@ -54,8 +54,8 @@ func (t *Transport) SendMemory(peer int) (used, frames int) {
 	return used, t.peers[peer].flow.Unacknowledged()
 }
 
-// HoldBatches takes the clock away from batches: only a message to a peer that has
-// answered goes at once, and no timer sends the others.
+// HoldBatches makes batches independent of the clock. After it, Send sends a message at once only if the peer
+// has answered, and no timer sends the other messages.
 func (t *Transport) HoldBatches() {
 	if t.batches.locked == nil {
 		t.UseLock(func(func()) {})
@@ -63,31 +63,31 @@ func (t *Transport) HoldBatches() {
 	t.batches.within, t.batches.running = 1<<62, true
 }
 
-// Bounces returns how many pieces of the memory to copy through are in use, and how many
-// operations and exposures have been copied.
+// Bounces returns how many bounce buffers are in use, and how many operations and exposures have been copied
+// through one.
 func (t *Transport) Bounces() (lent, copied int) {
 	r := t.rails[0].registered
 	return r.bounces.total - len(r.bounces.free), r.counts.copied
 }
 
-// Registered returns how many parts of the arena are registered, and how often memory was:
-// parts of the arena, and memory for one operation.
+// Registered returns the number of registered parts of the arena, how often parts of the arena were registered,
+// and how often memory was registered for one operation.
 func (t *Transport) Registered() (parts, lasting, single int) {
 	r := t.rails[0].registered
 	return len(r.lasting), r.counts.lasting, r.counts.single
 }
 
-// Supervised says that the actors of connections were made.
+// Supervised reports whether the actors of connections were started.
 func (t *Transport) Supervised() bool { return t.supervision.supervisor != nil }
 
-// StripeSmall has transfers of at least above bytes striped, whether or not that is faster, and
-// sets the length of a trial (stripe.NewJudge) in bytes.
+// StripeSmall makes the transport stripe all transfers of at least above bytes, whether or not striping is
+// faster. trial is the length in bytes of a trial (stripe.NewJudge).
 func (t *Transport) StripeSmall(above, trial int) {
 	t.stripe = stripeConfig{above: above, chunk: max(above/2, 1), trial: trial}
 }
 
-// Striped returns how many bytes of transfers to a peer have gone by side connections, and
-// whether there is one.
+// Striped returns how many bytes of transfers to a peer have moved on side connections, and whether there is a
+// side connection now.
 func (t *Transport) Striped(peer int) (bytes int, up bool) {
 	p := t.peers[peer]
 	if p == nil || p.side.judge == nil {
@@ -103,5 +103,5 @@ func (t *Transport) LoseSide(peer int) {
 	}
 }
 
-// Connects returns how many connections with a peer have been in use.
+// Connects returns how many connections with a peer have been in use so far.
 func (t *Transport) Connects(peer int) int { return t.peers[peer].connects }

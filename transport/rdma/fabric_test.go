@@ -15,13 +15,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// place is where a rank of a test listens: a provider and the interface to open.
+// place is where a rank of a test listens: a provider and the name of the interface to open.
 type place struct {
 	provider verbs.Provider
 	name     string
 }
 
-// memory returns the places of n ranks on a network in memory.
+// memory returns the places of n ranks on an in-memory network.
 func memory(style verbstest.Style, n int) []place {
 	network := verbstest.NewNetwork(style)
 	places := make([]place, n)
@@ -32,7 +32,7 @@ func memory(style verbstest.Style, n int) []place {
 	return places
 }
 
-// pinning makes the registrations at places costly.
+// pinning makes registrations at places expensive.
 func pinning(places []place) []place {
 	for _, p := range places {
 		p.provider.(*verbstest.Host).PinsMemory = true
@@ -40,13 +40,13 @@ func pinning(places []place) []place {
 	return places
 }
 
-// world is the transports of n ranks of one process.
+// world holds the transports of n ranks in one process.
 type world struct {
 	transports []*rdma.Transport
 	sleepers   []transport.Sleeper
 }
 
-// at returns locations in the fabric of TCP.
+// at returns locations with these addresses in the TCP fabric.
 func at(addresses ...netip.AddrPort) []rdma.Location {
 	list := make([]rdma.Location, len(addresses))
 	for i, a := range addresses {
@@ -55,8 +55,8 @@ func at(addresses ...netip.AddrPort) []rdma.Location {
 	return list
 }
 
-// newWorld makes the transports of the ranks at places. change, if not nil, may
-// change a configuration.
+// newWorld makes the transports of the ranks at places. change, if not nil, may change the configuration of each
+// rank.
 func newWorld(tb testing.TB, places []place, change func(c *rdma.Config)) *world {
 	tb.Helper()
 	w := &world{}
@@ -94,7 +94,7 @@ func (w *world) encrypt(tb testing.TB) {
 	}
 }
 
-// fabric wraps a world for the suite.
+// fabric wraps a world as the Fabric that package transporttest runs on.
 func (w *world) fabric() *transporttest.Fabric {
 	f := &transporttest.Fabric{Sleepers: w.sleepers}
 	for _, t := range w.transports {

@@ -12,18 +12,19 @@ import (
 
 var errCut = errors.New("cut by the test")
 
-// scissors is a provider whose connections break, now and then or on demand.
+// scissors is a provider whose connections break at random or on demand.
 type scissors struct {
 	verbs.Provider
-	// every is how many looks go by on average before a connection breaks; 0 is never.
+	// every is the average number of calls of Progress from one broken connection to the next; 0 means that none
+	// breaks at random.
 	every int64
 	seed  uint64
-	// orders counts cuts of every connection that were ordered, cuts those done.
+	// orders counts the calls of cutAll; cuts counts the connections that were broken.
 	orders, cuts atomic.Int64
 	opened       uint64
-	// events are what happens to this provider's adapters as a whole.
+	// events delivers events of the adapters, such as PortDown.
 	events chan provider.Event
-	// grants, if not 0, is how many requests a queue pair gets at most.
+	// grants, if not 0, limits the MaxRequests that a queue pair is granted.
 	grants int
 }
 
@@ -37,10 +38,10 @@ func (s *scissors) Open(name string, a provider.Adapter) (provider.Device, error
 	return &fragile{Device: d, adapter: a, scissors: s, random: rand.New(rand.NewPCG(s.seed, s.opened))}, nil
 }
 
-// cutAll breaks every connection of this provider's adapters at their next look.
+// cutAll makes each adapter of this provider break all its connections at its next Progress.
 func (s *scissors) cutAll() { s.orders.Add(1) }
 
-// fragile is one of its adapters.
+// fragile is a device of scissors.
 type fragile struct {
 	provider.Device
 	adapter  provider.Adapter
@@ -92,12 +93,12 @@ func (f *fragile) Progress() (int, error) {
 	return n, err
 }
 
-// cut breaks a connection, or an attempt at one, unless it has ended.
+// cut breaks the connection with index i, or the attempt to make it. A connection that has ended stays as it is.
 func (f *fragile) cut(i int) int {
 	e := f.ends[i]
 	f.ends = slices.Delete(f.ends, i, i+1)
 	e.pair.Abort()
-	// Of the two only the one that fits its state does anything.
+	// Only the upcall that fits the state of the endpoint has an effect.
 	e.upcalls.Failed(provider.FailureRefused, nil, errCut)
 	e.upcalls.Broken(errCut)
 	f.scissors.cuts.Add(1)

@@ -13,15 +13,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// rejecting is the MPA reply of a peer that rejects, with this private data.
+// rejecting returns the MPA reply of a peer that rejects with this private data.
 func rejecting(private []byte) []byte {
 	b := startup(replyKey, private)
 	b[16] |= 0x20
 	return b
 }
 
-// untagged is a refusal as anybody can write it, in the form that had no tag and a
-// nonce in place of it.
+// untagged returns a refusal in the old wire form, which has a nonce in place of an authentication tag. Anybody
+// can write it without the job secret.
 func untagged(reason negotiation.Reason, nonce uint32) []byte {
 	b := []byte{0x67, 0x52, 0x20, 0x35}
 	b = binary.BigEndian.AppendUint16(b, uint16(reason))
@@ -29,8 +29,8 @@ func untagged(reason negotiation.Reason, nonce uint32) []byte {
 	return binary.BigEndian.AppendUint32(b, nonce)
 }
 
-// TestForgedRefusalsEndNothing: whoever can write on the connection of an attempt can
-// end that attempt, and no more.
+// TestForgedRefusalsEndNothing checks that an attacker who can write on the connection of an attempt can end
+// this attempt, but cannot make the rank give up the peer.
 func TestForgedRefusalsEndNothing(t *testing.T) {
 	p := newPair(t, 0, nil)
 	peer, stranger := credentials(1, 2), guessing(1, 2)
@@ -65,7 +65,7 @@ func TestForgedRefusalsEndNothing(t *testing.T) {
 	require.NoError(t, p.r.Close())
 }
 
-// TestProvedRefusalsEndThePeer: what the rank that was asked says is believed.
+// TestProvedRefusalsEndThePeer checks that a rank gives up its peer when the peer's refusal carries a valid tag.
 func TestProvedRefusalsEndThePeer(t *testing.T) {
 	for _, reason := range []negotiation.Reason{negotiation.Job, negotiation.StaleEpoch, negotiation.Depth} {
 		p := newPair(t, 0, nil)
@@ -79,8 +79,9 @@ func TestProvedRefusalsEndThePeer(t *testing.T) {
 	}
 }
 
-// TestRanksWithTwoSecrets: a rank cannot prove its refusal to one with another secret.
-// Both give up all the same, and name the reason.
+// TestRanksWithTwoSecrets connects two ranks with different job secrets, so that neither can prove its refusals
+// to the other. The test checks that the rank that connects still gives up after GiveUp, and that its error
+// names different secrets as the possible reason.
 func TestRanksWithTwoSecrets(t *testing.T) {
 	ranks := newWorld(t, memory(verbstest.StyleInfiniBand, 2), func(c *rdma.Config) {
 		impatient(c)

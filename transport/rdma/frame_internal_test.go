@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 )
 
-// eagerFrame is a frame with the records given.
+// eagerFrame returns an eager frame with the given records.
 func eagerFrame(records ...record) []byte {
 	b := make([]byte, 4096)
 	putHead(b, 0x0102030405060708, frameEager, false)
@@ -25,7 +25,7 @@ func eagerFrame(records ...record) []byte {
 func TestFrameIsAsDocumented(t *testing.T) {
 	frame := eagerFrame(record{recordMessage, transport.Header{A: 0x11, B: 0x2200, C: 0x330000}, []byte("hello")})
 	require.Equal(t, ""+
-		"0807060504030201"+"01"+"00"+"000000000000"+ // head
+		"0807060504030201"+"01"+"00"+"000000000000"+ // frame header
 		"05000000"+"01"+"000000"+"1100000000000000"+"0022000000000000"+"0000330000000000"+ // record
 		"68656c6c6f"+"000000", hex.EncodeToString(frame))
 
@@ -60,7 +60,8 @@ func TestRecordsComeBack(t *testing.T) {
 	require.Len(t, b, at)
 }
 
-// TestPaddingIsZero: a peer sees nothing of what was in the memory before.
+// TestPaddingIsZero checks that padding is zeroed, so that a peer sees nothing of the earlier contents of the
+// memory.
 func TestPaddingIsZero(t *testing.T) {
 	for n := range 18 {
 		b := bytes.Repeat([]byte{0xdb}, recordBytes+32)
@@ -73,7 +74,7 @@ func TestPaddingIsZero(t *testing.T) {
 	}
 }
 
-// TestEveryTruncationIsFound: what was cut short, anywhere, is damage.
+// TestEveryTruncationIsFound checks that the parsers report a frame as damaged wherever it was cut short.
 func TestEveryTruncationIsFound(t *testing.T) {
 	b := eagerFrame(record{recordMessage, transport.Header{A: 1}, []byte("some payload")})
 	for n := range headBytes {
@@ -86,8 +87,8 @@ func TestEveryTruncationIsFound(t *testing.T) {
 	}
 }
 
-// TestSingleIsWhatTheParsersRead: a frame of one message is read as by the others, and no
-// other frame is.
+// TestSingleIsWhatTheParsersRead checks that the fast path for frames with one message agrees with the general
+// parsers, and that it accepts no other frame.
 func TestSingleIsWhatTheParsersRead(t *testing.T) {
 	for n := range 40 {
 		b := eagerFrame(record{recordMessage, transport.Header{A: 1, B: 2, C: 3}, bytes.Repeat([]byte{7}, n)})
@@ -115,8 +116,8 @@ func TestSingleIsWhatTheParsersRead(t *testing.T) {
 	require.False(t, ok)
 }
 
-// FuzzFrame: no bytes make the parsers leave the frame, and what they take can be
-// written again.
+// FuzzFrame checks that the parsers never read beyond the frame, and that whatever they accept can be written
+// again with the same bytes.
 func FuzzFrame(f *testing.F) {
 	f.Add(eagerFrame(record{recordMessage, transport.Header{A: 1}, []byte("payload")}))
 	f.Add(eagerFrame(record{recordMarker, transport.Header{}, nil}, record{recordCheck, transport.Header{}, make([]byte, 8)}))

@@ -15,11 +15,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/kernel"
 )
 
-// inGuestRails names two devices of a guest machine that carry stripes. They are of one kind: of one
-// that is slower the measurements take less.
+// inGuestRails names the environment variable with the two devices of a virtual machine that stripes use. Both
+// devices are of the same kind, because the measurements would give a slower one a smaller share.
 const inGuestRails = "GORUN_TEST_RDMA_RAILS"
 
-// packets reads how many packets an rxe device has sent.
+// packets returns how many packets an rxe device has sent.
 func packets(t *testing.T, device string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("/sys/class/infiniband", device, "ports/1/hw_counters/sent_pkts"))
@@ -29,8 +29,8 @@ func packets(t *testing.T, device string) int {
 	return n
 }
 
-// TestDeviceStripes: long Gets and Puts use two devices of the kernel, by the counts of both the
-// transport and the devices, and every byte is in its place; then in the other direction, too.
+// TestDeviceStripes checks that long Gets and Puts of each rank use two devices of the kernel. The counters of
+// the transport and of the devices both have to show it. The test also checks every byte that was moved.
 func TestDeviceStripes(t *testing.T) {
 	names := strings.Split(os.Getenv(inGuestRails), ",")
 	if len(names) != 2 {
@@ -44,7 +44,7 @@ func TestDeviceStripes(t *testing.T) {
 	}).ranks(t)
 	const (
 		length     = 8<<20 + 4321
-		packetMost = 4096 // bytes of payload, for the largest MTU
+		packetMost = 4096 // payload bytes of a packet at the largest MTU
 	)
 	for _, k := range ranks {
 		k.StripeSmall(1<<20, 1<<20)

@@ -13,15 +13,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// inGuest names the device where the tests of a real one run.
+// inGuest is the environment variable with the name of the kernel device on which the tests of a device run.
 const inGuest = "GORUN_TEST_RDMA"
 
-// siwExcept is the rule that siw breaks: it sends a Read Response from any registered memory,
-// whether or not peers may read it (siw_qp_sq_proc_tx asks for no right).
+// siwExcept skips the one test of the suite that the siw driver fails. siw sends a Read Response from any
+// registered memory, whether or not peers may read it (siw_qp_sq_proc_tx checks no access right).
 const siwExcept = " -test.skip '^TestDeviceConformance$/^AccessIsWhatWasGranted$'"
 
-// TestKernel runs the suite of package transport over the kernel's devices, and long transfers
-// over two of them, in a guest machine.
+// TestKernel starts a virtual machine and runs two programs of tests in it: the suite of package transporttest
+// on devices of the kernel, and long transfers over two devices.
 func TestKernel(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 30 * time.Minute, Devices: []string{"rxe:dummy0", "siw:dummy1", "rxe:dummy2"}})
@@ -44,7 +44,7 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// TestDeviceConformance is the suite.
+// TestDeviceConformance runs the suite of package transporttest on a device of the kernel.
 func TestDeviceConformance(t *testing.T) {
 	device := os.Getenv(inGuest)
 	if device == "" {

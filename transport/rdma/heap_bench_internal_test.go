@@ -14,8 +14,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// locking is a provider whose registrations lock their pages, which costs the kernel what pinning
-// them for an adapter does, but for the adapter's own part: a walk over the pages, and their account.
+// locking is a provider whose registrations lock their pages with mlock. Locking costs the kernel about as much
+// as pinning pages for an adapter: a walk over the pages, and their accounting. Only the adapter's own part is
+// missing.
 type locking struct{ provider.Provider }
 
 type lockingDevice struct{ provider.Device }
@@ -52,12 +53,12 @@ func (d *lockingDomain) Deregister(keys provider.Registered) error {
 	b := d.locked[keys.LKey]
 	delete(d.locked, keys.LKey)
 	d.mu.Unlock()
-	_ = unix.Munlock(b) // another piece of the same page may be locked
+	_ = unix.Munlock(b) // another piece in the same page may be locked
 	return d.ProtectionDomain.Deregister(keys)
 }
 
-// BenchmarkHeapMemory is what one end of a transfer of memory of the heap costs before and after the
-// bytes move: registered for it, found registered, and copied.
+// BenchmarkHeapMemory measures the overhead at one end of a transfer of heap memory, without the transfer. The
+// variants register the memory for the operation, find it registered, and copy it.
 func BenchmarkHeapMemory(b *testing.B) {
 	addr := netip.AddrFrom4([4]byte{10, 0, 0, 1})
 	host := &verbstest.Host{Network: verbstest.NewNetwork(verbstest.StyleInfiniBand), Addr: addr, PinsMemory: true}

@@ -14,14 +14,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// withoutCollections has the collector run when the test says so alone: what is not used meanwhile goes.
+// withoutCollections disables the automatic garbage collector, so that it runs only when the test calls it. A
+// collection ends registrations that are not used.
 func withoutCollections(t *testing.T) {
 	t.Helper()
 	before := debug.SetGCPercent(-1)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 }
 
-// newHeapStore is registrations without an arena.
+// newHeapStore returns registrations without an arena, at most most bytes of which stay registered.
 func newHeapStore(t *testing.T, most int) *registrations {
 	t.Helper()
 	r := newStore(t, 1, most)
@@ -29,7 +30,8 @@ func newHeapStore(t *testing.T, most int) *registrations {
 	return r
 }
 
-// move takes memory as an operation does, and returns whether it was registered for it alone.
+// move takes and gives back memory as an operation does. It reports whether the memory was registered for this
+// operation alone.
 func move(t *testing.T, r *registrations, data []byte) (alone bool) {
 	t.Helper()
 	g, err := r.take(data, verbs.AccessLocalWrite)
@@ -40,7 +42,7 @@ func move(t *testing.T, r *registrations, data []byte) (alone bool) {
 	return g.lasting == nil
 }
 
-// mapped is memory that the collector does not know, at an address if that is not nil.
+// mapped returns memory that mmap has allocated and the garbage collector does not know.
 func mapped(t *testing.T, n int) []byte {
 	t.Helper()
 	b, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -50,8 +52,8 @@ func mapped(t *testing.T, n int) []byte {
 
 var global [1 << 16]byte
 
-// TestOnHeap: what the runtime of this version of Go says of memory. If this fails with a new version,
-// nothing of the heap stays registered any more.
+// TestOnHeap checks how the Go runtime classifies memory. If this test fails with a new version of Go, the
+// transport would keep no heap memory registered.
 func TestOnHeap(t *testing.T) {
 	small, large := make([]byte, 3), make([]byte, 1<<20)
 	require.True(t, onHeap(small))
@@ -61,11 +63,11 @@ func TestOnHeap(t *testing.T) {
 	b := mapped(t, 1<<16)
 	require.False(t, onHeap(b))
 	require.NoError(t, unix.Munmap(b))
-	goruntime.GC() // nothing is left pinned
+	goruntime.GC() // so that no object stays pinned
 }
 
-// TestHeapStaysRegistered: memory of the heap that is moved again stays registered, and all parts of it
-// with it; what was moved once does not.
+// TestHeapStaysRegistered checks that heap memory that is moved a second time stays registered, and with it all
+// its parts. Memory that was moved once does not stay registered.
 func TestHeapStaysRegistered(t *testing.T) {
 	withoutCollections(t)
 	r := newHeapStore(t, 64<<20)
@@ -94,8 +96,9 @@ func TestHeapStaysRegistered(t *testing.T) {
 	require.True(t, move(t, r, a), "peers could write to it for as long as it is registered")
 }
 
-// TestMappingsDoNotStay: memory of the program's own mappings is registered for each operation, so
-// that one that was unmapped, and mapped anew at the same address, is registered anew.
+// TestMappingsDoNotStay checks that memory that the program has mapped itself is registered for each operation.
+// A registration that stayed would name the wrong pages when the program unmaps the memory and maps other memory
+// at the same address.
 func TestMappingsDoNotStay(t *testing.T) {
 	withoutCollections(t)
 	r := newHeapStore(t, 64<<20)
@@ -110,7 +113,7 @@ func TestMappingsDoNotStay(t *testing.T) {
 	require.Empty(t, r.kept)
 }
 
-// TestExposuresDoNotStay: the key that a peer is given ends with the exposure.
+// TestExposuresDoNotStay checks that the registration whose key a peer has got ends with the exposure.
 func TestExposuresDoNotStay(t *testing.T) {
 	r := newHeapStore(t, 64<<20)
 	b := make([]byte, 1<<16)
@@ -124,8 +127,8 @@ func TestExposuresDoNotStay(t *testing.T) {
 	require.Empty(t, r.kept)
 }
 
-// TestCollectorFreesWhatWasRegistered: memory that stays registered is not freed, and what the program
-// has dropped is freed some collections later.
+// TestCollectorFreesWhatWasRegistered checks that the garbage collector frees registered memory only after the
+// registration has ended. The registration of memory that the program has dropped ends after some collections.
 func TestCollectorFreesWhatWasRegistered(t *testing.T) {
 	withoutCollections(t)
 	r := newHeapStore(t, 64<<20)
@@ -146,8 +149,8 @@ func TestCollectorFreesWhatWasRegistered(t *testing.T) {
 	require.Empty(t, r.kept)
 }
 
-// TestUnusedRegistrationsEnd: what is used between two collections stays, as does what an operation
-// uses all the time.
+// TestUnusedRegistrationsEnd checks that a registration ends when it is not used for some collections. A
+// registration stays if it is used between two collections, or if an operation holds it.
 func TestUnusedRegistrationsEnd(t *testing.T) {
 	withoutCollections(t)
 	r := newHeapStore(t, 64<<20)
@@ -169,8 +172,8 @@ func TestUnusedRegistrationsEnd(t *testing.T) {
 	require.True(t, move(t, r, unused))
 }
 
-// TestHeapHasABound: pieces of the heap and parts of the arena share what may stay registered, and
-// the least recently used one makes room.
+// TestHeapHasABound checks that pieces of the heap and parts of the arena share the bound of registered memory,
+// and that the least recently used one is evicted first.
 func TestHeapHasABound(t *testing.T) {
 	withoutCollections(t)
 	stores := newStores(t, 2, 4, 3*arenaChunk)
@@ -188,7 +191,7 @@ func TestHeapHasABound(t *testing.T) {
 	}
 	require.Equal(t, 5, r.counts.evicted)
 	require.False(t, move(t, r, pieces[5]))
-	// The other rail's arena makes room of the oldest one.
+	// A part of the other rail's arena evicts the oldest piece.
 	part := stores[1].stay(0, 1, r.own)
 	require.NotNil(t, part)
 	require.Len(t, r.kept, 2)
@@ -202,7 +205,7 @@ func TestHeapHasABound(t *testing.T) {
 		require.False(t, move(t, stores[1], b))
 		require.LessOrEqual(t, len(stores[1].kept), keptMost)
 	}
-	// What nothing uses makes room for what is registered for one operation.
+	// Pieces that no operation uses are evicted for a registration for one operation.
 	domain := &scarce{registrar: r.domain}
 	r.domain = domain
 	_, err := r.alone(make([]byte, 1), verbs.AccessLocalWrite)
@@ -217,8 +220,8 @@ func TestHeapHasABound(t *testing.T) {
 	require.NoError(t, stores[1].give(registration{lasting: m}))
 }
 
-// TestNoPieceGoesInVain: what is to make room is of the rail that has too many pieces, and nothing goes
-// if what is in use leaves too little room all the same.
+// TestNoPieceGoesInVain checks which pieces are evicted. If a rail has too many pieces, a piece of this rail is
+// evicted. If the pieces in use leave too little room in any case, nothing is evicted.
 func TestNoPieceGoesInVain(t *testing.T) {
 	withoutCollections(t)
 	stores := newStores(t, 2, 4, 3*arenaChunk)
@@ -247,7 +250,7 @@ func TestNoPieceGoesInVain(t *testing.T) {
 	move(t, full, b)
 	require.False(t, move(t, full, b))
 	require.Equal(t, []int{1, 0}, []int{full.counts.evicted, other.counts.evicted})
-	// Two chunks are in use: a third finds room, more would not.
+	// Two chunks are in use, so one more chunk fits into the bound; a larger piece does not.
 	large := make([]byte, 2*arenaChunk)
 	move(t, full, large)
 	g, err := full.take(large, verbs.AccessLocalWrite)
@@ -261,7 +264,8 @@ func TestNoPieceGoesInVain(t *testing.T) {
 	require.NoError(t, full.give(g))
 }
 
-// TestNothingStaysAfterClose: with its adapter all goes, and a collection after it finds nothing.
+// TestNothingStaysAfterClose checks that Close forgets all registrations of its adapter, and that a collection
+// after Close ends no registration of that adapter.
 func TestNothingStaysAfterClose(t *testing.T) {
 	withoutCollections(t)
 	stores := newStores(t, 2, 1, 64<<20)
@@ -289,8 +293,8 @@ func TestNothingStaysAfterClose(t *testing.T) {
 	require.False(t, func() bool { pool.collected(); return pool.watching }(), "nothing is left to be watched")
 }
 
-// TestHeapIsNeverStale: whatever the program allocates, drops and moves, and the collector frees,
-// an operation gets a registration of the memory that it names.
+// TestHeapIsNeverStale allocates, drops and moves memory at random while the garbage collector runs. The test
+// checks that the registration that an operation gets always covers the memory that the operation names.
 func TestHeapIsNeverStale(t *testing.T) {
 	r := newHeapStore(t, 1<<20)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -319,7 +323,7 @@ func TestHeapIsNeverStale(t *testing.T) {
 	require.LessOrEqual(t, r.pool.bytes, r.pool.most)
 }
 
-// TestHeapDoesNotAllocate: memory that stays registered costs no allocation.
+// TestHeapDoesNotAllocate checks that using memory that stays registered allocates nothing.
 func TestHeapDoesNotAllocate(t *testing.T) {
 	withoutCollections(t)
 	r := newHeapStore(t, 64<<20)

@@ -19,7 +19,7 @@ func loopback(p verbs.Provider, n int) []place {
 	return places
 }
 
-// The suite of package transport runs over TCP on the loopback interface.
+// TestConformanceOverTCP runs the suite of package transporttest over TCP on the loopback interface.
 func TestConformanceOverTCP(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -39,7 +39,7 @@ func TestConformanceOverTCP(t *testing.T) {
 			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
 				tb.Helper()
 				w := newWorld(tb, loopback(iwarp.New(c.config), ranks), func(rc *rdma.Config) {
-					// The kernel may hold the last bytes back for a delayed acknowledgement, 40 ms.
+					// The kernel may hold the last bytes back for 40 ms, the delay of a delayed acknowledgement.
 					rc.Goodbye = 80 * time.Millisecond
 					if c.change != nil {
 						c.change(rc)

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// BenchmarkStranger is what a rank spends on one connection of a stranger, from TCP's accept to
-// the end of it: the time of its polls alone, not that of the stranger.
+// BenchmarkStranger measures how much time a rank spends on one connection of a stranger, from TCP's accept to
+// the end of the connection. The time counts only the polls of the rank, not the work of the stranger.
 func BenchmarkStranger(b *testing.B) {
 	g, n := guessing(1, 2), request(1)
 	asks := startup(requestKey, g.AppendRequest(nil, &n, 0))

@@ -18,19 +18,20 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// knocksPerSecond is how often a crowd knocks, where the machine lets it.
+// knocksPerSecond is the number of connections per second that a crowd tries to make. A slow machine makes
+// fewer.
 const knocksPerSecond = 1000
 
-// crowd are strangers at several addresses who know everything but the secret.
+// crowd is a group of strangers at several addresses. They know everything about the job except its secret.
 type crowd struct {
 	to    string
-	first [][]byte // what each says, in turn
+	first [][]byte // the bytes that a stranger writes first; strangers use them in turn
 	stop  atomic.Bool
 	count atomic.Int64
 	done  sync.WaitGroup
 }
 
-// knocks begins to knock.
+// knocks starts a crowd that connects to an address.
 func knocks(to string, first ...[]byte) *crowd {
 	c := &crowd{to: to, first: first}
 	const together = 8
@@ -40,14 +41,15 @@ func knocks(to string, first ...[]byte) *crowd {
 			for n := i; !c.stop.Load(); n++ {
 				c.knock(n)
 				due = due.Add(together * time.Second / knocksPerSecond)
-				time.Sleep(time.Until(due)) // the rate is what is asked for
+				time.Sleep(time.Until(due)) // keeps the rate at knocksPerSecond
 			}
 		})
 	}
 	return c
 }
 
-// knock says what is one's turn, waits for an answer for a moment, and goes.
+// knock connects, writes the first bytes of stranger n, waits up to 2 ms for an answer, and closes the
+// connection.
 func (c *crowd) knock(n int) {
 	from := &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+n%8))} // the rank is at 127.0.0.1
 	conn, err := (&net.Dialer{Timeout: time.Second, LocalAddr: from}).Dial("tcp", c.to)
@@ -61,14 +63,14 @@ func (c *crowd) knock(n int) {
 	_ = conn.Close()
 }
 
-// end returns how often it was knocked.
+// end stops the crowd and returns the number of its connections.
 func (c *crowd) end() int64 {
 	c.stop.Store(true)
 	c.done.Wait()
 	return c.count.Load()
 }
 
-// tlsHello is the first flight of a handshake.
+// tlsHello returns the first bytes that a TLS client sends.
 func tlsHello(tb testing.TB) []byte {
 	tb.Helper()
 	a, b := net.Pipe()
@@ -86,8 +88,8 @@ func tlsHello(tb testing.TB) []byte {
 	return hello[:n]
 }
 
-// asked has a rank ask for connections, one after the other with requests from first on, and returns
-// how long each took, in ascending order. Each is accepted; established is called when it is.
+// asked makes connections to a rank one after the other, with attempt numbers from first+1. It returns the time
+// that each took to be accepted, in ascending order. asked calls established when a connection is accepted.
 func asked(t *testing.T, r *rank, u *puppet, connections, first int, established func()) []time.Duration {
 	t.Helper()
 	c, times := credentials(1, 2), make([]time.Duration, connections)
@@ -109,8 +111,9 @@ func asked(t *testing.T, r *rank, u *puppet, connections, first int, established
 	return times
 }
 
-// TestStrangersDoNotKeepRanksOut: while strangers knock, every request of a rank is
-// accepted, what they cost is bounded, and they are counted and named once.
+// TestStrangersDoNotKeepRanksOut checks that a rank accepts every request of another rank while strangers
+// connect at a high rate. It also checks that the strangers start a bounded number of goroutines, that they are
+// counted, and that the log names only the first of each kind.
 func TestStrangersDoNotKeepRanksOut(t *testing.T) {
 	connections := 100
 	switch {
@@ -155,7 +158,7 @@ func TestStrangersDoNotKeepRanksOut(t *testing.T) {
 	}
 }
 
-// TestKnockWakesNoActor: a stranger is refused where it is heard, and no actor is made for it.
+// TestKnockWakesNoActor checks that a rank refuses a stranger without starting the actors of connections.
 func TestKnockWakesNoActor(t *testing.T) {
 	r, u := loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, nil)
 	g := guessing(1, 2)

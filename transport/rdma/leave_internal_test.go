@@ -9,11 +9,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// TestLeaveIsOfOneConnection: a peer's wish to end a connection ends no other one. It may be
-// delivered when there is none, or on the next one, if the first was lost meanwhile.
+// TestLeaveIsOfOneConnection checks that a peer's wish to end a connection (a leave record) ends only the
+// connection that it names. If that connection was lost, the record may arrive on the next connection, or while
+// there is none.
 func TestLeaveIsOfOneConnection(t *testing.T) {
 	x := newExposedTest(t)
-	// The two ends of each of two connections.
+	// own and peers are the two ends of each of two connections.
 	var own, peers [2]*link
 	for i := range own {
 		own[i], peers[i] = &link{}, &link{conn: peering.Conn{Active: true}}
@@ -41,9 +42,9 @@ func TestLeaveIsOfOneConnection(t *testing.T) {
 	x.p.link, x.p.leaving = nil, staying
 }
 
-// TestIdleRankAsks: a rank that sees no traffic asks before it ends the connection, since it does not
-// see the Reads and Writes of the peer. A peer with any says that the connection stays; one without
-// ends it, and no other one follows.
+// TestIdleRankAsks checks that a rank that sees no traffic asks the peer before it ends the connection, because
+// the rank does not see the peer's Reads and Writes. If the peer has operations in progress, it answers that the
+// connection stays. If it has none, the connection ends, and no other one replaces it.
 func TestIdleRankAsks(t *testing.T) {
 	x := newExposedTest(t)
 	p := x.p

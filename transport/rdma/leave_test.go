@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestIdleConnectionsEnd: a connection that nobody uses ends in order, at both ends,
-// and the next message makes another. Nothing is lost and nobody is down.
+// TestIdleConnectionsEnd checks that both ends close a connection that is not used, and that the next message
+// makes another one. No message is lost, and neither rank reports the other as down.
 func TestIdleConnectionsEnd(t *testing.T) {
 	for name, places := range providers(func(p verbs.Provider) *scissors { return &scissors{Provider: p} }) {
 		t.Run(name, func(t *testing.T) {
@@ -34,8 +34,8 @@ func TestIdleConnectionsEnd(t *testing.T) {
 	}
 }
 
-// TestIdleOwnerOfMemory: a rank whose memory is written all the time, and which sees no message, does
-// not end the connection under the Puts, none of which fails.
+// TestIdleOwnerOfMemory writes to the memory of a rank that gets no messages. The test checks that this rank
+// does not end the connection as idle while Puts use it, and that no Put fails.
 func TestIdleOwnerOfMemory(t *testing.T) {
 	for name, places := range providers(func(p verbs.Provider) *scissors { return &scissors{Provider: p} }) {
 		t.Run(name, func(t *testing.T) {

@@ -9,14 +9,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 )
 
-// TestControlFramesHavePlacesOfTheirOwn: as many as may be on their way are not written
-// over each other.
+// TestControlFramesHavePlacesOfTheirOwn checks that control frames that are in flight at the same time use
+// different memory, so that none overwrites another.
 func TestControlFramesHavePlacesOfTheirOwn(t *testing.T) {
 	x := newExposedTest(t)
 	control, ok, err := x.t.rails[0].sends.take(controlBytes)
 	require.NoError(t, err)
 	require.True(t, ok)
-	l := &link{rail: x.t.rails[0], control: control, broken: true} // nothing is posted
+	l := &link{rail: x.t.rails[0], control: control, broken: true} // broken, so that nothing is posted
 	kinds := []frameKind{frameBye, frameByeAck}
 	for range credit.UpdateReserve {
 		kinds = append(kinds, frameUpdate)
@@ -36,8 +36,8 @@ func TestControlFramesHavePlacesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestZoned: of the addresses of peers, which have no zone, only link-local ones of IPv6 need
-// one: that of the own interface.
+// TestZoned checks which addresses of peers get a zone. Addresses of peers come without a zone. Only link-local
+// IPv6 addresses need one, and they get the zone of the rank's own interface.
 func TestZoned(t *testing.T) {
 	for _, c := range []struct{ address, zone, want string }{
 		{"fe80::1", "eth0", "fe80::1%eth0"},

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestLogHoldsNobodyUp: nobody reads what a rank logs about a stranger, and it connects
-// and takes messages all the same.
+// TestLogHoldsNobodyUp blocks the writer of the log while the rank logs a stranger. The test checks that the
+// rank still connects and delivers messages.
 func TestLogHoldsNobodyUp(t *testing.T) {
 	reads := make(chan struct{})
 	r, u := lone(t, 2, func(c *rdma.Config) { c.Log = func(string) { <-reads } })

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// exposedTest is a rank that has exposed some memory, and the naive idea of it.
+// exposedTest is a rank that has exposed some memory, with a naive model of this memory to compare with.
 type exposedTest struct {
 	t      *Transport
 	p      *endpoint
@@ -49,7 +49,8 @@ func newExposedTest(tb testing.TB) *exposedTest {
 	return x
 }
 
-// allows is whether n bytes at a key may be accessed, by looking for each byte.
+// allows reports whether the model permits an access to n bytes at a key. It compares the key with the key of
+// every byte.
 func (x *exposedTest) allows(k transport.Key, n int64, access transport.Access) (m exposedMemory, off int, ok bool) {
 	for _, m := range x.memory {
 		if m.key.Token != k.Token || m.access&access != access {
@@ -64,7 +65,7 @@ func (x *exposedTest) allows(k transport.Key, n int64, access transport.Access) 
 	return exposedMemory{}, 0, false
 }
 
-// question is a record about memory as it comes.
+// question returns a record about memory in the form in which it arrives.
 func question(k recordKind, h transport.Header, id uint32, access byte) []byte {
 	payload := binary.LittleEndian.AppendUint32(nil, id)
 	payload = append(payload, access, 0, 0, 0)
@@ -72,7 +73,7 @@ func question(k recordKind, h transport.Header, id uint32, access byte) []byte {
 	return b[:putRecord(b, k, h, payload)]
 }
 
-// serve hands the first record in b over, and checks what becomes of it.
+// serve passes the first record in b to the endpoint, and compares the answer and the memory with the model.
 func (x *exposedTest) serve(tb testing.TB, b []byte) error {
 	tb.Helper()
 	r, _, err := parseRecord(b)
@@ -116,7 +117,7 @@ func (x *exposedTest) serve(tb testing.TB, b []byte) error {
 	return nil
 }
 
-// questions are records about memory, good ones and bad ones.
+// questions returns valid and invalid records about memory.
 func (x *exposedTest) questions() [][]byte {
 	var all [][]byte
 	for _, m := range x.memory {
@@ -135,8 +136,8 @@ func (x *exposedTest) questions() [][]byte {
 	return all
 }
 
-// TestQuestionsAboutMemory: what a peer asks of memory is answered by what was exposed,
-// and a question that is cut short, anywhere, is damage.
+// TestQuestionsAboutMemory checks that a rank answers the peer's questions about memory according to what was
+// exposed, and that a truncated question is reported as damaged wherever it was cut.
 func TestQuestionsAboutMemory(t *testing.T) {
 	x := newExposedTest(t)
 	good := 0
@@ -165,8 +166,9 @@ func TestQuestionsAboutMemory(t *testing.T) {
 	}
 }
 
-// TestRefusedMemory: memory that the adapter of the connection does not take is answered as what
-// it is, not as a bad key; the operation fails with that, and the log of the owner says why, once.
+// TestRefusedMemory has the adapter of the connection refuse to register exposed memory. The test checks that
+// the owner answers with statusRefused instead of statusBadKey, that the operation of the peer fails with
+// errRefused, and that the owner logs the reason once.
 func TestRefusedMemory(t *testing.T) {
 	x := newExposedTest(t)
 	m := x.memory[1]
@@ -192,7 +194,8 @@ func TestRefusedMemory(t *testing.T) {
 	require.Len(t, x.t.finished, 1)
 	require.ErrorIs(t, x.t.finished[0].err, errRefused)
 	require.NotErrorIs(t, x.t.finished[0].err, transport.ErrBadKey)
-	// A rail that is gone is asked about again; one with room answers where the memory is.
+	// If the rail is removed, the peer is to ask again. If the adapter can register the memory, the owner
+	// answers with its address.
 	x.p.rail.removed = true
 	require.EqualValues(t, statusGood, ask().header.B&statusMask)
 	x.p.rail.removed = false
@@ -203,7 +206,7 @@ func TestRefusedMemory(t *testing.T) {
 	x.t.finished, x.p.bulk.answers = nil, nil
 }
 
-// TestQuestionsHaveABound: a peer asks no more than it may have under way.
+// TestQuestionsHaveABound checks that more questions than a peer may have in progress are reported as damaged.
 func TestQuestionsHaveABound(t *testing.T) {
 	x := newExposedTest(t)
 	r, _, err := parseRecord(question(recordCheck, transport.Header{}, 1, 1))
@@ -215,8 +218,8 @@ func TestQuestionsHaveABound(t *testing.T) {
 	require.Len(t, x.p.bulk.answers, answersMax)
 }
 
-// FuzzMemoryRecords: no record about memory reaches what was not exposed, or ends an
-// operation that is not asked about.
+// FuzzMemoryRecords checks that no record about memory reaches memory that was not exposed, or ends an operation
+// that did not ask a question.
 func FuzzMemoryRecords(f *testing.F) {
 	x := newExposedTest(f)
 	for i, b := range x.questions() {
@@ -232,7 +235,8 @@ func FuzzMemoryRecords(f *testing.F) {
 	f.Add(question(recordChecked, transport.Header{B: statusBadKey, C: 1}, 1, 0))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) >= recordBytes {
-			// Most keys are none: the memory is chosen by the number.
+			// Most random keys would name no memory. The fuzzer therefore treats the token as the index of
+			// exposed memory.
 			if n := int(binary.LittleEndian.Uint64(b[16:])); n >= 0 && n < len(x.memory) {
 				b = bytes.Clone(b)
 				binary.LittleEndian.PutUint64(b[8:], x.memory[n].key.Addr+binary.LittleEndian.Uint64(b[8:]))

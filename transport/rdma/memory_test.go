@@ -18,18 +18,18 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// caller is a scripted peer that takes no memory of this process but its descriptor:
-// what it says is made when it is said, and what it hears is only counted.
+// caller is a scripted peer that takes no memory of this process except a file descriptor: it builds a frame
+// when it sends the frame, and only counts the bytes that it receives.
 type caller struct {
 	fd, heard int
-	// last is where hear has written.
+	// last is the buffer that hear has filled last.
 	last []byte
-	// segments is the number of Sends said, of FPDUs that are not RTRs.
+	// segments is the number of Sends that the caller has sent; the RTR does not count.
 	segments uint32
 }
 
-// call connects to a rank and sends an MPA request with this private data, as a peer of
-// this module does. Who calls closes the descriptor.
+// call connects to a rank and sends an MPA request with this private data, as a peer of this module does. The
+// caller of call closes the descriptor.
 func call(tb testing.TB, to netip.AddrPort, private []byte) *caller {
 	tb.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
@@ -38,7 +38,7 @@ func call(tb testing.TB, to netip.AddrPort, private []byte) *caller {
 	require.NoError(tb, unix.SetNonblock(fd, true))
 	c := &caller{fd: fd}
 	frame := startup(requestKey, private)
-	frame[16] |= 1 // it is of this module
+	frame[16] |= 1 // flag: the peer uses this module
 	c.write(tb, frame)
 	return c
 }
@@ -50,7 +50,7 @@ func (c *caller) write(tb testing.TB, b []byte) {
 	require.Len(tb, b, n)
 }
 
-// fpdu frames a ULPDU.
+// fpdu returns the FPDU that carries a ULPDU.
 func fpdu(ulpdu ...byte) []byte {
 	b := append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...)
 	for len(b)%4 != 0 {
@@ -59,13 +59,13 @@ func fpdu(ulpdu ...byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// rtr sends the empty Write that ends the startup.
+// rtr sends the empty RDMA Write that ends the startup.
 func (c *caller) rtr(tb testing.TB) {
 	tb.Helper()
 	c.write(tb, fpdu(append([]byte{0xC1, 0x40}, make([]byte, 12)...)...))
 }
 
-// say sends a message in a Send.
+// say sends a message with a Send.
 func (c *caller) say(tb testing.TB, message []byte) {
 	tb.Helper()
 	c.segments++
@@ -73,7 +73,7 @@ func (c *caller) say(tb testing.TB, message []byte) {
 	c.write(tb, fpdu(append(append(b, 0, 0, 0, 0), message...)...))
 }
 
-// hear counts what has come.
+// hear reads the bytes that have arrived and returns how many have arrived in total.
 func (c *caller) hear(tb testing.TB) int {
 	tb.Helper()
 	var b [1024]byte
@@ -89,7 +89,7 @@ func (c *caller) hear(tb testing.TB) int {
 	return c.heard
 }
 
-// await polls the rank until done says so.
+// await polls the rank until done returns true.
 func await(r *rank, what string, done func() bool) {
 	r.Helper()
 	for deadline := time.Now().Add(patience); !done(); {
@@ -100,8 +100,8 @@ func await(r *rank, what string, done func() bool) {
 	}
 }
 
-// TestMemoryOfConnections: one rank that others speak to, up to a thousand, keeps to 64 MiB of
-// receives and 16 KiB for each connection beyond, over TCP. The other ends take no memory of
+// TestMemoryOfConnections connects up to 1000 peers to one rank over TCP. The test checks that the rank uses at
+// most 64 MiB for receives, and at most 16 KiB of other memory for each connection. The peers take no memory of
 // this process.
 func TestMemoryOfConnections(t *testing.T) {
 	for _, peers := range []int{2, 64, 1000} {
@@ -111,7 +111,7 @@ func TestMemoryOfConnections(t *testing.T) {
 
 func testMemory(t *testing.T, peers int) {
 	t.Helper()
-	// fixed is what the first connection takes, which others share.
+	// fixed bounds the bytes that the first connection allocates and that later connections share.
 	const budget, each, fixed = 64 << 20, 16 << 10, 4 << 20
 	var files unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &files))
@@ -146,7 +146,7 @@ func testMemory(t *testing.T, peers int) {
 	await(r, "a message of each", func() bool { return r.arrivals == peers })
 	await(r, "all is said", func() bool { return r.poll() == 0 })
 	for i, c := range callers {
-		// Every connection has been written to and has what that takes.
+		// A message to every peer makes each connection allocate the memory that it needs for sending.
 		heard := c.hear(t)
 		require.NoError(t, r.to(i+1).Send(transport.Header{}, []byte("answer")))
 		await(r, "an answer to a message", func() bool { return c.hear(t) > heard })
@@ -162,7 +162,7 @@ func testMemory(t *testing.T, peers int) {
 	goruntime.KeepAlive(w)
 }
 
-// heap is the memory in use, in bytes.
+// heap collects garbage and returns the number of heap bytes in use.
 func heap() int {
 	var m goruntime.MemStats
 	goruntime.GC()

@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// run polls for so long with polls and looks that take what is said, and returns when
-// each look began. Looks find something at the times given, or the first after them.
+// run simulates polling for the time span, and returns when each look at the adapter began. A poll takes the
+// time poll, and a look takes the time look. Each time in finds is when an event arrives; the next look finds
+// it.
 func (p *pace) run(span, poll, look time.Duration, finds ...time.Duration) []time.Duration {
 	var looks []time.Duration
 	for now, end := p.looked, p.looked+span; now < end; {
@@ -28,17 +29,17 @@ func (p *pace) run(span, poll, look time.Duration, finds ...time.Duration) []tim
 	return looks
 }
 
-// polls are those of a rank that spins, that answers others between two of them, and
+// polls are the poll times of a rank that spins, of a rank that does other work between two polls, and of a rank
 // that yields its processor at every poll.
 var polls = []time.Duration{20 * time.Nanosecond, time.Microsecond, 20 * time.Microsecond}
 
-// TestPaceLooksLessOftenWhileNothingComes counts the looks of an idle transport: they
-// take about their share of the time, neither more nor much less.
+// TestPaceLooksLessOftenWhileNothingComes counts the looks of an idle transport. The test checks that the looks
+// take at most 1.2/lookShare of the time, and not much less than 1/lookShare.
 func TestPaceLooksLessOftenWhileNothingComes(t *testing.T) {
 	const span, look = 10 * time.Millisecond, 300 * time.Nanosecond
 	for _, poll := range polls {
 		p := pace{companion: true}
-		p.run(span, poll, look) // the beginning, when they come more often
+		p.run(span, poll, look) // looks are more frequent at the beginning
 		looks := p.run(span, poll, look)
 		share := float64(len(looks)) * float64(look) / float64(span)
 		require.Less(t, share, 1.2/lookShare, "polls of %v", poll)
@@ -46,8 +47,8 @@ func TestPaceLooksLessOftenWhileNothingComes(t *testing.T) {
 	}
 }
 
-// TestPaceFindsAnswersSoon has something come ever later after the last: the look that
-// finds it does not come later than a part of that time, two polls and a look beside.
+// TestPaceFindsAnswersSoon lets events arrive at longer and longer intervals. The test checks that the look that
+// finds an event is late by at most 1/quietShare of the interval, plus two polls and a look.
 func TestPaceFindsAnswersSoon(t *testing.T) {
 	const look = 300 * time.Nanosecond
 	for _, poll := range polls {
@@ -66,8 +67,9 @@ func TestPaceFindsAnswersSoon(t *testing.T) {
 	}
 }
 
-// TestPaceSeesThatPollsBecomeLong lets polls that took next to nothing take a
-// millisecond each: a look follows within as many of them as are only counted.
+// TestPaceSeesThatPollsBecomeLong makes polls take a millisecond after polls of 20 ns. The test checks that the
+// next look follows within countMax+2 polls, although the pace had planned to count polls without reading the
+// clock.
 func TestPaceSeesThatPollsBecomeLong(t *testing.T) {
 	p := pace{companion: true}
 	p.run(10*time.Millisecond, 20*time.Nanosecond, 300*time.Nanosecond)

@@ -20,8 +20,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// knock asks for a connection, which is accepted, and returns the reply. What is written to
-// it next is the first FPDU.
+// knock asks a rank for a connection, which the rank accepts, and returns the reply. The next bytes that are
+// written to w are the first FPDU.
 func knock(t *testing.T, r *rank, attempt uint16) (w *wire, reply []byte) {
 	t.Helper()
 	w = phone(t, r).ask(record(1, 0, attempt))
@@ -30,7 +30,7 @@ func knock(t *testing.T, r *rank, attempt uint16) (w *wire, reply []byte) {
 	return w, reply
 }
 
-// rtr is the empty Write that ends the startup, sends the FPDU of a Send.
+// rtr returns the FPDU of the empty RDMA Write that ends the startup. sends returns the FPDU of a Send.
 func rtr() []byte { return fpdu(append([]byte{0xC1, 0x40}, make([]byte, 12)...)...) }
 
 func sends(msn uint32, message []byte) []byte {
@@ -38,19 +38,19 @@ func sends(msn uint32, message []byte) []byte {
 	return fpdu(append(append(b, 0, 0, 0, 0), message...)...)
 }
 
-// hello is the first frame of a connection, without the proof.
+// hello returns the first frame of a connection, without the proof.
 func hello() []byte { return frame(word(0, 0, 8, 0), kindUpdate) }
 
-// unhurried waits for a proof for as long as a test may take: on a busy machine the test itself
-// may be late with it.
+// unhurried configures a rank that waits for a proof as long as a test may take, because on a busy machine the
+// test itself may send the proof late.
 func unhurried(c *rdma.Config) {
 	impatient(c)
 	c.Confirm = patience
 }
 
-// TestNothingIsTakenBeforeTheProof: who has a request that verifies and not the secret, as
-// somebody who has recorded one, gets an end, is counted, and changes nothing; the rank with
-// the secret gets its connection.
+// TestNothingIsTakenBeforeTheProof connects a stranger whose request has a valid tag, for example because it was
+// recorded, but who does not know the secret. The test checks that the rank ends each of these connections,
+// counts them, and delivers none of their messages. A rank with the secret gets its connection.
 func TestNothingIsTakenBeforeTheProof(t *testing.T) {
 	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{StartTimeout: patience}), 2), 2, unhurried)
 	r.check = func(int, transport.Header, []byte) {}
@@ -60,7 +60,7 @@ func TestNothingIsTakenBeforeTheProof(t *testing.T) {
 		attempt++
 		count++
 		w, reply := knock(t, r, attempt)
-		// What follows the first message comes with it.
+		// A message follows the first frame in the same write. The rank must not deliver it.
 		w.write(slices.Concat(rtr(), sends(1, first(w.asked, reply)), sends(2, frame(word(0, 0, 8, 0), kindEager, message(0, "x")...))))
 		w.until(what, func() bool { return w.eof && r.Strangers().Unproved.Load() == count })
 		require.Zero(t, r.arrivals, what)
@@ -98,8 +98,9 @@ func TestNothingIsTakenBeforeTheProof(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// TestRecordedConnectionIsRefused: all that a rank has sent to one life of another is sent
-// again to the next life, which does not know the number of the attempt any more.
+// TestRecordedConnectionIsRefused records all bytes that a peer sends to one incarnation of a rank, and sends
+// them to the next incarnation. The next incarnation does not remember the number of the attempt, so only the
+// proof shows that the bytes are old.
 func TestRecordedConnectionIsRefused(t *testing.T) {
 	var recorded []byte
 	for life := range uint16(2) {
@@ -125,15 +126,15 @@ func TestRecordedConnectionIsRefused(t *testing.T) {
 	}
 }
 
-// TestSilenceBeforeTheProofEnds: who is accepted and says nothing, or a part, is dropped at
-// the deadline.
+// TestSilenceBeforeTheProofEnds checks that a rank closes an accepted connection at the deadline if the peer
+// sends nothing, or only a part of the proof.
 func TestSilenceBeforeTheProofEnds(t *testing.T) {
 	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, impatient)
 	r.check = func(int, transport.Header, []byte) {}
 	for i, what := range []string{"nothing", "the RTR", "half a proof"} {
 		w, reply := knock(t, r, uint16(i+1))
 		first := slices.Concat(rtr(), sends(1, prove(hello(), w.asked, reply)))
-		_, _ = w.conn.Write(first[:[]int{0, len(rtr()), len(first) - 9}[i]]) // the deadline may have passed
+		_, _ = w.conn.Write(first[:[]int{0, len(rtr()), len(first) - 9}[i]]) // an error is expected after the deadline
 		w.until(what, func() bool { return w.eof })
 	}
 	require.Zero(t, r.arrivals)
@@ -141,7 +142,7 @@ func TestSilenceBeforeTheProofEnds(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// TestSlowProofIsTaken: slow is not silent.
+// TestSlowProofIsTaken checks that a rank accepts a proof that arrives one byte at a time.
 func TestSlowProofIsTaken(t *testing.T) {
 	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{StartTimeout: patience}), 2), 2, unhurried)
 	r.check = func(int, transport.Header, []byte) {}
@@ -154,12 +155,12 @@ func TestSlowProofIsTaken(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// meddler forwards connections to an address. Of the first one it changes a byte of one
-// direction.
+// meddler forwards TCP connections to an address. It changes one byte in one direction of the first connection.
 type meddler struct {
 	listener net.Listener
 	to       string
-	// at is the place of the byte, in what the active side says or in the answer.
+	// at is the index of the byte. If answer is set, the byte is in the bytes of the passive side, otherwise in
+	// those of the active side.
 	at     int
 	answer bool
 
@@ -213,7 +214,7 @@ func (m *meddler) run() {
 	}
 }
 
-// pass copies a stream and changes a byte of it.
+// pass copies a stream and changes the byte at index at, if at is not negative.
 func pass(to, from net.Conn, at int) {
 	b := make([]byte, 4096)
 	for {
@@ -233,8 +234,8 @@ func pass(to, from net.Conn, at int) {
 	}
 }
 
-// TestManInTheMiddle: somebody on the way changes a byte of the handshake, each in its turn.
-// That costs an attempt, or nothing where the byte says nothing; messages arrive as they are.
+// TestManInTheMiddle changes one byte of the handshake in each run. The test checks that the change costs at
+// most one attempt to connect, and that messages arrive unchanged.
 func TestManInTheMiddle(t *testing.T) {
 	const mpa = 20 + 4 + negotiation.Size
 	first := mpa + len(rtr()) + len(sends(1, make([]byte, 16+negotiation.ProofSize)))

@@ -12,37 +12,37 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// puppet is an adapter with hands: connections that pretend to come from ranks and
-// say what a test makes them say.
+// puppet is an adapter whose connections (its hands) pretend to belong to ranks and send the frames that a test
+// gives them.
 type puppet struct {
 	testing.TB
 	adapter *verbs.Adapter
 	domain  *verbs.ProtectionDomain
 	queue   *verbs.CompletionQueue
-	// shared takes what is said to any hand.
+	// receives takes the frames that arrive at any hand.
 	receives *verbs.SharedReceiveQueue
 	memory   *verbs.MemoryRegion
 	hands    map[*verbs.Endpoint]*hand
 	batch    []verbs.Completion
-	// requests is how many a hand may have posted.
+	// requests is the number of work requests that a hand may have posted.
 	requests int
 }
 
-// puppetReceive is the length of a receive, puppetReceives their number.
+// puppetReceive is the length of a receive in bytes; puppetReceives is the number of receives.
 const (
 	puppetReceive  = 64
 	puppetReceives = 4096
 )
 
-// hand is one connection.
+// hand is a connection of a puppet.
 type hand struct {
 	*puppet
 	endpoint *verbs.Endpoint
-	// asked is the private data of the request, event the last that came.
+	// asked is the private data of the hand's connection request. event is the last event of the connection.
 	asked []byte
 	event *verbs.Event
 	heard int
-	// proved says that the first message was said.
+	// proved says that the hand has sent its first message, which carries the proof.
 	proved bool
 }
 
@@ -66,13 +66,14 @@ func newPuppet(tb testing.TB, p place, hands int) *puppet {
 	return u
 }
 
-// post posts a receive. All of them share their memory: nobody looks at it.
+// post posts a receive. All receives share their memory, because no test of the puppet reads more than the start
+// of it.
 func (u *puppet) post() {
 	s := u.memory.Segment(0, puppetReceive)
 	require.NoError(u, u.receives.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{s}}))
 }
 
-// poll notes what has come to the hands.
+// poll records the events of the hands and counts the frames that have arrived.
 func (u *puppet) poll() int {
 	n := u.queue.Poll(u.batch)
 	for i := range u.batch[:n] {
@@ -89,25 +90,25 @@ func (u *puppet) poll() int {
 	return n
 }
 
-// credentials are those of a rank of the tests' job.
+// credentials returns the credentials of a rank of the tests' job.
 func credentials(rank, size int) negotiation.Credentials {
 	return negotiation.NewCredentials([]byte("a secret of the tests"), "test", uint32(rank), uint32(size))
 }
 
-// guessing are those of a stranger that knows everything but the secret.
+// guessing returns the credentials of a stranger who knows everything about the job except its secret.
 func guessing(rank, size int) negotiation.Credentials {
 	return negotiation.NewCredentials([]byte("a guess"), "test", uint32(rank), uint32(size))
 }
 
-// prove makes an update the first message of a connection that was made by request and
-// reply.
+// prove makes an update the first message of a connection. request and reply are the private data with which the
+// connection was made.
 func prove(update, request, reply []byte) []byte {
-	c := credentials(0, 2) // no proof says more of its rank than request and reply
+	c := credentials(0, 2) // the rank does not matter: the proof depends on request and reply
 	update[8] = kindProof
 	return c.AppendProof(update, request, reply)
 }
 
-// request is a record of a first attempt.
+// request returns a record with the given attempt number.
 func request(attempt uint16) negotiation.Record {
 	return negotiation.Record{
 		Attempt: attempt, Depths: negotiation.Depths{IRD: 4, ORD: 4}, Credits: 8, Slot: 16 << 10, Nonce: negotiation.Nonce{byte(attempt), 77},
@@ -130,7 +131,7 @@ func (u *puppet) dial(to netip.AddrPort, data []byte) *hand {
 	return h
 }
 
-// settle polls a rank and the puppet until done says so.
+// settle polls a rank and the puppet until done returns true.
 func (u *puppet) settle(r *rank, what string, done func() bool) {
 	u.Helper()
 	for deadline := time.Now().Add(patience); !done(); {
@@ -141,14 +142,14 @@ func (u *puppet) settle(r *rank, what string, done func() bool) {
 	}
 }
 
-// answer waits for the answer to a request.
+// answer waits for the answer to the hand's request.
 func (h *hand) answer(r *rank) *verbs.Event {
 	h.Helper()
 	h.settle(r, "an answer", func() bool { return h.event != nil })
 	return h.event
 }
 
-// say sends a frame as it is, but for the proof in the first one, an update.
+// say sends a frame. The first frame of a hand has to be an update; say adds the proof to it.
 func (h *hand) say(frame []byte) {
 	h.Helper()
 	if !h.proved {
@@ -160,19 +161,19 @@ func (h *hand) say(frame []byte) {
 	require.NoError(h, h.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{s}}))
 }
 
-// word is what every frame starts with; see package credit.
+// word returns the word at the start of every frame (package credit).
 func word(sequence, ack, limit, heard uint16) uint64 {
 	return uint64(sequence)<<48 | uint64(ack)<<32 | uint64(limit)<<16 | uint64(heard)
 }
 
-// frame is a frame of a kind with a body.
+// frame returns a frame with this word, kind and body.
 func frame(w uint64, kind byte, body ...byte) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, w)
 	b = append(b, kind, 0, 0, 0, 0, 0, 0, 0)
 	return append(b, body...)
 }
 
-// message is the record of a message.
+// message returns the record of a message.
 func message(a uint64, payload string) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(payload)))
 	b = append(b, 1, 0, 0, 0)
@@ -183,7 +184,7 @@ func message(a uint64, payload string) []byte {
 	return append(b, make([]byte, (8-len(payload)%8)%8)...)
 }
 
-// The kinds of frames on the wire.
+// These are the kinds of frames on the wire.
 const (
 	kindEager  = 1
 	kindUpdate = 2

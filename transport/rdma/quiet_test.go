@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// A connection is quiet until some frames are not acknowledged, and again when they are. A message of
-// 16 KiB fits into a receive.
+// TestQuiet checks that Quiet reports true until some frames of a connection are not acknowledged, and again
+// after their acknowledgement. The test also checks that a message of 16 KiB fits into one receive (EagerAlone).
 func TestQuiet(t *testing.T) {
 	ranks := newWorld(t, memory(verbstest.StyleIWARP, 2), nil).ranks(t)
 	e := ranks[0].to(1)

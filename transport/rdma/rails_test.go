@@ -21,16 +21,17 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// rails are the places of ranks on two networks: adapters, and TCP.
+// rails are the places of ranks on two networks. The first network has adapters, and the second one is TCP.
 type rails struct{ first, second []place }
 
-// config has a rank of a test open both.
+// config makes a rank of a test open both rails.
 func (r *rails) config(c *rdma.Config) {
 	first, second := r.first[c.Rank], r.second[c.Rank]
 	c.Rails = []rdma.Rail{{Provider: first.provider, Interface: first.name, Fabric: "roce"}, {Provider: second.provider, Interface: second.name}}
 }
 
-// fragileRails are adapters like those of InfiniBand, which tests break, and memory like iWARP.
+// fragileRails returns rails whose first network behaves like InfiniBand and whose second network behaves like
+// iWARP, both in memory. Tests break their connections with the scissors.
 func fragileRails(n int) (*rails, []*scissors) {
 	r := &rails{first: memory(verbstest.StyleInfiniBand, n), second: memory(verbstest.StyleIWARP, n)}
 	var all []*scissors
@@ -42,7 +43,7 @@ func fragileRails(n int) (*rails, []*scissors) {
 	return r, all
 }
 
-// lines keeps what ranks log.
+// lines stores the lines that ranks log.
 type lines struct {
 	mu  sync.Mutex
 	all []string
@@ -67,8 +68,8 @@ func (l *lines) count(text string) int {
 	return n
 }
 
-// The suite of package transport runs with two rails, of which the first one is used, and the
-// second one where there is no way on the first.
+// TestConformanceOnTwoRails runs the suite of package transporttest with two rails. In one variant the ranks use
+// the first rail; in the other one they have to use the second rail, because the first one connects nothing.
 func TestConformanceOnTwoRails(t *testing.T) {
 	for name, second := range map[string]bool{"first": false, "second": true} {
 		t.Run(name, func(t *testing.T) {
@@ -88,9 +89,9 @@ func TestConformanceOnTwoRails(t *testing.T) {
 	}
 }
 
-// TestFailoverUnderAStorm: connections of the first rail break at random under messages, Gets
-// and FetchAdds, and the ranks go over to TCP and back. Everything happens once and in order. A
-// storm that is over before the ranks used TCP for long is followed by another one.
+// TestFailoverUnderAStorm breaks connections of the first rail at random while ranks exchange messages, Gets and
+// FetchAdds, so that the ranks change to TCP and back. The test checks that each operation happens exactly once
+// and in order. If the operations end before the ranks have used TCP for some time, the test runs another round.
 func TestFailoverUnderAStorm(t *testing.T) {
 	const stormsMax = 10
 	for range stormsMax {
@@ -101,7 +102,7 @@ func TestFailoverUnderAStorm(t *testing.T) {
 	t.Fatal("nothing went by TCP")
 }
 
-// failoverUnderAStorm reports whether connections of TCP broke, too.
+// failoverUnderAStorm runs one round. It reports whether connections of TCP broke, too.
 func failoverUnderAStorm(t *testing.T, seed uint64) bool {
 	t.Helper()
 	t.Logf("seed %#x", seed)
@@ -131,8 +132,8 @@ func failoverUnderAStorm(t *testing.T, seed uint64) bool {
 	return cut.cuts.Load() > 0
 }
 
-// stream sends numbered messages of many lengths from one rank to another, and calls at after so
-// many of them.
+// stream sends n numbered messages of various lengths from one rank to another, and calls then after the first
+// at messages.
 func stream(t *testing.T, ranks []*rank, from, to, n, at int, then func()) {
 	t.Helper()
 	e, first := ranks[from].to(to), ranks[to].next[from]
@@ -148,9 +149,9 @@ func stream(t *testing.T, ranks []*rank, from, to, n, at int, then func()) {
 	pump(t, ranks, "all messages", func() bool { return ranks[to].next[from] == first+uint64(n) })
 }
 
-// TestAdapterIsRemoved: the device of one rank vanishes in the middle of a stream, with a Get, a
-// Put and a FetchAdd under way. What is a message arrives once and in order, a Get starts again,
-// a Put fails and says why; memory that was exposed before can still be reached.
+// TestAdapterIsRemoved removes the device of one rank in the middle of a stream of messages, with a Get, a Put
+// and a FetchAdd in progress. The test checks that each message arrives once and in order, that the Get starts
+// again, and that the Put fails with the reason. Memory that was exposed before the removal stays reachable.
 func TestAdapterIsRemoved(t *testing.T) {
 	for _, gone := range []int{0, 1} {
 		t.Run(fmt.Sprint("of rank ", gone), func(t *testing.T) {
@@ -183,7 +184,7 @@ func TestAdapterIsRemoved(t *testing.T) {
 			require.Equal(t, source, dst)
 			if err := ranks[0].done[put]; err != nil {
 				require.ErrorContains(t, err, "the connection was lost meanwhile")
-			} else { // it was faster than the removal
+			} else { // the Put ended before the removal
 				require.Equal(t, numbered(4, len(target)), target)
 			}
 			require.NoError(t, ranks[0].done[add])
@@ -204,7 +205,7 @@ func TestAdapterIsRemoved(t *testing.T) {
 			require.ErrorIs(t, ranks[0].done[token], transport.ErrBadKey)
 
 			why := ""
-			pump(t, ranks, "the second connection", func() bool { // the operations may have been faster than the removal
+			pump(t, ranks, "the second connection", func() bool { // the operations may have ended before the removal
 				why = ranks[gone].Explain(1 - gone)
 				return strings.Contains(why, "connected 2 times")
 			})
@@ -217,15 +218,15 @@ func TestAdapterIsRemoved(t *testing.T) {
 	}
 }
 
-// TestPortDown: the ranks leave an adapter whose port is down, which is logged once by its name,
-// and come back to it when it is up.
+// TestPortDown checks that the ranks leave an adapter whose port goes down, that the log names this adapter
+// once, and that the ranks return to the adapter when the port is up.
 func TestPortDown(t *testing.T) {
 	r, cut := fragileRails(2)
 	log := new(lines)
 	ranks := newWorld(t, r.first, func(c *rdma.Config) {
 		impatient(c)
 		r.config(c)
-		c.Log, c.Recovery = log.log, patience // nothing but the event brings them back
+		c.Log, c.Recovery = log.log, patience // Recovery is so long that only the event can bring them back
 	}).ranks(t)
 	stream(t, ranks, 0, 1, 300, 100, func() {
 		for range 2 {
@@ -243,13 +244,13 @@ func TestPortDown(t *testing.T) {
 	require.Equal(t, 1, log.count("adapter 10.0.0.1: its port is down"))
 }
 
-// TestLostWayIsTriedLast: an adapter works, but a connection on it was lost. Both ends ask on
-// another one next, and say why.
+// TestLostWayIsTriedLast cuts a connection on an adapter that works. The test checks that both ends try the
+// other rail next, and that Explain gives the reason.
 func TestLostWayIsTriedLast(t *testing.T) {
 	r, cut := fragileRails(2)
 	ranks := newWorld(t, r.first, func(c *rdma.Config) {
 		r.config(c)
-		c.RetryMin = time.Millisecond // attempts have their time: the first one is to succeed
+		c.RetryMin = time.Millisecond // Attempt keeps its default, so that the first attempt succeeds
 		c.Recovery = patience
 	}).ranks(t)
 	stream(t, ranks, 0, 1, 300, 100, cut[0].cutAll)
@@ -261,8 +262,8 @@ func TestLostWayIsTriedLast(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestChoiceOfTheRail: of the ways to a peer the best one is taken that works, and Explain says
-// why the others were not.
+// TestChoiceOfTheRail checks that a rank uses the best rail that works, and that Explain says why the rank does
+// not use the better ones.
 func TestChoiceOfTheRail(t *testing.T) {
 	nowhere := netip.MustParseAddrPort("10.7.7.7:7")
 	for _, c := range []struct {
@@ -310,7 +311,7 @@ func TestChoiceOfTheRail(t *testing.T) {
 	}
 }
 
-// absentProvider has no adapter that could be opened.
+// absentProvider is a provider that cannot open any adapter.
 type absentProvider struct{ verbs.Provider }
 
 func (absentProvider) Name() string { return "absent" }
@@ -319,8 +320,9 @@ func (absentProvider) Open(string, provider.Adapter) (provider.Device, error) {
 	return nil, fmt.Errorf("%w: no link", provider.ErrInsufficientResources)
 }
 
-// TestFewRequestsAreGranted: an adapter grants less room for requests than was asked for. The
-// rank keeps within it, or says what it needs.
+// TestFewRequestsAreGranted has an adapter grant fewer work requests than the rank asked for. The test checks
+// that the rank does not exceed the grant, or reports how many requests a connection needs if the grant is too
+// small.
 func TestFewRequestsAreGranted(t *testing.T) {
 	for grants, works := range map[int]bool{48: true, 16: false} {
 		places := memory(verbstest.StyleIWARP, 2)
@@ -342,8 +344,8 @@ func TestFewRequestsAreGranted(t *testing.T) {
 	}
 }
 
-// TestLaterRailIsLookedAt: a rank that takes one message at a time, and always finds one on its
-// first rail, finds those on its other rail, too.
+// TestLaterRailIsLookedAt has a rank take one message in each Poll while messages keep arriving on its first
+// rail. The test checks that the rank also delivers the messages of its second rail.
 func TestLaterRailIsLookedAt(t *testing.T) {
 	r := &rails{first: memory(verbstest.StyleInfiniBand, 3), second: memory(verbstest.StyleIWARP, 3)}
 	ranks := newWorld(t, r.first, func(c *rdma.Config) {

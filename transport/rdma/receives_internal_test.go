@@ -6,8 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPayloadsBeginWithALine: the first payload of every frame of some length lies in
-// its cache lines as memory does that begins with a page.
+// TestPayloadsBeginWithALine checks that the first payload of a frame begins at the start of a cache line, as
+// page-aligned memory does. Frames shorter than leadMin are not aligned in this way. The test also checks that
+// receive slots do not overlap.
 func TestPayloadsBeginWithALine(t *testing.T) {
 	require.Zero(t, (leadOf(slotDefault)+headBytes+recordBytes)%line)
 	require.Zero(t, leadOf(leadMin-1), "small frames need no place for it")

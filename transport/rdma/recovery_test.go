@@ -18,25 +18,25 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// patience ends a test that would hang. Nothing depends on it.
+// patience is the timeout of a test that would otherwise hang. No result depends on its length.
 const patience = 60 * time.Second
 
-// rank drives one transport of a world and keeps what it is told.
+// rank drives one transport of a world and records what this transport delivers and reports.
 type rank struct {
 	testing.TB
 	*rdma.Transport
 	sleeper transport.Sleeper
 	number  int
-	// next is the number of the next message of each peer.
+	// next is, for each peer, the number that its next message has to have.
 	next     []uint64
 	done     map[uint64]error
 	values   map[uint64]uint64
 	downs    []*transport.PeerDown
 	tokens   uint64
 	arrivals int
-	// order lists the peers in the order of their messages.
+	// order lists the sender of each message in the order of arrival.
 	order []int
-	// check, if not nil, replaces the check of what arrives.
+	// check, if not nil, replaces the default check of the messages that arrive.
 	check func(peer int, h transport.Header, payload []byte)
 }
 
@@ -93,7 +93,7 @@ func (r *rank) to(peer int) transport.Endpoint {
 	return e
 }
 
-// numbered is the payload of a message.
+// numbered returns the payload of message n.
 func numbered(n uint64, length int) []byte {
 	b := make([]byte, length)
 	for i := range b {
@@ -102,7 +102,7 @@ func numbered(n uint64, length int) []byte {
 	return b
 }
 
-// pump polls all ranks until done says so.
+// pump polls all ranks until done returns true.
 func pump(tb testing.TB, ranks []*rank, what string, done func() bool) {
 	tb.Helper()
 	for deadline := time.Now().Add(patience); !done(); {
@@ -120,7 +120,7 @@ func pump(tb testing.TB, ranks []*rank, what string, done func() bool) {
 	}
 }
 
-// drive repeats an operation while it is refused.
+// drive repeats an operation, polling all ranks, until the operation no longer returns ErrAgain.
 func drive(tb testing.TB, ranks []*rank, what string, f func() error) error {
 	tb.Helper()
 	var err error
@@ -138,7 +138,7 @@ func closeAll(tb testing.TB, ranks []*rank) {
 	}
 }
 
-// providers are those whose connections the tests of losses break.
+// providers returns the kinds of networks whose connections the tests of losses break.
 func providers(cut func(verbs.Provider) *scissors) map[string]func(n int) []place {
 	return map[string]func(n int) []place{
 		"memory": func(n int) []place {
@@ -159,16 +159,15 @@ func providers(cut func(verbs.Provider) *scissors) map[string]func(n int) []plac
 	}
 }
 
-// impatient makes lost attempts end soon.
+// impatient configures short timeouts, so that failed attempts to connect end soon.
 func impatient(c *rdma.Config) {
 	c.Attempt, c.Confirm, c.RetryMin = 200*time.Millisecond, 200*time.Millisecond, time.Millisecond
-	c.CopyBelow = 1 << 20 // where registrations are costly
+	c.CopyBelow = 1 << 20 // applies where registrations are expensive
 }
 
-// TestNothingIsLostOrRepeatedWhenConnectionsBreak lets connections break at random
-// under messages, Gets, Puts and FetchAdds between all pairs. Messages and FetchAdds
-// happen once and in order; a Get that succeeds has the right bytes; a Put that fails
-// says so.
+// TestNothingIsLostOrRepeatedWhenConnectionsBreak breaks connections at random while all pairs of ranks exchange
+// messages, Gets, Puts and FetchAdds. The test checks that messages and FetchAdds happen exactly once and in
+// order, that a successful Get returns the right bytes, and that a failed Put returns an error.
 func TestNothingIsLostOrRepeatedWhenConnectionsBreak(t *testing.T) {
 	seed := rand.Uint64()
 	number := uint64(0)
@@ -207,7 +206,7 @@ func TestNothingIsLostOrRepeatedWhenConnectionsBreak(t *testing.T) {
 	}
 }
 
-// storm exchanges everything between all pairs.
+// storm exchanges messages, Gets, Puts and FetchAdds between all pairs.
 func storm(t *testing.T, ranks []*rank, random *rand.Rand) {
 	t.Helper()
 	const rounds, longest = 400, 3 << 20
@@ -274,7 +273,7 @@ func storm(t *testing.T, ranks []*rank, random *rand.Rand) {
 	}
 }
 
-// get reads memory of a peer until it succeeds.
+// get repeats a Get of a peer's memory until the Get succeeds.
 func get(t *testing.T, ranks []*rank, r *rank, peer int, k transport.Key, want []byte) {
 	t.Helper()
 	for {
@@ -290,8 +289,8 @@ func get(t *testing.T, ranks []*rank, r *rank, peer int, k transport.Key, want [
 	}
 }
 
-// TestPutIsNotRepeated breaks the connection under a Put. It fails, says why, and the
-// pair is none the worse.
+// TestPutIsNotRepeated breaks the connection during a Put. The test checks that the Put fails with the reason,
+// and that the next operations of the two ranks succeed.
 func TestPutIsNotRepeated(t *testing.T) {
 	network := memory(verbstest.StyleIWARP, 2)
 	s := &scissors{Provider: network[1].provider}
@@ -319,8 +318,8 @@ func TestPutIsNotRepeated(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestIdleRanksReconnect: a connection that is lost while nobody needs it is made
-// again, so that the death of a peer is not missed.
+// TestIdleRanksReconnect checks that ranks connect again when their connection is lost, although neither rank
+// sends. Without a connection they would not notice the death of the peer.
 func TestIdleRanksReconnect(t *testing.T) {
 	network := memory(verbstest.StyleIWARP, 2)
 	s := &scissors{Provider: network[1].provider}
@@ -339,8 +338,8 @@ func TestIdleRanksReconnect(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestDeathOfAPeerIsSeen: a rank whose adapter vanishes without a word is down soon
-// for those that were connected with it, as nobody listens at its address any more.
+// TestDeathOfAPeerIsSeen checks that a rank whose adapter vanishes without a goodbye is soon reported as down to
+// its peers, because nothing listens at its address any more.
 func TestDeathOfAPeerIsSeen(t *testing.T) {
 	for name, places := range providers(func(p verbs.Provider) *scissors { return &scissors{Provider: p} }) {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// wideArena is an arena without memory of its own: every part of it has the same bytes.
+// wideArena is an arena that uses little memory: all its parts are the same bytes.
 type wideArena struct {
 	size   int
 	memory []byte
@@ -24,14 +24,13 @@ type wideArena struct {
 func (a *wideArena) Size() int                      { return a.size }
 func (a *wideArena) Bytes(_, n int) ([]byte, error) { return a.memory[:n], nil }
 
-// newStore is registrations with an arena of so many chunks, of which most bytes stay
-// registered.
+// newStore returns registrations with an arena of so many chunks. At most most bytes stay registered.
 func newStore(t *testing.T, chunks, most int) *registrations {
 	t.Helper()
 	return newStores(t, 1, chunks, most)[0]
 }
 
-// newStores are those of so many rails.
+// newStores returns the registrations of so many rails.
 func newStores(t *testing.T, rails, chunks, most int) []*registrations {
 	t.Helper()
 	pool := newPinned([]*rail{{}, {limits: verbs.Attributes{PinsMemory: true, MaxPinned: 2 * most}}, {limits: verbs.Attributes{PinsMemory: true}}})
@@ -67,8 +66,8 @@ func addStore(t *testing.T, host byte, chunks int, pool *pinned) *registrations 
 	return r
 }
 
-// TestOldestPartGoesFirst: what stays registered has a bound, the least recently used
-// part makes room, and a part in use does not.
+// TestOldestPartGoesFirst checks that registered memory has a bound, that the least recently used part is
+// evicted first, and that a part in use is never evicted.
 func TestOldestPartGoesFirst(t *testing.T) {
 	r := newStore(t, 6, 3*arenaChunk)
 	use := func(chunk int) *lasting { return r.stay(chunk*arenaChunk+5, chunk*arenaChunk+10, r.own) }
@@ -96,13 +95,13 @@ func TestOldestPartGoesFirst(t *testing.T) {
 	end(three)
 	require.Nil(t, r.stay(0, 4*arenaChunk, r.own), "more than may stay registered")
 	require.ElementsMatch(t, []int{0, 1, 3}, chunks(), "nothing is evicted for it")
-	// A part within a larger one is dropped when nothing uses it.
+	// A part that lies within a larger part is deregistered when nothing uses it.
 	five := use(5)
 	end(use(4))
 	wide := r.stay(4*arenaChunk, 6*arenaChunk, r.own)
 	require.ElementsMatch(t, []*lasting{five, wide}, r.lasting)
 	require.Same(t, wide, use(4))
-	// One with other rights is another one.
+	// The same part with other access rights is another registration.
 	r.read = verbs.AccessRemoteRead
 	end(wide)
 	end(wide)
@@ -114,8 +113,8 @@ func TestOldestPartGoesFirst(t *testing.T) {
 	require.Equal(t, verbs.AccessRemoteRead, readable.access)
 }
 
-// TestRailsShareThePinnedMemory: what stays registered on all rails together has the bound of
-// the process, and the least recently used part on any of them makes room.
+// TestRailsShareThePinnedMemory checks that all rails together keep to the bound of the process, and that the
+// least recently used part of any rail is evicted.
 func TestRailsShareThePinnedMemory(t *testing.T) {
 	stores := newStores(t, 2, 6, 3*arenaChunk)
 	use := func(rail, chunk int) {
@@ -137,12 +136,12 @@ func TestRailsShareThePinnedMemory(t *testing.T) {
 	}
 	require.Empty(t, stores[0].lasting)
 	require.Equal(t, 2, stores[0].counts.evicted)
-	// What is registered for one operation makes room on the other rail, too.
+	// A registration for one operation evicts parts of the other rail, too.
 	stores[0].domain = &scarce{registrar: stores[0].domain}
 	_, err := stores[0].alone(make([]byte, 1), verbs.AccessLocalWrite)
 	require.Error(t, err)
 	require.Empty(t, stores[1].lasting)
-	// A chunk that the other rail has registered is not given back as it is.
+	// A chunk that the other rail has registered is not discarded, because it is in use.
 	use(1, 4)
 	stores[0].arena, stores[1].arena = nil, nil
 	a := &pinnedArena{&discarded{}, stores[0].pool}
@@ -151,7 +150,7 @@ func TestRailsShareThePinnedMemory(t *testing.T) {
 	require.Zero(t, stores[0].pool.bytes)
 }
 
-// slowEnd is a provider whose devices take long to end.
+// slowEnd is a provider whose devices take a long time to close.
 type slowEnd struct {
 	provider.Provider
 	entered, gate chan struct{}
@@ -173,8 +172,8 @@ func (d slowDevice) Close() error {
 	return d.Device.Close()
 }
 
-// TestRemovedAdapterIsNotWaitedFor: the end of an adapter that was removed takes long, under its
-// lock. Meanwhile memory of it is given back, and that of other adapters makes room, without it.
+// TestRemovedAdapterIsNotWaitedFor closes a removed adapter slowly, with the adapter's lock held. The test
+// checks that evicting and giving back memory of this adapter does not wait for the lock.
 func TestRemovedAdapterIsNotWaitedFor(t *testing.T) {
 	network := verbstest.NewNetwork(verbstest.StyleInfiniBand)
 	slow := &slowEnd{entered: make(chan struct{}), gate: make(chan struct{})}
@@ -219,12 +218,12 @@ func TestRemovedAdapterIsNotWaitedFor(t *testing.T) {
 	require.NoError(t, tr.Close())
 }
 
-// discarded is an arena that only gives back.
+// discarded is an arena whose only usable method is Discard.
 type discarded struct{ transport.Arena }
 
 func (*discarded) Discard(int, int) error { return nil }
 
-// scarce is a domain with room for so many registrations, which counts the others.
+// scarce is a domain with room for so many registrations. It counts the registrations that it refuses.
 type scarce struct {
 	registrar
 	room, refused int
@@ -239,8 +238,9 @@ func (s *scarce) Register(data []byte, access verbs.Access) (*verbs.MemoryRegion
 	return s.registrar.Register(data, access)
 }
 
-// TestExposuresLeavePieces: however few pieces can be registered, exposures leave half of them
-// for operations, and a registration that has failed is not tried at each use.
+// TestExposuresLeavePieces checks that exposures take at most half of the bounce buffers, so that the other half
+// is left for operations, however few can be registered. The test also checks that a failed registration is not
+// tried again at each use.
 func TestExposuresLeavePieces(t *testing.T) {
 	for _, c := range []struct{ room, total, refused int }{
 		{1, bouncesAtOnce, 1},
@@ -274,7 +274,8 @@ func TestExposuresLeavePieces(t *testing.T) {
 	}
 }
 
-// TestPiecesEvict: a part of the arena that nothing uses makes room for pieces.
+// TestPiecesEvict checks that an unused part of the arena is evicted when there is no room to register bounce
+// buffers.
 func TestPiecesEvict(t *testing.T) {
 	r := newStore(t, 1, 2*arenaChunk)
 	domain := &scarce{registrar: r.domain, room: 1}
@@ -286,12 +287,12 @@ func TestPiecesEvict(t *testing.T) {
 	require.Equal(t, 1, r.counts.evicted)
 }
 
-// TestCrossing: the length from which on registering costs less than copying.
+// TestCrossing checks the computed length from which on registering memory costs less than copying it.
 func TestCrossing(t *testing.T) {
 	const short, long = 1 << 16, 1 << 18
 	for _, c := range []struct {
 		name                string
-		constant, page, one float64 // ns, ns for each byte
+		constant, page, one float64 // ns, and twice ns per byte
 		want                int
 	}{
 		{"a copy of 10 GB/s, 5 µs and 0.02 ns for each byte", 5000, 0.02, 0.1, 62500},
@@ -306,7 +307,8 @@ func TestCrossing(t *testing.T) {
 	}
 }
 
-// TestMeasureCopies: what is measured is a length, wherever it is.
+// TestMeasureCopies checks that the measured length is within the permitted range. Its value depends on the
+// machine.
 func TestMeasureCopies(t *testing.T) {
 	r := newStore(t, 1, arenaChunk)
 	n := measureCopies(r.domain)
@@ -314,8 +316,8 @@ func TestMeasureCopies(t *testing.T) {
 	require.LessOrEqual(t, n, copyMost)
 }
 
-// TestMarkerOvertakesWrites: a Put whose marker is acknowledged ends when its Writes are
-// complete, not before, since the adapter may have to send them again.
+// TestMarkerOvertakesWrites checks that a Put does not end when the peer has acknowledged its marker, but only
+// when the RDMA Writes are complete as well, because the adapter may have to send the Writes again.
 func TestMarkerOvertakesWrites(t *testing.T) {
 	x := newExposedTest(t)
 	p, data := x.p, make([]byte, 8)
@@ -334,7 +336,7 @@ func TestMarkerOvertakesWrites(t *testing.T) {
 	require.Len(t, x.t.finished, 1)
 	require.NoError(t, x.t.finished[0].err)
 
-	// The other way round, and with a connection that is lost in between.
+	// Now the Writes are complete before the marker is acknowledged, and the connection is lost in between.
 	o = begin(2)
 	p.bulk.moved(p, idWrite, 2, verbs.StatusSuccess)
 	require.Len(t, x.t.finished, 1)
@@ -349,7 +351,7 @@ func TestMarkerOvertakesWrites(t *testing.T) {
 	x.t.finished = nil
 }
 
-// unusedArena has the methods of an arena that are not called.
+// unusedArena has the methods of an arena that the tests do not call.
 type unusedArena struct{}
 
 func (unusedArena) Discard(int, int) error    { panic("unused") }

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// testArena is an arena of one mapping that counts what it gives back.
+// testArena is an arena of one mapping that counts the bytes that were discarded.
 type testArena struct {
 	memory    []byte
 	discarded int
@@ -39,7 +39,7 @@ func (a *testArena) Offset(b []byte) (int, bool) {
 	return int(off), true
 }
 
-// arenas are two connected ranks with an arena each, on adapters that pin memory.
+// arenas returns two connected ranks with an arena each, on adapters that pin memory.
 func arenas(t *testing.T, length, pinMost int) ([]*rank, []*testArena) {
 	t.Helper()
 	places := pinning(memory(verbstest.StyleInfiniBand, 2))
@@ -52,7 +52,7 @@ func arenas(t *testing.T, length, pinMost int) ([]*rank, []*testArena) {
 	return ranks, all
 }
 
-// pull Gets what rank 1 has exposed, push Puts, of rank 0.
+// pull has rank 0 Get memory that rank 1 has exposed. push has rank 0 Put to it.
 func pull(t *testing.T, ranks []*rank, dst []byte, k transport.Key) error {
 	t.Helper()
 	return bulk(t, ranks, func(token uint64) error { return ranks[0].to(1).Get(dst, k, token) })
@@ -71,14 +71,14 @@ func bulk(t *testing.T, ranks []*rank, begin func(token uint64) error) error {
 	return ranks[0].done[token]
 }
 
-// TestArenaIsRegisteredOnce: however often what lies in the arena is exposed, read and sent, at
-// either end, its chunks are registered once, and again after they were given back to the
-// machine. What is exposed to be written is registered each time, and gives away no more.
+// TestArenaIsRegisteredOnce exposes, reads and writes arena memory many times. The test checks that each end
+// registers a chunk of its arena only once, and again after the chunk was given back to the operating system.
+// Memory that is exposed for writing is registered for each exposure, so that its key covers nothing else.
 func TestArenaIsRegisteredOnce(t *testing.T) {
 	const chunk, length = 4 << 20, 100_000
 	ranks, all := arenas(t, 3*chunk, 0)
 	for i := range 20 {
-		at := i % 2 * (chunk - length/2) // in the first chunk, and across its end
+		at := i % 2 * (chunk - length/2) // in the first chunk, or across its end
 		source, target := all[1].memory[at:at+length], all[0].memory[at:at+length]
 		copy(source, numbered(uint64(i), length))
 		k, err := ranks[1].Expose(source, transport.AccessRead)
@@ -100,7 +100,7 @@ func TestArenaIsRegisteredOnce(t *testing.T) {
 		require.Equal(t, 2, lasting)
 		require.Equal(t, 20*i, single)
 	}
-	// What is in use is not given back, what is not is no more registered.
+	// Discard fails for memory in use. For unused memory it ends the registration.
 	k, err := ranks[1].Expose(all[1].memory[:10], transport.AccessRead)
 	require.NoError(t, err)
 	require.Error(t, ranks[1].Arena().Discard(chunk, 4096))
@@ -120,9 +120,9 @@ func TestArenaIsRegisteredOnce(t *testing.T) {
 	require.NoError(t, ranks[1].Arena().Discard(0, 4096), "after the end the arena is only an arena")
 }
 
-// TestKeysGiveNoMore: whatever was exposed, or read and written by this side, before and at the
-// same time, a key lets a peer write nothing that it was not given to write, in the arena and
-// outside, whether or not the adapter lets peers write what Reads fill.
+// TestKeysGiveNoMore checks that a key lets a peer write only the memory that was exposed for writing with it,
+// whatever else the rank has exposed, read or written before or at the same time. The variants use memory in the
+// arena and outside, and adapters on which peers can and cannot write the memory that RDMA Reads fill.
 func TestKeysGiveNoMore(t *testing.T) {
 	for _, sinks := range []bool{false, true} {
 		for _, inArena := range []bool{true, false} {
@@ -149,7 +149,7 @@ func testKeysGiveNoMore(t *testing.T, sinks, inArena bool) {
 	if !inArena {
 		whole = numbered(7, 4<<20)
 	}
-	// This side fills memory of it by a Get, from the right.
+	// This rank fills parts of the memory by a Get from rank 0.
 	other := numbered(8, length)
 	k, err := ranks[0].Expose(other, transport.AccessRead)
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func testKeysGiveNoMore(t *testing.T, sinks, inArena bool) {
 	pump(t, ranks, "the end", func() bool { _, ok := ranks[1].done[token]; return ok })
 	require.NoError(t, ranks[1].done[token])
 	require.Equal(t, other, whole[:length])
-	// Then parts of it are exposed: one to be written, one to be read, short ones and long ones.
+	// Then this rank exposes parts of the memory, short and long ones, for reading or for writing.
 	writable, err := ranks[1].Expose(whole[length:2*length], transport.AccessRead|transport.AccessWrite)
 	require.NoError(t, err)
 	before := slices.Clone(whole)
@@ -181,7 +181,7 @@ func testKeysGiveNoMore(t *testing.T, sinks, inArena bool) {
 	require.NoError(t, err)
 	refused(words, 8)
 	require.ErrorIs(t, pull(t, ranks, make([]byte, 8), words), transport.ErrBadKey)
-	refused(writable.At(length), 8) // behind it
+	refused(writable.At(length), 8) // behind the exposed memory
 	refused(writable.At(-8), 16)
 	require.NoError(t, push(t, ranks, make([]byte, length), writable))
 	clear(before[length : 2*length])
@@ -189,8 +189,8 @@ func testKeysGiveNoMore(t *testing.T, sinks, inArena bool) {
 	closeAll(t, ranks)
 }
 
-// TestArenaKeys: exposures of one chunk have a key each, and a question about one that has
-// ended finds it ended.
+// TestArenaKeys checks that several exposures of one chunk have different keys, and that the key of an ended
+// exposure is refused.
 func TestArenaKeys(t *testing.T) {
 	ranks, all := arenas(t, 4<<20, 0)
 	words := bytesOfWords(make([]uint64, 1))
@@ -211,8 +211,8 @@ func TestArenaKeys(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestHeapIsCopiedBelowALength: short Gets, Puts and exposures of memory of the heap are copied
-// through registered memory, longer ones are registered for their time.
+// TestHeapIsCopiedBelowALength checks that short Gets, Puts and exposures of heap memory are copied through
+// registered memory, and that longer ones are registered for their duration.
 func TestHeapIsCopiedBelowALength(t *testing.T) {
 	ranks, _ := arenas(t, 4<<20, 0)
 	for _, c := range []struct{ length, copied, single int }{{1, 1, 0}, {32<<10 - 1, 1, 0}, {32 << 10, 0, 1}, {1 << 20, 0, 1}} {
@@ -246,8 +246,8 @@ func TestHeapIsCopiedBelowALength(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestMemoryThatCannotBeRegistered: a Get and a Put of memory that the limit of locked memory
-// does not allow to be registered are copied in parts, which the log says once.
+// TestMemoryThatCannotBeRegistered checks that a Get and a Put are copied in parts when the limit of locked
+// memory does not allow their memory to be registered, and that the log says so once.
 func TestMemoryThatCannotBeRegistered(t *testing.T) {
 	const length, chunk = 5 << 20, 4 << 20
 	places := pinning(memory(verbstest.StyleInfiniBand, 2))
@@ -264,7 +264,7 @@ func TestMemoryThatCannotBeRegistered(t *testing.T) {
 	source := numbered(1, length)
 	k, err := ranks[1].Expose(source, transport.AccessRead|transport.AccessWrite)
 	require.NoError(t, err)
-	// A part of the arena makes room, unless it is used.
+	// A part of the arena is evicted unless an operation uses it.
 	require.NoError(t, pull(t, ranks, arena.memory[:10], k))
 	parts, _, _ := ranks[0].Registered()
 	require.Equal(t, 1, parts)
@@ -297,7 +297,7 @@ func TestMemoryThatCannotBeRegistered(t *testing.T) {
 	require.Empty(t, lines, "once")
 }
 
-// TestNoMemoryToPin: a rank without room for the least that it needs does not begin.
+// TestNoMemoryToPin checks that New fails when the memory that a rank needs at least cannot be registered.
 func TestNoMemoryToPin(t *testing.T) {
 	places := pinning(memory(verbstest.StyleInfiniBand, 1))
 	places[0].provider.(*verbstest.Host).PinMost = 1000
@@ -309,7 +309,8 @@ func TestNoMemoryToPin(t *testing.T) {
 	require.ErrorContains(t, err, "are pinned of at most 1000")
 }
 
-// TestSoftwareRegisters: where a registration is an entry in a table, nothing is copied or kept.
+// TestSoftwareRegisters checks that nothing is copied and no registration is kept on adapters where a
+// registration is only an entry in a table.
 func TestSoftwareRegisters(t *testing.T) {
 	arena := &testArena{memory: make([]byte, 4<<20)}
 	ranks := newWorld(t, memory(verbstest.StyleIWARP, 2), func(c *rdma.Config) { c.Arena, c.CopyBelow = arena, 1<<20 }).ranks(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// windowIn is the window that a rank grants to rank 1.
+// windowIn returns the window that a rank grants to rank 1.
 func windowIn(r *rank) int {
 	r.Helper()
 	found := regexp.MustCompile(`window now \d+ out and (\d+) in`).FindStringSubmatch(r.Explain(1))
@@ -25,11 +25,11 @@ func windowIn(r *rank) int {
 	return n
 }
 
-// limit is what the last frame that came to a hand says of how many may be sent.
+// limit returns the credit limit in the last frame that has arrived at a hand.
 func (h *hand) limit() int { return int(uint16(binary.LittleEndian.Uint64(h.memory.Bytes()) >> 16)) }
 
-// TestReceivesComeBack: whatever a peer sends, also what comes twice because a connection
-// was lost, and however often it connects, there is a receive for every credit and no more.
+// TestReceivesComeBack connects a peer again and again, and the peer repeats a message that it sent before each
+// loss. The test checks that exactly one receive is posted for every credit.
 func TestReceivesComeBack(t *testing.T) {
 	const connections, frames = 5, 4
 	for _, style := range []verbstest.Style{verbstest.StyleInfiniBand, verbstest.StyleIWARP} {
@@ -69,7 +69,7 @@ func TestReceivesComeBack(t *testing.T) {
 	}
 }
 
-// TestSendMemoryComesBack: what was acknowledged takes no memory.
+// TestSendMemoryComesBack checks that acknowledged messages use no send memory.
 func TestSendMemoryComesBack(t *testing.T) {
 	ranks := newWorld(t, memory(verbstest.StyleIWARP, 2), nil).ranks(t)
 	e, sent, before := ranks[0].to(1), uint64(0), 0
@@ -79,7 +79,7 @@ func TestSendMemoryComesBack(t *testing.T) {
 			require.NoError(t, drive(t, ranks, "send", func() error { return e.Send(h, numbered(sent, length)) }))
 			sent++
 		}
-		// The end asks for the acknowledgement of what is left.
+		// The completion of the Put requests the acknowledgement of the frames that are left.
 		token := ranks[0].token()
 		k, err := ranks[1].Expose(make([]byte, 8), transport.AccessWrite)
 		require.NoError(t, err)
@@ -91,15 +91,15 @@ func TestSendMemoryComesBack(t *testing.T) {
 		})
 		used, _ := ranks[0].SendMemory(1)
 		if i == 0 {
-			before = used // control frames of the connection
+			before = used // of control frames of the connection
 		}
 		require.Equal(t, before, used, "%d bytes", length)
 	}
 	closeAll(t, ranks)
 }
 
-// TestMessagesOutliveAGoodbye: a peer ends its connection while a message is on the way,
-// and another connection is asked for.
+// TestMessagesOutliveAGoodbye has a peer say goodbye while a message is not acknowledged. The test checks that
+// the rank asks for another connection.
 func TestMessagesOutliveAGoodbye(t *testing.T) {
 	var lookups atomic.Int32
 	r, u := lone(t, 2, func(c *rdma.Config) {
@@ -121,7 +121,7 @@ func TestMessagesOutliveAGoodbye(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// TestNoReads: a rank that does without Reads says so, and Puts all the same.
+// TestNoReads checks that a rank with NoReads reports that it cannot Get, and that its Puts succeed.
 func TestNoReads(t *testing.T) {
 	ranks := newWorld(t, memory(verbstest.StyleIWARP, 2), func(c *rdma.Config) { c.NoReads = true }).ranks(t)
 	target := make([]byte, 1000)
@@ -138,8 +138,8 @@ func TestNoReads(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestManyGetsAtOnce: more than the connection takes Reads, and more than the send queue
-// has places, wait for each other.
+// TestManyGetsAtOnce starts more Gets than the connection can issue RDMA Reads at once and than the send queue
+// has entries. The test checks that all of them end with the right bytes.
 func TestManyGetsAtOnce(t *testing.T) {
 	const gets, length = 64, 100
 	ranks := newWorld(t, memory(verbstest.StyleIWARP, 2), func(c *rdma.Config) { c.ReadsOut = 1 }).ranks(t)

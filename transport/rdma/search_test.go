@@ -17,8 +17,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// vacant returns an address of this host at which nobody listens: its port is taken,
-// so that nobody else can listen there, and takes no connections.
+// vacant returns an address of this host that refuses connections. Its port is bound, so that nobody else can
+// listen there.
 func vacant(t *testing.T) netip.AddrPort {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -30,7 +30,7 @@ func vacant(t *testing.T) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(name.(*syscall.SockaddrInet4).Port))
 }
 
-// seeker is a rank that wants to send to a peer at these addresses.
+// seeker returns a rank that wants to send to a peer at these addresses.
 func seeker(t *testing.T, change func(c *rdma.Config), addresses ...netip.AddrPort) *rank {
 	t.Helper()
 	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, func(c *rdma.Config) {
@@ -43,7 +43,7 @@ func seeker(t *testing.T, change func(c *rdma.Config), addresses ...netip.AddrPo
 	return r
 }
 
-// loss pumps the rank until its peer is lost, and returns why.
+// loss polls the rank until it reports its peer as down, and returns the reason.
 func (r *rank) loss() *rdma.UnreachedError {
 	r.Helper()
 	pump(r.TB, []*rank{r}, "the loss", func() bool { return len(r.downs) == 1 })
@@ -69,8 +69,8 @@ func owner(own ...netip.AddrPort) func(c *rdma.Config) {
 	}
 }
 
-// TestPeerAtAnAddressOfThisHost: two hosts have the same address. Who refuses there is
-// this host, and says so at once.
+// TestPeerAtAnAddressOfThisHost gives the peer an address that this host has, too, so that this host refuses the
+// connection. The test checks that the rank reports this after one attempt.
 func TestPeerAtAnAddressOfThisHost(t *testing.T) {
 	at := vacant(t)
 	r := seeker(t, owner(at), at)
@@ -83,7 +83,8 @@ func TestPeerAtAnAddressOfThisHost(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// TestPeerAtTheAddressOfThisRank: it has the same port, too. The rank does not ask itself.
+// TestPeerAtTheAddressOfThisRank gives the peer the address and port of the rank itself. The test checks that
+// the rank does not connect to itself.
 func TestPeerAtTheAddressOfThisRank(t *testing.T) {
 	var r *rank
 	r, _ = loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, func(c *rdma.Config) {
@@ -96,8 +97,7 @@ func TestPeerAtTheAddressOfThisRank(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// TestEveryAddressRefuses: nobody listens at any address of the peer. Each is tried in
-// its turn.
+// TestEveryAddressRefuses checks that a rank tries all addresses of its peer in turn when each refuses.
 func TestEveryAddressRefuses(t *testing.T) {
 	one, two := vacant(t), vacant(t)
 	r := seeker(t, func(c *rdma.Config) { c.Absence, c.RetryMax = time.Millisecond, time.Millisecond }, one, two)
@@ -110,8 +110,8 @@ func TestEveryAddressRefuses(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// TestOwnAddressIsLeftOut: a peer has an address that this host has, too, and another one
-// where it listens.
+// TestOwnAddressIsLeftOut gives the peer an address that this host has, too, and another address where it
+// listens. The test checks that the rank tries the first address once, and then only the second one.
 func TestOwnAddressIsLeftOut(t *testing.T) {
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)})
 	require.NoError(t, err)
@@ -131,8 +131,8 @@ func TestOwnAddressIsLeftOut(t *testing.T) {
 	require.NoError(t, p.r.Close())
 }
 
-// TestSearchIsShown: while a connection is asked for, everybody can see where and with
-// what success.
+// TestSearchIsShown checks that Search shows the addresses and the results of the attempts while a rank tries to
+// connect.
 func TestSearchIsShown(t *testing.T) {
 	at := vacant(t)
 	r := seeker(t, func(*rdma.Config) {}, at)
@@ -143,7 +143,8 @@ func TestSearchIsShown(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// TestPeerThatWasMetAndRefuses: it has died, and no network is to be chosen.
+// TestPeerThatWasMetAndRefuses checks the error when a peer that was connected has died. The error does not
+// advise to choose a network.
 func TestPeerThatWasMetAndRefuses(t *testing.T) {
 	places := memory(verbstest.StyleIWARP, 2)
 	ranks := newWorld(t, places, func(c *rdma.Config) {

@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 )
 
-// TestOwnerOfASide: the owner of memory closes its end of a side connection, and no other one,
-// before it says so, and says it without anything else to say.
+// TestOwnerOfASide checks that the owner of memory closes the side connection that the peer names, and no other
+// one, before it answers with recordClosed. The answer is sent although the owner has nothing else to send.
 func TestOwnerOfASide(t *testing.T) {
 	x := newExposedTest(t)
 	x.p.rail.sidesMax = 2
@@ -34,7 +34,7 @@ func TestOwnerOfASide(t *testing.T) {
 	x.p.bulk.answers = nil
 }
 
-// TestKeysForASide: a key is told for what was exposed alone, on a rail that there is.
+// TestKeysForASide checks that a rank gives out keys only for exposed memory, and only for a rail that exists.
 func TestKeysForASide(t *testing.T) {
 	x := newExposedTest(t)
 	data := make([]byte, 64)
@@ -64,7 +64,7 @@ func TestKeysForASide(t *testing.T) {
 	x.p.bulk.answers = nil
 }
 
-// newSides are side connections of the peer, accepted and not proved.
+// newSides returns n side connections of the peer that are accepted but not yet proved.
 func newSides(t *testing.T, x *exposedTest, n int) []*link {
 	t.Helper()
 	x.p.rail.sidesMax = n
@@ -77,8 +77,8 @@ func newSides(t *testing.T, x *exposedTest, n int) []*link {
 	return sides
 }
 
-// TestSidesOfThePeerEnd: those of the peer end with the connection in use, so that no Write of a
-// Put that failed with it comes later, and when another one is proved.
+// TestSidesOfThePeerEnd checks when a rank closes the side connections of its peer. They end with the connection
+// in use, so that no Write of a failed Put arrives later. They also end when another side connection is proved.
 func TestSidesOfThePeerEnd(t *testing.T) {
 	x := newExposedTest(t)
 	sides := newSides(t, x, 2)
@@ -93,7 +93,8 @@ func TestSidesOfThePeerEnd(t *testing.T) {
 	require.Zero(t, x.p.rail.sides)
 }
 
-// TestSideThatEndedBeforeItWasAttached: another one can be asked for.
+// TestSideThatEndedBeforeItWasAttached checks that a rank can ask for another side connection when one has ended
+// before it was attached.
 func TestSideThatEndedBeforeItWasAttached(t *testing.T) {
 	x := newExposedTest(t)
 	s := &x.p.side
@@ -104,9 +105,9 @@ func TestSideThatEndedBeforeItWasAttached(t *testing.T) {
 	require.False(t, s.next.IsZero())
 }
 
-// TestSideOfAnEarlierConnection: a side connection that was asked for beside a connection that has
-// failed is not used beside the next one, whose adapter it may be on; nor does the refusal of one
-// count. The one that was asked for since then does.
+// TestSideOfAnEarlierConnection asks for a side connection beside a connection that has failed since. The test
+// checks that neither this side connection nor its refusal has an effect beside the next connection, which may
+// be on the same adapter. The side connection that was requested beside the next connection is used.
 func TestSideOfAnEarlierConnection(t *testing.T) {
 	x := newExposedTest(t)
 	p, s := x.p, &x.p.side
@@ -136,8 +137,9 @@ func TestSideOfAnEarlierConnection(t *testing.T) {
 	p.bulk.answers = nil
 }
 
-// TestSidesThatComeAndGo: what is owed to a peer has its bound however often its side connections
-// fail before an answer can be sent, and only what it marks or asks for on the last one counts.
+// TestSidesThatComeAndGo checks that the answers that a rank owes to its peer are bounded, however often side
+// connections fail before the rank can send an answer. Only the marks and requests on the last side connection
+// count.
 func TestSidesThatComeAndGo(t *testing.T) {
 	x := newExposedTest(t)
 	p := x.p
@@ -148,7 +150,7 @@ func TestSidesThatComeAndGo(t *testing.T) {
 		binary.LittleEndian.PutUint64(l.proposal.Nonce[:], uint64(i))
 		for range credit.UpdateReserve {
 			d := &delivery{arrived: arrived{link: l, slot: 1}}
-			p.rail.receives.active++ // it is posted again
+			p.rail.receives.active++ // as if the receive were posted again
 			x.t.aside(p, d, mark)
 		}
 		require.NoError(t, p.serve(&record{kind: recordClose, header: transport.Header{A: uint64(i)}}))
@@ -159,8 +161,8 @@ func TestSidesThatComeAndGo(t *testing.T) {
 	p.bulk.answers = nil
 }
 
-// TestQuestionsForKeysHaveABound: a rank asks for no more keys than its peer has to answer, although
-// operations end without the answer.
+// TestQuestionsForKeysHaveABound checks that a rank asks for at most as many keys at once as its peer has to
+// answer. Questions of operations that ended without the answer count, too.
 func TestQuestionsForKeysHaveABound(t *testing.T) {
 	x := newExposedTest(t)
 	p := x.p
@@ -179,9 +181,9 @@ func TestQuestionsForKeysHaveABound(t *testing.T) {
 	p.side.link = nil
 }
 
-// TestLostSideHadAllThatWasLeft: nothing of a transfer is left for the connection in use when the
-// side connection is lost with the rest. A Get's is posted again, a Put's when the owner has
-// closed its end.
+// TestLostSideHadAllThatWasLeft loses a side connection that carries the rest of a transfer, when the connection
+// in use has finished its part. The test checks that the rest of a Get is posted again on the connection in use
+// at once, and the rest of a Put only when the owner has closed its end of the side connection.
 func TestLostSideHadAllThatWasLeft(t *testing.T) {
 	for _, kind := range []operationKind{operationGet, operationPut} {
 		t.Run(operationNames[kind], func(t *testing.T) {

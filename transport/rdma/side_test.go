@@ -18,13 +18,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// striped has a rank of a test open both rails as adapters that carry stripes.
+// striped makes a rank of a test open both rails as adapters that carry stripes.
 func (r *rails) striped(c *rdma.Config) {
 	r.config(c)
 	c.Rails[0].Fabric, c.Rails[1].Fabric = "iwarp-a", "iwarp-b"
 }
 
-// pairOfRails are two networks that connect ranks, whose connections tests cut.
+// pairOfRails returns two networks that connect the ranks, and the scissors with which tests cut their
+// connections.
 func pairOfRails(kind string, n int, seed uint64, every int64) (*rails, []*scissors) {
 	r := &rails{}
 	switch kind {
@@ -46,7 +47,7 @@ func pairOfRails(kind string, n int, seed uint64, every int64) (*rails, []*sciss
 	return r, all
 }
 
-// stripedRanks are ranks with two rails that stripe transfers of 64 KiB.
+// stripedRanks returns ranks with two rails that stripe transfers of at least 64 KiB.
 func stripedRanks(t *testing.T, r *rails, n int, change func(c *rdma.Config)) []*rank {
 	t.Helper()
 	ranks := newWorld(t, r.first[:n], func(c *rdma.Config) {
@@ -64,7 +65,7 @@ func stripedRanks(t *testing.T, r *rails, n int, change func(c *rdma.Config)) []
 	return ranks
 }
 
-// until moves data between ranks 0 and 1 until done says so.
+// until repeats a transfer between ranks 0 and 1 until done returns true.
 func until(t *testing.T, ranks []*rank, what string, begin func(token uint64) error, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !done(); {
@@ -76,15 +77,15 @@ func until(t *testing.T, ranks []*rank, what string, begin func(token uint64) er
 	}
 }
 
-// TestBothRailsCarry: long Gets and Puts go by both rails, which Explain says; what is read and
-// written is whole.
+// TestBothRailsCarry checks that long Gets and Puts use both rails, that Explain says so, and that all bytes are
+// right.
 func TestBothRailsCarry(t *testing.T) {
 	for _, kind := range []string{"memory", "pinning", "tcp"} {
 		t.Run(kind, func(t *testing.T) {
 			r, _ := pairOfRails(kind, 2, 1, 0)
 			ranks := stripedRanks(t, r, 2, nil)
 			length := 3<<20 + 12345
-			if kind == "tcp" { // whose buffers take as much before the key is known
+			if kind == "tcp" { // the buffers of TCP hold as much before the key is known
 				length *= 8
 			}
 			source, target := numbered(3, length), make([]byte, length)
@@ -101,7 +102,7 @@ func TestBothRailsCarry(t *testing.T) {
 			require.Equal(t, source, dst)
 			number := uint64(4)
 			enough := by(length / 4)
-			if kind == "tcp" { // a connection that is fast takes all of a Put before the key is known
+			if kind == "tcp" { // a fast connection may carry all of a Put before the key is known
 				enough = func() bool { return number > 4 }
 			}
 			until(t, ranks, "put", func(token uint64) error { number++; return e.Put(numbered(number, length), into, token) }, enough)
@@ -118,8 +119,8 @@ func TestBothRailsCarry(t *testing.T) {
 	}
 }
 
-// TestSideIsLostUnderTransfers: the second rail fails under a Get and a Put. Both go on over the
-// first one, and end well; then the second rail carries again.
+// TestSideIsLostUnderTransfers makes the second rail fail during a Get and a Put. The test checks that both
+// operations succeed on the first rail, and that later transfers use the second rail again.
 func TestSideIsLostUnderTransfers(t *testing.T) {
 	r, cut := pairOfRails("memory", 2, 1, 0)
 	ranks := stripedRanks(t, r, 2, nil)
@@ -131,7 +132,7 @@ func TestSideIsLostUnderTransfers(t *testing.T) {
 	require.NoError(t, err)
 	e, dst := ranks[0].to(1), make([]byte, length)
 	require.NoError(t, drive(t, ranks, "send", func() error { return e.Send(transport.Header{}, nil) }))
-	pump(t, ranks, "the first rail", func() bool { return onFirst(ranks[0]) }) // on a busy machine its first attempt may be too slow
+	pump(t, ranks, "the first rail", func() bool { return onFirst(ranks[0]) }) // its first attempt may time out on a busy machine
 	connects := ranks[0].Connects(1)
 	for round := range 6 {
 		was, _ := ranks[0].Striped(1)
@@ -167,8 +168,8 @@ func TestSideIsLostUnderTransfers(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestNoSideWithoutTwoFabrics: where the second adapters cannot reach each other, or there is
-// only TCP beside the first, transfers go by one.
+// TestNoSideWithoutTwoFabrics checks that transfers use one rail if the second adapters are in different
+// fabrics, or if the second rail is TCP.
 func TestNoSideWithoutTwoFabrics(t *testing.T) {
 	for name, change := range map[string]func(c *rdma.Config){
 		"islands": func(c *rdma.Config) { c.Rails[1].Fabric = fmt.Sprint("island", c.Rank) },
@@ -193,7 +194,8 @@ func TestNoSideWithoutTwoFabrics(t *testing.T) {
 	}
 }
 
-// The suite of package transport runs with two rails that stripe all but short transfers.
+// TestConformanceOnStripes runs the suite of package transporttest with two rails that stripe all except short
+// transfers.
 func TestConformanceOnStripes(t *testing.T) {
 	transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
 		tb.Helper()
@@ -206,9 +208,9 @@ func TestConformanceOnStripes(t *testing.T) {
 	})
 }
 
-// TestStripesUnderAStorm: connections of both rails break at random under messages, Gets, Puts
-// and FetchAdds. Messages and FetchAdds happen once and in order; what is read and written is
-// whole.
+// TestStripesUnderAStorm breaks connections of both rails at random while ranks exchange messages, Gets, Puts
+// and FetchAdds. The test checks that messages and FetchAdds happen exactly once and in order, and that Gets and
+// Puts move the right bytes.
 func TestStripesUnderAStorm(t *testing.T) {
 	kinds := []string{"memory"}
 	if os.Getenv("GORUN_SOAK") != "" {
@@ -248,8 +250,8 @@ func TestStripesUnderAStorm(t *testing.T) {
 	}
 }
 
-// puts writes to peers, several Puts and Gets at a time. A Put that succeeds has placed its bytes,
-// and nothing of it comes later; one that fails says why.
+// puts writes to peers with several Puts and Gets in progress. It checks that a successful Put has written its
+// bytes, that a failed Put gives the reason, and that no byte of a Put arrives after its end.
 func puts(t *testing.T, ranks []*rank, random *rand.Rand) {
 	t.Helper()
 	const rounds, longest = 60, 1 << 20
@@ -276,7 +278,7 @@ func puts(t *testing.T, ranks []*rank, random *rand.Rand) {
 		} else {
 			require.ErrorContains(t, err, "the connection was lost meanwhile")
 		}
-		// The owner writes what it likes now: nothing of the Put may come later.
+		// The owner now overwrites its memory. If a byte of the Put arrived later, the comparison would fail.
 		own := numbered(uint64(round)+7, longest)
 		copy(targets[to], own)
 		pump(t, ranks, "the get", func() bool { _, ok := r.done[read]; return ok })

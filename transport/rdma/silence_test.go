@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// diary keeps what a transport logs.
+// diary stores the lines that a transport logs.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -28,7 +28,7 @@ func (d *diary) log(line string) {
 	d.mu.Unlock()
 }
 
-// await waits until the lines contain something: they are written by another goroutine.
+// await waits until the lines contain a text. Another goroutine writes the lines.
 func (d *diary) await(t *testing.T, text string) {
 	t.Helper()
 	for end := time.Now().Add(patience); !strings.Contains(d.all(), text); goruntime.Gosched() {
@@ -36,20 +36,20 @@ func (d *diary) await(t *testing.T, text string) {
 	}
 }
 
-// all returns the lines so far.
+// all returns all lines so far.
 func (d *diary) all() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return strings.Join(d.lines, "\n")
 }
 
-// reach is the GiveUp of the tests in which the system of the peer has to take a request
-// in that time.
+// reach is the value of GiveUp in tests where the peer's operating system has to accept a TCP connection within
+// this time.
 const reach = 500 * time.Millisecond
 
-// TestSilentPeerIsWaitedFor: the system of a peer takes requests that the peer does not
-// answer. As long as nobody says that it has ended it is waited for, and Log and Explain
-// say so; when it answers it is a peer like any other.
+// TestSilentPeerIsWaitedFor has the peer's operating system accept connection requests that the peer does not
+// answer. The test checks that the rank waits as long as the agents do not report the peer as ended, and that
+// Log and Explain say so. When the peer answers, the ranks connect.
 func TestSilentPeerIsWaitedFor(t *testing.T) {
 	var d diary
 	p := newPair(t, 0, func(c *rdma.Config) {
@@ -66,7 +66,7 @@ func TestSilentPeerIsWaitedFor(t *testing.T) {
 
 	for answered := false; !answered; {
 		w, asked := p.dialled()
-		_, _ = w.conn.Write(reply(1, asked)) // it may be too late
+		_, _ = w.conn.Write(reply(1, asked)) // the rank may have given this connection up
 		w.until("the first message, or the end", func() bool { return len(w.in) > 0 || w.eof })
 		answered = len(w.in) > 0
 	}
@@ -76,7 +76,8 @@ func TestSilentPeerIsWaitedFor(t *testing.T) {
 	require.NoError(t, p.r.Close())
 }
 
-// TestSilentPeerThatEnds: whoever watches it says so, and that is the end of waiting.
+// TestSilentPeerThatEnds checks that a rank stops waiting for a silent peer when the agent reports that the peer
+// has ended.
 func TestSilentPeerThatEnds(t *testing.T) {
 	p := newPair(t, 0, func(c *rdma.Config) {
 		c.Supervised, c.GiveUp, c.Departure = true, reach, time.Millisecond
@@ -90,8 +91,9 @@ func TestSilentPeerThatEnds(t *testing.T) {
 	require.NoError(t, p.r.Close())
 }
 
-// TestPeersThatAreNotWaitedFor: of a peer that nobody watches nobody knows whether it
-// lives, and where no host takes the request it is not the peer that was stopped.
+// TestPeersThatAreNotWaitedFor checks in which cases a rank does not wait for a silent peer: if no agent
+// supervises the peer, because then nobody knows whether it lives, and if no host accepts the connection,
+// because then the reason is not a stopped process.
 func TestPeersThatAreNotWaitedFor(t *testing.T) {
 	brief := func(c *rdma.Config) { c.GiveUp, c.RetryMax = 5*time.Millisecond, time.Millisecond }
 	t.Run("nobody watches", func(t *testing.T) {

@@ -17,14 +17,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// lone makes rank 0 of a job of the given size whose other ranks are a puppet's, and
-// the puppet.
+// lone returns rank 0 of a job of the given size, and a puppet that plays all other ranks.
 func lone(t *testing.T, size int, change func(c *rdma.Config)) (*rank, *puppet) {
 	t.Helper()
 	return loneAt(t, memory(verbstest.StyleInfiniBand, 2), size, change)
 }
 
-// loneAt is lone with the rank at one place and the puppet at another.
+// loneAt is like lone, with the rank at places[0] and the puppet at places[1].
 func loneAt(tb testing.TB, places []place, size int, change func(c *rdma.Config)) (*rank, *puppet) {
 	tb.Helper()
 	w := newWorld(tb, places[:1], func(c *rdma.Config) {
@@ -38,15 +37,15 @@ func loneAt(tb testing.TB, places []place, size int, change func(c *rdma.Config)
 	return r, newPuppet(tb, places[1], size)
 }
 
-// reason is why rank 0 has rejected what the hand has asked for, which it proves.
+// reason returns the reason why rank 0 has rejected the hand's request. The refusal has to carry a valid tag.
 func (h *hand) reason() negotiation.Reason {
 	h.Helper()
 	require.Equal(h, verbs.EventPeerRejected, h.event.Type)
 	return reasonOf(h, h.event.PrivateData, h.asked, 0)
 }
 
-// reasonOf is the reason in the refusal of a request by a rank. The proof is for the
-// request as it came: one that was cut short may have come with zeros at its end.
+// reasonOf returns the reason in a rank's refusal of a request. The tag of the refusal covers the request as it
+// arrived. If the request was cut short, it may have arrived with zeros at its end.
 func reasonOf(tb testing.TB, refusal, asked []byte, from uint32) negotiation.Reason {
 	tb.Helper()
 	c := credentials(0, 2)
@@ -77,7 +76,7 @@ func TestStrangersAreRefusedWithTheirReason(t *testing.T) {
 	}{
 		{"nothing", nil, negotiation.BadLength},
 		{"garbage", []byte(strings.Repeat("garbage ", 7)), negotiation.BadLength},
-		{"a record cut short", good[:55], negotiation.Auth}, // the network pads with zeros
+		{"a record cut short", good[:55], negotiation.Auth}, // the network pads the record with zeros
 		{"another version", other, negotiation.Version},
 		{"another job", as(func(c *negotiation.Credentials, _ *negotiation.Record) { c.Job++ }), negotiation.Job},
 		{"another secret", as(func(c *negotiation.Credentials, _ *negotiation.Record) { *c = guessing(1, size) }), negotiation.Auth},
@@ -100,7 +99,7 @@ func TestStrangersAreRefusedWithTheirReason(t *testing.T) {
 	h.say(frame(word(0, 0, 8, 0), kindUpdate))
 	h.say(frame(word(0, 0, 8, 0), kindEager, message(0, "\x00\x01\x02")...))
 	u.settle(r, "a message", func() bool { return r.arrivals == 1 })
-	require.NoError(t, r.Close()) // all is written
+	require.NoError(t, r.Close()) // Close has written all log lines
 	require.Len(t, lines, 1)
 	require.Contains(t, lines[0], "rdma: a request from 10.0.0.2:")
 }
@@ -130,8 +129,8 @@ func TestOldRequestsAreRefused(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// TestDamagedFramesEndTheirPeer: what no correct peer sends costs the peer its place
-// in the job, with ErrDamaged, and nothing else.
+// TestDamagedFramesEndTheirPeer checks that a frame that no correct peer sends makes the rank report this peer
+// as down with ErrDamaged, and has no other effect.
 func TestDamagedFramesEndTheirPeer(t *testing.T) {
 	long := message(0, "payload")
 	long[0] = 200
@@ -166,7 +165,7 @@ func TestDamagedFramesEndTheirPeer(t *testing.T) {
 	t.Run("frames without a credit", func(t *testing.T) { damage(t, flood()) })
 }
 
-// frameRoom is the memory of each frame that is said.
+// frameRoom is the number of bytes of memory for each frame that is sent.
 const frameRoom = 1024
 
 func damage(t *testing.T, frames [][]byte) {
@@ -182,7 +181,7 @@ func damage(t *testing.T, frames [][]byte) {
 	}
 	bad, good := dial(1), dial(2)
 	good.say(frame(word(0, 0, 8, 0), kindUpdate))
-	// The rank does not poll meanwhile: it would grant more credit.
+	// The rank does not poll during this loop, because it would grant more credit.
 	for i, f := range frames {
 		if i == 0 {
 			f = prove(bytes.Clone(f), bad.asked, bad.event.PrivateData)
@@ -200,8 +199,8 @@ func damage(t *testing.T, frames [][]byte) {
 	require.NoError(t, r.Close())
 }
 
-// TestPortIsOpenToStrangers: connections over TCP that say nothing, little by little
-// or nonsense do not keep ranks from connecting.
+// TestPortIsOpenToStrangers opens TCP connections that send nothing, a partial request or nonsense. The test
+// checks that ranks still connect and exchange messages.
 func TestPortIsOpenToStrangers(t *testing.T) {
 	var lines []string
 	p := iwarp.New(iwarp.Config{HalfOpenMax: 16, Log: func(line string) { lines = append(lines, line) }})

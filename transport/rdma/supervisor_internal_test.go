@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// A request of a rank that comes while the actors stop starts no other one: nobody would
-// tell that one to stop, and the end of the transport would wait for it in vain.
+// TestNobodyIsCastWhileTheActorsStop sends the supervisor a notice of another peer while the actors stop. The
+// test checks that the supervisor starts no new actor. Nothing would stop a new actor, so that the end of the
+// transport would wait for it without end.
 func TestNobodyIsCastWhileTheActorsStop(t *testing.T) {
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
 	defer system.Shutdown()
@@ -42,6 +43,6 @@ func TestNobodyIsCastWhileTheActorsStop(t *testing.T) {
 		require.FailNow(t, "the actor is not told to stop")
 	}
 	system.Root.Send(pid, notice{peer: 2, event: peering.Event{Kind: peering.Tick}})
-	system.Root.Send(pid, goOn) // the slow one ends after the supervisor has taken the notice
+	system.Root.Send(pid, goOn) // lets the slow actor end after the supervisor has handled the notice
 	require.NoError(t, stopped.Wait())
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// TestWornKeysAreReplaced: a pair that has carried as much as its keys may connects again, while
-// messages, Gets and Puts are under way in both directions. No operation fails, messages are in
-// order, and the pair carries on; one that is not encrypted keeps its connection.
+// TestWornKeysAreReplaced has an encrypted pair move as many bytes as its keys may protect, with messages, Gets
+// and Puts in both directions. The test checks that the pair then makes a new connection, that no operation
+// fails, and that messages arrive in order. A pair without encryption keeps its connection.
 func TestWornKeysAreReplaced(t *testing.T) {
 	for name, sealed := range map[string]bool{"encrypted": true, "in clear": false} {
 		t.Run(name, func(t *testing.T) { wear(t, sealed, sealed) })
@@ -82,7 +82,7 @@ func wear(t *testing.T, sealed, worn bool) {
 	closeAll(t, ranks)
 }
 
-// way is the addresses of the connection that a rank has with the other, "" if it has none.
+// way returns the addresses of the connection between the two ranks, or "" if they have no connection.
 func way(r *rank) string {
 	_, from, _ := strings.Cut(r.Explain(1-r.number), "), ")
 	from, _, _ = strings.Cut(from, ",")
@@ -92,7 +92,7 @@ func way(r *rank) string {
 	return from
 }
 
-// TestWornByMessages: messages alone wear keys, too, whichever rank sends them.
+// TestWornByMessages checks that messages alone wear out the keys, whichever rank sends them.
 func TestWornByMessages(t *testing.T) {
 	for from := range 2 {
 		w := newWorld(t, loopback(iwarp.New(iwarp.Config{SealedMax: 1 << 20}), 2), nil)
@@ -101,7 +101,7 @@ func TestWornByMessages(t *testing.T) {
 		stream(t, ranks, from, 1-from, 10, 0, func() {})
 		first := way(ranks[0])
 		require.NotEmpty(t, first)
-		stream(t, ranks, from, 1-from, 2000, 0, func() {}) // 5 MB
+		stream(t, ranks, from, 1-from, 2000, 0, func() {}) // 5 MB in total
 		pump(t, ranks, "another connection", func() bool { now := way(ranks[0]); return now != "" && now != first })
 		stream(t, ranks, 1-from, from, 10, 0, func() {})
 		require.Empty(t, slices.Concat(ranks[0].downs, ranks[1].downs))

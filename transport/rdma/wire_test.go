@@ -18,8 +18,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// wire is a scripted peer on a TCP connection with a rank: it writes the frames of MPA
-// octet by octet.
+// wire is a scripted peer on a TCP connection with a rank. It writes the bytes of MPA frames itself.
 type wire struct {
 	testing.TB
 	r    *rank
@@ -39,7 +38,7 @@ func phone(t *testing.T, r *rank) *wire {
 	return &wire{TB: t, r: r, conn: c}
 }
 
-// startup is a request or a reply of revision 2 with CRC, depths of 4 and an RTR.
+// startup returns an MPA request or reply of revision 2 with CRC, depths of 4 and an RTR.
 func startup(key string, private []byte) []byte {
 	b := append([]byte(key), 0x50, 2)
 	b = binary.BigEndian.AppendUint16(b, uint16(4+len(private)))
@@ -57,7 +56,7 @@ func (w *wire) write(b []byte) {
 	require.NoError(w, err)
 }
 
-// until polls the rank and reads what it says until done says so.
+// until polls the rank and reads the bytes that it sends until done returns true.
 func (w *wire) until(what string, done func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(patience); !done(); {
@@ -71,7 +70,7 @@ func (w *wire) until(what string, done func() bool) {
 	}
 }
 
-// startup waits for a frame of MPA, and returns its flags and private data.
+// startup waits for an MPA request or reply, and returns its flags and private data.
 func (w *wire) startup(key string) (flags byte, private []byte) {
 	w.Helper()
 	require.True(w, w.started(key), "the connection ended")
@@ -82,7 +81,8 @@ func (w *wire) startup(key string) (flags byte, private []byte) {
 	return flags, private
 }
 
-// started waits for a frame of MPA or the end, and reports whether the frame came.
+// started waits for an MPA request or reply, or for the end of the connection. It reports whether the frame
+// arrived.
 func (w *wire) started(key string) bool {
 	w.Helper()
 	whole := func() bool { return len(w.in) >= 24 && len(w.in) >= 20+int(binary.BigEndian.Uint16(w.in[18:])) }
@@ -100,7 +100,7 @@ func (w *wire) rejection() negotiation.Reason {
 	return reasonOf(w, private, w.asked, uint32(w.r.number))
 }
 
-// ask asks with this private data.
+// ask sends an MPA request with this private data.
 func (w *wire) ask(private []byte) *wire {
 	w.Helper()
 	w.asked = private
@@ -108,20 +108,21 @@ func (w *wire) ask(private []byte) *wire {
 	return w
 }
 
-// record is a request of a rank of two to the other.
+// record returns the request of rank from, in a job of two ranks, to the other rank.
 func record(from uint32, incarnation, attempt uint16) []byte {
 	c, n := credentials(int(from), 2), request(attempt)
 	n.Incarnation = incarnation
 	return c.AppendRequest(nil, &n, 1-from)
 }
 
-// reply is the answer of a rank of two to the record that the other sent.
+// reply returns the answer of rank from to the request asked of the other rank.
 func reply(from uint32, asked []byte) []byte {
 	c, n := credentials(int(from), 2), request(1)
 	return startup(replyKey, c.AppendReply(nil, &n, 1-from, asked))
 }
 
-// TestFaultRecords is item 5: private data of a scripted peer.
+// TestFaultRecords is fault 5 of docs/connection-model.md, "Faults and tests": invalid private data of a
+// scripted peer.
 func TestFaultRecords(t *testing.T) {
 	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, nil)
 	good := record(1, 0, 1)
@@ -133,7 +134,7 @@ func TestFaultRecords(t *testing.T) {
 	for at := range good {
 		flipped := slices.Clone(good)
 		flipped[at] ^= 1 << (at % 8)
-		phone(t, r).ask(flipped).rejection() // with what reason depends on the field
+		phone(t, r).ask(flipped).rejection() // the reason depends on the field
 	}
 	count := r.Strangers()
 	require.Equal(t, uint64(2*56), count.Foreign.Load()+count.OtherJob.Load()+count.Unproved.Load()+count.Misplaced.Load())
@@ -155,14 +156,14 @@ func TestFaultRecords(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// pair is a rank and a scripted peer that is the other rank, and where that listens.
+// pair is a rank and a scripted peer. The peer plays the other rank and listens at an address of its own.
 type pair struct {
 	*testing.T
 	r        *rank
 	listener *net.TCPListener
 }
 
-// newPair makes rank number of two, which dials to the scripted peer. change, if not
+// newPair returns a pair whose rank has this number, of two, and connects to the scripted peer. change, if not
 // nil, may change its configuration.
 func newPair(t *testing.T, number int, change func(c *rdma.Config)) *pair {
 	t.Helper()
@@ -184,7 +185,7 @@ func newPair(t *testing.T, number int, change func(c *rdma.Config)) *pair {
 	return &pair{t, r, l}
 }
 
-// dialled waits until the rank has asked for a connection, and returns its record.
+// dialled waits until the rank has asked for a connection. It returns the connection and the request.
 func (p *pair) dialled() (*wire, []byte) {
 	p.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -197,21 +198,22 @@ func (p *pair) dialled() (*wire, []byte) {
 		}
 		p.Cleanup(func() { _ = c.Close() })
 		w := &wire{TB: p.T, r: p.r, conn: c}
-		if w.started(requestKey) { // else it was given up before it was read
+		if w.started(requestKey) { // otherwise the rank gave up before the peer read the request
 			_, private := w.startup(requestKey)
 			return w, private
 		}
 	}
 }
 
-// pump polls the rank until done says so.
+// pump polls the rank until done returns true.
 func (p *pair) pump(what string, done func() bool) {
 	p.Helper()
 	pump(p.T, []*rank{p.r}, what, done)
 }
 
-// TestFaultSimultaneous is item 8: both sides ask at once, and the lower rank's request
-// wins, whatever becomes of the answers.
+// TestFaultSimultaneous is fault 8 of docs/connection-model.md, "Faults and tests": both sides ask for a
+// connection at the same time. The test checks that the request of the lower rank wins, even if answers are
+// lost.
 func TestFaultSimultaneous(t *testing.T) {
 	t.Run("the lower rank keeps its own", func(t *testing.T) {
 		p := newPair(t, 0, nil)
@@ -230,7 +232,7 @@ func TestFaultSimultaneous(t *testing.T) {
 		require.Zero(t, flags&0x20)
 		its.until("its own request is dropped", func() bool { return its.eof })
 		require.Empty(t, its.in, "without a word")
-		// The winner dies before it has said a word: the loser asks again.
+		// The winning connection ends before its first message, so the other rank asks again.
 		require.NoError(t, w.conn.Close())
 		again, asked := p.dialled()
 		again.write(reply(0, asked))
@@ -244,7 +246,7 @@ func TestFaultSimultaneous(t *testing.T) {
 			require.NoError(t, its.conn.Close())
 			again, second := p.dialled()
 			require.Greater(t, binary.BigEndian.Uint16(second[14:]), binary.BigEndian.Uint16(first[14:]), "another attempt")
-			// What answers the first attempt is none of the second.
+			// The answer to the first attempt must not be accepted as an answer to the second.
 			again.write(reply(uint32(1-number), first))
 			again.until("the end", func() bool { return again.eof })
 			p.dialled()
@@ -265,10 +267,11 @@ func TestFaultSimultaneous(t *testing.T) {
 	})
 }
 
-// TestFaultCredits is item 18 as far as it is this package's: updates come twice, and
-// both sides use their credits up; what tells of new ones needs none.
+// TestFaultCredits is the part of fault 18 of docs/connection-model.md, "Faults and tests", that belongs to this
+// package: updates arrive twice, and both sides use up their credits. The test checks that updates with new
+// credits need no credit themselves.
 func TestFaultCredits(t *testing.T) {
-	const credits = 8 // as asked for by request
+	const credits = 8 // request asks for this number
 	everywhere(t, nil, func(l leaver) {
 		send := func() error { return l.r.to(1).Send(transport.Header{}, nil) }
 		exhaust := func() {
