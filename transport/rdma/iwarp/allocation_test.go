@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestSmallMessagesAllocateNothing counts the allocations of both sides: post, wire,
-// receive and completions of Sends, Writes and Reads.
+// TestSmallMessagesAllocateNothing checks that Sends, Writes and Reads of small messages allocate no heap memory
+// on either side, from the post to the completion.
 func TestSmallMessagesAllocateNothing(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 1<<16), newSide(t, iwarp.Config{}, 1<<16)
 	x, y := join(t, a, b)
@@ -48,11 +48,11 @@ func TestSmallMessagesAllocateNothing(t *testing.T) {
 			missing -= a.queue.Poll(a.into[:]) + b.queue.Poll(b.into[:])
 		}
 	}
-	round() // buffers are made with the first use
+	round() // the first operations allocate the buffers
 	require.Zero(t, testing.AllocsPerRun(200, round))
 }
 
-// TestIdlePollsAllocateNothing is the same for a poll that finds nothing.
+// TestIdlePollsAllocateNothing checks that a poll that finds nothing allocates no heap memory.
 func TestIdlePollsAllocateNothing(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	a.listen()

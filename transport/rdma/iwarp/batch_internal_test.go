@@ -14,18 +14,19 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// lone is an adapter with nothing but a device.
+// lone implements provider.Adapter for a device that a test makes without verbs.Open.
 type lone struct{ sync.Mutex }
 
 func (*lone) Happened(provider.Event) {}
 
-// nothing is a send queue without requests.
+// nothing is a send queue without work requests.
 type nothing struct{ provider.Sends }
 
 func (nothing) Next() *provider.Request { return nil }
 
-// TestMemoryOfABatchGoes: a batch answers Reads of several regions, and some of it is
-// written. Whichever region is deregistered may be used for something else at once.
+// TestMemoryOfABatchGoes gathers the responses to Reads of several regions in one batch, and sends a part of the
+// batch. The test checks that the program can overwrite the memory of each region as soon as the region is
+// deregistered: the device has copied the bytes that are not sent yet, and only these.
 func TestMemoryOfABatchGoes(t *testing.T) {
 	const regions, size = 3, copyMax + 100
 	for gone := range regions {
@@ -63,7 +64,7 @@ func TestMemoryOfABatchGoes(t *testing.T) {
 	}
 }
 
-// TestOverlap compares with a look at every byte.
+// TestOverlap compares the result of overlap with a comparison of every byte.
 func TestOverlap(t *testing.T) {
 	memory := make([]byte, 6)
 	for a := range 7 {

@@ -13,8 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// pairOfSides connects two adapters for a benchmark, one of which another goroutine
-// is going to poll.
+// pairOfSides connects two adapters for a benchmark. Another goroutine may poll one of them.
 func pairOfSides(b *testing.B, c iwarp.Config, memory int) (x, y *side, ex, ey *verbs.Endpoint) {
 	b.Helper()
 	x, y = newSide(b, c, memory), newSide(b, c, memory)
@@ -35,13 +34,14 @@ func (s *side) settle(stream verbs.Stream) bool {
 	}
 }
 
-// BenchmarkPingPong is half a round trip of Sends between two goroutines that spin.
+// BenchmarkPingPong measures half the round-trip time of Sends between two goroutines that poll without
+// sleeping.
 func BenchmarkPingPong(b *testing.B) {
 	for _, n := range []int{8, 8 << 10} {
 		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
 			x, y, ex, ey := pairOfSides(b, iwarp.Config{}, 64<<10)
 			ended := make(chan bool)
-			// The last round trip ends with the other side's Send.
+			// The last round trip ends with the Send of the other side.
 			total := 0
 			turn := func(s *side, ep *verbs.Endpoint, count int, starts bool) bool {
 				receive := verbs.ReceiveRequest{Segments: []verbs.Segment{s.region.Segment(0, n)}}
@@ -70,7 +70,7 @@ func BenchmarkPingPong(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite streams Writes, the last of which a Send follows.
+// BenchmarkWrite measures the bandwidth of Writes. A Send follows the last Write.
 func BenchmarkWrite(b *testing.B) {
 	for name, c := range map[string]iwarp.Config{"CRC": {}, "no CRC": {NoCRC: true}} {
 		for _, n := range []int{64 << 10, 1 << 20, 16 << 20} {
@@ -105,7 +105,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkMessageRate streams Sends of 8 bytes, posted in lists.
+// BenchmarkMessageRate measures the rate of Sends of 8 bytes that are posted in lists.
 func BenchmarkMessageRate(b *testing.B) {
 	const window = 512
 	x, y, ex, ey := pairOfSides(b, iwarp.Config{}, 64<<10)
@@ -147,7 +147,7 @@ func BenchmarkMessageRate(b *testing.B) {
 	b.ReportMetric(float64(rounds*window)/b.Elapsed().Seconds()/1e6, "Mmsg/s")
 }
 
-// rawPair is two ends of a TCP connection without Go's poller.
+// rawPair returns the descriptors of the two ends of a TCP connection that Go's network poller does not watch.
 func rawPair(b *testing.B) (int, int) {
 	b.Helper()
 	l, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -170,7 +170,7 @@ func rawPair(b *testing.B) (int, int) {
 	return x, y
 }
 
-// rawRead reads n bytes, spinning.
+// rawRead reads n bytes and retries without sleeping.
 func rawRead(fd int, p []byte, n int) bool {
 	for n > 0 {
 		m, errno := iwarp.RawReceive(fd, p[:min(n, len(p))])
@@ -185,7 +185,7 @@ func rawRead(fd int, p []byte, n int) bool {
 	return true
 }
 
-// rawWrite writes all of p, spinning.
+// rawWrite writes all of p and retries without sleeping.
 func rawWrite(fd int, p []byte) bool {
 	for len(p) > 0 {
 		m, errno := iwarp.RawSend(fd, p)
@@ -200,8 +200,7 @@ func rawWrite(fd int, p []byte) bool {
 	return true
 }
 
-// BenchmarkRawPingPong is what TCP itself takes, with the system calls of this
-// package.
+// BenchmarkRawPingPong measures half the round-trip time of TCP itself, with the system calls of this package.
 func BenchmarkRawPingPong(b *testing.B) {
 	for _, n := range []int{8, 8 << 10} {
 		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
@@ -229,7 +228,7 @@ func BenchmarkRawPingPong(b *testing.B) {
 	}
 }
 
-// BenchmarkRawStream is TCP's bandwidth with writes of 256 KiB.
+// BenchmarkRawStream measures the bandwidth of TCP with writes of 256 KiB.
 func BenchmarkRawStream(b *testing.B) {
 	x, y := rawPair(b)
 	const n = 256 << 10

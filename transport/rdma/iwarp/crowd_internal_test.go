@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMostCrowded: who is dropped when there are too many, the oldest first.
+// TestMostCrowded checks which half-open connection is dropped when there are too many. The lists begin with the
+// oldest connection.
 func TestMostCrowded(t *testing.T) {
 	const a, b, c = "10.0.0.1 ", "10.0.0.2 ", "10.0.0.3 "
 	for _, test := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// configs are the ways in which connections can differ.
+// configs are configurations whose connections differ on the wire.
 var configs = map[string]iwarp.Config{
 	"default":     {},
 	"no CRC":      {NoCRC: true},
@@ -21,13 +21,15 @@ var configs = map[string]iwarp.Config{
 	"packed":      {Packing: iwarp.PackAlways},
 }
 
-// lengths are those of fault list item 19, as far as they fit into memory.
+// lengths are the message lengths of fault 19 of docs/connection-model.md, "Faults and tests", as far as they
+// fit into the tests' memory.
 var lengths = []int{
 	0, 1, 3, 4, 7, 8, 47, 48, 49, 1423, 1424, 1425, 2047, 2048, 2049, 4096, 32767, 65471, 65472, 65473, 65535, 65536, 65537,
 	1<<20 - 1, 1 << 20, 1<<20 + 1,
 }
 
-// Three segments each, cut differently, an empty one among them.
+// TestSend sends and receives messages in three segments each. The two sides divide a message differently, and
+// one segment is empty.
 func TestSend(t *testing.T) {
 	testSend(t, verbs.FlagSolicited,
 		func(s *side, _, n int) []verbs.Segment {
@@ -38,8 +40,8 @@ func TestSend(t *testing.T) {
 		})
 }
 
-// testSend sends messages of all lengths in every configuration, each alone: from what
-// lies at 3 to what lies at 1. The i-th has n bytes.
+// testSend sends one message of each length in every configuration. Message i has n bytes. The sender's bytes
+// begin at offset 3 of its memory, the receiver's at offset 1.
 func testSend(t *testing.T, flags verbs.RequestFlags, from, to func(s *side, i, n int) []verbs.Segment) {
 	t.Helper()
 	for name, c := range configs {
@@ -81,7 +83,7 @@ func TestWriteAndRead(t *testing.T) {
 					ID: 1, Op: verbs.OpWrite, RemoteAddress: to.Address, RKey: to.RKey,
 					Segments: []verbs.Segment{a.region.Segment(3, n/4), a.region.Segment(3+n/4, n-n/4)},
 				}))
-				// A Send behind the Write says that it is placed (RFC 5040 section 5.5).
+				// The completion of a Send shows that the Writes before it are placed (RFC 5040 section 5.5).
 				require.NoError(t, y.PostReceive(&verbs.ReceiveRequest{ID: 2}))
 				require.NoError(t, x.Post(&verbs.WorkRequest{ID: 3, Op: verbs.OpSend}))
 				require.Equal(t, verbs.StatusSuccess, b.done(y, 2, a).Status)
@@ -107,7 +109,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
-// TestBothWaysAtOnce has both sides send, write and read much at the same time.
+// TestBothWaysAtOnce has both sides send, write and read many bytes at the same time.
 func TestBothWaysAtOnce(t *testing.T) {
 	for name, c := range configs {
 		t.Run(name, func(t *testing.T) {
@@ -150,8 +152,8 @@ func TestBothWaysAtOnce(t *testing.T) {
 	}
 }
 
-// TestMoreReadsThanDepth posts more Reads than ORD allows: they wait, in order, and
-// what is behind them waits, too.
+// TestMoreReadsThanDepth posts more Reads than ORD allows. The test checks that Reads beyond ORD wait in order,
+// and that a fenced Send behind them waits, too.
 func TestMoreReadsThanDepth(t *testing.T) {
 	for _, depth := range []int{1, 2, 7} {
 		t.Run(fmt.Sprintf("depth %d", depth), func(t *testing.T) {
@@ -175,9 +177,9 @@ func TestMoreReadsThanDepth(t *testing.T) {
 	}
 }
 
-// TestLongPayloadIsReadIntoPlace holds how much of long messages is copied out of the
-// receive buffer in place of being read into its target: what comes with a head, and
-// the last bytes of a segment.
+// TestLongPayloadIsReadIntoPlace checks that at most 5 % of the payload of long messages is copied out of the
+// receive buffer. The other bytes are read from the socket directly into their target. The bytes that arrive
+// together with a header and the last bytes of a segment have to be copied.
 func TestLongPayloadIsReadIntoPlace(t *testing.T) {
 	const n, rounds = 1 << 20, 20
 	a, b := newSide(t, iwarp.Config{}, n), newSide(t, iwarp.Config{}, n)

@@ -14,13 +14,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// scarcity lowers the limit of open files to what limit makes of the number of those
-// that are open, once there are no gaps between them. It returns what restores it.
+// scarcity first fills the gaps between the open descriptors. Then it sets the process's limit of open files to
+// limit(n), where n is the number of open files. restore restores the former limit.
 func scarcity(t *testing.T, limit func(open uint64) uint64) (restore func()) {
 	t.Helper()
 	var was unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
-	highest := 100 // so that shares are more than a few
+	highest := 100 // large enough to calculate shares of it
 	list, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	for _, entry := range list {
@@ -47,8 +47,8 @@ func scarcity(t *testing.T, limit func(open uint64) uint64) (restore func()) {
 	return restore
 }
 
-// spare is a limit that leaves n descriptors more than are spared: a sixteenth, and
-// never less than 4 or more than 64.
+// spare returns a limit function for scarcity. With this limit, n descriptors are free besides those that the
+// provider leaves to the program: 1/16 of the limit, at least 4 and at most 64.
 func spare(n uint64) func(uint64) uint64 {
 	return func(open uint64) uint64 {
 		limit := open
@@ -59,7 +59,7 @@ func spare(n uint64) func(uint64) uint64 {
 	}
 }
 
-// ask dials a listener of s and sends a request.
+// ask connects to a listener of s and sends a request.
 func ask(t *testing.T, s *side, l *verbs.Listener) *peer {
 	t.Helper()
 	p := dial(t, s, l.Address())
@@ -69,7 +69,7 @@ func ask(t *testing.T, s *side, l *verbs.Listener) *peer {
 	return p
 }
 
-// taken dials a listener of s, says nothing, and waits until the connection is accepted.
+// taken connects to a listener of s, sends nothing, and waits until the provider has accepted the connection.
 func taken(t *testing.T, s *side, l *verbs.Listener) *peer {
 	t.Helper()
 	before := descriptors(t)
@@ -78,8 +78,8 @@ func taken(t *testing.T, s *side, l *verbs.Listener) *peer {
 	return p
 }
 
-// TestLastDescriptorsAreSpared: with few descriptors left a connection is dropped, and
-// the next one is taken when there are more.
+// TestLastDescriptorsAreSpared checks that the provider drops a new connection when few descriptors are left,
+// and accepts the next one when more are free.
 func TestLastDescriptorsAreSpared(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()
@@ -97,7 +97,8 @@ func TestLastDescriptorsAreSpared(t *testing.T) {
 	s.request()
 }
 
-// TestDescriptorsNotSpared: one more descriptor is one for a connection.
+// TestDescriptorsNotSpared checks that the provider accepts a connection when one descriptor is free besides
+// those that it leaves to the program.
 func TestDescriptorsNotSpared(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()
@@ -107,8 +108,8 @@ func TestDescriptorsNotSpared(t *testing.T) {
 	require.Zero(t, s.provider.Counters().Scarce.Load())
 }
 
-// TestStrangersGiveTheirDescriptors: with few descriptors left, a new connection gets
-// that of a connection without a request.
+// TestStrangersGiveTheirDescriptors checks that the provider closes a connection without a request when few
+// descriptors are left, and gives the descriptor to a new connection.
 func TestStrangersGiveTheirDescriptors(t *testing.T) {
 	s := newSide(t, iwarp.Config{RequestTimeout: time.Hour}, 64)
 	l := s.listen()
@@ -130,15 +131,15 @@ func TestStrangersGiveTheirDescriptors(t *testing.T) {
 	s.request()
 }
 
-// TestHalfOpenAreAShare: however many a listener is allowed, connections without a
-// request have a part of the descriptors only.
+// TestHalfOpenAreAShare checks that connections without a request use at most 1/8 of the descriptors, even if
+// HalfOpenMax is larger.
 func TestHalfOpenAreAShare(t *testing.T) {
 	s := newSide(t, iwarp.Config{HalfOpenMax: 1 << 20, RequestTimeout: time.Hour}, 64)
 	l := s.listen()
 	var share int
 	scarcity(t, func(open uint64) uint64 {
 		share = int(2*open+100) / 8
-		return 2*open + 100 // both ends of a share, and what is spared
+		return 2*open + 100 // for both ends of a share and the spared descriptors
 	})
 	first := taken(t, s, l)
 	for range share - 1 {
@@ -150,8 +151,8 @@ func TestHalfOpenAreAShare(t *testing.T) {
 	first.ended()
 }
 
-// TestRejectedKeepNoDescriptor: a peer that is rejected and stays holds no descriptor,
-// whatever it says.
+// TestRejectedKeepNoDescriptor checks that a rejected connection holds no descriptor, although the peer stays
+// connected and whatever it sends.
 func TestRejectedKeepNoDescriptor(t *testing.T) {
 	s := newSide(t, iwarp.Config{CloseTimeout: time.Hour}, 64)
 	l := s.listen()
@@ -174,7 +175,8 @@ func TestRejectedKeepNoDescriptor(t *testing.T) {
 	require.Equal(t, uint64(3), s.provider.Counters().Rejected.Load())
 }
 
-// TestRefusedRequestsAreCounted: those that the consumer never gets.
+// TestRefusedRequestsAreCounted checks that the counter Refused counts the requests that the provider refuses
+// because the listener's backlog is full. The consumer never gets these requests.
 func TestRefusedRequestsAreCounted(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l, err := s.adapter.Listen(verbs.ListenOptions{Queue: s.queue, Backlog: 1})

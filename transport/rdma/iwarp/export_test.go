@@ -12,19 +12,19 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Cut breaks the TCP connection of the queue pair with that local end: both ends see
-// it fail. It reports whether there is one.
+// Cut breaks the TCP connection of the queue pair with this local address, so that both ends see a failure. Cut
+// reports whether such a queue pair exists.
 func Cut(d provider.Device, local netip.AddrPort) bool {
 	for p := range d.(*device).pairs {
 		if p.local == local {
-			// It resets the connection and keeps the descriptor.
+			// disconnect resets the connection and keeps the descriptor.
 			return disconnect(p.fd) == nil
 		}
 	}
 	return false
 }
 
-// ReadsUnderWay returns how many Reads the queue pair with those ends has under way.
+// ReadsUnderWay returns the number of outstanding Reads of the queue pair with these addresses.
 func ReadsUnderWay(d provider.Device, local, remote netip.AddrPort) int {
 	for p := range d.(*device).pairs {
 		if p.local == local && p.remote == remote {
@@ -34,7 +34,7 @@ func ReadsUnderWay(d provider.Device, local, remote netip.AddrPort) int {
 	return 0
 }
 
-// PresetMSN changes the number of the next Send, outbound and inbound.
+// PresetMSN sets the number (MSN) of the next Send in both directions.
 func PresetMSN(d provider.Device, local netip.AddrPort, msn uint32) {
 	for p := range d.(*device).pairs {
 		if p.local == local {
@@ -44,10 +44,10 @@ func PresetMSN(d provider.Device, local netip.AddrPort, msn uint32) {
 	}
 }
 
-// Open returns how many sockets a device has, service points not counted.
+// Open returns the number of sockets of a device without those that listen.
 func Open(d provider.Device) int { return len(d.(*device).pairs) + len(d.(*device).goodbyes) }
 
-// disconnect is connect(2) with AF_UNSPEC, for which x/sys has no address.
+// disconnect calls connect(2) with AF_UNSPEC, because package x/sys/unix has no type for this address.
 func disconnect(fd int) error {
 	var a unix.RawSockaddr
 	if _, _, errno := syscall.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a)); errno != 0 {
@@ -56,8 +56,8 @@ func disconnect(fd int) error {
 	return nil
 }
 
-// RawReceive and RawSend are the system calls of the data path.
+// RawReceive makes the system call with which the data path receives.
 func RawReceive(fd int, p []byte) (int, syscall.Errno) { return receive(fd, p) }
 
-// RawSend writes without waiting.
+// RawSend makes the system call with which the data path sends. It does not wait.
 func RawSend(fd int, p []byte) (int, syscall.Errno) { return send(fd, &p[0], len(p)) }

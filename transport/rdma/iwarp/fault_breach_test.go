@@ -14,23 +14,23 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// breach is a violation that a peer sends, and the Terminate that answers it. The items are
-// those of the fault list.
+// breach is a protocol violation that a peer sends, and the Terminate that has to answer it. The numbers of
+// faults in this file are those of docs/connection-model.md, "Faults and tests".
 type breach struct {
 	name   string
 	ulpdus func(m *meeting) [][]byte
 	want   error
 }
 
-// meeting is the connection and the regions that a breach can refer to.
+// meeting is a connection, and the regions that a breach can refer to.
 type meeting struct {
-	region  *verbs.MemoryRegion // all rights
-	local   *verbs.MemoryRegion // none for peers
-	foreign *verbs.MemoryRegion // of another domain
+	region  *verbs.MemoryRegion // peers have all rights
+	local   *verbs.MemoryRegion // peers have no rights
+	foreign *verbs.MemoryRegion // in another protection domain
 	gone    uint32              // the STag of a region that was closed
 }
 
-// remote returns STag and offset of the region.
+// remote returns the STag and the offset with which a peer addresses the region at off.
 func (m *meeting) remote(off int) (uint32, uint64) {
 	r := m.region.Remote(0, 0)
 	return r.RKey, r.Address + uint64(off)
@@ -41,7 +41,7 @@ func one(b []byte) func(*meeting) [][]byte {
 	return func(*meeting) [][]byte { return [][]byte{b} }
 }
 
-// many makes the script of several.
+// many makes the script of several ULPDUs.
 func many(b ...[]byte) func(*meeting) [][]byte {
 	return func(*meeting) [][]byte { return b }
 }
@@ -55,7 +55,7 @@ func first(b []byte, control, second byte) []byte {
 
 const roomBytes = 4096
 
-// headerBreaches are items 11 and 12.
+// headerBreaches are faults 11 and 12.
 var headerBreaches = []breach{
 	{"11 length 0", one(nil), mpa.ErrLength},
 	{"11 length 1", one([]byte{0x41}), mpa.ErrLength},
@@ -79,7 +79,7 @@ var headerBreaches = []breach{
 	{"12 a read request on the queue of Sends", one(untagged(ddp.Untagged{Last: true, Control: 0x41, MSN: 1}, make([]byte, 28))), rdmap.ErrOpcode},
 }
 
-// memoryBreaches are item 13, for Writes and for reads.
+// memoryBreaches are fault 13, for Writes and for Reads.
 var memoryBreaches = []breach{
 	{"13 unknown STag", one(write(0xdeadbeef, 0, []byte("x"))), ddp.ErrSTag},
 	{"13 STag of closed memory", func(m *meeting) [][]byte { return [][]byte{write(m.gone, 0, []byte("x"))} }, ddp.ErrSTag},
@@ -134,8 +134,7 @@ var memoryBreaches = []breach{
 	}, rdmap.ErrProtectedSTag},
 }
 
-// queueBreaches are items 14, 15 and 18. The endpoint has two receives of 100 bytes
-// and an IRD of 4.
+// queueBreaches are faults 14, 15 and 18. The endpoint has two receives of 100 bytes and an IRD of 4.
 var queueBreaches = []breach{
 	{"14 MSN 0", one(message(0, nil)), ddp.ErrSequence},
 	{"14 MSN skipped", one(message(2, nil)), ddp.ErrSequence},
@@ -158,7 +157,7 @@ var queueBreaches = []breach{
 	{"18 no receive", many(message(1, nil), message(2, nil), message(3, nil)), ddp.ErrNoBuffer},
 }
 
-// meet opens a connection of a peer that is going to break a rule.
+// meet opens the connection of a peer that is going to violate the protocol.
 func meet(t *testing.T) (*side, *meeting, *peer, *verbs.Endpoint) {
 	t.Helper()
 	s := newSide(t, iwarp.Config{}, roomBytes)
@@ -184,7 +183,7 @@ func meet(t *testing.T) (*side, *meeting, *peer, *verbs.Endpoint) {
 	return s, m, p, ep
 }
 
-// TestFaultBreaches sends every breach twice, in whole FPDUs and an octet at a time.
+// TestFaultBreaches sends every breach twice: in whole FPDUs and one octet at a time.
 func TestFaultBreaches(t *testing.T) {
 	for _, list := range [][]breach{headerBreaches, memoryBreaches, queueBreaches} {
 		for _, b := range list {
@@ -199,9 +198,9 @@ func TestFaultBreaches(t *testing.T) {
 	}
 }
 
-// TestReadsBeyondDepth: what a peer that rounds the depth up to a power of two has
-// outstanding is served, as the kernel's siw does it; one more is a fault. All come at
-// once, so that none can be answered before the last is there.
+// TestReadsBeyondDepth checks how many Reads a peer may have outstanding. The kernel's siw rounds the depth up
+// to a power of two, so this many are served, and one more is a fault. The peer sends all Reads in one write, so
+// that none is answered before the last has arrived.
 func TestReadsBeyondDepth(t *testing.T) {
 	for depth, served := range map[uint16]int{1: 1, 3: 4, 4: 4, 5: 8, 7: 8, 16: 16} {
 		for _, beyond := range []int{0, 1} {
@@ -259,23 +258,23 @@ func testBreach(t *testing.T, b breach, step int) {
 	e := s.event(ep)
 	require.Equal(t, verbs.EventBroken, e.Type)
 	require.ErrorIs(t, e.Err, b.want)
-	// What was posted is flushed, and nothing is delivered by the breach itself.
+	// The receives are flushed, and the breach has delivered nothing.
 	for id := range uint64(2) {
 		s.done(ep, id)
 	}
-	// One connection has died, nothing else has.
+	// Another connection of the adapter still works.
 	require.NoError(t, other.PostReceive(&verbs.ReceiveRequest{ID: 90}))
 	require.NoError(t, bystander.Post(&verbs.WorkRequest{ID: 91, Op: verbs.OpSend}))
 	require.Equal(t, verbs.StatusSuccess, s.done(other, 90).Status)
 }
 
-// TestFaultAllowed sends what looks like a fault and is none.
+// TestFaultAllowed sends ULPDUs that look like faults and are permitted.
 func TestFaultAllowed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		ulpdus func(m *meeting) [][]byte
-		// received is how many receives that completes, answered how many Read Responses
-		// that makes.
+		// received is the number of receives that the ULPDUs complete. answered is the number of Read Responses
+		// that they cause.
 		received, answered int
 	}{
 		{"12 RDMAP version 0", one(first(message(1, nil), 0x41, 0x03)), 1, 0},
@@ -318,7 +317,7 @@ func TestFaultAllowed(t *testing.T) {
 			for id := range uint64(c.received) {
 				require.Equal(t, verbs.StatusSuccess, s.done(ep, id).Status)
 			}
-			// The connection lives: its end is in order.
+			// The connection still works, so that it ends in order.
 			require.NoError(t, p.conn.CloseWrite())
 			require.Equal(t, verbs.EventDisconnected, s.event(ep).Type)
 		})

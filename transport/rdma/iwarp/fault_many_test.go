@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestSelfConnect is item 9: an adapter that connects to itself, and an endpoint to
-// its own listener's adapter both ways.
+// TestSelfConnect is part of fault 9 of docs/connection-model.md, "Faults and tests": an adapter connects to
+// itself.
 func TestSelfConnect(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	x, y := join(t, s, s)
@@ -21,7 +21,8 @@ func TestSelfConnect(t *testing.T) {
 	require.Equal(t, verbs.StatusSuccess, s.done(y, 1).Status)
 }
 
-// TestListenerClosesWithRequestsPending is item 9.
+// TestListenerClosesWithRequestsPending is part of fault 9: a listener is closed while requests are pending. The
+// request that the consumer has taken can be accepted; the others are refused.
 func TestListenerClosesWithRequestsPending(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	l := b.listen()
@@ -38,7 +39,7 @@ func TestListenerClosesWithRequestsPending(t *testing.T) {
 	stranger.ended()
 }
 
-// TestBacklogOverflow is item 9: what the backlog has no room for is refused.
+// TestBacklogOverflow is part of fault 9: a request that does not fit into the backlog is refused.
 func TestBacklogOverflow(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	l, err := b.adapter.Listen(verbs.ListenOptions{Queue: b.queue, Backlog: 1})
@@ -52,7 +53,7 @@ func TestBacklogOverflow(t *testing.T) {
 	require.Equal(t, verbs.EventEstablished, a.event(first, b).Type)
 }
 
-// TestManyConnects is item 9: connects at once, and messages on all connections.
+// TestManyConnects is part of fault 9: 1000 connects at once, and a message on each connection.
 func TestManyConnects(t *testing.T) {
 	const many = 1000
 	var limit unix.Rlimit
@@ -84,8 +85,7 @@ func TestManyConnects(t *testing.T) {
 	}
 }
 
-// TestDescriptorsExhausted is item 9: connects wait until there is a descriptor for
-// them.
+// TestDescriptorsExhausted is part of fault 9: a connection request waits until a descriptor is free.
 func TestDescriptorsExhausted(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()
@@ -112,7 +112,8 @@ func TestDescriptorsExhausted(t *testing.T) {
 	s.request()
 }
 
-// TestAcceptAfterThePeerIsGone is item 9.
+// TestAcceptAfterThePeerIsGone is part of fault 9: the consumer accepts a request whose peer has closed or reset
+// the connection.
 func TestAcceptAfterThePeerIsGone(t *testing.T) {
 	for _, linger := range []int{-1, 0} {
 		s := newSide(t, iwarp.Config{}, 64)
@@ -129,8 +130,8 @@ func TestAcceptAfterThePeerIsGone(t *testing.T) {
 	}
 }
 
-// TestRTRLost is item 9: a peer that dies between our reply and its first FPDU, or
-// never sends one.
+// TestRTRLost is part of fault 9: a peer ends the connection after the reply and before its first FPDU, or sends
+// no complete first FPDU.
 func TestRTRLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(p *peer)
@@ -163,8 +164,8 @@ func TestRTRLost(t *testing.T) {
 	}
 }
 
-// TestPassiveSpeaksFirst is items 3 and 9: a peer whose first FPDU follows its reply
-// in the same segment, or comes before ours, is borne with.
+// TestPassiveSpeaksFirst is part of faults 3 and 9: a passive peer sends its first FPDU together with its reply,
+// before the active side has sent one. The active side accepts this FPDU.
 func TestPassiveSpeaksFirst(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	l, at := host(t)
@@ -179,7 +180,7 @@ func TestPassiveSpeaksFirst(t *testing.T) {
 	require.Equal(t, 5, s.done(ep, 1).Length)
 }
 
-// TestSharedReceives has many connections fill one queue of receives.
+// TestSharedReceives has several connections consume receives of one shared receive queue.
 func TestSharedReceives(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 4096)
 	srq, err := b.adapter.NewSharedReceiveQueue(verbs.SharedReceiveConfig{Domain: b.domain, MaxReceives: 16, MaxSegments: 1})

@@ -15,12 +15,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// hasty is a configuration with short deadlines.
+// hasty returns a configuration with short timeouts. The numbers of faults in this file are those of
+// docs/connection-model.md, "Faults and tests".
 func hasty() iwarp.Config {
 	return iwarp.Config{RequestTimeout: 30 * time.Millisecond, StartTimeout: 30 * time.Millisecond, CloseTimeout: 30 * time.Millisecond, Pause: time.Hour}
 }
 
-// TestFaultConnect is item 1.
+// TestFaultConnect is fault 1: nothing answers a connect.
 func TestFaultConnect(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	try := func(t *testing.T, to netip.AddrPort, timeout time.Duration, want verbs.EventType, cause error) {
@@ -54,7 +55,7 @@ func TestFaultConnect(t *testing.T) {
 		require.NoError(t, ep.Connect(at, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
 		p := pick(t, s, l)
 		p.frame()
-		time.Sleep(2 * hasty().StartTimeout) // the timeouts of the provider have passed
+		time.Sleep(2 * hasty().StartTimeout) // longer than the provider's timeouts
 		s.poll()
 		p.send(mpa.Frame{Reply: true, CRC: true, Revision: 2, Enhanced: true, PrivateData: []byte{0x80, 4, 0x80, 4}}.Append(nil))
 		e := s.event(ep)
@@ -66,7 +67,7 @@ func TestFaultConnect(t *testing.T) {
 	})
 }
 
-// TestFaultSlowRequest is item 2 on the passive side.
+// TestFaultSlowRequest is fault 2 on the passive side: a request that is late or arrives in pieces.
 func TestFaultSlowRequest(t *testing.T) {
 	t.Run("silent", func(t *testing.T) {
 		s := newSide(t, hasty(), 64)
@@ -128,8 +129,8 @@ func TestFaultSlowRequest(t *testing.T) {
 	})
 }
 
-// TestFaultBadRequest is item 3 on the passive side: every stranger is dropped
-// without a word, and the listener goes on.
+// TestFaultBadRequest is fault 3 on the passive side. The test checks that the listener drops a stranger with an
+// invalid request without an answer, and then accepts other requests.
 func TestFaultBadRequest(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()
@@ -178,17 +179,17 @@ func TestFaultBadRequest(t *testing.T) {
 	})
 }
 
-// replyCase is what a peer answers to a request, and what becomes of the attempt.
+// replyCase is a peer's answer to a request, and the result of the attempt to connect.
 type replyCase struct {
 	name  string
 	reply func(p *peer)
 	want  verbs.EventType
 	cause error
-	// code is that of the Terminate which the peer gets, or nil for none.
+	// code is the error in the Terminate that the peer gets, or nil if it gets no Terminate.
 	code error
 }
 
-// answer sends an enhanced reply with those words.
+// answer sends an enhanced reply with these bytes as its private data.
 func answer(words ...byte) func(*peer) {
 	return func(p *peer) {
 		p.send(mpa.Frame{Reply: true, CRC: true, Revision: 2, Enhanced: true, PrivateData: words}.Append(nil))
@@ -227,7 +228,7 @@ var replyCases = []replyCase{
 	{"6 no RTR in common", answer(0xc0, 16, 0x00, 16), verbs.EventNonPeerRejected, mpa.ErrRTR, mpa.ErrRTR},
 }
 
-// TestFaultBadReply is items 3, 4 and 6 on the active side.
+// TestFaultBadReply is faults 3, 4 and 6 on the active side: invalid replies, rejects and depths.
 func TestFaultBadReply(t *testing.T) {
 	for _, c := range replyCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -253,8 +254,8 @@ func TestFaultBadReply(t *testing.T) {
 	}
 }
 
-// TestFaultPrivateData is item 5 as far as it is the provider's: every length
-// arrives as it was sent, both ways.
+// TestFaultPrivateData is the provider's part of fault 5: private data of every length arrive unchanged, in both
+// directions.
 func TestFaultPrivateData(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	l := b.listen()
@@ -273,12 +274,12 @@ func TestFaultPrivateData(t *testing.T) {
 	require.ErrorIs(t, a.endpoint().Connect(l.Address(), connectOptions(&verbs.ConnParam{PrivateData: make([]byte, 253)})), verbs.ErrInvalidParameter)
 }
 
-// TestFaultDepths is item 6: the depths that both ends report.
+// TestFaultDepths is fault 6: the depths that the active side reports for various replies.
 func TestFaultDepths(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		reply   []byte
-		in, out int // of our side, which asks for 16 and 16
+		in, out int // of the active side, which asks for 16 and 16
 	}{
 		{"equal", []byte{0x80, 16, 0x80, 16}, 16, 16},
 		{"zero", []byte{0x80, 0, 0x80, 0}, 16, 0},
@@ -302,7 +303,7 @@ func TestFaultDepths(t *testing.T) {
 	}
 }
 
-// TestFaultCRC is item 7: all four combinations, and data that pass.
+// TestFaultCRC is fault 7: all four combinations of sides with and without CRC, with data in both directions.
 func TestFaultCRC(t *testing.T) {
 	for _, active := range []bool{false, true} {
 		for _, passive := range []bool{false, true} {

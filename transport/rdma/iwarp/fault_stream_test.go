@@ -17,9 +17,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestFaultFlippedBits is item 10: a flipped bit anywhere but in the length field is
-// a CRC error, whatever else it would be, and nothing is delivered. FPDUs arrive as
-// a whole, in pieces, and so long that they are placed as they come.
+// TestFaultFlippedBits is fault 10 of docs/connection-model.md, "Faults and tests". The test checks that a
+// flipped bit outside the length field is reported as a CRC error, and that nothing is delivered. FPDUs arrive
+// as a whole, in pieces, and with so long a payload that it is placed while it arrives.
 func TestFaultFlippedBits(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for name, c := range map[string]struct {
@@ -56,7 +56,7 @@ func TestFaultFlippedBits(t *testing.T) {
 	}
 	t.Run("padding need not be zero", func(t *testing.T) {
 		s, _, p, ep := meet(t)
-		u := message(1, []byte("xyz")) // 2+21 octets, one of padding
+		u := message(1, []byte("xyz")) // 2+21 octets, and one of padding
 		b := append([]byte{0, byte(len(u))}, u...)
 		b = append(b, 0xff)
 		crc := mpa.Checksum(0, b)
@@ -65,8 +65,8 @@ func TestFaultFlippedBits(t *testing.T) {
 	})
 }
 
-// TestFaultTruncated is the rest of item 11: the stream ends after every octet of an
-// FPDU. At the boundary that is the end in order, anywhere else a break.
+// TestFaultTruncated is part of fault 11: the stream ends after every octet of an FPDU. At the boundary of an
+// FPDU this is an orderly end, at any other place an error.
 func TestFaultTruncated(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()
@@ -94,7 +94,7 @@ func TestFaultTruncated(t *testing.T) {
 	}
 }
 
-// TestArbitrarySegmentation sends messages of all kinds in random pieces.
+// TestArbitrarySegmentation sends messages of all kinds in pieces of random length.
 func TestArbitrarySegmentation(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	s := newSide(t, iwarp.Config{}, 400_000)
@@ -135,7 +135,7 @@ func TestArbitrarySegmentation(t *testing.T) {
 	require.NotZero(t, s.provider.Counters().BytesPlaced.Load())
 }
 
-// TestSequenceNumbersWrap is the rest of item 14.
+// TestSequenceNumbersWrap is part of fault 14: the message sequence number of Sends wraps around.
 func TestSequenceNumbersWrap(t *testing.T) {
 	spied := &spy{Provider: iwarp.New(iwarp.Config{})}
 	adapter, err := verbs.Open(spied, loopback)
@@ -154,7 +154,8 @@ func TestSequenceNumbersWrap(t *testing.T) {
 	}
 }
 
-// TestFaultReadResponses is item 15 on the side that reads.
+// TestFaultReadResponses is fault 15 on the side that has posted the Read: Read Responses that do not fit the
+// request.
 func TestFaultReadResponses(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -207,7 +208,7 @@ func TestFaultReadResponses(t *testing.T) {
 	}
 }
 
-// TestFaultTerminates is item 17: the effect of a peer's Terminate, well-formed or not.
+// TestFaultTerminates is fault 17: the effect of a peer's Terminate, well-formed or not.
 func TestFaultTerminates(t *testing.T) {
 	terminate := func(body ...byte) []byte {
 		return untagged(ddp.Untagged{Last: true, Control: 0x47, QN: 2, MSN: 1}, body)
@@ -258,8 +259,8 @@ func TestFaultTerminates(t *testing.T) {
 	})
 }
 
-// TestMemoryGoesDuringATransfer is the rest of item 13: a region that is closed
-// while a Write into it, or a Read of it, is under way.
+// TestMemoryGoesDuringATransfer is part of fault 13: a region is closed during a Write into it, or during a Read
+// of it.
 func TestMemoryGoesDuringATransfer(t *testing.T) {
 	t.Run("Write", func(t *testing.T) {
 		s, _, p, ep := meet(t)
@@ -277,7 +278,7 @@ func TestMemoryGoesDuringATransfer(t *testing.T) {
 		require.Equal(t, kept, memory, "it has not changed since")
 	})
 	t.Run("Read", func(t *testing.T) {
-		const size = 16 << 20 // more than a socket holds
+		const size = 16 << 20 // more than the buffers of a socket hold
 		s, _, p, ep := meet(t)
 		memory := pattern(size, 3)
 		was := slices.Clone(memory)
@@ -286,7 +287,7 @@ func TestMemoryGoesDuringATransfer(t *testing.T) {
 		p.send(p.fpdu(readRequest(1, rdmap.ReadRequest{SinkSTag: 1, Size: size, SourceSTag: r.LKey(), SourceTO: r.Remote(0, 0).Address})))
 		p.pump(func() bool { return s.provider.Counters().Writes.Load() > 2 && s.poll() == 0 })
 		require.NoError(t, r.Close())
-		clear(memory) // what is half written was copied
+		clear(memory) // the device has copied the segment that is partly written
 		at := 0
 		for {
 			u := p.ulpdu()
@@ -306,7 +307,7 @@ func TestMemoryGoesDuringATransfer(t *testing.T) {
 	})
 }
 
-// TestInvalidate is item 16 where it is allowed.
+// TestInvalidate is the permitted case of fault 16: a Send invalidates an STag of the receiver.
 func TestInvalidate(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	x, y := join(t, a, b)
@@ -320,8 +321,8 @@ func TestInvalidate(t *testing.T) {
 	require.ErrorIs(t, b.event(y, a).Err, ddp.ErrSTag)
 }
 
-// TestStalledPeer is item 20: a peer that reads nothing stalls its own connection
-// only, and everything arrives when it reads again.
+// TestStalledPeer is fault 20: a peer that reads nothing stalls only its own connection, and all messages arrive
+// when it reads again.
 func TestStalledPeer(t *testing.T) {
 	s, _, p, ep := meet(t)
 	const part, parts = 1 << 20, 12
@@ -352,8 +353,8 @@ func TestStalledPeer(t *testing.T) {
 	}
 }
 
-// TestGracefulEnd holds what Disconnect does on the wire: what is under way, then
-// the end; and that a peer which does not end its side is given up.
+// TestGracefulEnd checks what a graceful Disconnect writes: the posted messages, and then the end of the stream.
+// If the peer does not end its side as well, the endpoint reports an error after CloseTimeout.
 func TestGracefulEnd(t *testing.T) {
 	s := newSide(t, iwarp.Config{CloseTimeout: 50 * time.Millisecond}, 64)
 	l := s.listen()

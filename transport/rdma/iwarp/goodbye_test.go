@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// patient makes a side whose peers may take any time to leave, and what counts its
+// patient returns a side with a CloseTimeout of an hour, and a function that returns the number of the side's
 // sockets.
 func patient(t *testing.T) (s *side, sockets func() int) {
 	t.Helper()
@@ -24,8 +24,8 @@ func patient(t *testing.T) (s *side, sockets func() int) {
 	return s, func() int { return iwarp.Open(spied.devices[0]) }
 }
 
-// TestGoodbyeReadsSoMuch: a peer that does not stop when it is told to is read for a
-// while only.
+// TestGoodbyeReadsSoMuch checks that the device stops reading from a peer that goes on sending after a
+// Terminate: the device discards a bounded number of bytes and then closes the socket.
 func TestGoodbyeReadsSoMuch(t *testing.T) {
 	s, sockets := patient(t)
 	p := dial(t, s, s.listen().Address())
@@ -47,8 +47,8 @@ func TestGoodbyeReadsSoMuch(t *testing.T) {
 	<-ended
 }
 
-// TestGoodbyesAreFew: of many peers that were told to stop, and neither do nor close,
-// the first are closed. They were told all the same.
+// TestGoodbyesAreFew checks that the device keeps at most 64 sockets of peers that got a Terminate and have not
+// closed their connections. The device closes the oldest ones. Every peer has got its Terminate.
 func TestGoodbyesAreFew(t *testing.T) {
 	const most, more = 64, 3
 	s, sockets := patient(t)

@@ -29,8 +29,8 @@ func (s *side) receive(ep *verbs.Endpoint, id uint64) {
 	require.NoError(s.tb, ep.PostReceive(&verbs.ReceiveRequest{ID: id, Segments: []verbs.Segment{s.region.Segment(int(id)*16, 16)}}))
 }
 
-// TestGuardedTakesOneSend: a passive endpoint takes one Send, and what follows it when it is
-// told so, however the bytes come.
+// TestGuardedTakesOneSend checks that a guarded passive endpoint delivers the first Send and nothing else until
+// Trust is called. Then it processes what follows. The bytes arrive at once or in pieces.
 func TestGuardedTakesOneSend(t *testing.T) {
 	for name, split := range map[string]int{"at once": 1 << 16, "in pieces": 7, "byte by byte": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -64,8 +64,9 @@ func TestGuardedTakesOneSend(t *testing.T) {
 	}
 }
 
-// TestGuardedRefusesBeforeTheProof: what reaches memory, or revokes it, ends the connection
-// and does nothing.
+// TestGuardedRefusesBeforeTheProof checks that a guarded endpoint ends the connection when the first message is
+// anything but a short Send, for example a Write, a Read or a Send that invalidates an STag. The message has no
+// effect on memory.
 func TestGuardedRefusesBeforeTheProof(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 4096)
 	l := s.listen()
@@ -87,13 +88,14 @@ func TestGuardedRefusesBeforeTheProof(t *testing.T) {
 			p.terminated()
 			require.Equal(t, verbs.EventBroken, s.event(ep).Type)
 			require.Zero(t, s.memory[1000])
-			ep.Trust() // too late, and harmless
+			ep.Trust() // has no effect on an ended connection
 			require.NoError(t, ep.Free())
 		})
 	}
 }
 
-// TestGuardedRefusesWhatIsCompressed: before the proof nothing is decoded, nor taken as it is.
+// TestGuardedRefusesWhatIsCompressed checks that a guarded endpoint ends the connection when the first Send is
+// compressed. The payload is neither decompressed nor delivered.
 func TestGuardedRefusesWhatIsCompressed(t *testing.T) {
 	for name, split := range map[string]int{"at once": 1 << 16, "in pieces": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +123,8 @@ func TestGuardedRefusesWhatIsCompressed(t *testing.T) {
 	}
 }
 
-// TestGuardedActiveTakesNothing: what an accepting peer sends waits until it is trusted.
+// TestGuardedActiveTakesNothing checks that a guarded active endpoint processes nothing that the accepting peer
+// sends until Trust is called.
 func TestGuardedActiveTakesNothing(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 4096), newSide(t, iwarp.Config{}, 4096)
 	l := b.listen()

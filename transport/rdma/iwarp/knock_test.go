@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// flood makes connections from an address that say this and no more, and waits until all were
-// taken notice of.
+// flood makes n connections from an address, writes says on each, and keeps them open. The listener's side is
+// polled once for each connection.
 func flood(t *testing.T, s *side, l *verbs.Listener, from string, n int, says []byte) {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -26,7 +26,8 @@ func flood(t *testing.T, s *side, l *verbs.Listener, from string, n int, says []
 	}
 }
 
-// TestKnockCostsNoGoroutine: who has not sent the first record of TLS as a whole has none.
+// TestKnockCostsNoGoroutine checks that the provider starts no goroutine for a connection before the first
+// record of TLS has arrived as a whole.
 func TestKnockCostsNoGoroutine(t *testing.T) {
 	const n = 20
 	s := newSealed(t, iwarp.Config{RequestTimeout: patience}, 64)
@@ -49,8 +50,8 @@ func TestKnockCostsNoGoroutine(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// TestKnockOfOneAddress: however many connections one address makes, the slow one of another
-// address is not dropped for them.
+// TestKnockOfOneAddress makes many connections from one address. The test checks that they do not displace the
+// half-open connection of another address, whose request arrives slowly.
 func TestKnockOfOneAddress(t *testing.T) {
 	const places = 8
 	s := newSide(t, iwarp.Config{HalfOpenMax: places, RequestTimeout: patience}, 64)
@@ -70,8 +71,8 @@ func TestKnockOfOneAddress(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// TestKnockOfARecordedHello: the first flight of a rank that is sent again gets no exchange, and
-// the rank its connection.
+// TestKnockOfARecordedHello sends the recorded first TLS record of a rank again. The test checks that the
+// provider drops it as a stranger, without a handshake.
 func TestKnockOfARecordedHello(t *testing.T) {
 	a, b := newSealed(t, iwarp.Config{}, 1<<16), newSealed(t, iwarp.Config{}, 1<<16)
 	r := newRecorder(t, "", -1, false)

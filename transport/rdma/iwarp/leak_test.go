@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// descriptors counts the open descriptors of the process.
+// descriptors returns the number of open descriptors of the process.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
@@ -20,8 +20,8 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-// TestNothingIsLeft opens and ends connections in every way and holds the number of
-// descriptors and goroutines.
+// TestNothingIsLeft opens and ends connections in every way, and checks that no descriptor and no goroutine is
+// left.
 func TestNothingIsLeft(t *testing.T) {
 	fds, goroutines := descriptors(t), goruntime.NumGoroutine()
 	for name, end := range map[string]func(a, b *side, x, y *verbs.Endpoint){
@@ -82,7 +82,7 @@ func TestNothingIsLeft(t *testing.T) {
 	require.Equal(t, fds, descriptors(t))
 }
 
-// TestNoGoroutines holds that a device has none, however busy it is.
+// TestNoGoroutines checks that a device starts no goroutine, however busy it is.
 func TestNoGoroutines(t *testing.T) {
 	before := goruntime.NumGoroutine()
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)

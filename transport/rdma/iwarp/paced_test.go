@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// pace has the kernel send at most rate bytes per second on each socket of this process.
+// pace makes the kernel send at most rate bytes per second on each socket of this process.
 func pace(tb testing.TB, rate uint64) {
 	tb.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -22,15 +22,15 @@ func pace(tb testing.TB, rate uint64) {
 	for _, e := range entries {
 		fd, err := strconv.Atoi(e.Name())
 		require.NoError(tb, err)
-		if unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, rate) == nil { // others are no sockets
+		if unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, rate) == nil { // other descriptors return an error
 			paced++
 		}
 	}
 	require.GreaterOrEqual(tb, paced, 2)
 }
 
-// BenchmarkPacedWrite writes 32 MiB to a peer over a connection that the kernel paces to 1 Gbit/s:
-// random bytes, of which none get shorter, and zeros, with and without compression.
+// BenchmarkPacedWrite writes 32 MiB to a peer over a connection that the kernel limits to 1 Gbit/s, with and
+// without compression. The bytes are random, so that they cannot be compressed, or zero.
 func BenchmarkPacedWrite(b *testing.B) {
 	const bytes, each = 32 << 20, 1 << 20
 	for _, data := range []string{"random", "zeros"} {

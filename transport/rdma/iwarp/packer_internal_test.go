@@ -14,10 +14,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// slow is the look at a link of 100 MiB/s.
+// slow returns the measurement of a link with 100 MiB/s that limits the transfer.
 func slow() packing.Pace { return packing.Pace{Rate: 100 << 20, Bound: true} }
 
-// lookedAt returns a packer that wants a segment to be tried, its link being slow.
+// lookedAt returns a packer that has measured a slow link, and so wants to try to compress a segment.
 func lookedAt(n int) packer {
 	k := newPacker(PackAuto)
 	k.Block()
@@ -26,7 +26,7 @@ func lookedAt(n int) packer {
 	return k
 }
 
-// A connection has memory for compressed payload only while it compresses.
+// TestMemoryOfAPacker checks that a connection has memory for compressed payload only while it compresses.
 func TestMemoryOfAPacker(t *testing.T) {
 	payload := make([]byte, kinULPDU)
 	k := lookedAt(len(payload))
@@ -48,13 +48,14 @@ func TestMemoryOfAPacker(t *testing.T) {
 	require.Nil(t, k.memory)
 }
 
-// Payload that the program has compressed, such as a checkpoint's, is not compressed twice: of 256 MiB
-// not more is tried than four segments and one for each look.
+// TestCompressedPayloadIsSentAsItIs sends 256 MiB of payload that the program has compressed, such as a
+// checkpoint. The test checks that the packer gives up compressing soon: it tries at most four segments, and one
+// more for each measurement of the link.
 func TestCompressedPayloadIsSentAsItIs(t *testing.T) {
 	plain := make([]byte, 4<<20)
 	for i := range plain {
 		if plain[i] = byte(rand.Uint32()); i&64 != 0 {
-			plain[i] = plain[i-64] // it gets shorter
+			plain[i] = plain[i-64] // compressible
 		}
 	}
 	packed := s2.Encode(nil, plain)
@@ -109,7 +110,8 @@ func TestPackedPayloadsOfABatchStay(t *testing.T) {
 	require.Empty(t, k.memory)
 }
 
-// FuzzUnpacked: whatever a peer calls compressed is a segment of at most the maximum, or refused.
+// FuzzUnpacked checks that the payload that a peer marks as compressed is either refused or decompressed to at
+// most the maximum length of a segment.
 func FuzzUnpacked(f *testing.F) {
 	header := make([]byte, ddp.TaggedLength)
 	header[0] = 0x80 | flagPacked

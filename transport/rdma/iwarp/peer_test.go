@@ -18,19 +18,20 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// peer is a scripted MPA peer over a plain TCP connection: it sends what it is told
-// to, right or wrong. Whenever it has to wait it polls the side that it is connected to.
+// peer is a scripted MPA peer on a plain TCP connection. It sends whatever bytes the test gives it, valid or
+// not. While it waits, it polls the side that it is connected to.
 type peer struct {
 	t    *testing.T
 	s    *side
 	conn *net.TCPConn
 	crc  bool
-	in   []byte // received, not asked for yet
+	in   []byte // received and not taken yet
 	eof  bool
 	err  error
 }
 
-// strangerOffer is what a peer asks for by default: a stranger's, as hardware asks.
+// strangerOffer returns the MPA offer that a peer makes by default: that of another implementation, such as an
+// RDMA adapter.
 func strangerOffer() mpa.Offer {
 	return mpa.Offer{Revision: 2, CRC: true, IRD: 4, ORD: 4, PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead}
 }
@@ -45,7 +46,7 @@ func dial(t *testing.T, s *side, to netip.AddrPort) *peer {
 	return p
 }
 
-// host is a listening socket for peers that are connected to.
+// host opens a listening socket for peers to which endpoints connect.
 func host(t *testing.T) (*net.TCPListener, netip.AddrPort) {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -81,7 +82,7 @@ func (p *peer) pump(done func() bool) {
 	}
 }
 
-// take reads what has come, waiting for a moment.
+// take reads what has arrived. It waits for a short time.
 func (p *peer) take() {
 	b := make([]byte, 64<<10)
 	_ = p.conn.SetReadDeadline(time.Now().Add(time.Millisecond))
@@ -103,7 +104,7 @@ func (p *peer) send(b []byte) {
 	require.NoError(p.t, err)
 }
 
-// frame waits for an MPA frame.
+// frame waits for an MPA request or reply.
 func (p *peer) frame() mpa.Frame {
 	p.t.Helper()
 	var f mpa.Frame
@@ -121,14 +122,14 @@ func (p *peer) frame() mpa.Frame {
 	return f
 }
 
-// ended waits for the end of the stream, without anything before it.
+// ended waits for the end of the stream. No byte may come before it.
 func (p *peer) ended() {
 	p.t.Helper()
 	p.pump(func() bool { p.take(); return p.eof })
 	require.Empty(p.t, p.in)
 }
 
-// ulpdu waits for the next FPDU.
+// ulpdu waits for the next FPDU and returns its ULPDU.
 func (p *peer) ulpdu() []byte {
 	p.t.Helper()
 	var ulpdu []byte
@@ -146,7 +147,7 @@ func (p *peer) ulpdu() []byte {
 	return ulpdu
 }
 
-// terminated waits for a Terminate message, which nothing may follow.
+// terminated waits for a Terminate message. No byte may follow it.
 func (p *peer) terminated() rdmap.Terminate {
 	p.t.Helper()
 	for {
@@ -165,7 +166,7 @@ func (p *peer) terminated() rdmap.Terminate {
 	}
 }
 
-// open sets a connection up as the active side, with an endpoint of s that accepts.
+// open makes a connection as the active side. An endpoint of s accepts it.
 func (p *peer) open(o mpa.Offer, ep *verbs.Endpoint) {
 	p.t.Helper()
 	f, err := o.Request(nil)
@@ -179,46 +180,47 @@ func (p *peer) open(o mpa.Offer, ep *verbs.Endpoint) {
 	require.Equal(p.t, verbs.EventEstablished, p.s.event(ep).Type)
 }
 
-// fpdu frames a ULPDU.
+// fpdu returns the FPDU that carries a ULPDU.
 func (p *peer) fpdu(ulpdu []byte) []byte { return mpa.AppendFPDU(nil, ulpdu, p.crc) }
 
-// tagged makes the ULPDU of a tagged segment.
+// tagged returns the ULPDU of a tagged segment.
 func tagged(h ddp.Tagged, payload []byte) []byte {
 	b := make([]byte, ddp.TaggedLength)
 	h.Put(b)
 	return append(b, payload...)
 }
 
-// untagged makes the ULPDU of an untagged segment.
+// untagged returns the ULPDU of an untagged segment.
 func untagged(h ddp.Untagged, payload []byte) []byte {
 	b := make([]byte, ddp.UntaggedLength)
 	h.Put(b)
 	return append(b, payload...)
 }
 
-// write makes the only segment of a Write.
+// write returns the only segment of a Write.
 func write(stag uint32, to uint64, payload []byte) []byte {
 	return tagged(ddp.Tagged{Last: true, Control: rdmap.Write.Control(), STag: stag, TO: to}, payload)
 }
 
-// message makes the only segment of a Send.
+// message returns the only segment of a Send.
 func message(msn uint32, payload []byte) []byte {
 	return untagged(ddp.Untagged{Last: true, Control: rdmap.Send.Control(), MSN: msn}, payload)
 }
 
-// readRequest makes a Read Request.
+// readRequest returns a Read Request.
 func readRequest(msn uint32, r rdmap.ReadRequest) []byte {
 	b := make([]byte, rdmap.ReadRequestLength)
 	r.Put(b)
 	return untagged(ddp.Untagged{Last: true, Control: rdmap.ReadRequestOpcode.Control(), QN: 1, MSN: msn}, b)
 }
 
-// response makes the only segment of a Read Response.
+// response returns the only segment of a Read Response.
 func response(stag uint32, to uint64, payload []byte) []byte {
 	return tagged(ddp.Tagged{Last: true, Control: rdmap.ReadResponse.Control(), STag: stag, TO: to}, payload)
 }
 
-// setSegmentSize bounds the segments of what a listener accepts, as a network does.
+// setSegmentSize limits the TCP segments of the connections that a listener accepts, as a network with a small
+// MTU does.
 func setSegmentSize(l *net.TCPListener, n int) error {
 	c, err := l.SyscallConn()
 	if err != nil {

@@ -10,18 +10,19 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestPlainSend sends messages of one segment, each alone, into receives of one segment.
+// TestPlainSend sends messages of one segment, one at a time, into receives of one segment.
 func TestPlainSend(t *testing.T) {
 	testSend(t, 0,
 		func(s *side, _, n int) []verbs.Segment { return []verbs.Segment{s.region.Segment(3, n)} },
 		func(s *side, i, n int) []verbs.Segment { return []verbs.Segment{s.region.Segment(1, n+i%2)} })
 }
 
-// TestPlainSendBeyondItsReceive: the receive is too short, or there is none.
+// TestPlainSendBeyondItsReceive checks the error of a Send whose receive is too short, or for which no receive
+// is posted.
 func TestPlainSendBeyondItsReceive(t *testing.T) {
 	for room, fault := range map[int]error{4: ddp.ErrTooLong, -1: ddp.ErrNoBuffer} {
 		s, _, p, ep := meet(t)
-		for msn := uint32(1); msn <= 2; msn++ { // meet posts receives
+		for msn := uint32(1); msn <= 2; msn++ { // consumes the receives that meet has posted
 			p.send(p.fpdu(message(msn, []byte("first"))))
 			s.done(ep, uint64(msn-1))
 		}
@@ -33,8 +34,8 @@ func TestPlainSendBeyondItsReceive(t *testing.T) {
 	}
 }
 
-// TestPlainSendsStall posts short Sends one by one until the peer's socket takes no
-// more, the last of them in part. The peer gets all of them whole, in order.
+// TestPlainSendsStall posts short Sends until the peer's socket takes no more and the last Send is written in
+// part. The test checks that the peer gets all Sends whole and in order.
 func TestPlainSendsStall(t *testing.T) {
 	const count, length = 100, 15_000
 	s, _, p, ep := meet(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// drawing returns a table that draws the given STags next.
+// drawing returns a table whose next random STags are the given ones.
 func drawing(stags ...uint32) *regions {
 	t := &regions{}
 	for _, stag := range stags {
@@ -34,8 +34,8 @@ func TestRegionsDoNotDrawAgainWhatIsInUse(t *testing.T) {
 	require.Same(t, again, table.find(7))
 }
 
-// TestRegionsForgetWhatIsRemoved: also what was looked up last, and with another STag in
-// the same place.
+// TestRegionsForgetWhatIsRemoved checks that a removed region is not found any more. The cases are: the region
+// is in the cache of recent lookups, another STag has the same place in this cache, and neither.
 func TestRegionsForgetWhatIsRemoved(t *testing.T) {
 	for name, looked := range map[string]uint32{"looked up": 5, "its neighbor looked up": 5 + recentMax, "neither": 0} {
 		table := drawing(5, 5+recentMax)

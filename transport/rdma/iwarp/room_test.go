@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// roomSlot is the longest message of TestRoom, roomGuard the guard bytes around each.
+	// roomSlot is the length of the longest message of TestRoom. roomGuard is the number of guard bytes around
+	// each message.
 	roomSlot  = 20_000
 	roomGuard = 64
 )
@@ -28,12 +29,12 @@ func (r *roomy) place(number, n int) verbs.Segment {
 	return r.region.Segment(r.at(number)-r.head, r.head+n+r.tail)
 }
 
-// at is where the message with a number begins.
+// at returns the offset of the message with a number.
 func (r *roomy) at(number int) int { return number*(roomSlot+roomGuard) + r.head }
 
-// TestRoom posts lists of Sends of all lengths, Writes and Reads, some of the Sends and
-// all of the receives with room around them, and finds every message in its place, and
-// nothing elsewhere.
+// TestRoom posts lists of Sends of all lengths, Writes and Reads. All receives and some of the Sends have room
+// around their messages, in which the provider may write headers. The test checks that every message arrives in
+// its place, and that all other memory stays unchanged.
 func TestRoom(t *testing.T) {
 	const receives, rounds = 6, 300
 	sizes := []int{0, 1, 8, 100, 2049, 8192, 8192, 8192, 15_000, roomSlot}
@@ -79,7 +80,7 @@ func TestRoom(t *testing.T) {
 					}
 					list = append(list, w)
 				}
-				if r.IntN(3) == 0 { // its request precedes the next posts
+				if r.IntN(3) == 0 { // its work request precedes those of the next posts
 					from := b.region.Remote(b.at(receives+1), 100)
 					require.NoError(t, x.Post(&verbs.WorkRequest{
 						ID: 99, Op: verbs.OpRead, Flags: verbs.FlagMore, RemoteAddress: from.Address, RKey: from.RKey,
@@ -88,7 +89,7 @@ func TestRoom(t *testing.T) {
 					list = append(list, verbs.WorkRequest{Op: verbs.OpSend, Flags: verbs.FlagUnsignalled | verbs.FlagRoom, Segments: []verbs.Segment{a.place(len(lengths), roomSlot)}})
 					lengths = append(lengths, roomSlot)
 				}
-				for i := range sides[0].memory[:receives] { // another pattern each time
+				for i := range sides[0].memory[:receives] { // another pattern in each round
 					a.memory[a.at(i)+r.IntN(8)]++
 				}
 				_, err := x.PostList(list)

@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// secret is TLS of a job.
+// secret returns the TLS configurations of a job.
 func secret(tb testing.TB) *certificate.Sides {
 	tb.Helper()
 	c, err := certificate.New([]byte("a secret of the tests"), "test")
@@ -25,7 +25,7 @@ func secret(tb testing.TB) *certificate.Sides {
 	return c
 }
 
-// guess is that of a stranger who knows everything but the secret.
+// guess returns the TLS configuration of a stranger who knows everything about the job except its secret.
 func guess(tb testing.TB) *tls.Config {
 	tb.Helper()
 	sides, err := certificate.New([]byte("a guess"), "test")
@@ -35,7 +35,7 @@ func guess(tb testing.TB) *tls.Config {
 	return c
 }
 
-// seal has a provider encrypt.
+// seal makes a provider encrypt its connections.
 func seal(p *iwarp.Provider, s *certificate.Sides) { p.Secure(s.Passive, s.Active) }
 
 // newSealed is newSide with TLS.
@@ -46,14 +46,14 @@ func newSealed(tb testing.TB, c iwarp.Config, memory int) *side {
 	return s
 }
 
-// recorder forwards connections to an address and keeps what passes in one direction. At one
-// place of the stream it changes a byte.
+// recorder forwards connections to an address and records the bytes of one direction. At one place of the stream
+// it changes a byte.
 type recorder struct {
 	listener net.Listener
 	to       string
 	at       int
 	back     bool
-	// slow passes on byte by byte.
+	// slow makes the recorder forward one byte at a time.
 	slow bool
 
 	mu    sync.Mutex
@@ -71,7 +71,7 @@ func newRecorder(tb testing.TB, to string, at int, back bool) *recorder {
 	return r
 }
 
-// close ends all, and returns what was kept.
+// close ends all connections, and returns the recorded bytes.
 func (r *recorder) close() []byte {
 	_ = r.listener.Close()
 	r.mu.Lock()
@@ -133,8 +133,8 @@ func (r *recorder) pass(to, from net.Conn, keep bool) {
 	}
 }
 
-// deliver connects an endpoint of a with one of b through a recorder and sends the text by a
-// Write, a Send and a Read. It returns whether all of it has come.
+// deliver connects an endpoint of a with one of b through a recorder, and sends the text with a Write, a Send
+// and a Read. It reports whether all of them have arrived.
 func deliver(t *testing.T, a, b *side, r *recorder, text []byte) bool {
 	t.Helper()
 	l := b.listen()
@@ -157,7 +157,7 @@ func deliver(t *testing.T, a, b *side, r *recorder, text []byte) bool {
 	accepted := false
 	most := patience
 	if r.at >= 0 {
-		most = time.Second // who changes a length has the peer wait for bytes that do not come
+		most = time.Second // after a changed length the peer waits for bytes that never arrive
 	}
 	for end := time.Now().Add(most); ; goruntime.Gosched() {
 		if r.at >= 0 && time.Now().After(end) {
@@ -201,14 +201,14 @@ func deliver(t *testing.T, a, b *side, r *recorder, text []byte) bool {
 	}
 }
 
-// take empties the log.
+// take returns the log and empties it.
 func take(s *side) []verbs.Completion {
 	list := s.log
 	s.log = nil
 	return list
 }
 
-// drain lets what is left of connections go.
+// drain polls the sides until their connections have ended.
 func drain(sides ...*side) {
 	for range 100 {
 		for _, s := range sides {
@@ -218,7 +218,8 @@ func drain(sides ...*side) {
 	}
 }
 
-// TestNobodyReadsWhatIsSealed: nothing of a text is in what passes, and without TLS it is.
+// TestNobodyReadsWhatIsSealed checks that the recorded bytes of a connection with TLS do not contain the text.
+// Without TLS they contain it.
 func TestNobodyReadsWhatIsSealed(t *testing.T) {
 	text := bytes.Repeat([]byte("attack at dawn! "), 20)
 	for _, open := range []bool{true, false} {
@@ -238,7 +239,7 @@ func TestNobodyReadsWhatIsSealed(t *testing.T) {
 	}
 }
 
-// TestSealedByteByByte: the bytes of TLS come one by one.
+// TestSealedByteByByte delivers the bytes of TLS one at a time.
 func TestSealedByteByByte(t *testing.T) {
 	a, b := newSealed(t, iwarp.Config{}, 1<<16), newSealed(t, iwarp.Config{}, 1<<16)
 	r := newRecorder(t, "", -1, false)
@@ -247,8 +248,8 @@ func TestSealedByteByByte(t *testing.T) {
 	r.close()
 }
 
-// TestSealedBytesCannotBeChanged: a changed byte ends the connection, in the handshake, a
-// message or a Read, and none of what it carries is delivered otherwise than it was sent.
+// TestSealedBytesCannotBeChanged changes one byte of the handshake, of a message or of a Read. The test checks
+// that the connection ends, and that no changed payload is delivered.
 func TestSealedBytesCannotBeChanged(t *testing.T) {
 	text := bytes.Repeat([]byte("attack at dawn! "), 20)
 	step := 173
@@ -260,7 +261,7 @@ func TestSealedBytesCannotBeChanged(t *testing.T) {
 		r := newRecorder(t, "", -1, back)
 		require.True(t, deliver(t, a, b, r, text))
 		length, lost := len(r.close()), 0
-		for at := 5; at < length-100; at += step { // behind the version of the first record, before the end of TLS
+		for at := 5; at < length-100; at += step { // from behind the version of the first record to the end of TLS
 			clear(b.memory)
 			r := newRecorder(t, "", at, back)
 			if !deliver(t, a, b, r, text) {
@@ -272,11 +273,11 @@ func TestSealedBytesCannotBeChanged(t *testing.T) {
 	}
 }
 
-// TestSealedListenerTakesNothingInClear: what is no TLS, or TLS without the secret, is
-// dropped and counted; a silent peer is dropped at the deadline. No goroutine is left.
+// TestSealedListenerTakesNothingInClear checks that a listener with TLS drops and counts connections that do not
+// use TLS or do not have the secret. The listener drops a silent peer at the deadline. No goroutine is left.
 func TestSealedListenerTakesNothingInClear(t *testing.T) {
 	goroutines := goruntime.NumGoroutine()
-	s := newSealed(t, iwarp.Config{RequestTimeout: patience}, 64) // else a slow handshake is a late one
+	s := newSealed(t, iwarp.Config{RequestTimeout: patience}, 64) // long, so that a slow handshake is not dropped
 	l := s.listen()
 	count := s.provider.Counters()
 	f, err := strangerOffer().Request(nil)

@@ -10,8 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestSharedReceivesOfBrokenConnections: a connection that ends within a message gives the
-// receive back, flushed, and no other; so does one that the endpoint itself ends.
+// TestSharedReceivesOfBrokenConnections ends a connection in the middle of a message. The test checks that
+// exactly the receive of this message completes, with StatusFlushed, whether the peer or the endpoint has ended
+// the connection.
 func TestSharedReceivesOfBrokenConnections(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()
@@ -36,7 +37,7 @@ func TestSharedReceivesOfBrokenConnections(t *testing.T) {
 		require.NoError(t, err)
 		p := dial(t, s, l.Address())
 		p.open(strangerOffer(), ep)
-		p.send(fpdu[:len(fpdu)-6]) // its header and most of its payload
+		p.send(fpdu[:len(fpdu)-6]) // the header and most of the payload
 		p.pump(func() bool { return s.memory[2] == 'a' })
 		require.Equal(t, 3, srq.Len(), name)
 		end(p, ep)

@@ -21,7 +21,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// besiegedEnv makes the test binary a program that listens and may open few files.
+// besiegedEnv is the environment variable that makes the test binary run as the besieged program: it listens,
+// and its limit of open files is low.
 const besiegedEnv = "GORUN_IWARP_BESIEGED"
 
 func TestMain(m *testing.M) {
@@ -38,18 +39,18 @@ func TestMain(m *testing.M) {
 const (
 	// filesMax is the limit of open files of the besieged program.
 	filesMax = 256
-	// filesOwn is how many it opens at a time, over and over.
+	// filesOwn is the number of files that the program opens at a time, again and again.
 	filesOwn = 100
-	// filesLast is how many it leaves when it has opened all it can.
+	// filesLast is the number of files that the program closes when it has opened as many as it can.
 	filesLast = 8
-	// password is the private data of those whom it accepts.
+	// password is the private data of the requests that the program accepts.
 	password = "a peer"
 )
 
-// files are those that the besieged program has opened.
+// files are the files that the besieged program has opened.
 type files []*os.File
 
-// open opens n more, or all that the system lets it if n is negative.
+// open opens n more files, or as many as the system permits if n is negative.
 func (f *files) open(n int) error {
 	for ; n != 0; n-- {
 		file, err := os.Open(os.DevNull)
@@ -64,7 +65,7 @@ func (f *files) open(n int) error {
 	return nil
 }
 
-// close closes n of them, all if n is negative.
+// close closes n files, or all if n is negative.
 func (f *files) close(n int) {
 	for ; n != 0 && len(*f) > 0; n-- {
 		_ = (*f)[len(*f)-1].Close()
@@ -72,14 +73,14 @@ func (f *files) close(n int) {
 	}
 }
 
-// besieged answers requests, those without the password by a reject, and opens its own
-// files meanwhile, the last that it may when it is told to. It ends with its input.
+// besieged answers requests, and rejects those without the password. Meanwhile it opens and closes files of its
+// own; on an order it opens as many as the system permits. besieged returns when its standard input ends.
 func besieged() error {
 	limit := unix.Rlimit{Cur: filesMax, Max: filesMax}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return err
 	}
-	// Nothing is given back because its time is over.
+	// The timeouts are so long that no descriptor is freed because of a timeout.
 	provider := iwarp.New(iwarp.Config{RequestTimeout: time.Hour, CloseTimeout: time.Hour})
 	adapter, err := verbs.Open(provider, loopback)
 	if err != nil {
@@ -111,7 +112,7 @@ func besieged() error {
 	for {
 		from := orders
 		if most == filesLast && provider.Counters().Scarce.Load() == 0 {
-			from = nil // not before a connection was made
+			from = nil // no order until the provider has lacked a descriptor
 		}
 		select {
 		case order, ok := <-from:
@@ -146,7 +147,7 @@ func besieged() error {
 	}
 }
 
-// respond accepts a request with the password, and sends back what arrives.
+// respond accepts a request with the password, and sends back the messages that arrive.
 func respond(a *verbs.Adapter, d *verbs.ProtectionDomain, q *verbs.CompletionQueue, c *verbs.Completion) error {
 	switch {
 	case c.Stream == verbs.StreamConnectionRequest:
@@ -173,7 +174,7 @@ func respond(a *verbs.Adapter, d *verbs.ProtectionDomain, q *verbs.CompletionQue
 	return nil
 }
 
-// fortress is a besieged program.
+// fortress is a running besieged program.
 type fortress struct {
 	t   *testing.T
 	at  netip.AddrPort
@@ -211,7 +212,7 @@ func (f *fortress) line() string {
 	return strings.TrimSpace(line)
 }
 
-// order tells the program what to do and waits until it is done.
+// order sends the program an order and waits until the program has carried it out.
 func (f *fortress) order(what string) {
 	f.t.Helper()
 	_, err := io.WriteString(f.in, what+"\n")
@@ -219,8 +220,8 @@ func (f *fortress) order(what string) {
 	require.Equal(f.t, what, f.line())
 }
 
-// besiege makes n connections of strangers of all kinds, none of which is given up by
-// the stranger before the test ends.
+// besiege makes n connections of strangers of all kinds. The strangers keep their connections open until the
+// test ends.
 func (f *fortress) besiege(n int, gone *sync.WaitGroup) {
 	f.t.Helper()
 	request, err := strangerOffer().Request(make([]byte, 60))
@@ -234,7 +235,7 @@ func (f *fortress) besiege(n int, gone *sync.WaitGroup) {
 		switch i % 4 {
 		case 0, 1: // a request that is rejected
 			_, _ = conn.Write(request.Append(nil))
-		case 2: // one that is followed by more than anybody wants
+		case 2: // a request that is followed by many more bytes
 			gone.Add(1)
 			go func() {
 				defer gone.Done()
@@ -244,15 +245,15 @@ func (f *fortress) besiege(n int, gone *sync.WaitGroup) {
 				}
 			}()
 		case 3:
-			if i%8 == 3 { // the others say nothing
+			if i%8 == 3 { // the others send nothing
 				_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\n\r\n")
 			}
 		}
 	}
 }
 
-// visit connects as a peer does, again when it was dropped in the crowd, and has a
-// message sent back.
+// visit connects as a peer does, and has a message sent back. It connects again if its connection was dropped
+// among those of the strangers.
 func (f *fortress) visit(s *side) {
 	f.t.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -276,9 +277,9 @@ func (f *fortress) visit(s *side) {
 	}
 }
 
-// TestStrangersLeaveTheProgramItsFiles: more strangers than the program may have open
-// files, none of whom goes away, take none that it opens itself, and peers connect all
-// the while.
+// TestStrangersLeaveTheProgramItsFiles has strangers make more connections than the besieged program may open
+// files, and keep them open. The test checks that the program can still open its own files, and that peers can
+// still connect.
 func TestStrangersLeaveTheProgramItsFiles(t *testing.T) {
 	const rounds, each = 10, 80
 	f := newFortress(t)
@@ -289,7 +290,7 @@ func TestStrangersLeaveTheProgramItsFiles(t *testing.T) {
 		f.besiege(each, &gone)
 		f.visit(s)
 	}
-	// The last descriptors are the program's: waiting connections are closed for it.
+	// When the program opens its last files, the provider has to close waiting connections.
 	f.order("all")
 	f.besiege(each, &gone)
 	f.order("some")

@@ -13,31 +13,30 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// exchange is a program of rdmacm-utils whose two sides send messages to each other and
-// end. This program takes the place of either side.
+// exchange is an example program of rdmacm-utils whose two sides send messages to each other and end. A test
+// takes the place of either side.
 type exchange struct {
-	// name is the client's, server the command that listens at an address.
+	// name is the command of the client. server is the command of a server that listens at an address.
 	name, server string
 	count, size  int
-	// passiveFirst says that the server sends all its messages before the client any.
+	// passiveFirst says that the server sends all its messages before the client sends any.
 	passiveFirst bool
-	// echoes says that the client's messages are what it has received.
+	// echoes says that the client sends back the messages that it has received.
 	echoes bool
 }
 
-// exchanges are librdmacm's examples cmatose, whose passive side sends first, and
-// rdma_client.
+// exchanges are cmatose, whose passive side sends first, and rdma_client, both examples of librdmacm.
 var exchanges = []exchange{
 	{name: "ucmatose", server: "ucmatose -b %[1]v -p %[2]v", count: 10, size: 100, passiveFirst: true, echoes: true},
 	{name: "rdma_client", server: "rdma_server -p %[2]v", count: 1, size: 16},
 }
 
-// siwExchange names the variable of an exchange within the guest: the name of one, the side
-// that this program takes, and an address.
+// siwExchange is the environment variable of an exchange in the virtual machine. Its value is the name of the
+// exchange, the side that this program takes, and an address.
 const siwExchange = "GORUN_TEST_SIW_EXCHANGE"
 
-// programs has each side of each exchange run in the guest, with this program as the other
-// one within the guest and from here, where ports are forwarded.
+// programs runs each side of each exchange in the virtual machine. This program takes the other side: once in
+// the virtual machine, and once on the host through forwarded ports.
 func (g *siwGuest) programs(t *testing.T, forwarded ...int) {
 	t.Helper()
 	for i, x := range exchanges {
@@ -69,7 +68,7 @@ func (g *siwGuest) programs(t *testing.T, forwarded ...int) {
 	}
 }
 
-// TestSiwExchange is one side of an exchange whose other side runs on siw.
+// TestSiwExchange takes one side of an exchange. The other side runs on siw.
 func TestSiwExchange(t *testing.T) {
 	words := strings.Fields(os.Getenv(siwExchange))
 	if len(words) != 3 {
@@ -87,8 +86,8 @@ func TestSiwExchange(t *testing.T) {
 	}
 }
 
-// prepare makes an endpoint with receives for all messages, each in its own memory, and
-// messages to send.
+// prepare makes an endpoint, posts receives for all messages, each with its own memory, and fills the memory of
+// the messages to send.
 func (x *exchange) prepare(t *testing.T, at netip.AddrPort) *siwPeer {
 	t.Helper()
 	p := newSiwPeer(t, at, iwarp.Config{})
@@ -99,7 +98,7 @@ func (x *exchange) prepare(t *testing.T, at netip.AddrPort) *siwPeer {
 	return p
 }
 
-// message is the one that is sent, again and again.
+// message returns the segment of the message that is sent repeatedly.
 func (x *exchange) message(p *siwPeer) verbs.Segment { return p.region.Segment(2048, x.size) }
 
 // client takes the client's side.
@@ -120,7 +119,7 @@ func (x *exchange) client(t *testing.T, at netip.AddrPort) {
 	require.Equal(t, verbs.EventDisconnected, e.Type, "%v", e.Err)
 }
 
-// serve takes the server's side and calls ready with the address at which it listens.
+// serve takes the server's side. It calls ready with the address at which it listens.
 func (x *exchange) serve(t *testing.T, at netip.AddrPort, ready func(netip.AddrPort)) {
 	t.Helper()
 	p := x.prepare(t, at)
@@ -142,7 +141,7 @@ func (x *exchange) serve(t *testing.T, at netip.AddrPort, ready func(netip.AddrP
 	require.Equal(t, verbs.EventDisconnected, e.Type, "%v", e.Err)
 }
 
-// send posts all messages at once, as the programs do, and waits until they are gone.
+// send posts all messages at once, as the example programs do, and waits until they are complete.
 func (x *exchange) send(p *siwPeer) {
 	p.tb.Helper()
 	for range x.count {

@@ -18,15 +18,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// perftest is a program of package perftest, run with -R: its two sides make a connection by
-// rdma_cm that carries what they agree on, one message each way at a time, and another one for
-// the test. This program takes the place of either side.
+// perftest is a program of package perftest, run with the option -R. Its two sides make a first connection with
+// rdma_cm, on which they exchange parameters, one message in each direction at a time. They make a second
+// connection for the measurement. A test takes the place of either side.
 type perftest struct {
 	// name is the command.
 	name string
 	op   verbs.Opcode
-	// shakes is how often the sides exchange their memory between the second connection and the
-	// test.
+	// shakes is how often the sides exchange the addresses of their memory after the second connection is made
+	// and before the measurement.
 	shakes      int
 	count, size int
 }
@@ -37,21 +37,21 @@ var perftests = []perftest{
 	{"ib_read_lat", verbs.OpRead, 4, 50, 8 << 10},
 }
 
-// The memory of a side: messages of the first connection, and what the test moves.
+// These constants divide the memory of a side into messages of the first connection and data of the measurement.
 const (
 	perftestSay    = 0
 	perftestHear   = 256 // two slots
 	perftestSlot   = 64
 	perftestData   = 4096
 	perftestMemory = perftestData + 64<<10
-	// perftestReceives are posted for messages of the test.
+	// perftestReceives is the number of receives that are posted for messages of the measurement.
 	perftestReceives = 8
-	// perftestPatience bounds a test on a busy machine.
+	// perftestPatience is the timeout of a test on a busy machine.
 	perftestPatience = 100 * time.Second
 )
 
-// siwPerftest names the variable of a test within the guest: the name of one, the side that this
-// program takes, and an address.
+// siwPerftest is the environment variable of a test in the virtual machine. Its value is the name of the
+// program, the side that this program takes, and an address.
 const siwPerftest = "GORUN_TEST_SIW_PERFTEST"
 
 // perftestPeer is one side.
@@ -61,13 +61,13 @@ type perftestPeer struct {
 	server        bool
 	control, data *verbs.Endpoint
 	heard         int
-	// address and rkey are of the other side's memory.
+	// address and rkey are those of the other side's memory.
 	address uint64
 	rkey    uint32
 }
 
-// TestPerftest has one guest for everything: this program takes either side of each test, on the
-// kernel's adapters and in user space.
+// TestPerftest uses one virtual machine for all programs. This program takes either side of each of them, on
+// adapters of the kernel and on the provider in user space.
 func TestPerftest(t *testing.T) {
 	share := t.TempDir()
 	g := &siwGuest{rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 9 * time.Minute})}
@@ -84,7 +84,7 @@ func TestPerftest(t *testing.T) {
 	}
 }
 
-// TestSiwPerftest is one side of a test whose other side is perftest.
+// TestSiwPerftest takes one side of a measurement. perftest takes the other side.
 func TestSiwPerftest(t *testing.T) {
 	words := strings.Fields(os.Getenv(siwPerftest))
 	if len(words) != 3 {
@@ -98,7 +98,7 @@ func TestSiwPerftest(t *testing.T) {
 	}
 }
 
-// take takes a side.
+// take takes a side of the measurement.
 func (x *perftest) take(t *testing.T, server bool, at netip.AddrPort) {
 	t.Helper()
 	p := &perftestPeer{siwPeer: newSiwPeerOf(t, at, iwarp.Config{}, perftestMemory), perftest: x, server: server}
@@ -135,14 +135,15 @@ func (x *perftest) take(t *testing.T, server bool, at netip.AddrPort) {
 	if x.op == verbs.OpWrite {
 		p.shake()
 		report := []uint64{uint64(x.size), uint64(x.count), 1 << 62, 1 << 62, 1 << 62}
-		for _, v := range report { // of the client: size, iterations, and rates, which are doubles
+		for _, v := range report { // the client's size and iterations, and rates as float64
 			p.exchange(binary.BigEndian.AppendUint64(nil, v))
 		}
 	}
 	p.shake()
 }
 
-// second makes the connection of the test. perftest's server may not listen again yet.
+// second makes the connection of the measurement. It retries, because perftest's server may not listen again
+// yet.
 func (p *perftestPeer) second(at netip.AddrPort) {
 	p.tb.Helper()
 	depth := 0
@@ -170,13 +171,13 @@ func (p *perftestPeer) second(at netip.AddrPort) {
 	}
 }
 
-// receive posts the receive of message number id of the test.
+// receive posts the receive of message number id of the measurement.
 func (p *perftestPeer) receive(id uint64) {
 	p.tb.Helper()
 	require.NoError(p.tb, p.data.PostReceive(&verbs.ReceiveRequest{ID: id, Segments: []verbs.Segment{p.region.Segment(perftestData, p.size)}}))
 }
 
-// depths are those of a connection of perftest.
+// depths returns the connection parameters that perftest uses, with n as both depths.
 func depths(n int) *verbs.ConnParam {
 	return &verbs.ConnParam{ResponderResources: n, InitiatorDepth: n, RetryCount: 7, RNRRetryCount: 7}
 }
@@ -202,7 +203,7 @@ func (p *perftestPeer) of(ep *verbs.Endpoint, stream verbs.Stream) verbs.Complet
 	return p.next(fmt.Sprint("stream ", stream), func(c *verbs.Completion) bool { return c.Stream == stream && c.Endpoint == ep })
 }
 
-// done waits for a completion that has to be a success.
+// done waits for a completion, which has to be successful.
 func (p *perftestPeer) done(ep *verbs.Endpoint, stream verbs.Stream) verbs.Completion {
 	p.tb.Helper()
 	c := p.of(ep, stream)
@@ -216,8 +217,7 @@ func (p *perftestPeer) listenFor(slot int) {
 	require.NoError(p.tb, p.control.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{p.region.Segment(perftestHear+slot*perftestSlot, perftestSlot)}}))
 }
 
-// exchange sends a message on the first connection and returns the peer's, which the client
-// begins.
+// exchange sends a message on the first connection and returns the peer's message. The client sends first.
 func (p *perftestPeer) exchange(message []byte) []byte {
 	p.tb.Helper()
 	say := func() {
@@ -240,7 +240,7 @@ func (p *perftestPeer) exchange(message []byte) []byte {
 	return theirs
 }
 
-// shake exchanges where the memory is: struct pingpong_dest, big-endian.
+// shake exchanges the address of the memory, as perftest's struct pingpong_dest in big-endian order.
 func (p *perftestPeer) shake() {
 	p.tb.Helper()
 	const rkey, address, length = 16, 24, 56
@@ -252,7 +252,7 @@ func (p *perftestPeer) shake() {
 	p.address, p.rkey = binary.BigEndian.Uint64(b[address:]), binary.BigEndian.Uint32(b[rkey:])
 }
 
-// test is the test itself. perftest's memory has random bytes.
+// test runs the measurement. perftest fills its memory with random bytes.
 func (p *perftestPeer) test() {
 	p.tb.Helper()
 	segments := []verbs.Segment{p.region.Segment(perftestData, p.size)}
@@ -260,7 +260,7 @@ func (p *perftestPeer) test() {
 	w := verbs.WorkRequest{Op: p.op, Segments: segments}
 	if p.op != verbs.OpSend {
 		if p.server {
-			return // the client does everything
+			return // the client does all the work
 		}
 		w.RemoteAddress, w.RKey = p.address, p.rkey
 	}
@@ -284,7 +284,7 @@ func (p *perftestPeer) test() {
 	}
 }
 
-// ping receives a message of the test.
+// ping receives a message of the measurement.
 func (p *perftestPeer) ping() {
 	p.tb.Helper()
 	c := p.done(p.data, verbs.StreamReceive)
@@ -292,8 +292,8 @@ func (p *perftestPeer) ping() {
 	p.receive(c.ID)
 }
 
-// perftests has each side of each test run in the guest, with this program as the other one, on
-// the kernel's adapter or in user space.
+// perftests runs each side of each program in the virtual machine. This program takes the other side, on the
+// kernel's adapter or in user space.
 func (g *siwGuest) perftests(t *testing.T, address, device string, kernel bool, port int) {
 	t.Helper()
 	own := func(x *perftest, side string, at netip.AddrPort) string {
@@ -306,7 +306,7 @@ func (g *siwGuest) perftests(t *testing.T, address, device string, kernel bool, 
 	for i := range perftests {
 		x := &perftests[i]
 		command := func(at netip.AddrPort) string {
-			depth := "" // as many Reads as the device can have, more than this program serves
+			depth := "" // the most Reads that the device can have, which are more than this program serves
 			if x.op == verbs.OpRead {
 				depth = " -o 1"
 			}

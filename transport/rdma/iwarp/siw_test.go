@@ -19,33 +19,32 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// The tests of this file connect to the kernel's siw driver through rping of
-// rdmacm-utils, in a guest machine: from within it, where this program runs again, and
-// from here through QEMU's network.
+// The tests of this file connect to the kernel's siw driver through rping of rdmacm-utils in a virtual machine.
+// The other side is this program: once in the virtual machine, and once on the host, through QEMU's network.
 //
-// rping's client announces a source; the server reads it and answers, the client announces a
-// sink, and the server writes the same bytes there. Announcements are messages of 16 bytes:
-// address, key and length, big-endian.
+// rping's client announces a source buffer. The server reads the source and answers. Then the client announces a
+// sink buffer, and the server writes the same bytes there. An announcement is a message of 16 bytes: address,
+// key and length, in big-endian order.
 const (
 	rpingLength = 64
 	rpingRounds = 5
 )
 
-// The variables of a test that runs within the guest: an address, and that this side is the
-// kernel's adapter at the address, too.
+// These environment variables configure a test that runs in the virtual machine. The first holds an address. The
+// second says that this side, too, uses the kernel's adapter at the address.
 const (
 	siwServer = "GORUN_TEST_SIW_SERVER"
 	siwClient = "GORUN_TEST_SIW_CLIENT"
 	byKernel  = "GORUN_TEST_SIW_KERNEL"
 )
 
-// The guest's addresses on rxe and on siw.
+// These are the addresses of the virtual machine on rxe and on siw.
 var (
 	rxeAddress       = netip.AddrFrom4([4]byte{10, 9, 0, 1})
 	siwAddressWithin = netip.AddrFrom4([4]byte{10, 9, 1, 1})
 )
 
-// siwGuest is a guest machine with siw, and this program in its share.
+// siwGuest is a virtual machine with siw. This program is in the directory that it shares with the host.
 type siwGuest struct{ *rdmavm.Guest }
 
 // run runs a command, which has to succeed.
@@ -56,7 +55,7 @@ func (g *siwGuest) run(t *testing.T, command string) {
 	require.Zero(t, status, "%s: %s", command, out)
 }
 
-// background runs a command until the end of the test, when it has to have succeeded.
+// background runs a command until the end of the test. The command has to succeed.
 func (g *siwGuest) background(t *testing.T, command string) {
 	t.Helper()
 	c, err := g.Start(command)
@@ -68,7 +67,7 @@ func (g *siwGuest) background(t *testing.T, command string) {
 	})
 }
 
-// listening waits until something in the guest listens at a port.
+// listening waits until a program in the virtual machine listens at a TCP port.
 func (g *siwGuest) listening(t *testing.T, port int) {
 	t.Helper()
 	g.run(t, fmt.Sprintf("until grep -q ':%04X .* 0A ' /proc/net/tcp /proc/net/tcp6; do usleep 20000; done", port))
@@ -80,7 +79,7 @@ func (g *siwGuest) announced(t *testing.T, at netip.AddrPort) {
 	g.run(t, fmt.Sprintf("until rdma resource show cm_id | grep -qE 'LISTEN.*src-addr .*:%d( |$)'; do usleep 20000; done", at.Port()))
 }
 
-// TestSiw has one guest for everything.
+// TestSiw uses one virtual machine for all its tests.
 func TestSiw(t *testing.T) {
 	share := t.TempDir()
 	g := &siwGuest{rdmavm.Start(t, rdmavm.Config{
@@ -98,8 +97,8 @@ func TestSiw(t *testing.T) {
 		g.run(t, "timeout 60 rping -c -v -a 10.9.1.1 -p 7175 -C "+strconv.Itoa(rpingRounds))
 	})
 	t.Run("server, from outside", func(t *testing.T) {
-		// More than once, as siw loses the wake-up of the first message now and then. Not with
-		// revision 1, where no read depth is exchanged and rping hangs up.
+		// The server runs in a loop, because siw sometimes loses the wake-up of the first message. Revision 1 is
+		// not tested: it exchanges no Read depth, so rping ends the connection.
 		g.background(t, "timeout -s KILL 100 rping -s -P -a 10.0.2.15 -p 7174 >/tmp/rping 2>&1; true")
 		g.listening(t, 7174)
 		for i, c := range []iwarp.Config{{}, {NoCRC: true}, {ReadRTR: true}, {}, {}, {}, {}, {}} {
@@ -120,14 +119,14 @@ func TestSiw(t *testing.T) {
 	}
 }
 
-// siwAttempts is how often an exchange is tried whose two sides are siw. Its driver fails one
-// in fifty on a loaded machine: with a passive side that sends first the connection can end as
-// it is made (siw_proc_mpareply: EINVAL), and the last send can fail if the peer disconnects
-// before it is completed, although the peer has received it (siw_qp_sq_process).
+// siwAttempts is how often an exchange is tried if both sides are siw. The driver makes about one exchange in
+// fifty fail on a loaded machine. If the passive side sends first, the connection can end while it is made
+// (siw_proc_mpareply: EINVAL). If the peer disconnects before the last send is complete, the send can fail
+// although the peer has received it (siw_qp_sq_process).
 const siwAttempts = 4
 
-// exchange runs a server and, once it listens, its client in the guest, on the next port each
-// time that they are tried.
+// exchange runs a server in the virtual machine, and its client when the server listens. Each attempt uses the
+// next port.
 func (g *siwGuest) exchange(t *testing.T, address netip.Addr, port uint16, server, client string) {
 	t.Helper()
 	attempts := siwAttempts
@@ -141,7 +140,7 @@ func (g *siwGuest) exchange(t *testing.T, address netip.Addr, port uint16, serve
 		g.announced(t, netip.AddrPortFrom(address, port))
 		out, status, err := g.Run(fmt.Sprintf(client, address, port))
 		require.NoError(t, err)
-		if status != 0 { // the server may wait for a client still
+		if status != 0 { // the server may still wait for a client
 			g.run(t, "kill $(cat /tmp/server) || true")
 		}
 		served, err := s.Wait()
@@ -155,8 +154,8 @@ func (g *siwGuest) exchange(t *testing.T, address netip.Addr, port uint16, serve
 	require.Fail(t, "exchange", "%s", strings.Join(said, "\n"))
 }
 
-// byKernel has each side of rping and of each exchange run in the guest, with this program as
-// the other one on the kernel's adapter.
+// byKernel runs each side of rping and of each exchange in the virtual machine. This program takes the other
+// side on the kernel's adapter.
 func (g *siwGuest) byKernel(t *testing.T, address netip.Addr) {
 	t.Helper()
 	within := func(setting, test string) string {
@@ -178,7 +177,7 @@ func (g *siwGuest) byKernel(t *testing.T, address netip.Addr) {
 	}
 }
 
-// siwAddress returns an address that the environment names, or skips.
+// siwAddress returns the address in an environment variable. It skips the test if the variable is not set.
 func siwAddress(t *testing.T, name string) netip.AddrPort {
 	t.Helper()
 	at := os.Getenv(name)
@@ -188,7 +187,7 @@ func siwAddress(t *testing.T, name string) netip.AddrPort {
 	return netip.MustParseAddrPort(at)
 }
 
-// siwPeer is an endpoint that has a peer on siw.
+// siwPeer is an endpoint whose peer is on siw.
 type siwPeer struct {
 	*side
 	ep  *verbs.Endpoint
@@ -200,7 +199,7 @@ func newSiwPeer(t *testing.T, at netip.AddrPort, c iwarp.Config) *siwPeer {
 	return newSiwPeerOf(t, at, c, 4096)
 }
 
-// newSiwPeerOf is newSiwPeer with memory bytes of memory.
+// newSiwPeerOf is newSiwPeer with the given number of bytes of memory.
 func newSiwPeerOf(t *testing.T, at netip.AddrPort, c iwarp.Config, memory int) *siwPeer {
 	t.Helper()
 	var provider verbs.Provider = iwarp.New(c)
@@ -216,7 +215,7 @@ func newSiwPeerOf(t *testing.T, at netip.AddrPort, c iwarp.Config, memory int) *
 	return p
 }
 
-// accept listens, says where, and accepts the first that connects.
+// accept listens, calls ready with the address, and accepts the first request.
 func (p *siwPeer) accept(at netip.AddrPort, ready func(netip.AddrPort)) {
 	p.tb.Helper()
 	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue, Address: at})
@@ -238,7 +237,7 @@ func newRping(t *testing.T, at netip.AddrPort, c iwarp.Config) *rping {
 	return r
 }
 
-// next waits for something that matches.
+// next waits for a completion that matches.
 func (p *siwPeer) next(what string, match func(*verbs.Completion) bool) verbs.Completion {
 	p.tb.Helper()
 	for {
@@ -259,7 +258,7 @@ func (r *rping) listenFor(id uint64) {
 	require.NoError(r.tb, r.ep.PostReceive(&verbs.ReceiveRequest{ID: id, Segments: []verbs.Segment{r.region.Segment(0, 16)}}))
 }
 
-// heard waits for the announcement and posts the receive of the next one.
+// heard waits for an announcement and posts the receive of the next one.
 func (r *rping) heard() (address uint64, key uint32, length int) {
 	r.tb.Helper()
 	c := r.next("announcement", func(c *verbs.Completion) bool { return c.Stream == verbs.StreamReceive })
@@ -271,7 +270,7 @@ func (r *rping) heard() (address uint64, key uint32, length int) {
 	return address, key, length
 }
 
-// announce sends an announcement of n bytes of our memory.
+// announce sends an announcement of n bytes of this side's memory.
 func (r *rping) announce(off, n int) {
 	r.tb.Helper()
 	m := r.region.Remote(off, n)
@@ -282,8 +281,7 @@ func (r *rping) announce(off, n int) {
 	r.post(verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{r.region.Segment(32, 16)}})
 }
 
-// succeeded checks that a completion is a success. If it is not, the failure shows why the
-// connection ended.
+// succeeded checks that a completion is successful. If it is not, the failure shows why the connection ended.
 func (p *siwPeer) succeeded(c *verbs.Completion) {
 	p.tb.Helper()
 	if c.Status != verbs.StatusSuccess {
@@ -292,7 +290,7 @@ func (p *siwPeer) succeeded(c *verbs.Completion) {
 	}
 }
 
-// post posts a request and waits for its end.
+// post posts a work request and waits for its completion.
 func (r *rping) post(w verbs.WorkRequest) {
 	r.tb.Helper()
 	require.NoError(r.tb, r.ep.Post(&w))
@@ -309,12 +307,12 @@ func depthOne() *verbs.ConnParam {
 	return &verbs.ConnParam{ResponderResources: 1, InitiatorDepth: 1}
 }
 
-// TestSiwServer is the client of a server that runs on siw.
+// TestSiwServer is the client of a server on siw.
 func TestSiwServer(t *testing.T) {
 	pingServer(t, siwAddress(t, siwServer), iwarp.Config{})
 }
 
-// pingServer is rping's client.
+// pingServer takes the part of rping's client.
 func pingServer(t *testing.T, at netip.AddrPort, c iwarp.Config) {
 	t.Helper()
 	r := newRping(t, at, c)
@@ -328,21 +326,21 @@ func pingServer(t *testing.T, at netip.AddrPort, c iwarp.Config) {
 		}
 		clear(sink)
 		r.announce(1024, rpingLength)
-		r.heard() // it has read
+		r.heard() // the server has read the source
 		r.announce(2048, rpingLength)
-		r.heard() // it has written
+		r.heard() // the server has written the sink
 		require.Equal(t, source, sink)
 	}
 	require.NoError(t, r.ep.Disconnect(verbs.CloseGraceful))
 	require.Equal(t, verbs.EventDisconnected, r.connection().Type)
 }
 
-// TestSiwClient is the server of a client that runs on siw.
+// TestSiwClient is the server of a client on siw.
 func TestSiwClient(t *testing.T) {
 	pingClient(t, siwAddress(t, siwClient), func(netip.AddrPort) {})
 }
 
-// pingClient is rping's server and calls ready with the address at which it listens.
+// pingClient takes the part of rping's server. It calls ready with the address at which it listens.
 func pingClient(t *testing.T, at netip.AddrPort, ready func(netip.AddrPort)) {
 	t.Helper()
 	r := newRping(t, at, iwarp.Config{})

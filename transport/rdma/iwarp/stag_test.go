@@ -11,14 +11,16 @@ import (
 )
 
 const (
-	// stagsDrawn is the number of registrations that the bits are counted over. A count of
-	// fair bits has the standard deviation 32 (half the root), one of rises less.
+	// stagsDrawn is the number of registrations whose STags the test compares. The number of ones in a random
+	// bit has a standard deviation of 32, half the square root of stagsDrawn. That of the number of rises is
+	// smaller.
 	stagsDrawn = 4096
-	// tenDeviations is how far a count may be off: random STags fail with less than 1e-20.
+	// tenDeviations is the largest permitted deviation of a count. Random STags exceed it with a probability
+	// below 1e-20.
 	tenDeviations = 10 * 32
 )
 
-// drawSTags registers memory stagsDrawn times with one adapter.
+// drawSTags registers memory stagsDrawn times with one adapter and returns the STags.
 func drawSTags(t *testing.T) []uint32 {
 	t.Helper()
 	s := newSide(t, iwarp.Config{}, 1)
@@ -32,8 +34,8 @@ func drawSTags(t *testing.T) []uint32 {
 	return stags
 }
 
-// TestSTagsAreUnpredictable: no bit has a value, no bit follows from the STag before, the
-// order says nothing, and another adapter draws others.
+// TestSTagsAreUnpredictable checks statistically that no bit of an STag has a fixed value or depends on the STag
+// before it, and that STags do not rise or fall. Another adapter has to draw other STags.
 func TestSTagsAreUnpredictable(t *testing.T) {
 	stags := drawSTags(t)
 	used, rises := map[uint32]bool{}, 0
@@ -57,7 +59,7 @@ func TestSTagsAreUnpredictable(t *testing.T) {
 	}
 	require.InDelta(t, stagsDrawn/2, rises, tenDeviations, "STags in rising order")
 
-	// Sequences that are the same or shifted share nearly all, random ones none.
+	// Two equal or shifted sequences would share nearly all STags. Two random sequences share almost none.
 	shared := 0
 	for _, stag := range drawSTags(t) {
 		if used[stag] {
@@ -67,8 +69,9 @@ func TestSTagsAreUnpredictable(t *testing.T) {
 	require.Less(t, shared, 8)
 }
 
-// TestSTagsThatComeAgain registers and closes: what is used next is not near what was used
-// last. A slot that is used again would keep its bits.
+// TestSTagsThatComeAgain registers and closes memory repeatedly. The test checks that an STag differs from the
+// one before it in about 16 bits. If the provider used the slot of a closed region again, the two STags would
+// share the bits of the slot.
 func TestSTagsThatComeAgain(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 1)
 	var last uint32

@@ -13,8 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// stall posts Sends of a MiB until the peer's socket takes no more: the last of them
-// is half written.
+// stall posts Sends of 1 MiB until the peer's socket takes no more, so that a Send is written in part.
 func stall(t *testing.T, s *side, ep *verbs.Endpoint, parts int) {
 	t.Helper()
 	r, err := s.domain.Register(pattern(1<<20, 1), verbs.AccessLocalWrite)
@@ -27,7 +26,8 @@ func stall(t *testing.T, s *side, ep *verbs.Endpoint, parts int) {
 	}
 }
 
-// TestStallOfAHotConnection stalls a connection that epoll does not watch any more.
+// TestStallOfAHotConnection stalls a connection that the device polls directly, because epoll no longer watches
+// it.
 func TestStallOfAHotConnection(t *testing.T) {
 	const parts = 12
 	s, _, p, ep := meet(t)
@@ -47,8 +47,8 @@ func TestStallOfAHotConnection(t *testing.T) {
 	}
 }
 
-// TestTerminateOfAStalledConnection: a peer that reads nothing violates the protocol. The
-// unfinished segment is completed before the Terminate, which arrives although the peer
+// TestTerminateOfAStalledConnection has a peer that reads nothing violate the protocol. The test checks that the
+// device completes the unfinished segment before the Terminate, and that the Terminate arrives although the peer
 // continues to send.
 func TestTerminateOfAStalledConnection(t *testing.T) {
 	spied := &spy{Provider: iwarp.New(iwarp.Config{CloseTimeout: time.Hour})}
@@ -72,7 +72,7 @@ func TestTerminateOfAStalledConnection(t *testing.T) {
 	p.pump(func() bool { return iwarp.Open(spied.devices[0]) == 0 })
 }
 
-// TestReadsAreAnsweredUnderALoadOfSends checks that requests and Read Responses alternate.
+// TestReadsAreAnsweredUnderALoadOfSends checks that posted requests and Read Responses alternate.
 func TestReadsAreAnsweredUnderALoadOfSends(t *testing.T) {
 	const parts = 30
 	s, m, p, ep := meet(t)
@@ -90,8 +90,7 @@ func TestReadsAreAnsweredUnderALoadOfSends(t *testing.T) {
 	require.Less(t, sends, parts)
 }
 
-// waitFor waits for a connection event of an endpoint in the kernel. It polls once per
-// wake-up.
+// waitFor waits for a connection event of an endpoint in the kernel. It polls once per wake-up.
 func (s *side) waitFor(ep *verbs.Endpoint) *verbs.Event {
 	s.tb.Helper()
 	ctx, cancel := context.WithTimeout(s.tb.Context(), patience)
@@ -107,7 +106,7 @@ func (s *side) waitFor(ep *verbs.Endpoint) *verbs.Event {
 	}
 }
 
-// TestSleepersWakeForTimers waits for events that only a timer causes.
+// TestSleepersWakeForTimers checks that a waiter wakes for events that only a timer causes.
 func TestSleepersWakeForTimers(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	p := dial(t, s, s.listen().Address())
@@ -119,7 +118,8 @@ func TestSleepersWakeForTimers(t *testing.T) {
 	require.ErrorIs(t, s.waitFor(ep).Err, iwarp.ErrNoFirstMessage)
 }
 
-// TestSleepersWakeForOthersWork: a goroutine sleeps while another one posts work.
+// TestSleepersWakeForOthersWork has one goroutine sleep while another one posts work. The sleeping goroutine has
+// to wake.
 func TestSleepersWakeForOthersWork(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	x, y := join(t, a, b)
@@ -128,7 +128,8 @@ func TestSleepersWakeForOthersWork(t *testing.T) {
 		defer close(fell)
 		_ = b.queue.Wait(t.Context(), 1)
 	}()
-	// The other one must get the end, whether it falls asleep before or after this.
+	// The sleeping goroutine has to get the end of the connection, whether it falls asleep before or after the
+	// Disconnect.
 	require.NoError(t, x.Disconnect(verbs.CloseGraceful))
 	require.Equal(t, verbs.EventDisconnected, a.waitFor(x).Type)
 	<-fell

@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestPassiveIsSilentUntilTheFirstMessage is RFC 5044 section 7.1.2 rule 4,
-// for a peer of revision 1, which sends no RTR.
+// TestPassiveIsSilentUntilTheFirstMessage checks RFC 5044 section 7.1.2 rule 4 for a peer of revision 1, which
+// sends no RTR: the passive side sends nothing before the first FPDU of the active side.
 func TestPassiveIsSilentUntilTheFirstMessage(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	p := dial(t, s, s.listen().Address())
@@ -40,7 +40,7 @@ func TestPassiveIsSilentUntilTheFirstMessage(t *testing.T) {
 	require.Equal(t, verbs.StatusSuccess, s.done(ep, 2).Status)
 }
 
-// TestRTRs lets a peer announce itself in each of the three ways.
+// TestRTRs accepts a peer with each of the three kinds of RTR.
 func TestRTRs(t *testing.T) {
 	for name, c := range map[string]struct {
 		rtr   mpa.RTR
@@ -91,8 +91,8 @@ func TestRTRs(t *testing.T) {
 	})
 }
 
-// introduce connects an endpoint to a scripted peer, which answers with revision 2, four Reads
-// each way and these flags, and a Write as RTR where it was offered.
+// introduce connects an endpoint to a scripted peer. The peer answers with revision 2, depths of four and these
+// flags, and chooses a Write as the RTR if it was offered.
 func introduce(t *testing.T, s *side, flags verbs.ConnectFlags, kin bool) (*verbs.Endpoint, *peer, mpa.Frame) {
 	t.Helper()
 	l, at := host(t)
@@ -107,8 +107,8 @@ func introduce(t *testing.T, s *side, flags verbs.ConnectFlags, kin bool) (*verb
 	return ep, p, asked
 }
 
-// TestReservedBitsAreZero: extensions of this provider are requested only from a peer that
-// the consumer knows to be of this provider.
+// TestReservedBitsAreZero checks that an endpoint requests extensions of this provider only if the consumer has
+// said that the peer uses this provider. For another peer the reserved bits are zero.
 func TestReservedBitsAreZero(t *testing.T) {
 	for flags, want := range map[verbs.ConnectFlags]bool{verbs.ConnectDefault: false, verbs.ConnectSameProvider: true} {
 		_, _, asked := introduce(t, newSide(t, hasty(), 64), flags, false)
@@ -118,8 +118,9 @@ func TestReservedBitsAreZero(t *testing.T) {
 	}
 }
 
-// TestSilentPeersAreNudged: a peer of another implementation that sends nothing after a
-// connect gets three empty Writes, no other peer does. The connection can be used at once.
+// TestSilentPeersAreNudged connects to a peer of another implementation that sends nothing. The test checks that
+// the endpoint sends three empty Writes to this peer and none to other peers. The endpoint can use the
+// connection at once.
 func TestSilentPeersAreNudged(t *testing.T) {
 	nudge := write(1, 0, nil)
 	quick := iwarp.Config{Pause: time.Millisecond}
@@ -164,9 +165,8 @@ func TestSilentPeersAreNudged(t *testing.T) {
 	}
 }
 
-// TestPassiveSideSpeaksFirst: a peer of revision 2 that connects without an RTR and sends
-// nothing gets the posted messages after the pause. With revision 1 they wait, and the log
-// says for what.
+// TestPassiveSideSpeaksFirst accepts a peer without an RTR that sends nothing. With revision 2 the peer gets the
+// posted messages after the pause. With revision 1 the messages wait, and the log says what they wait for.
 func TestPassiveSideSpeaksFirst(t *testing.T) {
 	for _, revision := range []uint8{1, 2} {
 		lines := make(chan string, 9)
@@ -196,8 +196,8 @@ func TestPassiveSideSpeaksFirst(t *testing.T) {
 	}
 }
 
-// TestPauseBeginsWithTheConnection: a message that is posted to a peer without an RTR when
-// the pause is over leaves with the post.
+// TestPauseBeginsWithTheConnection posts a message to a peer without an RTR when the pause is over. The test
+// checks that the post itself sends the message.
 func TestPauseBeginsWithTheConnection(t *testing.T) {
 	const pause = time.Millisecond
 	s := newSide(t, iwarp.Config{Pause: pause}, 64)
@@ -211,17 +211,17 @@ func TestPauseBeginsWithTheConnection(t *testing.T) {
 	require.NoError(t, s.request().Accept(ep, nil))
 	p.frame()
 	require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
-	time.Sleep(pause) // it is over then
+	time.Sleep(pause) // until the pause is over
 	s.poll()
 	require.NoError(t, ep.Post(&verbs.WorkRequest{ID: 1, Op: verbs.OpSend}))
-	// No goroutine polls any more.
+	// From here on no goroutine polls the adapter.
 	require.NoError(t, p.conn.SetReadDeadline(time.Now().Add(patience)))
 	var first [1]byte
 	_, err = io.ReadFull(p.conn, first[:])
 	require.NoError(t, err)
 }
 
-// TestReadRTRCanBeChosen has a connect offer a Read alone.
+// TestReadRTRCanBeChosen checks that an endpoint can offer a Read as the only kind of RTR.
 func TestReadRTRCanBeChosen(t *testing.T) {
 	for read, want := range map[bool][]byte{false: {0x80, 16, 0xc0, 16}, true: {0x80, 16, 0x40, 16}} {
 		s := newSide(t, iwarp.Config{ReadRTR: read, Pause: time.Hour}, 64)
@@ -231,8 +231,8 @@ func TestReadRTRCanBeChosen(t *testing.T) {
 	}
 }
 
-// TestPrivateDataFitsLinux: private data are sent up to the maximum of Linux, and accepted
-// up to the maximum of MPA.
+// TestPrivateDataFitsLinux checks that an endpoint sends at most as many bytes of private data as Linux accepts,
+// and accepts as many as MPA permits.
 func TestPrivateDataFitsLinux(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	a := s.adapter.Attributes()
@@ -260,13 +260,12 @@ func TestPrivateDataFitsLinux(t *testing.T) {
 	require.Equal(t, long[:252], private)
 }
 
-// TestSegmentsFitStrangers checks that FPDUs to a peer with another implementation fit into
-// TCP's segments, and that those to a peer with this one are as long as the length field
-// allows.
+// TestSegmentsFitStrangers checks that FPDUs to a peer with another implementation fit into TCP's segments, and
+// that those to a peer with this one are as long as the length field permits.
 func TestSegmentsFitStrangers(t *testing.T) {
 	for _, kin := range []bool{false, true} {
 		config := hasty()
-		config.Packing = iwarp.PackNever // a full socket would make segments of zeros shorter
+		config.Packing = iwarp.PackNever // because a full socket would make the device compress the zeros
 		s := newSide(t, config, 1<<20)
 		l, at := host(t)
 		require.NoError(t, setSegmentSize(l, 1460))

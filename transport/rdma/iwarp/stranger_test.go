@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestStrangersAreLoggedOnce: each kind of stranger is dropped and counted, and people
-// notice the first one, of whichever kind.
+// TestStrangersAreLoggedOnce checks that the provider drops and counts each kind of stranger, and that the log
+// names only the first stranger of any kind.
 func TestStrangersAreLoggedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -55,7 +55,7 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 					first = from
 				}
 			}
-			require.NoError(t, s.adapter.Close()) // all is written
+			require.NoError(t, s.adapter.Close()) // Close has written all log lines
 			require.Len(t, lines, 1)
 			require.Contains(t, lines[0], "iwarp: a connection from "+first+" was dropped: ")
 			require.Contains(t, lines[0], c.why)
@@ -77,7 +77,7 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 		require.Len(t, lines, 1)
 		require.Contains(t, lines[0], peers[0].conn.LocalAddr().String()+" was dropped: too many")
 	})
-	t.Run("hung up", func(t *testing.T) { // as a rank does when the peer connects, too
+	t.Run("hung up", func(t *testing.T) { // as a rank does if its peer connects at the same time
 		var lines []string
 		s := newSide(t, iwarp.Config{Log: func(line string) { lines = append(lines, line) }}, 64)
 		p := dial(t, s, s.listen().Address())
@@ -89,7 +89,7 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 	})
 }
 
-// TestUnreadLog: a blocked log delays neither strangers nor peers.
+// TestUnreadLog checks that a blocked log delays neither strangers nor peers.
 func TestUnreadLog(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	b := newSide(t, iwarp.Config{Log: func(string) { close(entered); <-leave }}, 64)
@@ -108,8 +108,8 @@ func TestUnreadLog(t *testing.T) {
 	require.NoError(t, b.adapter.Close(), "though the line is still not taken")
 }
 
-// trickle sends a request octet by octet, as long as it is listened to, and never its
-// last one: what comes does not put the deadline off.
+// trickle sends a request one octet at a time until the connection ends, and never its last octet. Octets that
+// arrive must not extend the deadline.
 func trickle(p *peer) {
 	f, err := strangerOffer().Request(make([]byte, 500))
 	require.NoError(p.t, err)

@@ -17,11 +17,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// FuzzStream sends an arbitrary stream in arbitrary pieces to an open connection.
-// Whatever it is: memory that no peer may write stays as it is, the connection ends
-// with the stream, and everything posted completes exactly once.
+// FuzzStream sends an arbitrary stream in arbitrary pieces to an open connection. The test checks that memory
+// without rights for peers stays unchanged, that the connection ends with the stream, and that every posted
+// request completes exactly once.
 func FuzzStream(f *testing.F) {
-	// A stream names the memory that it may write by these; they stand for the real ones.
+	// stag and to stand in the stream for the STag and the offset of writable memory. The fuzzer replaces them
+	// with the real ones.
 	const stag, to = 0xabcdef01, 0x0123456789abcdef
 	fpdu := func(u []byte) []byte { return mpa.AppendFPDU(nil, u, false) }
 	f.Add(fpdu(message(1, []byte("hello"))), uint64(1))
@@ -55,7 +56,7 @@ func FuzzStream(f *testing.F) {
 		for len(stream) > 0 {
 			n := min(len(stream), 1+random.IntN(100))
 			if _, err := c.Write(stream[:n]); err != nil {
-				break // it has been terminated already
+				break // the device has ended the connection
 			}
 			stream = stream[n:]
 			s.poll()

@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// spy is a provider that remembers its devices.
+// spy is a provider that stores its devices.
 type spy struct {
 	*iwarp.Provider
 	devices []provider.Device
@@ -52,7 +52,7 @@ func (h *harness) Inject(tb testing.TB, f verbstest.Fault) (verbstest.Scene, boo
 	address := netip.MustParseAddr(h.name)
 	switch f {
 	case verbstest.FaultUnreachable:
-		// Nothing leads from loopback to the address kept for documentation.
+		// Loopback has no route to 198.51.100.1, an address that is reserved for documentation.
 		remote := "198.51.100.1:7471"
 		if address.Is6() {
 			remote = "[2001:db8::1]:7471"
@@ -92,7 +92,7 @@ func (h *harness) Inject(tb testing.TB, f verbstest.Fault) (verbstest.Scene, boo
 			require.FailNow(tb, "no connection to cut")
 		}}, true
 	case verbstest.FaultMute:
-		// With revision 1 there is no RTR, and without the nudge nothing else.
+		// With revision 1 there is no RTR, and with this pause no nudge, so the peer gets no FPDU.
 		p := iwarp.New(iwarp.Config{Revision: 1, Pause: time.Hour})
 		if h.secure != nil {
 			seal(p, h.secure)
@@ -117,8 +117,8 @@ func (h *harness) ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int {
 	return n
 }
 
-// silence returns the address of a socket whose backlog is full: the system drops
-// what comes for it.
+// silence returns the address of a socket whose backlog is full, so that the system drops further connection
+// requests.
 func silence(tb testing.TB, a netip.Addr) netip.AddrPort {
 	tb.Helper()
 	var where unix.Sockaddr = &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
@@ -145,7 +145,7 @@ func silence(tb testing.TB, a netip.Addr) netip.AddrPort {
 		c, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 		require.NoError(tb, err)
 		tb.Cleanup(func() { require.NoError(tb, unix.Close(c)) })
-		_ = unix.Connect(c, s) // it is under way
+		_ = unix.Connect(c, s) // the connect is in progress
 	}
 	return to
 }
@@ -160,8 +160,8 @@ func TestVerbsEncrypted(t *testing.T) {
 	})
 }
 
-// TestVerbs runs the specification of package verbs. Not with revision 1, whose
-// frames carry no depths: the statements on their negotiation do not hold there.
+// TestVerbs runs the specification of package verbs (verbstest). Revision 1 is left out, because its frames
+// carry no depths, so that the statements on their negotiation do not hold.
 func TestVerbs(t *testing.T) {
 	for name, c := range map[string]iwarp.Config{"default": {}, "no CRC, short segments": {NoCRC: true, SegmentMax: 100}} {
 		t.Run(name, func(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// patience ends a test that would hang.
+	// patience is the timeout of a test that would otherwise hang.
 	patience = 30 * time.Second
 	// loopback is the interface of the tests.
 	loopback  = "127.0.0.1"
 	allRights = verbs.AccessLocalWrite | verbs.AccessRemoteRead | verbs.AccessRemoteWrite
 )
 
-// side is an adapter with one queue for everything and some registered memory.
+// side is an adapter with one completion queue for everything and some registered memory.
 type side struct {
 	tb       testing.TB
 	provider *iwarp.Provider
@@ -43,7 +43,7 @@ func newSide(tb testing.TB, c iwarp.Config, memory int) *side {
 	return s
 }
 
-// wrap equips an adapter, and closes it with the test.
+// wrap makes a side of an adapter. The adapter is closed when the test ends.
 func wrap(tb testing.TB, adapter *verbs.Adapter, memory int) *side {
 	tb.Helper()
 	s := &side{tb: tb, adapter: adapter, memory: make([]byte, memory)}
@@ -80,14 +80,14 @@ func (s *side) listen() *verbs.Listener {
 	return l
 }
 
-// poll moves what has come into the log.
+// poll moves completions and events from the queue to the log.
 func (s *side) poll() int {
 	n := s.queue.Poll(s.into[:])
 	s.log = append(s.log, s.into[:n]...)
 	return n
 }
 
-// await polls the sides until the log of s has an entry that matches, and takes it.
+// await polls the sides until the log of s has an entry that matches, and removes the entry from the log.
 func (s *side) await(what string, match func(*verbs.Completion) bool, others ...*side) verbs.Completion {
 	s.tb.Helper()
 	for end := time.Now().Add(patience); ; goruntime.Gosched() {
@@ -121,7 +121,7 @@ func (s *side) request(others ...*side) *verbs.ConnectionRequest {
 	return s.await("request", func(c *verbs.Completion) bool { return c.Stream == verbs.StreamConnectionRequest }, others...).Event.Request
 }
 
-// done waits for a completion of work of an endpoint with an ID.
+// done waits for the completion of an endpoint's work request with this ID.
 func (s *side) done(ep *verbs.Endpoint, id uint64, others ...*side) verbs.Completion {
 	s.tb.Helper()
 	return s.await("completion", func(c *verbs.Completion) bool {
@@ -129,12 +129,12 @@ func (s *side) done(ep *verbs.Endpoint, id uint64, others ...*side) verbs.Comple
 	}, others...)
 }
 
-// connectOptions are those of a connect without a timeout of its own.
+// connectOptions returns options without a timeout.
 func connectOptions(p *verbs.ConnParam) verbs.ConnectOptions {
 	return verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Param: p}
 }
 
-// sameProvider is connectOptions towards a peer of this provider.
+// sameProvider is connectOptions for a peer that uses this provider.
 func sameProvider(p *verbs.ConnParam) verbs.ConnectOptions {
 	o := connectOptions(p)
 	o.Flags = verbs.ConnectSameProvider
@@ -161,7 +161,7 @@ func fill(b []byte, key byte) {
 	}
 }
 
-// pattern returns what fill writes.
+// pattern returns the bytes that fill writes.
 func pattern(n int, key byte) []byte {
 	b := make([]byte, n)
 	fill(b, key)
