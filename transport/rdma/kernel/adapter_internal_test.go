@@ -15,11 +15,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// fakeAdapter makes objects that do nothing, and counts those that are open.
+// fakeAdapter makes objects that do nothing, and counts the open ones.
 type fakeAdapter struct {
 	adapter
 	open     int
-	takes    int // bytes inline
+	takes    int // bytes of inline data
 	grants   int
 	refusal  error
 	modified uverbs.PairAttributes
@@ -50,7 +50,8 @@ func (a *fakeAdapter) newPair(c *pairConfig) (madePair, error) {
 	return madePair{pair: a.object(), granted: uverbs.Capacity{Inline: a.grants}}, nil
 }
 
-// TestInline: what a device takes is what it grants for the most that it does not refuse.
+// TestInline checks how the provider finds the maximum of inline data. It tries smaller values until the device
+// does not refuse one, and then uses the value that the device grants.
 func TestInline(t *testing.T) {
 	for _, test := range []struct {
 		name                string
@@ -78,7 +79,8 @@ func TestInline(t *testing.T) {
 	}
 }
 
-// TestWays: siw and rxe need no library, the others say what they lack.
+// TestWays checks which devices the provider drives itself and which need libibverbs. siw and rxe need no
+// library. If the library is missing, the error for another device says what is missing.
 func TestWays(t *testing.T) {
 	siw := uverbs.Device{Name: "siw0", Driver: uverbs.DriverSIW, ABI: 1, Transport: uverbs.TransportIWARP}
 	way, err := wayOf(&siw, false)
@@ -107,8 +109,8 @@ func TestWays(t *testing.T) {
 	require.ErrorContains(t, err, "efa_0 (efa)")
 }
 
-// TestPrepare: a queue pair takes receives before it is connected, which needs a state of
-// InfiniBand.
+// TestPrepare checks that a queue pair enters the Init state before it is connected, so that it can take
+// receives. InfiniBand needs this state; iWARP does not.
 func TestPrepare(t *testing.T) {
 	a := &fakeAdapter{}
 	d := &device{port: 2}
@@ -121,13 +123,13 @@ func TestPrepare(t *testing.T) {
 	require.Zero(t, a.modified, "iWARP")
 }
 
-// happy is an endpoint that takes any connection.
+// happy is an endpoint that accepts any connection.
 type happy struct{ provider.Upcalls }
 
 func (happy) Established(*provider.Proposal, netip.AddrPort, netip.AddrPort) error { return nil }
 
-// TestFailureBeforeTheConnection: what has failed before breaks the connection when it stands,
-// and is not forgotten.
+// TestFailureBeforeTheConnection checks that a failure before the connection is established is not lost: the
+// connection breaks as soon as it is established.
 func TestFailureBeforeTheConnection(t *testing.T) {
 	p := &queuePair{device: &device{}, config: provider.QueuePairConfig{Upcalls: happy{}}}
 	require.NoError(t, (*outcome)(p).Established(nil, netip.AddrPort{}, netip.AddrPort{}))
@@ -135,13 +137,13 @@ func TestFailureBeforeTheConnection(t *testing.T) {
 
 	p = &queuePair{device: &device{}, config: provider.QueuePairConfig{Upcalls: happy{}}}
 	p.end(unix.EINVAL)
-	p.device.broken = nil // Progress finds no connection
+	p.device.broken = nil // as if Progress had found no connection to break
 	require.NoError(t, (*outcome)(p).Established(nil, netip.AddrPort{}, netip.AddrPort{}))
 	require.Equal(t, []*queuePair{p}, p.device.broken)
 }
 
-// TestModify: all that the connection manager says goes to the device, but for the RNR timer,
-// which it leaves at the longest.
+// TestModify checks that all attributes from the connection manager reach the device. The one exception is the
+// RNR timer: the connection manager leaves it at 0, the longest time, and the provider sets 12.
 func TestModify(t *testing.T) {
 	a := &fakeAdapter{}
 	p := &queuePair{pair: a.object()}

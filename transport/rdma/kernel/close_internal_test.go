@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// plant makes objects that are EBUSY while one of those that they need to be ended is open.
+// plant makes objects whose Close returns EBUSY while an object that uses them is open.
 type plant struct {
 	mu    sync.Mutex
 	open  map[string]bool
@@ -31,10 +31,10 @@ type part struct {
 
 	of   *plant
 	name string
-	// users are the objects that have to end before, gate holds the end back.
+	// users names the objects that have to be closed first. gate, if not nil, delays Close.
 	users []string
 	gate  chan struct{}
-	// found are completions that are there, forgotten when the queue pair is destroyed.
+	// found holds the available completions. Closing the queue pair discards them.
 	found *[]uverbs.Completion
 }
 
@@ -75,7 +75,7 @@ func (o *part) Poll(out []uverbs.Completion) int {
 	return n
 }
 
-// silent is a Driver of rdma_cm without ids.
+// silent is a driver of rdma_cm without IDs.
 type silent struct {
 	rdmacm.Driver
 	of *plant
@@ -88,8 +88,8 @@ func (s silent) Close() error {
 	return nil
 }
 
-// TestLingering: an adapter that is closed while an attempt is under way leaves nothing open
-// when that has ended, and each object ends after those that use it.
+// TestLingering closes an adapter during an attempt to connect. The test checks that everything is closed when
+// the attempt has ended, and that each object is closed after the objects that use it.
 func TestLingering(t *testing.T) {
 	for _, lingers := range []bool{true, false} {
 		plant := &plant{open: map[string]bool{}}
@@ -123,7 +123,7 @@ func TestLingering(t *testing.T) {
 			plant.mu.Unlock()
 			close(q.gate)
 		}
-		n, _ := read.Read(make([]byte, 1)) // it ends when the last descriptor is closed
+		n, _ := read.Read(make([]byte, 1)) // returns when the last descriptor is closed
 		require.Zero(t, n)
 		require.NoError(t, read.Close())
 		plant.mu.Lock()
@@ -137,7 +137,8 @@ func TestLingering(t *testing.T) {
 	}
 }
 
-// TestDomainInUse: without a queue pair that lingers, what is in a domain is the consumer's.
+// TestDomainInUse checks that Close of a protection domain returns the error EBUSY if no queue pair lingers,
+// because then the consumer's own objects use the domain.
 func TestDomainInUse(t *testing.T) {
 	plant := &plant{open: map[string]bool{"region": true}}
 	d := &device{}
@@ -146,7 +147,7 @@ func TestDomainInUse(t *testing.T) {
 	require.Empty(t, d.left)
 }
 
-// returned are the receives that a queue pair has given back.
+// returned stores the receives that a queue pair has given back.
 type returned struct {
 	provider.Receives
 	numbers  []uint64
@@ -157,7 +158,7 @@ func (r *returned) Fail(f *provider.Receive, s provider.Status) {
 	r.numbers, r.statuses = append(r.numbers, f.Number), append(r.statuses, s)
 }
 
-// sharing makes a queue pair with three shared receives posted, whose completions are found.
+// sharing returns a queue pair with three posted receives in a shared queue. found holds its completions.
 func sharing(found *[]uverbs.Completion) (*queuePair, *returned) {
 	plant := &plant{open: map[string]bool{}}
 	queue := plant.part("queue")
@@ -183,8 +184,8 @@ func arrivalOf(number uint64, s uverbs.Status) uverbs.Completion {
 	return uverbs.Completion{ID: receiveBit | number, QueuePair: 7, Status: s}
 }
 
-// TestFlushedBeforeTheEnd: shared receives that are flushed after the queue pair has failed
-// are given back, although to destroy it takes its completions away.
+// TestFlushedBeforeTheEnd has the shared receives of a failed queue pair flushed. The test checks that the
+// provider gives them back before it destroys the queue pair, because destroying it discards its completions.
 func TestFlushedBeforeTheEnd(t *testing.T) {
 	var found []uverbs.Completion
 	p, back := sharing(&found)
@@ -197,8 +198,8 @@ func TestFlushedBeforeTheEnd(t *testing.T) {
 	require.Equal(t, []provider.Status{provider.StatusFlushed, provider.StatusFlushed}, back.statuses)
 }
 
-// TestEarlyOfAFailedConnection: shared receives of messages that came before a connection
-// that never stood are given back, once.
+// TestEarlyOfAFailedConnection has messages arrive before the connection is established, and then has the
+// connection fail. The test checks that the provider gives back the receives of these messages, once.
 func TestEarlyOfAFailedConnection(t *testing.T) {
 	found := []uverbs.Completion{arrivalOf(0, uverbs.StatusSuccess)}
 	p, back := sharing(&found)

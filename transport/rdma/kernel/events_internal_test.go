@@ -12,16 +12,16 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// speaker is an adapter with events of a test: each read of a descriptor is one of them.
+// speaker is an adapter whose events the test chooses. Each read returns one of them.
 type speaker struct {
 	adapter
 	events []uverbs.Event
 	fd     int
-	// silent is how often it says that there is none before the first one.
+	// silent is how many reads return no event before the first event.
 	silent int
-	// asked counts the questions.
+	// asked counts the reads.
 	asked int
-	// then is done when the last one is taken.
+	// then, if not nil, is called when the last event is read.
 	then func()
 }
 
@@ -43,8 +43,8 @@ func (s *speaker) NextEvent() (uverbs.Event, bool, error) {
 	return e, true, nil
 }
 
-// TestEvents: what the kernel says of the device, of queues, of the port in use and of queue
-// pairs has its effect, and what it says of others has none.
+// TestEvents checks the effect of the kernel's events about the device, the completion queues, the port in use
+// and the queue pairs. Events about other objects have no effect.
 func TestEvents(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -73,7 +73,7 @@ func TestEvents(t *testing.T) {
 			d := &device{adapter: l, name: "a0", port: 2, context: &speaker{events: []uverbs.Event{c.event}}}
 			p := &queuePair{device: d, user: 5}
 			d.pairs = map[uint32]*queuePair{7: p}
-			for range 2 { // once, and it stays
+			for range 2 { // the second call checks that the state stays
 				err := d.takeEvents()
 				require.ErrorIs(t, d.failure, c.failure)
 				require.Equal(t, c.all, l.all)
@@ -91,9 +91,9 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestLastReceive: the shared receives of a queue pair that has failed are taken back when the
-// device says that it takes no more, before it is destroyed; a device that does not say it, or a
-// queue pair that takes none, is not waited for.
+// TestLastReceive aborts a queue pair with shared receives. If the device announces the last receive with an
+// event, the provider waits for this event before it destroys the queue pair, so that it gets all receives back.
+// The provider does not wait if the device announces nothing, or if the queue pair takes no shared receives.
 func TestLastReceive(t *testing.T) {
 	for _, c := range []struct {
 		name                           string
@@ -108,7 +108,7 @@ func TestLastReceive(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var found []uverbs.Completion
 			p, back := sharing(&found)
-			fd, err := unix.Eventfd(1, unix.EFD_CLOEXEC) // readable
+			fd, err := unix.Eventfd(1, unix.EFD_CLOEXEC) // readable from the start
 			require.NoError(t, err)
 			defer func() { require.NoError(t, unix.Close(fd)) }()
 			p.user, p.receiving, p.device.announcesLast = 5, c.receiving, c.announces
@@ -128,8 +128,8 @@ func TestLastReceive(t *testing.T) {
 	}
 }
 
-// TestNoLastReceive: a device that does not keep its word is not waited for longer than the
-// bound, nor one that fails.
+// TestNoLastReceive checks that the provider waits for the event only up to a bound if it does not come, and not
+// at all if the device fails.
 func TestNoLastReceive(t *testing.T) {
 	var found []uverbs.Completion
 	p, _ := sharing(&found)
@@ -145,8 +145,9 @@ func TestNoLastReceive(t *testing.T) {
 	require.ErrorIs(t, p.device.failure, errFatal)
 }
 
-// TestManyWithoutLastReceive: a device that does not keep its word holds the adapter's lock for the
-// bound, however many queue pairs fail; the event of a later one still counts.
+// TestManyWithoutLastReceive has a device never send the event. The test checks that the provider holds the
+// adapter's lock for the bound in total, however many queue pairs fail. The event of a later queue pair still
+// counts.
 func TestManyWithoutLastReceive(t *testing.T) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
 	require.NoError(t, err)
@@ -175,8 +176,8 @@ func TestManyWithoutLastReceive(t *testing.T) {
 	require.True(t, late.last)
 }
 
-// asked is a domain that keeps what it was asked for, and refuses what would be pinned with an
-// error, if there is one.
+// asked is a domain that stores the access rights it was asked for. It returns the error refusal, which may be
+// nil, for memory that would be pinned.
 type asked struct {
 	protection
 	access  uverbs.Access
@@ -191,8 +192,8 @@ func (a *asked) register(_ []byte, access uverbs.Access) (provider.Registered, i
 	return provider.Registered{}, nil, nil
 }
 
-// TestPaging: memory that cannot be pinned is paged by devices that do it, and memory that can be
-// pinned, or is refused for another reason, is not.
+// TestPaging checks that a device with on-demand paging registers memory with paging if the memory cannot be
+// pinned because of the limit of locked memory. Otherwise no memory is paged.
 func TestPaging(t *testing.T) {
 	for _, c := range []struct {
 		onDemand  bool
@@ -212,14 +213,15 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// TestAbilities: a device without shared receive queues is none for jobs.
+// TestAbilities checks the description of a device. A device without shared receive queues cannot be used for
+// jobs.
 func TestAbilities(t *testing.T) {
 	require.Equal(t, ", not for jobs: has no shared receive queues, all memory is pinned, relaxed ordering is asked for", abilitiesOf(&uverbs.Attributes{}, false))
 	require.Equal(t, ", memory that cannot be pinned is paged on demand, relaxed ordering is asked for", abilitiesOf(&uverbs.Attributes{MaxSharedQueues: 1}, true))
 }
 
-// TestSinks: adapters of iWARP get the right to write to what Reads fill, and say what that
-// means; siw and InfiniBand do not.
+// TestSinks checks the rights of memory that Reads fill. On iWARP adapters peers get the right to write it, and
+// the description says what this means. On siw and InfiniBand they do not.
 func TestSinks(t *testing.T) {
 	const local = uverbs.AccessLocalWrite | uverbs.AccessRelaxedOrdering
 	for _, c := range []struct {

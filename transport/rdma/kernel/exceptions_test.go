@@ -1,15 +1,15 @@
 package kernel_test
 
-// siwDepths is why rows on read depths differ: siw raises the IRD of an accept to what the
-// peer has asked for, and its initiator takes the ORD of the answer even above its own
-// (siw_accept, siw_proc_mpareply), so that an accept lowers nothing.
+// siwDepths is the reason why statements on Read depths do not hold. siw raises the IRD of an accept to the ORD
+// that the peer has asked for. Its initiator takes the ORD of the answer even if this ORD is above its own
+// (siw_accept, siw_proc_mpareply). So an accept lowers nothing.
 const siwDepths = "siw does not let an accept lower the read depths"
 
-// siwSilent is why the side that has broken the rules sees an end in order.
+// siwSilent is the reason why the side that has violated the protocol sees an orderly end.
 const siwSilent = "siw tells nothing of a Terminate that has come: the connection counts as disconnected"
 
-// siwLingers is why an accept of an attempt that was given up succeeds: siw's connect cannot be
-// interrupted, so that the attempt goes on without its endpoint until the peer has answered.
+// siwLingers is the reason why the accept of an attempt that was given up succeeds. siw's connect cannot be
+// interrupted, so the attempt goes on without its endpoint until the peer has answered.
 const siwLingers = "an attempt that was given up is established first, and then disconnected"
 
 var siwExceptions = map[string]string{
@@ -18,8 +18,8 @@ var siwExceptions = map[string]string{
 	"40": siwSilent, "59": siwSilent, "rule_a_message_longer_than_its_receive": siwSilent,
 }
 
-// rxeAddress is why a host that is not there counts as silent: dummy0 asks for no addresses
-// (NOARP), and a source bound to it makes every destination a neighbour.
+// rxeAddress is the reason why a missing host counts as silent. The interface dummy0 resolves no addresses
+// (NOARP), and a source address bound to it makes every destination a neighbour.
 const rxeAddress = "the request is sent to a host that is not there, until the consumer's timeout"
 
 var rxeExceptions = map[string]string{

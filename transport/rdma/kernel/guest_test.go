@@ -15,35 +15,35 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// inGuest names the device where the tests of a real one run, byLibrary says that the library
-// drives it.
+// inGuest is the environment variable with the name of the device on which the tests of a device run. byLibrary
+// is the one that says that libibverbs drives the device.
 const (
 	inGuest   = "GORUN_TEST_KERNEL"
 	byLibrary = "GORUN_TEST_KERNEL_LIBRARY"
 )
 
-// exceptions are the statements that do not hold over a device, with what it does instead.
+// exceptions lists, for each device, the statements that do not hold, and what the device does instead.
 var exceptions = map[string]map[string]string{
 	"siw_dummy1": siwExceptions,
 	"rxe_dummy0": rxeExceptions,
 }
 
-// TestKernel runs the specification of package verbs over each device, in a guest machine
-// of its own: faults of siw can end one.
+// TestKernel runs the specification of package verbs on each device, in a virtual machine of its own, because
+// faults of siw can crash the machine.
 func TestKernel(t *testing.T) {
 	for device := range exceptions {
 		t.Run(device, func(t *testing.T) { testSpecification(t, device, rdmavm.TestProgram, "") })
 	}
 }
 
-// TestKernelByLibrary does it with libibverbs and its providers, as for all other adapters.
+// TestKernelByLibrary runs the specification through libibverbs and its providers, which all other adapters use.
 func TestKernelByLibrary(t *testing.T) {
 	for device := range exceptions {
 		t.Run(device, func(t *testing.T) { testSpecification(t, device, rdmavm.LinkedTestProgram, byLibrary+"=1 ") })
 	}
 }
 
-// testSpecification runs this package's tests of a device in a guest.
+// testSpecification runs this package's tests of a device in a virtual machine.
 func testSpecification(t *testing.T, device string, build func(tb testing.TB, dir string), settings string) {
 	t.Helper()
 	share := t.TempDir()
@@ -62,7 +62,7 @@ func testSpecification(t *testing.T, device string, build func(tb testing.TB, di
 	}
 }
 
-// names returns the beginnings of the rows' names.
+// names returns the beginnings of the names of the statements.
 func names(list map[string]string) []string {
 	all := make([]string, 0, len(list))
 	for row := range list {
@@ -80,7 +80,7 @@ func deviceName(tb testing.TB) string {
 	return name
 }
 
-// newProvider is the provider under test.
+// newProvider returns the provider under test.
 func newProvider() *kernel.Provider {
 	return kernel.New(kernel.Config{Library: os.Getenv(byLibrary) != ""})
 }
@@ -105,13 +105,13 @@ func (h *harness) Inject(tb testing.TB, f verbstest.Fault) (verbstest.Scene, boo
 	return verbstest.Scene{}, false
 }
 
-// TestDeviceVerbs runs the specification.
+// TestDeviceVerbs runs the specification of package verbs.
 func TestDeviceVerbs(t *testing.T) {
 	name := deviceName(t)
 	verbstest.Run(t, func(testing.TB) verbstest.Harness { return &harness{name: name} })
 }
 
-// TestDeviceNames: a device is known by its name, its interface and its address.
+// TestDeviceNames checks that a device can be opened by its name, its interface or its address.
 func TestDeviceNames(t *testing.T) {
 	device := deviceName(t)
 	all, err := newProvider().Interfaces()

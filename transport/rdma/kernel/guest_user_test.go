@@ -12,11 +12,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// asUser says what an ordinary user is not given: the device's file, or memory to lock.
+// asUser is the environment variable that says what the ordinary user lacks: access to the device's file, or
+// memory that it may lock.
 const asUser = "GORUN_TEST_KERNEL_USER"
 
-// TestDeviceUser: an ordinary user who lacks something is told what there is, what is needed
-// and what to do.
+// TestDeviceUser checks the errors of a user without root's rights who lacks something. Each error says what
+// there is, what is needed and how to get it.
 func TestDeviceUser(t *testing.T) {
 	name := deviceName(t)
 	switch os.Getenv(asUser) {

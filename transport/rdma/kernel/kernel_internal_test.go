@@ -21,7 +21,8 @@ func placeOf(t uverbs.Transport) place {
 	return place{device: uverbs.Device{Name: "a0", Transport: t}, prefixes: []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24")}}
 }
 
-// TestAttributes: what the kernel says, within what the rest of the way carries.
+// TestAttributes checks that the attributes are those that the kernel reports, limited to what the provider can
+// use.
 func TestAttributes(t *testing.T) {
 	l, port := limits()
 	a := attributesOf("x", placeOf(uverbs.TransportIWARP), l, port, 70)
@@ -50,7 +51,7 @@ func TestAttributes(t *testing.T) {
 	require.Zero(t, a.Endpoint.MaxInline)
 }
 
-// TestStatuses: nothing that failed counts as success.
+// TestStatuses checks that no failed status of the device is reported as success.
 func TestStatuses(t *testing.T) {
 	for s := range 256 {
 		require.NotEqual(t, provider.StatusSuccess, statusOf(uverbs.Status(s)), "%d", s)
@@ -61,7 +62,7 @@ func TestStatuses(t *testing.T) {
 	require.Equal(t, provider.StatusTransport, statusOf(200))
 }
 
-// TestOpenNothing: a device that is not there is named with those that are.
+// TestOpenNothing checks that the error for a missing device names this device and the existing ones.
 func TestOpenNothing(t *testing.T) {
 	_, err := New(Config{}).Open("mlx5_0", nil)
 	require.ErrorIs(t, err, provider.ErrInvalidParameter)
@@ -69,7 +70,7 @@ func TestOpenNothing(t *testing.T) {
 	require.ErrorContains(t, err, "device mlx5_0")
 }
 
-// TestSharedReceives: a receive is taken once.
+// TestSharedReceives checks that a shared receive is taken only once.
 func TestSharedReceives(t *testing.T) {
 	s := &sharedReceives{posted: make([]*provider.Receive, 4)}
 	for i := range 3 {
@@ -83,7 +84,7 @@ func TestSharedReceives(t *testing.T) {
 	require.NotNil(t, s.take(2))
 }
 
-// listener is an adapter that keeps the events, the last one apart.
+// listener is an adapter that stores its events; the last event is stored separately.
 type listener struct {
 	provider.Adapter
 	last provider.Event
@@ -92,8 +93,8 @@ type listener struct {
 
 func (l *listener) Happened(e provider.Event) { l.last, l.all = e, append(l.all, e.Kind) }
 
-// TestRemovalNamesTheDevice: whether the kernel says so by an event of the device or of a
-// connection.
+// TestRemovalNamesTheDevice checks that a removed device is reported with its name, whether the kernel reports
+// the removal with an event of the device or of a connection.
 func TestRemovalNamesTheDevice(t *testing.T) {
 	l := &listener{}
 	d := &device{adapter: l, name: "a0", failure: errFatal}

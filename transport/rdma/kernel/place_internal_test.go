@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// addressesOf are addresses.
+// addressesOf parses addresses.
 func addressesOf(list ...string) []netip.Addr {
 	all := make([]netip.Addr, 0, len(list))
 	for _, s := range list {
@@ -19,8 +19,8 @@ func addressesOf(list ...string) []netip.Addr {
 	return all
 }
 
-// cluster has a RoCE device whose interface has only a link-local address, with a VLAN and a
-// bond above it; one of two ports; one of iWARP; and one without any address.
+// cluster is a host with several devices: a RoCE device whose interface has only a link-local address, with a
+// VLAN and a bond above it; a device with two ports; an iWARP device; and a device without an address.
 var cluster = struct {
 	devices  []uverbs.Device
 	sites    map[string][]uverbs.Site
@@ -53,12 +53,12 @@ func chooseOfCluster(name string) (place, error) {
 	}, name)
 }
 
-// TestPlaces: a device is found by its name, a port, an interface and an address in whatever
-// spelling, and is at an address that other hosts reach and that RoCE v2 is spoken with, if there
-// is one.
+// TestPlaces checks that a device can be named by its name, a port, an interface or an address in any spelling.
+// It also checks the address that is chosen: one that other hosts can reach, and for RoCE one with a GID of RoCE
+// v2, if there is one.
 func TestPlaces(t *testing.T) {
 	for name, want := range map[string]string{
-		"mlx5_0":                 "device mlx5_0, 10.1.0.2, RoCE v2", // not link-local, not v1, not an address without a GID
+		"mlx5_0":                 "device mlx5_0, 10.1.0.2, RoCE v2", // a routable address with a GID of RoCE v2
 		"eth0":                   "device mlx5_0, fe80::1, RoCE v2",
 		"eth0.100":               "device mlx5_0, 10.1.0.2, RoCE v2",
 		"bond0":                  "device mlx5_0, 10.2.0.1, RoCE v2",
@@ -97,7 +97,7 @@ func TestPlaces(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoDevices)
 }
 
-// TestPlaceKeepsOthers: the other addresses stay, in their order.
+// TestPlaceKeepsOthers checks that the other addresses of a place are kept, in their order.
 func TestPlaceKeepsOthers(t *testing.T) {
 	p, err := chooseOfCluster("10.1.0.1")
 	require.NoError(t, err)

@@ -10,12 +10,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// wire is a send queue of package verbs and a device below it. Only what signals uses is there.
+// wire models a send queue of package verbs and the device below it. It has only what signals uses.
 type wire struct {
 	provider.Sends
 	tb       testing.TB
 	requests map[uint64]*provider.Request
-	// carried are those that the device has carried out and that are not reported.
+	// carried holds the requests that the device has carried out and that are not reported yet.
 	carried     map[uint64]bool
 	next        uint64
 	completions int
@@ -40,7 +40,7 @@ func (w *wire) At(number uint64) *provider.Request {
 	return r
 }
 
-// Done implements provider.Sends: numbers begin again when all are done.
+// Done implements provider.Sends. Numbers start again from 0 when all requests are done.
 func (w *wire) Done(r *provider.Request) {
 	require.True(w.tb, w.carried[r.Number], "request %d is under way", r.Number)
 	require.Same(w.tb, w.requests[r.Number], r)
@@ -51,7 +51,7 @@ func (w *wire) Done(r *provider.Request) {
 	}
 }
 
-// complete is a completion as queuePair.sent takes it.
+// complete handles a completion in the same way as queuePair.sent.
 func (w *wire) complete(number uint64) {
 	w.completions++
 	r := w.At(number)
@@ -59,14 +59,14 @@ func (w *wire) complete(number uint64) {
 	w.Done(r)
 }
 
-// TestSignals: whatever a device carries out in which order it may, each request is reported
-// once, not before it is carried out, and the queue never waits for a completion that does
-// not come.
+// TestSignals has a device carry out requests in every permitted order. The test checks that each request is
+// reported once and not before the device has carried it out, and that a full queue always has a signalled
+// request, so that a completion will come.
 func TestSignals(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		depth := 1 + r.IntN(20)
-		readsLate := seed%2 == 0 // siw
+		readsLate := seed%2 == 0 // as siw does
 		s, w := signalsOf(depth), newWire(t)
 		type entry struct {
 			number          uint64
@@ -74,7 +74,8 @@ func TestSignals(t *testing.T) {
 		}
 		var queue []entry
 		carry := func() {
-			// The oldest is carried out, or on siw what is behind a Read.
+			// The device carries out the oldest request. A device like siw may carry out a later request before
+			// a Read.
 			at := 0
 			for readsLate && at < len(queue)-1 && queue[at].read && r.IntN(2) == 0 {
 				at++
@@ -111,14 +112,14 @@ func TestSignals(t *testing.T) {
 		require.Zero(t, s.underWay)
 		require.Len(t, w.requests, s.silent)
 		require.Less(t, s.silent, depth, "flush has room")
-		if s.silent > 0 { // an empty Write counts as the last of them
+		if s.silent > 0 { // an empty Write counts as the last silent request
 			w.complete(s.last)
 		}
 		require.Empty(t, w.requests)
 	}
 }
 
-// TestSignalsWhileDraining: nothing stays behind when no more is posted.
+// TestSignalsWhileDraining checks that every request is reported when no more requests are posted.
 func TestSignalsWhileDraining(t *testing.T) {
 	s := signalsOf(100)
 	quiet := &provider.Request{Op: provider.OpSend, Flags: provider.FlagUnsignalled}
@@ -128,8 +129,8 @@ func TestSignalsWhileDraining(t *testing.T) {
 	require.Zero(t, s.silent)
 }
 
-// TestCompletionsPerMessage: of messages of which every eighth is signalled, as those of
-// package rdma, the device completes every eighth.
+// TestCompletionsPerMessage posts messages of which every eighth is signalled, as package rdma does. The test
+// checks that the device makes one completion for eight messages.
 func TestCompletionsPerMessage(t *testing.T) {
 	const messages, each = 1000, 8
 	s, w := signalsOf(64), newWire(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/probe"
 )
 
-// cpus is a set of processors.
+// cpus returns a set of processors.
 func cpus(list ...int) *unix.CPUSet {
 	set := new(unix.CPUSet)
 	for _, c := range list {
@@ -23,7 +23,7 @@ func cpus(list ...int) *unix.CPUSet {
 	return set
 }
 
-// nic is an interface of the adapter with an address.
+// nic returns an interface of the adapter with these addresses.
 func nic(name string, addresses ...string) probe.Interface {
 	i := probe.Interface{Name: name, Up: true}
 	for _, a := range addresses {
@@ -32,7 +32,7 @@ func nic(name string, addresses ...string) probe.Interface {
 	return i
 }
 
-// together is a host with the devices of several.
+// together returns a host with all these devices.
 func together(interfaces []probe.Interface, devices ...fstest.MapFS) *probe.Host {
 	h := host(interfaces...)
 	all := fstest.MapFS{}
@@ -43,7 +43,7 @@ func together(interfaces []probe.Interface, devices ...fstest.MapFS) *probe.Host
 	return h
 }
 
-// local adds the processors that are near to a device.
+// local adds the list of the processors that are near to a device.
 func local(device fstest.MapFS, name, list string) fstest.MapFS {
 	device["sys/class/infiniband/"+name+"/device/local_cpulist"] = text(list)
 	return device
@@ -59,8 +59,8 @@ func names(list []probe.Adapter) string {
 	return strings.Join(all, " ")
 }
 
-// TestNearestAdapter: a rank that is bound to processors of one adapter gets it first; others
-// share those that are equally near, evenly.
+// TestNearestAdapter checks which adapter a rank gets first. A rank that is bound to processors gets the adapter
+// nearest to them. Ranks that are equally near to several adapters are spread evenly over them.
 func TestNearestAdapter(t *testing.T) {
 	interfaces := []probe.Interface{nic("eth0", "10.0.0.1/24"), nic("eth1", "10.0.1.1/24"), nic("eth2", "10.0.2.1/24")}
 	h := together(interfaces, local(roce("mlx5_0", "eth0"), "mlx5_0", "0-3"), local(roce("mlx5_1", "eth1"), "mlx5_1", "4-5,6-7"), roce("rxe0", "eth2"))
@@ -69,7 +69,7 @@ func TestNearestAdapter(t *testing.T) {
 		name string
 		host *probe.Host
 		may  *unix.CPUSet
-		want []string // by number on the node
+		want []string // by the rank's number on the node
 	}{
 		{"on the first", two, cpus(1, 2), []string{"mlx5_0 mlx5_1", "mlx5_0 mlx5_1"}},
 		{"on the second", two, cpus(6), []string{"mlx5_1 mlx5_0", "mlx5_1 mlx5_0"}},
@@ -92,8 +92,8 @@ func TestNearestAdapter(t *testing.T) {
 	}
 }
 
-// TestPorts: each port of an adapter is one, with the interfaces of its VLANs and bonds, of which
-// the first with an address is enough.
+// TestPorts checks that each port of an adapter counts as an adapter of its own. A port also has the interfaces
+// of its VLANs and bonds, and uses the first one that has an address.
 func TestPorts(t *testing.T) {
 	device := roce("mlx4_0", "eth0")
 	at := "sys/class/infiniband/mlx4_0/ports/"
@@ -115,8 +115,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestUsableAdapters: what cannot be used has its reason, and fabrics tell which adapters can be
-// connected.
+// TestUsableAdapters checks that an adapter that cannot be used has a reason, and that two adapters can be
+// connected only if they are in the same fabric.
 func TestUsableAdapters(t *testing.T) {
 	ib := kernel("mlx5_0", "1: CA", "InfiniBand", "4: ACTIVE", "")
 	ib["sys/class/infiniband/mlx5_0/ports/1/gids/0"] = text("fec0:0000:0000:0001:0002:c903:0000:1491")

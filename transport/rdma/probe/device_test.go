@@ -15,7 +15,7 @@ import (
 
 func text(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s + "\n")} }
 
-// kernel is a host on which everything is there, with one device.
+// kernel returns the files of a host on which one device can be used.
 func kernel(device, nodeType, link, state, netdev string) fstest.MapFS {
 	at := "sys/class/infiniband/" + device
 	return fstest.MapFS{
@@ -52,7 +52,8 @@ func TestDevices(t *testing.T) {
 	require.Empty(t, host().Devices())
 }
 
-// TestKernel takes one thing away at a time: each is named, with what to do.
+// TestKernel removes one requirement at a time. The test checks that the report names what is missing, and how
+// to get it.
 func TestKernel(t *testing.T) {
 	whole := func() fstest.MapFS { return kernel("irdma0", "4: RNIC", "Ethernet", "4: ACTIVE", "eth0") }
 	without := func(names ...string) fstest.MapFS {
@@ -64,7 +65,7 @@ func TestKernel(t *testing.T) {
 	}
 	empty := fstest.MapFS{"sys/class/infiniband": &fstest.MapFile{Mode: fs.ModeDir}}
 	inactive := kernel("siw0", "4: RNIC", "Ethernet", "1: DOWN", "eth0")
-	// beside is a host without the library, with a second device.
+	// beside returns the files of a host with a second device and without the library.
 	beside := func(files fstest.MapFS, second string) fstest.MapFS {
 		all := kernel(second, "4: RNIC", "Ethernet", "4: ACTIVE", "eth1")
 		maps.Copy(all, files)
@@ -101,7 +102,7 @@ func TestKernel(t *testing.T) {
 	h.Files = elsewhere
 	require.NoError(t, h.Kernel())
 
-	// A device that gorun drives itself needs no library, whatever the others need.
+	// A device that the provider drives itself needs no library, even if other devices need it.
 	h.Files = beside(whole(), "siw0")
 	require.NoError(t, h.Kernel())
 }
@@ -140,8 +141,8 @@ func TestExplain(t *testing.T) {
 `, h.Explain("10.0.0.0/8"))
 }
 
-// TestThisHostExplains: the probe of the real system finds its interfaces and
-// decides about the kernel's RDMA.
+// TestThisHostExplains checks that the probe of the real host finds its interfaces and decides whether the
+// kernel's RDMA can be used.
 func TestThisHostExplains(t *testing.T) {
 	h := probe.System()
 	all, err := h.Interfaces()

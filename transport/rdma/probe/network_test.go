@@ -32,7 +32,7 @@ var (
 	local0  = probe.Interface{Name: "local0", Up: true, Addresses: prefixes("fe80::5/64")}
 )
 
-// host returns a host with these interfaces and no RDMA of the kernel.
+// host returns a host with these interfaces and without RDMA devices of the kernel.
 func host(interfaces ...probe.Interface) *probe.Host {
 	return &probe.Host{
 		Files:      fstest.MapFS{},
@@ -103,7 +103,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestRDMADevicePreferred: an interface with an active RDMA device goes first.
+// TestRDMADevicePreferred checks that an interface with an active RDMA device is preferred.
 func TestRDMADevicePreferred(t *testing.T) {
 	h := host(lo, ib0, eth0)
 	h.Files = kernel("mlx5_1", "1: CA", "Ethernet", "4: ACTIVE", "eth0")
@@ -124,7 +124,7 @@ func TestInterfacesCannotBeListed(t *testing.T) {
 	require.Contains(t, h.Explain(""), "netlink is gone")
 }
 
-// TestThisHost: what is chosen here can be listened on.
+// TestThisHost checks that the address that is chosen on this host can be listened on.
 func TestThisHost(t *testing.T) {
 	for _, wish := range []string{"", "127.0.0.0/8"} {
 		c, err := probe.System().Network(wish)

@@ -57,8 +57,8 @@ func TestOpenErrors(t *testing.T) {
 	require.ErrorIs(t, err, verbs.ErrInvalidParameter)
 }
 
-// TestPeerThatWantsMoreReadsThanAllowed is a peer that answers with an ORD beyond
-// our IRD, which no correct one does.
+// TestPeerThatWantsMoreReadsThanAllowed has a peer answer with an ORD above the endpoint's IRD, which a correct
+// peer never does. The test checks that the connect fails.
 func TestPeerThatWantsMoreReadsThanAllowed(t *testing.T) {
 	p := newPlay(t, nil)
 	p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
@@ -72,7 +72,7 @@ func TestPeerThatWantsMoreReadsThanAllowed(t *testing.T) {
 	p.ErrorIs(all[0].Event.Err, verbs.ErrDepthRefused)
 }
 
-// TestUnknownDepths is a transport that carries no depths: one's own stand.
+// TestUnknownDepths checks that an endpoint keeps its own depths on a transport that carries no depths.
 func TestUnknownDepths(t *testing.T) {
 	p := newPlay(t, nil)
 	p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
@@ -81,7 +81,7 @@ func TestUnknownDepths(t *testing.T) {
 	all := p.poll()
 	p.Equal(2, all[0].Event.InitiatorDepth)
 	p.Equal(2, all[0].Event.ResponderResources)
-	// And on the passive side. What arrives is copied.
+	// The same on the passive side. The private data that arrive are copied.
 	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
 	p.NoError(err)
 	h := &silentHandshake{}
@@ -117,7 +117,8 @@ func TestPrivateDataOfThePeerAreCopied(t *testing.T) {
 	}
 }
 
-// TestPassiveFailuresAreOneEvent gives a passive side every reason there is.
+// TestPassiveFailuresAreOneEvent checks that every failure of an accept is reported as
+// EventAcceptCompletionError.
 func TestPassiveFailuresAreOneEvent(t *testing.T) {
 	p := newPlay(t, nil)
 	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
@@ -133,7 +134,8 @@ func TestPassiveFailuresAreOneEvent(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutRoomIsRefused fills the listener's queue, which stays alive.
+// TestRequestWithoutRoomIsRefused checks that a request that finds the listener's completion queue full is
+// refused, and that the queue stays usable.
 func TestRequestWithoutRoomIsRefused(t *testing.T) {
 	p := newPlay(t, nil)
 	q, err := p.adapter.NewCompletionQueue(2)
@@ -153,14 +155,15 @@ func TestRequestWithoutRoomIsRefused(t *testing.T) {
 	p.NoError(q.Err())
 }
 
-// silentHandshake keeps the answer.
+// silentHandshake is a handshake that only stores the answer.
 type silentHandshake struct{ answer provider.Proposal }
 
 func (h *silentHandshake) Accept(_ provider.QueuePair, p *provider.Proposal) { h.answer = *p }
 func (h *silentHandshake) Reject([]byte)                                     {}
 func (h *silentHandshake) Refuse()                                           {}
 
-// TestProviderMayFailFromWithinConnect is a provider that knows the outcome at once.
+// TestProviderMayFailFromWithinConnect checks that a provider may report the failure of a connect before its
+// Connect returns.
 func TestProviderMayFailFromWithinConnect(t *testing.T) {
 	for why, want := range map[provider.Failure]verbs.EventType{
 		provider.FailureRefused: verbs.EventNonPeerRejected, provider.FailureRejected: verbs.EventPeerRejected,
@@ -186,13 +189,13 @@ func TestProviderMayFailFromWithinConnect(t *testing.T) {
 	}
 }
 
-// hastyStage makes queue pairs that fail from within Connect.
+// hastyStage makes queue pairs whose Connect reports a failure before it returns.
 type hastyStage struct {
 	*stage
 	why provider.Failure
 }
 
-// hastyActor is one of them.
+// hastyActor is a queue pair of a hastyStage.
 type hastyActor struct {
 	*actor
 	why provider.Failure
@@ -215,7 +218,7 @@ func (a *hastyActor) Connect(netip.AddrPort, *provider.Proposal) (netip.AddrPort
 func TestDupConnectKeepsTheFlags(t *testing.T) {
 	p := newPlay(t, nil)
 	p.stage.attributes.Multipath = true
-	a, err := verbs.Open(p.stage, "only") // reads the attributes again
+	a, err := verbs.Open(p.stage, "only") // Open reads the attributes again
 	p.NoError(err)
 	t.Cleanup(func() { p.NoError(a.Close()) })
 	p.adapter = a
@@ -235,7 +238,8 @@ func TestDupConnectKeepsTheFlags(t *testing.T) {
 	p.Equal(remote, info.Remote)
 }
 
-// TestGracefulDisconnectWaitsForTheSendQueue counts the provider's Disconnect.
+// TestGracefulDisconnectWaitsForTheSendQueue checks that the endpoint calls the provider's Disconnect once, when
+// all posted work requests are complete.
 func TestGracefulDisconnectWaitsForTheSendQueue(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestCompletionQueueAgainstOracle fills a small queue by posts that are flushed at
-// once, and empties it in random portions, until it overflows.
+// TestCompletionQueueAgainstOracle fills a small completion queue with posts that are flushed at once, and polls
+// it in random portions, until the queue overflows. A plain list predicts each result.
 func TestCompletionQueueAgainstOracle(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -52,8 +52,8 @@ func TestCompletionQueueAgainstOracle(t *testing.T) {
 	}
 }
 
-// TestEntriesOfAPollComeInOrder has a poll make more entries than it has room for, and a
-// queue with room for one more than that.
+// TestEntriesOfAPollComeInOrder has the provider add entries during a Poll: up to one more than the Poll's
+// buffer and the queue can hold together. The test checks the order of the entries.
 func TestEntriesOfAPollComeInOrder(t *testing.T) {
 	const capacity = 2
 	for room := 1; room < 5; room++ {
@@ -93,8 +93,8 @@ func TestEntriesOfAPollComeInOrder(t *testing.T) {
 	}
 }
 
-// TestDataPathDoesNotAllocate posts, transfers and polls on a provider that does
-// nothing.
+// TestDataPathDoesNotAllocate checks that posting, completing and polling allocate no heap memory. The provider
+// does nothing.
 func TestDataPathDoesNotAllocate(t *testing.T) {
 	p := newPlay(t, func(c *verbs.EndpointConfig) { c.Attributes.MaxInline = 8 })
 	p.connect(p.endpoint, p.actor, 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestPeerServesFewerReads: no more Reads are under way than the peer serves, nor than were
-// asked for.
+// TestPeerServesFewerReads checks that an endpoint has at most as many Reads outstanding as the peer serves, and
+// at most as many as the consumer has asked for.
 func TestPeerServesFewerReads(t *testing.T) {
 	const asked = 2
 	for serves, want := range map[int]int{0: 0, 1: 1, asked: asked, asked + 1: asked, verbs.DepthDefault: asked} {
@@ -39,8 +39,8 @@ func TestPeerServesFewerReads(t *testing.T) {
 	}
 }
 
-// TestPeerIsGrantedWhatItMayHave: the Reads of a peer are as many as it wants, and no more
-// than the endpoint serves.
+// TestPeerIsGrantedWhatItMayHave checks that an accept grants the peer as many Reads as it asks for, and at most
+// as many as the endpoint serves.
 func TestPeerIsGrantedWhatItMayHave(t *testing.T) {
 	const served = 2
 	p := newPlay(t, nil)
@@ -58,8 +58,8 @@ func TestPeerIsGrantedWhatItMayHave(t *testing.T) {
 	}
 }
 
-// TestExplicitDepthIsLoweredToThePeers: the event and Query say what the peer can use,
-// which is what the provider puts on the wire, and not what the consumer gave to Accept.
+// TestExplicitDepthIsLoweredToThePeers accepts with a larger depth than the peer asks for. The test checks that
+// the provider sends the peer's depth, and that the event and Query report the same.
 func TestExplicitDepthIsLoweredToThePeers(t *testing.T) {
 	p := newPlay(t, nil)
 	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
@@ -80,7 +80,7 @@ func TestExplicitDepthIsLoweredToThePeers(t *testing.T) {
 	}
 }
 
-// TestConnectAgainNeedsReset: an endpoint is connected once, and again after Reset.
+// TestConnectAgainNeedsReset checks that an endpoint that has been connected can connect again only after Reset.
 func TestConnectAgainNeedsReset(t *testing.T) {
 	p := newPlay(t, nil)
 	again := func() error {
@@ -99,7 +99,8 @@ func TestConnectAgainNeedsReset(t *testing.T) {
 	p.Len(p.stage.pairs, 2, "a queue pair is used once")
 }
 
-// TestTimedOut: a host that has taken the request is told from one that has not.
+// TestTimedOut checks the event of a connect that times out: EventTimedOut if the host has accepted the request,
+// and EventUnreachable otherwise.
 func TestTimedOut(t *testing.T) {
 	for contacted, want := range map[bool]verbs.EventType{true: verbs.EventTimedOut, false: verbs.EventUnreachable} {
 		p := newPlay(t, nil)
@@ -111,7 +112,8 @@ func TestTimedOut(t *testing.T) {
 	}
 }
 
-// TestAttemptThatSucceedsHasNoDeadline: nobody is woken for one that is over.
+// TestAttemptThatSucceedsHasNoDeadline checks that a waiter does not wake at the deadline of a connect that has
+// succeeded.
 func TestAttemptThatSucceedsHasNoDeadline(t *testing.T) {
 	p := newPlay(t, nil)
 	p.stage.asleep = make(chan time.Time)

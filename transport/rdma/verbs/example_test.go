@@ -11,15 +11,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// A client connects, and each side takes its event from its own queue. Both sides are in one
-// process here; they are in two, mostly.
+// A client connects, and each side takes its event from its own queue. Here both sides are in one process;
+// usually they are in two.
 func ExampleEndpoint_Connect() {
 	run := func(ctx context.Context) error {
 		adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")
 		if err != nil {
 			return err
 		}
-		defer adapter.Close() // ends all that is made on it
+		defer adapter.Close() // closes everything that was made with the adapter
 		domain, err := adapter.NewProtectionDomain()
 		if err != nil {
 			return err
@@ -78,15 +78,15 @@ func ExampleEndpoint_Connect() {
 	// <nil>
 }
 
-// A request and its answer carry private data, and the numbers of Reads that each side may
-// have under way: the server grants fewer than the client wants.
+// A connection request and its answer carry private data, and the number of Reads that each side may have
+// outstanding. The server grants fewer Reads than the client asks for.
 func ExampleConnectionRequest_Accept() {
 	run := func(ctx context.Context) error {
 		adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")
 		if err != nil {
 			return err
 		}
-		defer adapter.Close() // ends all that is made on it
+		defer adapter.Close() // closes everything that was made with the adapter
 		domain, err := adapter.NewProtectionDomain()
 		if err != nil {
 			return err
@@ -150,15 +150,15 @@ func ExampleConnectionRequest_Accept() {
 	// <nil>
 }
 
-// The client reads the server's memory, and the server does nothing for it. It has to know
-// address and key, which come with the answer to its request.
+// The client reads the server's memory, and the server has nothing to do for the Read. The client needs the
+// address and the key of the memory, which the server sends in the answer to the request.
 func ExampleEndpoint_Post() {
 	run := func(ctx context.Context) error {
 		adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")
 		if err != nil {
 			return err
 		}
-		defer adapter.Close() // ends all that is made on it
+		defer adapter.Close() // closes everything that was made with the adapter
 		domain, err := adapter.NewProtectionDomain()
 		if err != nil {
 			return err

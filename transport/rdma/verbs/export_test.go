@@ -1,6 +1,7 @@
 package verbs
 
-// Parked returns how many goroutines in Wait leave the sleep in the kernel to another.
+// Parked returns the number of goroutines in Wait that do not sleep in the kernel, because another goroutine
+// sleeps there for them.
 func Parked(a *Adapter) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stream is one stream that feeds a queue.
+// stream is a stream that feeds a completion queue.
 type stream struct {
 	kind  Stream
 	flags CompletionFlags
 }
 
-// lawful says the four rules of dat_ep_create(3DAT) stream by stream.
+// lawful applies the four rules of dat_ep_create(3DAT) to each stream separately.
 func lawful(list []stream) bool {
 	dto := func(s stream) bool { return s.kind == StreamReceive || s.kind == StreamRequest }
 	for _, s := range list {
@@ -32,7 +32,7 @@ func lawful(list []stream) bool {
 	return true
 }
 
-// TestFeedsAgainstTheRules tries every list of up to three streams.
+// TestFeedsAgainstTheRules compares the code with lawful for every list of up to three streams.
 func TestFeedsAgainstTheRules(t *testing.T) {
 	kinds := []stream{
 		{StreamReceive, CompletionThreshold},

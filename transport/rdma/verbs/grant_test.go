@@ -7,7 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestEndpointsHaveWhatIsGranted and never more than they have asked for.
+// TestEndpointsHaveWhatIsGranted checks that an endpoint has the attributes that the provider grants, and never
+// more than the consumer has asked for.
 func TestEndpointsHaveWhatIsGranted(t *testing.T) {
 	p := newPlay(t, nil)
 	asked := p.stage.attributes.Endpoint
@@ -56,7 +57,8 @@ func TestEndpointsHaveWhatIsGranted(t *testing.T) {
 	p.Equal([2]int{1, 2}, [2]int{info.Attributes.ReadsIn, info.Attributes.ReadsOut})
 }
 
-// TestGrantedQueuesAreFull when as much is posted as is granted.
+// TestGrantedQueuesAreFull checks that the queues of an endpoint are full when as many requests are posted as
+// were granted.
 func TestGrantedQueuesAreFull(t *testing.T) {
 	p := newPlay(t, nil)
 	p.stage.grants = func(a *verbs.EndpointAttributes) { a.MaxRequests, a.MaxReceives = 3, 2 }
@@ -72,8 +74,9 @@ func TestGrantedQueuesAreFull(t *testing.T) {
 	p.ErrorIs(ep.PostReceive(&verbs.ReceiveRequest{}), verbs.ErrInsufficientResources)
 }
 
-// TestReceivesMoveToTheNextQueuePair: what is posted stays posted when Modify makes another
-// queue pair, which is told so; if that one grants too little, nothing changes.
+// TestReceivesMoveToTheNextQueuePair has Modify replace the queue pair of an endpoint with posted receives. The
+// test checks that the receives stay posted and that the new queue pair is told of them. If the new queue pair
+// is granted too few receives, Modify fails and changes nothing.
 func TestReceivesMoveToTheNextQueuePair(t *testing.T) {
 	p := newPlay(t, nil)
 	for id := range uint64(3) {
@@ -81,7 +84,7 @@ func TestReceivesMoveToTheNextQueuePair(t *testing.T) {
 	}
 	p.Equal(3, p.actor.receives)
 	for range 3 {
-		p.NotNil(p.actor.Receives.Next()) // as an adapter does that posts them up front
+		p.NotNil(p.actor.Receives.Next()) // as an adapter that posts receives in advance
 	}
 	attributes := p.stage.attributes.Endpoint
 	attributes.MaxReceives = 4

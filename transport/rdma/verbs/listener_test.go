@@ -7,7 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestBacklog: so many requests may be unanswered, and whichever answer makes room.
+// TestBacklog checks that at most backlog requests may be unanswered, and that an accept or a reject makes room
+// for another request.
 func TestBacklog(t *testing.T) {
 	const backlog = 3
 	p := newPlay(t, nil)

@@ -20,7 +20,7 @@ func TestClosedRegionIsForgotten(t *testing.T) {
 	p.NoError(p.endpoint.Post(&w))
 	p.NoError(m.Close())
 	p.ErrorIs(p.endpoint.Post(&w), verbs.ErrPrivilegesViolation)
-	// What was posted before still has its memory.
+	// The receive that was posted before still has its memory.
 	p.within(func() {
 		r := p.actor.Sends.Next()
 		p.Equal(w.Segments, r.Segments)
@@ -28,7 +28,7 @@ func TestClosedRegionIsForgotten(t *testing.T) {
 	})
 }
 
-// TestSegmentBounds tries every piece of memory around a region.
+// TestSegmentBounds tries every range of bytes in and around a region.
 func TestSegmentBounds(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)
@@ -52,7 +52,7 @@ func TestSegmentBounds(t *testing.T) {
 	require.Equal(t, 2, m.Remote(1, 2).Length)
 }
 
-// TestMemoryOfAnotherDomain cannot be posted.
+// TestMemoryOfAnotherDomain checks that memory of another protection domain cannot be posted.
 func TestMemoryOfAnotherDomain(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)
@@ -61,13 +61,13 @@ func TestMemoryOfAnotherDomain(t *testing.T) {
 	m, err := other.Register(make([]byte, 64), verbs.AccessLocalWrite)
 	p.NoError(err)
 	segments := []verbs.Segment{m.Segment(0, 8)}
-	for range 2 { // looked up, and found where it was last
+	for range 2 { // the second round finds the region in the cache
 		p.ErrorIs(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: segments}), verbs.ErrProtectionViolation)
 		p.ErrorIs(p.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: segments}), verbs.ErrProtectionViolation)
 	}
 }
 
-// TestRegistrationDoesNotHoldTheLock: the adapter makes progress while memory is pinned.
+// TestRegistrationDoesNotHoldTheLock checks that the adapter makes progress while memory is being registered.
 func TestRegistrationDoesNotHoldTheLock(t *testing.T) {
 	p := newPlay(t, nil)
 	went := false
@@ -88,8 +88,8 @@ func TestRegistrationDoesNotHoldTheLock(t *testing.T) {
 	p.True(went)
 }
 
-// TestCloseWaitsForRegistrations: memory that is being registered is deregistered before the
-// device is closed, and its domain is in use meanwhile.
+// TestCloseWaitsForRegistrations closes an adapter during a registration. The test checks that the memory is
+// deregistered before the device is closed, and that the protection domain counts as in use until then.
 func TestCloseWaitsForRegistrations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlay(t, nil)

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// What FlagMore holds back begins with whatever comes first of what
-// begins it, and is told to the queue pair once.
+// TestMoreHoldsBack checks which calls start the requests that FlagMore holds back. The first such call notifies
+// the queue pair, once.
 func TestMoreHoldsBack(t *testing.T) {
 	begins := map[string]func(p *play){
 		"a post without the flag": func(p *play) { p.NoError(p.endpoint.Post(p.send(2, 0))) },
@@ -39,8 +39,8 @@ func TestMoreHoldsBack(t *testing.T) {
 	}
 }
 
-// A request that is held back is flushed as any other when the connection breaks or
-// the endpoint is freed.
+// TestMoreIsFlushed checks that a request that is held back is flushed like any other request when the
+// connection breaks or the endpoint is freed.
 func TestMoreIsFlushed(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)
@@ -55,7 +55,7 @@ func TestMoreIsFlushed(t *testing.T) {
 	p.adapter.Begin()
 }
 
-// send makes a Send of a few bytes.
+// send returns a Send of 8 bytes.
 func (p *play) send(id uint64, flags verbs.RequestFlags) *verbs.WorkRequest {
 	return &verbs.WorkRequest{ID: id, Op: verbs.OpSend, Flags: flags, Segments: []verbs.Segment{p.region.Segment(0, 8)}}
 }

@@ -12,26 +12,26 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// stage is a provider that the test controls: it stores the work that is posted, and the
-// test makes the upcalls from within progress.
+// stage is a provider that the test controls. It stores the work that is posted. The test makes the upcalls from
+// within Progress.
 type stage struct {
 	attributes verbs.Attributes
 	pairs      []*actor
 	sinks      []provider.ServicePointConfig
 	shared     *sharedActor
 	adapter    provider.Adapter
-	// grants changes what is granted to queue pairs.
+	// grants changes the attributes that queue pairs are granted.
 	grants func(*verbs.EndpointAttributes)
-	// registering, if it is not nil, is run by Register, without the lock.
+	// registering, if not nil, is called by Register without the lock.
 	registering func()
 	awake       chan struct{}
 	key         atomic.Uint32
-	// registered and deregistered count regions, closed calls of Close.
+	// registered and deregistered count regions. closed counts the calls of Close.
 	registered, deregistered atomic.Int64
 	closed                   int
-	// progress is run by Progress, under the adapter's lock.
+	// progress is called by Progress with the adapter's lock held.
 	progress func() (int, error)
-	// asleep, if it is not nil, is told of every Sleep.
+	// asleep, if not nil, gets the deadline of every Sleep.
 	asleep chan time.Time
 }
 
@@ -79,7 +79,7 @@ func (d *stageDomain) Register([]byte, verbs.Access) (provider.Registered, error
 	return provider.Registered{LKey: key, RKey: key}, nil
 }
 
-// The room of FlagRoom on a stage.
+// These constants are the room that a stage needs for FlagRoom, in bytes.
 const (
 	stageHeadroom = 3
 	stageTailroom = 2
@@ -191,7 +191,7 @@ func (a *actor) RequestsPosted() {
 	}
 }
 
-// play is one endpoint on a stage.
+// play is an adapter on a stage with one endpoint.
 type play struct {
 	*require.Assertions
 	stage    *stage
@@ -220,7 +220,7 @@ func newPlay(t *testing.T, change func(c *verbs.EndpointConfig)) *play {
 	return p
 }
 
-// make makes one more endpoint.
+// make makes another endpoint.
 func (p *play) make(change func(c *verbs.EndpointConfig)) (*verbs.Endpoint, *actor) {
 	attributes := p.stage.attributes.Endpoint
 	c := verbs.EndpointConfig{Domain: p.domain, Receives: p.queue, Requests: p.queue, Connections: p.queue, Attributes: &attributes}
@@ -232,13 +232,13 @@ func (p *play) make(change func(c *verbs.EndpointConfig)) (*verbs.Endpoint, *act
 	return ep, p.stage.pairs[len(p.stage.pairs)-1]
 }
 
-// within runs upcalls under the adapter's lock.
+// within makes upcalls with the adapter's lock held.
 func (p *play) within(upcalls func()) {
 	p.next(upcalls)
 	p.adapter.Progress()
 }
 
-// next registers upcalls for the next call of progress.
+// next makes the next call of Progress make these upcalls.
 func (p *play) next(upcalls func()) {
 	p.stage.progress = func() (int, error) {
 		p.stage.progress = nil
@@ -258,13 +258,13 @@ func (p *play) connect(ep *verbs.Endpoint, a *actor, out int) {
 	p.Equal([]verbs.EventType{verbs.EventEstablished}, p.events())
 }
 
-// poll returns all that is queued.
+// poll returns all queued entries.
 func (p *play) poll() []verbs.Completion {
 	into := make([]verbs.Completion, 1024)
 	return into[:p.queue.Poll(into)]
 }
 
-// events returns the types of the queued entries, which must all be events.
+// events returns the types of the queued entries, which all have to be events.
 func (p *play) events() []verbs.EventType {
 	var types []verbs.EventType
 	for _, c := range p.poll() {

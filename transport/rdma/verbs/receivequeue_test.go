@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestReceiveQueuesAgainstOracle lets two endpoints take receives from their own queues, in
-// order, or use those of a shared one, in any order, and end.
+// TestReceiveQueuesAgainstOracle has two endpoints consume receives until their connections end. The receives
+// are in the endpoints' own queues, which are used in order, or in a shared queue, which is used in any order.
+// Plain lists predict the results.
 func TestReceiveQueuesAgainstOracle(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -20,12 +21,13 @@ func TestReceiveQueuesAgainstOracle(t *testing.T) {
 	}
 }
 
-// taker is an endpoint and the receives it has taken, oldest first.
+// taker is an endpoint and the receives that it has taken and not finished, oldest first.
 type taker struct {
 	p     *play
 	ep    *verbs.Endpoint
 	actor *actor
-	// posted and used are the ids of receives posted and not taken, and of all not done.
+	// posted holds the IDs of the receives that are posted and not taken. used is the number of receives that
+	// are not finished.
 	posted *[]uint64
 	used   *int
 	taken  []*oracleReceive
@@ -61,7 +63,7 @@ func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
 	var id uint64
 	for range 300 {
 		k := takers[r.IntN(2)]
-		run := p.within // or within the poll
+		run := p.within // makes the upcalls within the poll
 		if r.IntN(2) == 0 {
 			run = p.next
 		}
@@ -100,8 +102,8 @@ func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
 	}
 }
 
-// next returns the receive that a message takes, and removes it from the oracle. Those of a
-// shared queue are the stage's.
+// next returns the receive that a message takes, and removes it from the lists. The receives of a shared queue
+// are in the stage.
 func (k *taker) next(t *testing.T, own func() *provider.Receive) *oracleReceive {
 	t.Helper()
 	r := (*provider.Receive)(nil)
@@ -133,7 +135,8 @@ func (k *taker) take(t *testing.T) {
 	}
 }
 
-// deliver takes and finishes at once, which only that can do which has nothing before it.
+// deliver takes and finishes a receive in one step. The provider may do so only if the endpoint has no earlier
+// receive that is not finished.
 func (k *taker) deliver(t *testing.T, r *rand.Rand) [][2]int {
 	t.Helper()
 	if !k.shared && len(k.taken) > 0 {
@@ -149,7 +152,7 @@ func (k *taker) deliver(t *testing.T, r *rand.Rand) [][2]int {
 	return [][2]int{{int(o.id), length}}
 }
 
-// finish ends the oldest receive, of a shared queue any.
+// finish finishes the oldest receive. For a shared queue it finishes a random one.
 func (k *taker) finish(r *rand.Rand) [][2]int {
 	if len(k.taken) == 0 {
 		return nil
@@ -165,8 +168,8 @@ func (k *taker) finish(r *rand.Rand) [][2]int {
 	return [][2]int{{int(o.id), length}}
 }
 
-// end breaks the connection: its own receives are flushed, and those of the shared queue
-// that the provider reports.
+// end breaks the connection. The endpoint's own receives are flushed; of the shared queue those that the
+// provider reports are flushed.
 func (k *taker) end(t *testing.T, p *play) {
 	t.Helper()
 	var want []outcome
@@ -191,7 +194,7 @@ func (k *taker) end(t *testing.T, p *play) {
 	require.Equal(t, want, outcomes(all[:len(all)-1]))
 }
 
-// lengths returns ids and lengths of completions.
+// lengths returns the IDs and lengths of completions.
 func lengths(list []verbs.Completion) [][2]int {
 	var all [][2]int
 	for _, c := range list {

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// sendOracle is what a send queue does, said without a ring: a list of requests.
+// sendOracle models a send queue as a plain list of requests, without a ring.
 type sendOracle struct {
 	list  []*oracleRequest
 	depth int
@@ -24,7 +24,7 @@ type oracleRequest struct {
 	status      verbs.Status
 }
 
-// next returns the request that Next must return.
+// next returns the request that Next has to return.
 func (o *sendOracle) next() *oracleRequest {
 	reads := 0
 	for _, r := range o.list {
@@ -42,13 +42,13 @@ func (o *sendOracle) next() *oracleRequest {
 	return nil
 }
 
-// outcome is a completion as far as the oracle knows it.
+// outcome is the part of a completion that the model predicts.
 type outcome struct {
 	id     uint64
 	status verbs.Status
 }
 
-// retire removes what is done at the front and returns its completions.
+// retire removes the finished requests at the front and returns their completions.
 func (o *sendOracle) retire() []outcome {
 	var all []outcome
 	for len(o.list) > 0 && o.list[0].done {
@@ -61,7 +61,7 @@ func (o *sendOracle) retire() []outcome {
 	return all
 }
 
-// flush ends everything.
+// flush ends all requests and returns their completions.
 func (o *sendOracle) flush() []outcome {
 	var all []outcome
 	for _, r := range o.list {
@@ -85,7 +85,7 @@ func TestSendQueueAgainstOracle(t *testing.T) {
 	}
 }
 
-// runSendQueue does random steps to a send queue and to its oracle.
+// runSendQueue makes random steps with a send queue and with its model, and compares them.
 func runSendQueue(t *testing.T, r *rand.Rand, p *play, reads int) {
 	t.Helper()
 	info, err := p.endpoint.Query()
@@ -136,7 +136,7 @@ func runSendQueue(t *testing.T, r *rand.Rand, p *play, reads int) {
 	endSendQueue(t, r, p, o, taken)
 }
 
-// endSendQueue ends the connection, perhaps with a failed request.
+// endSendQueue ends the connection. In some runs a request fails first.
 func endSendQueue(t *testing.T, r *rand.Rand, p *play, o *sendOracle, taken map[*oracleRequest]*provider.Request) {
 	t.Helper()
 	var want []outcome
@@ -156,7 +156,7 @@ func endSendQueue(t *testing.T, r *rand.Rand, p *play, o *sendOracle, taken map[
 	require.Equal(t, want, outcomes(all[:len(all)-1]))
 }
 
-// outcomes returns what the oracle speaks of.
+// outcomes returns the part of the completions that the model predicts.
 func outcomes(list []verbs.Completion) []outcome {
 	var all []outcome
 	for _, c := range list {
@@ -209,7 +209,7 @@ func TestFinishingTwicePanics(t *testing.T) {
 }
 
 func TestReadsHaveALimitOfTheirOwnForSegments(t *testing.T) {
-	p := newPlay(t, nil) // one segment for a Read, two for the others
+	p := newPlay(t, nil) // one segment for a Read, two for other requests
 	p.connect(p.endpoint, p.actor, 1)
 	two := []verbs.Segment{p.region.Segment(0, 8), p.region.Segment(8, 8)}
 	p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpWrite, Segments: two}))
@@ -236,8 +236,8 @@ func TestInlineBytesAreGathered(t *testing.T) {
 	}
 }
 
-// TestRequestsDoneByNumber completes all before a number, as one completion of an adapter
-// does, some of them done already.
+// TestRequestsDoneByNumber completes all requests before a number, as a single completion of an adapter does.
+// Some of them are complete already.
 func TestRequestsDoneByNumber(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)
@@ -278,13 +278,14 @@ func TestRequestsDoneByNumber(t *testing.T) {
 	p.Equal([]outcome{{7, verbs.StatusSuccess}, {8, verbs.StatusRemoteAccess}}, outcomes(p.poll()[:2]))
 }
 
-// TestReadsOfAnAdapterThatHoldsThem are all given to it, fences too.
+// TestReadsOfAnAdapterThatHoldsThem checks that an adapter that itself limits outstanding Reads and applies
+// fences gets all requests at once.
 func TestReadsOfAnAdapterThatHoldsThem(t *testing.T) {
 	for _, holds := range []bool{false, true} {
 		p := newPlay(t, nil)
 		p.stage.attributes.HoldsReads, p.stage.attributes.Atomics = holds, true
 		var err error
-		p.adapter, err = verbs.Open(p.stage, "only") // reads the attributes again
+		p.adapter, err = verbs.Open(p.stage, "only") // Open reads the attributes again
 		p.NoError(err)
 		defer p.adapter.Close()
 		p.domain, err = p.adapter.NewProtectionDomain()
@@ -323,7 +324,8 @@ func TestReadsOfAnAdapterThatHoldsThem(t *testing.T) {
 	}
 }
 
-// TestGracefulEndAsksForTheLastCompletions of requests that are not signalled.
+// TestGracefulEndAsksForTheLastCompletions checks that a graceful Disconnect asks the queue pair for the
+// completions of unsignalled requests.
 func TestGracefulEndAsksForTheLastCompletions(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)

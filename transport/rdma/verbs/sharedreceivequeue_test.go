@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestLimitIsSaidOnce: a shared receive queue that falls below its limit says so once, and
-// again when it is asked again.
+// TestLimitIsSaidOnce checks that a shared receive queue reports once that it has fallen below its limit, and
+// again after another SetLimit.
 func TestLimitIsSaidOnce(t *testing.T) {
 	p := newPlay(t, nil)
 	q, err := p.adapter.NewCompletionQueue(16)

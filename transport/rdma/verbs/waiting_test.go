@@ -12,11 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// patience ends a test that would hang.
+// patience is the timeout of a test that would otherwise hang.
 const patience = 30 * time.Second
 
-// sleepers is a disconnected endpoint, whose posts complete at once, and a stage that
-// says when somebody sleeps.
+// sleepers returns a disconnected endpoint, whose posts complete at once, on a stage that reports each sleep.
 func sleepers(t *testing.T) *play {
 	t.Helper()
 	p := newPlay(t, nil)
@@ -27,7 +26,7 @@ func sleepers(t *testing.T) *play {
 	return p
 }
 
-// wait begins a Wait and returns where its result comes.
+// wait starts a Wait and returns the channel for its result.
 func wait(q *verbs.CompletionQueue, threshold int) chan error {
 	result := make(chan error, 1)
 	go func() { result <- q.Wait(context.Background(), threshold) }()
@@ -53,14 +52,15 @@ func TestSleeperLearnsOfADeadline(t *testing.T) {
 	require.Zero(t, <-p.stage.asleep)
 	before := time.Now()
 	p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: time.Hour}))
-	until := <-p.stage.asleep // woken, and asleep again until then
+	until := <-p.stage.asleep // it wakes, and sleeps again until this deadline
 	require.WithinRange(t, until, before.Add(time.Hour), time.Now().Add(time.Hour))
 	p.NoError(ep.Disconnect(verbs.CloseAbrupt))
 	p.NoError(<-result)
 	p.Equal([]verbs.EventType{verbs.EventDisconnected}, p.events())
 }
 
-// TestParkedWaiterTakesTheSleepersPlace has two waiters, of which one can sleep.
+// TestParkedWaiterTakesTheSleepersPlace has two goroutines wait, of which one sleeps in the kernel. When this
+// one returns, the other one has to sleep there.
 func TestParkedWaiterTakesTheSleepersPlace(t *testing.T) {
 	p := sleepers(t)
 	other, err := p.adapter.NewCompletionQueue(4)
@@ -74,7 +74,7 @@ func TestParkedWaiterTakesTheSleepersPlace(t *testing.T) {
 	p.post()
 	p.NoError(<-first)
 	select {
-	case <-p.stage.asleep: // the second one
+	case <-p.stage.asleep: // the second waiter
 	case <-time.After(patience):
 		t.Fatal("nobody sleeps in the kernel")
 	}
@@ -102,7 +102,7 @@ func TestCloseSeesSleepersOut(t *testing.T) {
 	p.ErrorIs(<-result, verbs.ErrClosed)
 }
 
-// TestSentrySleepsWhileArmed follows the goroutine behind Arm.
+// TestSentrySleepsWhileArmed tests the goroutine that sleeps in the kernel for Arm.
 func TestSentrySleepsWhileArmed(t *testing.T) {
 	p := sleepers(t)
 	rings := make(chan int, 4)
@@ -116,7 +116,8 @@ func TestSentrySleepsWhileArmed(t *testing.T) {
 	p.Empty(rings, "one Arm is one ring")
 }
 
-// TestDisarmedSentryLeavesTheSleepToWaiters has one that sleeps for nobody any more.
+// TestDisarmedSentryLeavesTheSleepToWaiters checks that the goroutine of Arm stops sleeping in the kernel after
+// Disarm, and that a waiter sleeps there instead.
 func TestDisarmedSentryLeavesTheSleepToWaiters(t *testing.T) {
 	p := sleepers(t)
 	p.True(p.queue.Arm(func() { t.Error("rung after Disarm") }))

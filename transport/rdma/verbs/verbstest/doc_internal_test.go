@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// statementCount is the number of statements of the five pages.
+// statementCount is the number of statements of the five manual pages.
 const statementCount = 71
 
-// TestDocumentNamesEverySubtest keeps docs/connection-model.md and the suite together.
+// TestDocumentNamesEverySubtest checks that docs/connection-model.md names exactly the subtests of the suite.
 func TestDocumentNamesEverySubtest(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/connection-model.md")
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// node is an adapter with one endpoint, one queue for everything, and some memory.
+// node is an adapter with one endpoint, one completion queue for everything, and some memory.
 type node struct {
 	adapter  *verbs.Adapter
 	queue    *verbs.CompletionQueue
@@ -36,7 +36,7 @@ func newNode(p verbs.Provider, name string) (n node, err error) {
 	return n, err
 }
 
-// next sleeps until something comes.
+// next sleeps until an entry arrives, and returns it.
 func (n node) next() verbs.Completion {
 	var into [1]verbs.Completion
 	for n.queue.Poll(into[:]) == 0 {
@@ -47,7 +47,7 @@ func (n node) next() verbs.Completion {
 	return into[0]
 }
 
-// One side listens and receives a message, the other one connects and sends it.
+// One side listens and receives a message. The other side connects and sends it.
 func Example() {
 	network := verbstest.NewNetwork(verbstest.StyleIWARP)
 	host := func(addr string) *verbstest.Host {
@@ -92,7 +92,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	client.next() // the send
+	client.next() // the completion of the Send
 	if err := client.endpoint.Disconnect(verbs.CloseGraceful); err != nil {
 		panic(err)
 	}
