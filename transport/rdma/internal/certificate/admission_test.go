@@ -17,8 +17,8 @@ func admit(s *certificate.Sides, name string) error {
 	return err
 }
 
-// TestNamesAreAdmittedOnce: the name of each connection is another one, every rank of the job
-// admits it, and none does so twice.
+// TestNamesAreAdmittedOnce checks that each connection has another name, that every rank of the job admits this
+// name, and that no rank admits it twice.
 func TestNamesAreAdmittedOnce(t *testing.T) {
 	a, b := sides(t, "secret", "job"), sides(t, "secret", "job")
 	seen := map[string]bool{}
@@ -34,7 +34,7 @@ func TestNamesAreAdmittedOnce(t *testing.T) {
 	}
 }
 
-// TestAdmissionsAreBounded: of very many only the last are remembered.
+// TestAdmissionsAreBounded checks that a side remembers only the last names of many.
 func TestAdmissionsAreBounded(t *testing.T) {
 	s := sides(t, "secret", "job")
 	names := make([]string, certificate.AdmissionsKept+1)
@@ -50,7 +50,7 @@ func TestAdmissionsAreBounded(t *testing.T) {
 	require.Equal(t, certificate.AdmissionsKept, certificate.Remembered(s))
 }
 
-// FuzzAdmission: what is not the name that was made is not admitted, however near to it.
+// FuzzAdmission checks that a side admits only the name that was made, however similar another name is.
 func FuzzAdmission(f *testing.F) {
 	s := sides(f, "secret", "job")
 	good := s.Active().ServerName
@@ -70,8 +70,8 @@ func FuzzAdmission(f *testing.F) {
 	})
 }
 
-// TestStrangersGetNoExchange: a listener that refuses a ClientHello has said nothing but an
-// alert, hence computed no exchange.
+// TestStrangersGetNoExchange checks that a listener that refuses a ClientHello has sent at most an alert, and so
+// has computed no key exchange.
 func TestStrangersGetNoExchange(t *testing.T) {
 	own, guess := sides(t, "secret", "job"), sides(t, "guess", "job")
 	a, b := net.Pipe()
@@ -93,7 +93,7 @@ func TestStrangersGetNoExchange(t *testing.T) {
 	_ = a.Close()
 }
 
-// silent is a connection on which nothing comes.
+// silent is a connection on which no byte arrives.
 type silent struct{ net.Conn }
 
 func (silent) Read([]byte) (int, error) { return 0, net.ErrClosed }

@@ -17,7 +17,7 @@ func sides(tb testing.TB, secret, job string) *certificate.Sides {
 	return s
 }
 
-// shake connects two sides and returns what each says of the handshake.
+// shake connects two sides, and returns the results of the handshake at both.
 func shake(t *testing.T, client, server *tls.Config) (*tls.Conn, error, error) {
 	t.Helper()
 	a, b := net.Pipe()
@@ -34,7 +34,7 @@ func shake(t *testing.T, client, server *tls.Config) (*tls.Conn, error, error) {
 	}()
 	asked := c.Handshake()
 	if asked == nil {
-		_, asked = c.Read(make([]byte, 1)) // what the server thinks of the client comes later
+		_, asked = c.Read(make([]byte, 1)) // the server's result arrives after the client's handshake
 	}
 	_ = a.Close()
 	return c, asked, <-answered
@@ -56,13 +56,14 @@ func TestOthersAreRefused(t *testing.T) {
 		require.Error(t, asked, name)
 		require.ErrorIs(t, answered, certificate.ErrForeign, name)
 		passive := other.Passive
-		passive.GetConfigForClient = nil // it takes everybody
+		passive.GetConfigForClient = nil // without this, the server admits every client
 		_, asked, _ = shake(t, own.Active(), passive)
 		require.ErrorIs(t, asked, certificate.ErrForeign, name)
 	}
 }
 
-// TestAnAdmittedHelloIsNoCertificate: the name alone lets nobody in.
+// TestAnAdmittedHelloIsNoCertificate checks that a client with an admitted name but without the certificate is
+// refused.
 func TestAnAdmittedHelloIsNoCertificate(t *testing.T) {
 	own := sides(t, "secret", "job")
 	for name, change := range map[string]func(c *tls.Config){
@@ -79,7 +80,7 @@ func TestAnAdmittedHelloIsNoCertificate(t *testing.T) {
 	}
 }
 
-// TestOneCertificate: all ranks make the same one, byte by byte.
+// TestOneCertificate checks that all ranks make the same certificate, byte for byte.
 func TestOneCertificate(t *testing.T) {
 	a, b := sides(t, "secret", "job").Passive, sides(t, "secret", "job").Passive
 	require.Equal(t, a.Certificates[0].Certificate, b.Certificates[0].Certificate)

@@ -1,7 +1,7 @@
 package certificate
 
-// AdmissionsKept is how many nonces a side remembers.
+// AdmissionsKept is the number of nonces that a side remembers at most.
 const AdmissionsKept = admissionsKept
 
-// Remembered is how many it does.
+// Remembered returns the number of nonces that a side remembers now.
 func Remembered(s *Sides) int { return len(s.admission.seen) }

@@ -10,12 +10,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/connection"
 )
 
-// TestCadence: a device that is polled all the time is asked in one round of many, one that is
-// polled now and then in each, and what changes between the two is soon followed.
+// TestCadence checks how often a device asks the kernel for events. A device that is polled all the time asks in
+// one round of 64. A device that is polled rarely asks in almost each round. When the rate of polls changes, the
+// cadence follows soon.
 func TestCadence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connection.Cadence{Most: 64, Period: time.Millisecond}
-		// asked counts the rounds that ask, and the most time between two of them.
+		// asked returns how many rounds asked the kernel, and the longest time between two of these.
 		asked := func(rounds int, apart time.Duration) (n int, longest time.Duration) {
 			last := time.Now()
 			for range rounds {
@@ -41,7 +42,7 @@ func TestCadence(t *testing.T) {
 			n, longest = asked(2000, 100*time.Microsecond)
 			require.InDelta(t, 200, n, 150, "about one in each millisecond")
 			require.LessOrEqual(t, longest, 3*time.Millisecond)
-			for c.Due() { // the first of a row that does not ask
+			for c.Due() { // until the first round that does not ask
 			}
 			_, longest = asked(40, 50*time.Millisecond)
 			require.LessOrEqual(t, longest, 9*50*time.Millisecond)
@@ -53,8 +54,8 @@ func TestCadence(t *testing.T) {
 	})
 }
 
-// TestCadenceOfADeviceThatCools: after rounds that follow closely, at whatever number of them, rounds of
-// the background, 10 ms apart, ask soon.
+// TestCadenceOfADeviceThatCools makes any number of rounds in quick succession, and then one round every 11 ms,
+// as a background goroutine does. The test checks that one of the next nine rounds asks.
 func TestCadenceOfADeviceThatCools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []connection.Cadence{{Most: 64, Period: time.Millisecond}, {Most: 1024, Period: 10 * time.Millisecond}} {

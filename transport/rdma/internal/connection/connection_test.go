@@ -42,7 +42,7 @@ func TestConnects(t *testing.T) {
 		require.EqualValues(w, 0x77, binary.NativeEndian.Uint32(body))
 		require.Equal(w, "question\x00", string(body[8:17]))
 		require.Equal(w, []byte{8, 1, 7, 5, 1, 6, 3, 1}, body[264:272])
-		// The peer grants 4 Reads and wants 6; the kernels say so in different places.
+		// The peer serves 4 Reads and wants to issue 6. InfiniBand and iWARP report this in different fields.
 		e := rdmacm.Parameters{PrivateData: []byte("answer"), ResponderResources: 6, InitiatorDepth: 4}
 		steps := []uint32{create, resolve, query, query, route, attributes, connect, attributes, attributes, attributes, accept, query}
 		if w.device.IWARP {
@@ -56,7 +56,7 @@ func TestConnects(t *testing.T) {
 		var states []rdmacm.State
 		for _, a := range p.modified {
 			states = append(states, a.State)
-			require.EqualValues(w, 5, a.Reads) // the kernel said 200 and 100
+			require.EqualValues(w, 5, a.Reads) // the kernel reported 200 and 100
 			require.EqualValues(w, 7, a.ReadsServed)
 		}
 		if w.device.IWARP {
@@ -80,7 +80,8 @@ func TestConnects(t *testing.T) {
 	})
 }
 
-// TestEveryCommandFails: the attempt fails once, and nothing is left in the kernel.
+// TestEveryCommandFails checks that an attempt fails once when any of its commands fails, and that nothing is
+// left in the kernel.
 func TestEveryCommandFails(t *testing.T) {
 	for _, number := range []uint32{route, attributes, connect, accept} {
 		kinds(t, func(w *world) {
@@ -134,7 +135,7 @@ func TestEveryCommandFails(t *testing.T) {
 	require.Zero(t, w.ids())
 }
 
-// TestOutcomes: what the kernel says of an attempt that fails.
+// TestOutcomes checks how the kernel's events of a failed attempt are reported.
 func TestOutcomes(t *testing.T) {
 	refused := []byte("gorun refuses\x00\xff\x01")
 	padded := append(append([]byte{}, refused...), make([]byte, 100)...)
@@ -164,7 +165,7 @@ func TestOutcomes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := newWorld(t, false)
 			p := w.requested()
-			w.say(w.last, rdmacm.Kind(99), 0, rdmacm.Parameters{}) // of another age
+			w.say(w.last, rdmacm.Kind(99), 0, rdmacm.Parameters{}) // an event of an unknown kind
 			w.say(w.last, test.kind, test.status, rdmacm.Parameters{PrivateData: test.data})
 			w.progress()
 			require.Equal(t, []string{"flush", "failed"}, p.log)
@@ -201,10 +202,10 @@ func TestOutcomes(t *testing.T) {
 	w.progress()
 	w.say(w.last, rdmacm.Unreachable, -int32(unix.ETIMEDOUT), rdmacm.Parameters{})
 	w.progress()
-	require.Equal(t, provider.FailureTimedOut, p.why) // TCP stood
+	require.Equal(t, provider.FailureTimedOut, p.why) // the TCP connection was established
 }
 
-// TestEnds: an established connection ends once, in each way.
+// TestEnds checks that an established connection ends once, in each way in which it can end.
 func TestEnds(t *testing.T) {
 	established := func(t *testing.T) (*world, *pair) {
 		t.Helper()
@@ -227,7 +228,7 @@ func TestEnds(t *testing.T) {
 		w.say(w.last, rdmacm.Disconnected, 0, rdmacm.Parameters{})
 		w.progress()
 		require.Equal(t, []string{"take", "flush", "disconnected"}, p.log)
-		require.Contains(t, w.seen, uint32(disconnect)) // the peer waits for the answer
+		require.Contains(t, w.seen, uint32(disconnect)) // the peer waits for this answer
 	})
 	t.Run("no answer", func(t *testing.T) {
 		w, p := established(t)
@@ -268,8 +269,8 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// TestAbortWhileConnecting: the command of siw ends when it likes, and the end of an
-// attempt when the peer answers; nothing waits for them.
+// TestAbortWhileConnecting aborts an attempt while a command blocks in the kernel: siw's connect may take any
+// time, and destroy waits for the peer's answer. The test checks that Abort and Progress do not wait.
 func TestAbortWhileConnecting(t *testing.T) {
 	for _, test := range []struct {
 		blocks uint32
@@ -298,7 +299,7 @@ func TestAbortWhileConnecting(t *testing.T) {
 	}
 }
 
-// TestSource: the address that a connection comes from is of the network it goes to.
+// TestSource checks that a connection's source address is in the network of its destination.
 func TestSource(t *testing.T) {
 	for remote, want := range map[string][]byte{
 		"10.9.0.2:1":          {2, 0, 0, 0, 10, 9, 0, 1},
@@ -315,7 +316,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestOtherDevice: an address that leads to another device is not used.
+// TestOtherDevice checks that an address that leads to another device is not used.
 func TestOtherDevice(t *testing.T) {
 	w := newWorld(t, false)
 	w.guid++
@@ -332,14 +333,14 @@ func TestOtherDevice(t *testing.T) {
 	require.Zero(t, w.ids())
 }
 
-// TestQuiet: a device whose connections all stand asks the kernel now and then.
+// TestQuiet checks that a device with established connections only asks the kernel for events in some rounds.
 func TestQuiet(t *testing.T) {
 	w := newWorld(t, false)
 	p := w.requested()
 	_, err := w.device.Progress()
 	require.NoError(t, err)
 	w.say(w.last, rdmacm.ConnectResponse, 0, rdmacm.Parameters{})
-	n, err := w.device.Progress() // an answer is expected
+	n, err := w.device.Progress() // this round asks, because an answer is expected
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, []string{stands}, p.log)
@@ -352,7 +353,7 @@ func TestQuiet(t *testing.T) {
 		require.NoError(t, err)
 		require.Less(t, rounds, 100)
 	}
-	w.say(0, rdmacm.AddressChange, 0, rdmacm.Parameters{}) // of nobody
+	w.say(0, rdmacm.AddressChange, 0, rdmacm.Parameters{}) // without an ID
 	w.progress()
 	require.Empty(t, w.happened)
 	w.errors[next] = unix.EIO

@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// host is a device of the kernel, opened.
+// host is an opened device of the kernel.
 type host struct {
 	*testing.T
 	*connection.Device
@@ -72,7 +72,7 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-// listen takes requests at an address.
+// listen accepts requests at an address.
 func (h *host) listen(ip netip.Addr) provider.ServicePoint {
 	h.Helper()
 	s, err := h.Listen(provider.ServicePointConfig{
@@ -87,7 +87,7 @@ func (h *host) listen(ip netip.Addr) provider.ServicePoint {
 	return s
 }
 
-// until lets both sides go on until something is so.
+// until runs both sides until a condition holds.
 func until(t *testing.T, active, passive *host, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); {
@@ -129,7 +129,7 @@ func (p *realPair) Fail() {
 	_ = p.queue.SetState(uverbs.StateError)
 }
 
-// Modify maps the one to the other.
+// Modify converts the attributes of rdma_cm to those of uverbs.
 func (p *realPair) Modify(a *rdmacm.Attributes) error {
 	p.modified = append(p.modified, *a)
 	ah := &a.Address
@@ -160,7 +160,7 @@ func (h *host) pair() *realPair {
 	return p
 }
 
-// last is the last thing that was reported, without what the queue pair was asked to do.
+// last returns the last entry of the log that is not a change of the queue pair.
 func (p *pair) last() string {
 	for i := len(p.log) - 1; i >= 0; i-- {
 		if p.log[i] != "flush" && p.log[i] != "take" {
@@ -170,7 +170,7 @@ func (p *pair) last() string {
 	return ""
 }
 
-// met is a connection on the real thing.
+// met makes a connection between two devices of the kernel.
 func met(t *testing.T, active, passive *host, ip netip.Addr) (a, p *realPair) {
 	t.Helper()
 	s := passive.listen(ip)
@@ -263,7 +263,7 @@ func TestDeviceRejects(t *testing.T) {
 	t.Log(a.err)
 }
 
-// TestDeviceGone: the active side has gone when its request is accepted.
+// TestDeviceGone accepts a request whose active side has gone.
 func TestDeviceGone(t *testing.T) {
 	active, passive := newHost(t), newHost(t)
 	s := passive.listen(active.addresses[0].Addr())

@@ -10,13 +10,13 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// The variables that the tests of a device have in a guest: its name and its interface.
+// These environment variables hold the name and the interface of the device in the virtual machine.
 const (
 	deviceName      = "GORUN_TEST_CONNECTION"
 	deviceInterface = "GORUN_TEST_CONNECTION_INTERFACE"
 )
 
-// TestKernel runs the tests of this package that need a device in a guest machine.
+// TestKernel runs the tests of this package that need a device in a virtual machine.
 func TestKernel(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 4 * time.Minute})

@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Commands of the kernel's ABI.
+// These are the numbers of the commands in the kernel's ABI.
 const (
 	create     = 0
 	destroy    = 1
@@ -34,23 +34,23 @@ const (
 	resolve    = 21
 )
 
-// guid is the device's.
+// guid is the GUID of the device.
 const guid = 0x0211
 
 // kernel is a connection manager whose events a test writes.
 type kernel struct {
 	mu     sync.Mutex
 	errors map[uint32]error
-	// uids are those of the ids that there are.
+	// uids are the user IDs of the existing IDs.
 	uids   map[uint32]uint64
 	last   uint32
 	seen   []uint32
-	bodies map[uint32][]byte // the last of each number
+	bodies map[uint32][]byte // of the last command of each number
 	events [][]byte
-	// blocked keeps the command blocks until it is closed.
+	// blocked keeps the command whose number is blocks waiting until blocked is closed.
 	blocked chan struct{}
 	blocks  uint32
-	// guid is what the kernel calls the device of all addresses.
+	// guid is the GUID that the kernel reports for the device of every address.
 	guid uint64
 	mask uint32
 }
@@ -110,7 +110,7 @@ func (k *kernel) Ready() bool     { k.mu.Lock(); defer k.mu.Unlock(); return len
 func (k *kernel) Descriptor() int { return -1 }
 func (k *kernel) Close() error    { return nil }
 
-// say reports an event of an id.
+// say reports an event of an ID.
 func (k *kernel) say(id uint32, kind rdmacm.Kind, status int32, p rdmacm.Parameters) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -132,14 +132,14 @@ func (k *kernel) say(id uint32, kind rdmacm.Kind, status int32, p rdmacm.Paramet
 	k.events = append(k.events, b)
 }
 
-// ids are the ids that were not destroyed.
+// ids returns the number of IDs that are not destroyed.
 func (k *kernel) ids() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.uids)
 }
 
-// pair is a queue pair, and where its upcalls go.
+// pair is a queue pair, and the receiver of its upcalls.
 type pair struct {
 	*connection.Connection
 	provider.QueuePair
@@ -149,9 +149,9 @@ type pair struct {
 	data     []byte
 	err      error
 	why      provider.Failure
-	refuse   error  // what Established returns
-	modify   error  // what Modify returns
-	taking   func() // within Take
+	refuse   error  // returned by Established
+	modify   error  // returned by Modify
+	taking   func() // called within Take
 }
 
 func (p *pair) Number() uint32       { return 0x77 }
@@ -180,7 +180,7 @@ func (p *pair) Failed(why provider.Failure, privateData []byte, err error) {
 func (p *pair) Disconnected()    { p.log = append(p.log, "disconnected") }
 func (p *pair) Broken(err error) { p.log, p.err = append(p.log, "broken"), err }
 
-// Connect, Contacted, Disconnect and Abort are the connection's.
+// Connect, Contacted, Disconnect and Abort are those of the connection.
 func (p *pair) Connect(remote netip.AddrPort, q *provider.Proposal) (netip.AddrPort, error) {
 	return p.Connection.Connect(remote, q)
 }
@@ -220,7 +220,7 @@ func (w *world) pair() *pair {
 	return p
 }
 
-// progress takes all events.
+// progress processes all events.
 func (w *world) progress() {
 	w.Helper()
 	w.device.Stir()
@@ -231,12 +231,12 @@ func (w *world) progress() {
 // to is a remote address.
 var to = netip.MustParseAddrPort("10.9.0.2:8")
 
-// asked is what the tests propose.
+// asked returns the proposal of the tests.
 func asked() *provider.Proposal {
 	return &provider.Proposal{PrivateData: []byte("question"), ResponderResources: 7, InitiatorDepth: 5, RetryCount: 6, RNRRetryCount: 3, FlowControl: true}
 }
 
-// requested is an active side that has sent its request.
+// requested returns an active side that has sent its request.
 func (w *world) requested() *pair {
 	w.Helper()
 	p := w.pair()
@@ -249,7 +249,7 @@ func (w *world) requested() *pair {
 	return p
 }
 
-// answered are parameters of an event after which such a side is established.
+// answer reports the event after which such a side is established.
 func (w *world) answer(p rdmacm.Parameters) {
 	kind := rdmacm.ConnectResponse
 	if w.device.IWARP {
@@ -261,5 +261,5 @@ func (w *world) answer(p rdmacm.Parameters) {
 
 var errTest = errors.New("test")
 
-// patience is how long a goroutine may take.
+// patience is the timeout for a goroutine.
 const patience = 20 * time.Second

@@ -12,14 +12,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// arrival is a request.
+// arrival is a connection request that has arrived.
 type arrival struct {
 	provider.Handshake
 	local, remote netip.AddrPort
 	proposal      provider.Proposal
 }
 
-// listening is a service point, and the kernel's number of it.
+// listening returns a service point, and the number that the kernel has given it.
 func (w *world) listening(refuse *error, all *[]arrival) (provider.ServicePoint, uint32) {
 	w.Helper()
 	s, err := w.device.Listen(provider.ServicePointConfig{
@@ -39,7 +39,7 @@ func TestAccepts(t *testing.T) {
 		s, number := w.listening(&refuse, &all)
 		require.Equal(w, "10.9.0.1:7", s.Address().String())
 		require.Equal(w, []byte{2, 0, 0, 0, 10, 9, 0, 1}, w.bodies[bind][8:16])
-		require.EqualValues(w, 128, binary.NativeEndian.Uint32(w.bodies[listen][4:])) // Arrived keeps the limit
+		require.EqualValues(w, 128, binary.NativeEndian.Uint32(w.bodies[listen][4:])) // Arrived enforces the limit of 3
 		w.say(number, rdmacm.ConnectRequest, 0, rdmacm.Parameters{PrivateData: []byte("question"), ResponderResources: 5, InitiatorDepth: 7, RetryCount: 6, RNRRetryCount: 3})
 		w.progress()
 		require.Len(w, all, 1)
@@ -52,7 +52,7 @@ func TestAccepts(t *testing.T) {
 		require.Equal(w, "answer\x00", string(body[16:23]))
 		require.Equal(w, []byte{6, 1, 5, 6}, body[272:276])
 		require.Empty(w, p.log)
-		for i, a := range p.modified { // what it will be, not what the request says
+		for i, a := range p.modified { // the agreed depths, not those of the request
 			require.EqualValues(w, 5, a.ReadsServed, i)
 			require.EqualValues(w, 6, a.Reads, i)
 		}
@@ -67,7 +67,7 @@ func TestAccepts(t *testing.T) {
 	})
 }
 
-// TestAcceptFails: the peer has gone, or goes.
+// TestAcceptFails checks that an accept fails when the peer has gone before or goes during the accept.
 func TestAcceptFails(t *testing.T) {
 	for _, number := range []uint32{attributes, accept, 0} {
 		w := newWorld(t, false)
@@ -97,7 +97,7 @@ func TestRejects(t *testing.T) {
 	_, listener := w.listening(&refuse, &all)
 	w.say(listener, rdmacm.ConnectRequest, 0, rdmacm.Parameters{})
 	w.progress()
-	// The first revision of MPA has no depths.
+	// The first revision of MPA carries no depths.
 	require.Equal(t, provider.DepthDefault, all[0].proposal.ResponderResources)
 	require.Equal(t, provider.DepthDefault, all[0].proposal.InitiatorDepth)
 	all[0].Reject([]byte("no"))
@@ -116,7 +116,7 @@ func TestRejects(t *testing.T) {
 	require.Equal(t, provider.EventRemoved, w.happened[1].Kind)
 }
 
-// TestListenFails: nothing is left in the kernel.
+// TestListenFails checks that a failed listen leaves nothing in the kernel.
 func TestListenFails(t *testing.T) {
 	for _, test := range []struct {
 		number uint32

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 )
 
-// TestOneWayFlood: a receiver that never sends a message of its own returns
-// credit by updates of half a window, past the wrap of every counter.
+// TestOneWayFlood sends 200,000 messages to a receiver that sends none. The receiver returns credit in updates
+// of half a window. All counters wrap around.
 func TestOneWayFlood(t *testing.T) {
 	p := newPair([2]int{64, 64}, [2]int{16, 16}, 0, 0, 0)
 	p.node[0].quota = 200_000
@@ -18,8 +18,8 @@ func TestOneWayFlood(t *testing.T) {
 	require.Equal(t, 200_000, p.node[1].delivered)
 }
 
-// TestFirstMessageIsAnUpdate: it is due at once on both sides, whatever is
-// queued, and on the next connection again.
+// TestFirstMessageIsAnUpdate checks that an update is due on both sides as soon as a connection is made, and
+// again on the next connection.
 func TestFirstMessageIsAnUpdate(t *testing.T) {
 	f := credit.New(4)
 	require.False(t, f.Due())
@@ -54,8 +54,8 @@ func TestSlots(t *testing.T) {
 	require.Panics(t, func() { credit.New(8192) })
 }
 
-// TestWindowGrowsWithUse: a peer that uses up its window is starved, one that
-// plays ping-pong is not.
+// TestWindowGrowsWithUse checks that a flow is starved if the peer uses up its window, and not if the two
+// exchange single messages.
 func TestWindowGrowsWithUse(t *testing.T) {
 	p := newPair([2]int{64, 64}, [2]int{8, 8}, 1<<30, 0, 0)
 	p.update(0)
@@ -82,11 +82,12 @@ func TestWindowGrowsWithUse(t *testing.T) {
 	require.Equal(t, 10, p.node[0].flow.Credits())
 }
 
-// TestAcknowledgedOneByOne: a sender that waits for each acknowledgement, and has
-// nothing to send, says that it confirmed those that came.
+// TestAcknowledgedOneByOne has a receiver acknowledge each message with an update until it may send no more
+// updates. The test checks that the sender, which has no message to send, then confirms these updates with an
+// update of its own.
 func TestAcknowledgedOneByOne(t *testing.T) {
 	p := newPair([2]int{8, 8}, [2]int{8, 8}, 8, 0, 0)
-	for i := range p.node { // the first of the connection
+	for i := range p.node { // the first frame of the connection
 		p.update(i)
 		require.NoError(t, p.deliver(1-i))
 	}
@@ -119,7 +120,8 @@ func TestAcknowledgedOneByOne(t *testing.T) {
 	require.False(t, p.node[0].flow.Due() || p.node[1].flow.Due())
 }
 
-// TestCreditIsReturnedByHalves: less than half of a window is worth no frame of its own.
+// TestCreditIsReturnedByHalves checks that an update is due only when the receiver can return half of the
+// window.
 func TestCreditIsReturnedByHalves(t *testing.T) {
 	p := newPair([2]int{64, 64}, [2]int{8, 8}, 8, 0, 0)
 	p.update(1)
@@ -132,8 +134,8 @@ func TestCreditIsReturnedByHalves(t *testing.T) {
 	require.True(t, p.node[1].flow.Due())
 }
 
-// TestNothingIsSaidInVain: a flow with nothing to be acknowledged does not answer updates,
-// and one without a connection owes nothing.
+// TestNothingIsSaidInVain checks that a flow does not answer updates when there is nothing to acknowledge, and
+// that a flow without a connection owes nothing.
 func TestNothingIsSaidInVain(t *testing.T) {
 	p := newPair([2]int{8, 8}, [2]int{8, 8}, 1, 0, 0)
 	p.update(0)
@@ -154,7 +156,7 @@ func TestNothingIsSaidInVain(t *testing.T) {
 	require.False(t, p.node[1].flow.Owed())
 }
 
-// TestGoodbye: BYE and BYE-ACK acknowledge like any frame, and need nothing.
+// TestGoodbye checks that BYE and BYE-ACK acknowledge like any other frame, and need no credit.
 func TestGoodbye(t *testing.T) {
 	p := newPair([2]int{4, 4}, [2]int{4, 4}, 1, 0, 0)
 	require.True(t, p.take(0) && p.put(0))
@@ -166,7 +168,7 @@ func TestGoodbye(t *testing.T) {
 	require.Zero(t, p.node[0].flow.Unacknowledged())
 }
 
-// TestViolations: what no correct peer sends is an error, of that connection.
+// TestViolations checks that words that no correct peer sends are reported as ErrViolation.
 func TestViolations(t *testing.T) {
 	word := func(sequence, ack, limit, confirmed uint16) credit.Word {
 		return credit.Word(sequence)<<48 | credit.Word(ack)<<32 | credit.Word(limit)<<16 | credit.Word(confirmed)
@@ -203,8 +205,8 @@ func TestViolations(t *testing.T) {
 	})
 }
 
-// TestSendIsTakeAndNext compares the two in the states of random runs in which a flow is
-// ready.
+// TestSendIsTakeAndNext compares Send with Take followed by Next, in all states of random runs in which a flow
+// is ready.
 func TestSendIsTakeAndNext(t *testing.T) {
 	compared := 0
 	for seed := range uint64(20) {
@@ -257,8 +259,8 @@ func TestNoAllocations(t *testing.T) {
 	}))
 }
 
-// FuzzHostile gives a flow the words of a hostile peer: it reports a violation or
-// stays within its bounds.
+// FuzzHostile gives a flow the words of a hostile peer. It checks that the flow reports a violation or stays
+// within its bounds.
 func FuzzHostile(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 8, 0, 0})
 	f.Add([]byte{1, 0, 0, 0, 1, 0, 9, 0, 1, 3, 3, 3})

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// moves is what can happen next in a pair.
+// moves returns all events that can happen next in a pair.
 func (p *pair) moves() []func(p *pair) error {
 	var all []func(p *pair) error
 	add := func(possible bool, do func(p *pair) error) {
@@ -46,11 +46,10 @@ func (p *pair) moves() []func(p *pair) error {
 	return all
 }
 
-// TestEveryInterleaving searches all orders of sending, arriving, returning,
-// updating, widening and breaking for small windows and slots. In every state
-// each frame on its way has a receive; from every state everything is delivered
-// once and in order, without a word that is not due, and all is acknowledged in
-// the end.
+// TestEveryInterleaving searches all orders of sending, arriving, returning credit, updating, widening the
+// window and breaking the connection, for small windows and few slots. In every state there is a receive for
+// each frame on its way. From every state, every message is delivered once and in order, with only the updates
+// that are due. In the end all messages are acknowledged.
 func TestEveryInterleaving(t *testing.T) {
 	type setting struct {
 		slots, window         [2]int
@@ -108,7 +107,8 @@ func TestEveryInterleaving(t *testing.T) {
 	}
 }
 
-// owedQuota makes one of the two ends one-way in half of the cases.
+// owedQuota returns the number of further messages of node 1. Without owed node 1 sends none, so that the
+// traffic is one-way.
 func owedQuota(owed bool) int {
 	if owed {
 		return 5
@@ -116,8 +116,8 @@ func owedQuota(owed bool) int {
 	return 0
 }
 
-// TestRandomRuns goes far beyond the wrap of all counters, with windows and
-// slots of all sizes, over connections that break.
+// TestRandomRuns makes long random runs with windows and slots of all sizes, over connections that break. All
+// counters wrap around many times.
 func TestRandomRuns(t *testing.T) {
 	seeds := uint64(20)
 	if testing.Short() {
@@ -128,7 +128,7 @@ func TestRandomRuns(t *testing.T) {
 		slots := [2]int{1 << r.IntN(8), 1 << r.IntN(8)}
 		window := [2]int{1 + r.IntN(40), 1 + r.IntN(40)}
 		p := newPair(slots, window, 1<<30, 20, 50)
-		lucky := r.IntN(3) // how much runs calmly in between
+		lucky := r.IntN(3) // how often the pair runs calmly in between
 		for round := range 120 {
 			for range 60 {
 				all := p.moves()

@@ -17,7 +17,7 @@ const (
 	goodbye
 )
 
-// frame is what travels: its payload is the number of the message.
+// frame is a frame on its way. Its payload is the number of its message.
 type frame struct {
 	kind    kind
 	word    credit.Word
@@ -28,13 +28,13 @@ type frame struct {
 type node struct {
 	flow      credit.Flow
 	slots     []int // payloads, by slot
-	taken     int   // messages accepted so far: the naive count to compare with
+	taken     int   // messages accepted so far, counted to compare with the flow
 	delivered int   // messages of the peer delivered so far
-	held      int   // eager receives used up and not posted again
+	held      int   // eager receives that are used and not posted again
 	quota     int   // messages still to be accepted
 }
 
-// pair is two nodes and the wires between them; toward[i] is what i will receive.
+// pair is two nodes and the wires between them. toward[i] holds the frames on their way to node i.
 type pair struct {
 	node   [2]node
 	toward [2][]frame
@@ -68,7 +68,7 @@ func (p *pair) clone() *pair {
 	return &c
 }
 
-// state tells pairs apart for the search.
+// state is the comparable state of a pair, by which the search recognizes it.
 type state struct {
 	flow                          [2]credit.Flow
 	taken, delivered, held, quota [2]int
@@ -95,7 +95,7 @@ func (p *pair) state() state {
 	return s
 }
 
-// take accepts one more message at i.
+// take accepts another message at node i.
 func (p *pair) take(i int) bool {
 	n := &p.node[i]
 	if n.quota == 0 {
@@ -110,7 +110,7 @@ func (p *pair) take(i int) bool {
 	return ok
 }
 
-// put sends the next frame of i. The first frame of a connection is an update.
+// put sends the next frame of node i. The first frame of a connection is an update.
 func (p *pair) put(i int) bool {
 	n := &p.node[i]
 	w, ok := n.flow.Next()
@@ -124,7 +124,7 @@ func (p *pair) update(i int) {
 	p.toward[1-i] = append(p.toward[1-i], frame{kind: update, word: p.node[i].flow.Update()})
 }
 
-// deliver hands the first frame to i.
+// deliver gives node i the first frame on its way to it.
 func (p *pair) deliver(i int) error {
 	n, f := &p.node[i], p.toward[i][0]
 	p.toward[i] = p.toward[i][1:]
@@ -152,8 +152,8 @@ func (p *pair) deliver(i int) error {
 	return nil
 }
 
-// arrive is Flow.Arrive, and compares Flow.Accept with it: the same for a frame to
-// deliver, nothing for any other.
+// arrive calls Flow.Arrive, and checks that Flow.Accept agrees: it gives the same result for a frame to deliver,
+// and accepts no other frame.
 func arrive(f *credit.Flow, w credit.Word) (credit.Verdict, error) {
 	before, short := *f, *f
 	accepted, ok := short.Accept(w)
@@ -167,13 +167,13 @@ func arrive(f *credit.Flow, w credit.Word) (credit.Verdict, error) {
 	return verdict, err
 }
 
-// giveBack posts the receives of i again.
+// giveBack posts n receives of node i again.
 func (p *pair) giveBack(i, n int) {
 	p.node[i].held -= n
 	p.node[i].flow.Return(n)
 }
 
-// check is the invariant: everything that may still arrive has a receive.
+// check tests the invariant: there is a receive for every frame that may still arrive.
 func (p *pair) check() error {
 	for i := range p.node {
 		n := &p.node[i]
@@ -196,8 +196,8 @@ func (p *pair) check() error {
 	return nil
 }
 
-// calm lets both ends run until nothing is left to do. With owed, they say what
-// they owe before they rest; else they speak only when it is due.
+// calm runs both ends until nothing is left to do. If owed is set, the ends also send the updates that they owe;
+// otherwise they send only the updates that are due.
 func (p *pair) calm(owed bool) error {
 	for moved := true; moved; {
 		moved = false

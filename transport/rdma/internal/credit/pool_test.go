@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 )
 
-// limit is the bound of the specification, written down again.
+// limit is a second implementation of the specified bound.
 func limit(peers int) int {
 	if peers <= 1000 {
 		return 64 << 20
@@ -17,8 +17,7 @@ func limit(peers int) int {
 	return 64<<20 + (peers-1000)*16<<10
 }
 
-// TestPoolStaysWithinItsBudget: in any order of joining, growing and leaving, for
-// any number of peers.
+// TestPoolStaysWithinItsBudget has any number of peers join, grow and leave in random order.
 func TestPoolStaysWithinItsBudget(t *testing.T) {
 	totals := []int{1, 2, 63, 999, 1000, 1001, 3000, 50_000}
 	if testing.Short() {
@@ -61,15 +60,15 @@ func TestPoolStaysWithinItsBudget(t *testing.T) {
 	}
 }
 
-// TestPoolOfManyPeers writes down what it comes to.
+// TestPoolOfManyPeers checks the length in bytes of a receive (Slot) for up to 100,000 peers.
 func TestPoolOfManyPeers(t *testing.T) {
 	for peers, slot := range map[int]int{1: 16 << 10, 600: 16 << 10, 1000: 10 << 10, 2000: 6 << 10, 100_000: 2 << 10} {
 		require.Equal(t, slot, credit.NewPool(peers, 16<<10).Slot(), "%d peers", peers)
 	}
 }
 
-// TestPoolGrows: one busy peer of few grows to the largest window, and what it
-// leaves can be given again.
+// TestPoolGrows checks that one busy peer among few grows to the largest window, and that its window can be
+// given to others when it leaves.
 func TestPoolGrows(t *testing.T) {
 	pool := credit.NewPool(3, 8192)
 	window := pool.Join()

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// bench is one device with memory and a completion queue.
+// bench is a device with memory and a completion queue.
 type bench struct {
 	*testing.T
 	context *ibverbs.Context
@@ -106,7 +106,7 @@ func (b *bench) next(id uint64) uverbs.Completion {
 	}
 }
 
-// TestDeviceAttributes: the limits are those that ibv_devinfo says.
+// TestDeviceAttributes compares the limits with those of the program ibv_devinfo.
 func TestDeviceAttributes(t *testing.T) {
 	b := newBench(t, allAccess)
 	a, err := b.context.Attributes()
@@ -138,7 +138,7 @@ func TestDeviceAttributes(t *testing.T) {
 	require.ErrorIs(t, err, unix.EINVAL)
 }
 
-// TestDeviceMemory: regions, and the reasons why there is none.
+// TestDeviceMemory checks registrations of memory, and the errors of failed ones.
 func TestDeviceMemory(t *testing.T) {
 	b := newBench(t, allAccess)
 	heap := make([]byte, 10_000)
@@ -151,14 +151,14 @@ func TestDeviceMemory(t *testing.T) {
 	_, err = b.domain.Register(nil, uverbs.AccessLocalWrite)
 	require.ErrorIs(t, err, unix.EINVAL)
 
-	// A user with a limit.
+	// The following registration is that of a user with a limit of locked memory.
 	var old unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_MEMLOCK, &old))
 	limit := unix.Rlimit{Cur: 4096 * (benchPages + 4), Max: old.Max}
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &limit))
 	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &old)) }()
 	if b.context.Device.Driver != uverbs.DriverSIW {
-		return // root may lock more there (CAP_IPC_LOCK)
+		return // root may lock more in this machine (CAP_IPC_LOCK)
 	}
 	_, err = b.domain.Register(make([]byte, 1<<20), uverbs.AccessLocalWrite)
 	var locked *uverbs.MemlockError
@@ -168,15 +168,15 @@ func TestDeviceMemory(t *testing.T) {
 	require.GreaterOrEqual(t, locked.Need, uint64(1<<20))
 }
 
-// TestDeviceFlush: receives of a queue pair that fails come back, in order, with their IDs.
-// This needs no peer.
+// TestDeviceFlush checks that the receives of a failed queue pair are flushed in order, with their IDs. This
+// needs no peer.
 func TestDeviceFlush(t *testing.T) {
 	b := newBench(t, allAccess)
 	q := b.pair(nil)
 	if b.context.Device.Driver == uverbs.DriverRXE {
 		initialise(t, q)
 	}
-	// Providers may have more room than they say.
+	// Providers may have more room than they report.
 	list := make([]uverbs.ReceiveRequest, 100)
 	for i := range list {
 		list[i] = uverbs.ReceiveRequest{ID: uint64(1000 + i), Segments: b.segment(i*64, 64)}
@@ -192,7 +192,7 @@ func TestDeviceFlush(t *testing.T) {
 	require.Empty(t, b.log)
 }
 
-// initialise brings a queue pair of InfiniBand to INIT.
+// initialise takes a queue pair of InfiniBand to the INIT state.
 func initialise(t *testing.T, q *ibverbs.QueuePair) {
 	t.Helper()
 	require.NoError(t, q.Modify(&uverbs.PairAttributes{

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// fakeDevice is what the kernel would say of the fake library's device.
+// fakeDevice is the kernel's description of the fake library's device.
 var fakeDevice = uverbs.Device{Name: "fake0", File: "dev/infiniband/uverbs7"}
 
 // compile makes a library of testdata/fake.c.
@@ -77,8 +77,8 @@ func (f *fakes) pair(t *testing.T, shared *SharedReceiveQueue, sends int) *Queue
 	return q
 }
 
-// TestWhatIsMissing: each thing that is missing has a message of its own, which says what
-// there is, what is needed, and what to do.
+// TestWhatIsMissing checks that there is an error message for each thing that may be missing. The message says
+// what there is, what is needed, and what to do.
 func TestWhatIsMissing(t *testing.T) {
 	l := fake(t)
 	open := func() error {
@@ -133,7 +133,7 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestVersion: the file that is mapped says it.
+// TestVersion checks that the version is taken from the file of the loaded library.
 func TestVersion(t *testing.T) {
 	const maps = "55d0-55d1 r--p 00000000 08:01 77 /usr/bin/prog\n7f10-7f11 rw-p 00000000 00:00 0\n" +
 		"7f20-7f21 r--p 00000000 08:01 78                         /usr/lib/x86_64-linux-gnu/libibverbs.so.1.14.44.0\n"
@@ -144,7 +144,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestMemlock: the limit is named when it is the likely cause, for queues, too.
+// TestMemlock checks that an error names the limit of locked memory when it is the likely cause, also for
+// queues.
 func TestMemlock(t *testing.T) {
 	f := newFakes(t)
 	var old unix.Rlimit
@@ -163,7 +164,7 @@ func TestMemlock(t *testing.T) {
 	require.ErrorContains(t, err, "ulimit -l")
 }
 
-// TestQueries: attributes of the device, a port and regions.
+// TestQueries checks the attributes of the device, of a port and of regions.
 func TestQueries(t *testing.T) {
 	f := newFakes(t)
 	a, err := f.Attributes()
@@ -208,7 +209,7 @@ func TestQueries(t *testing.T) {
 	require.NotContains(t, os.Environ(), "RDMAV_ALLOW_DISASSOC_DESTROY=1", "programs that are started are on their own")
 }
 
-// TestAnswers: what the library grants is checked, and what fails leaves nothing open.
+// TestAnswers checks that wrong values from the library are found, and that a failure leaves nothing open.
 func TestAnswers(t *testing.T) {
 	f := newFakes(t)
 	t.Setenv("FAKE_SMALL", "1")
@@ -224,7 +225,7 @@ func TestAnswers(t *testing.T) {
 	require.ErrorIs(t, f.channel.Close(), unix.EBUSY)
 }
 
-// TestClosed: nothing of what is closed is handed to the library.
+// TestClosed checks that closed objects are never passed to the library.
 func TestClosed(t *testing.T) {
 	c, err := fake(t).open(&fakeDevice)
 	require.NoError(t, err)

@@ -11,11 +11,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/ibverbs"
 )
 
-// inGuest is set where the tests of a real device run.
+// inGuest is the environment variable that is set where the tests of a device run.
 const inGuest = "GORUN_TEST_IBVERBS"
 
-// TestLibrary runs the tests of this package that need a device in a guest machine, which
-// has the real library with its providers.
+// TestLibrary runs the tests of this package that need a device in a virtual machine, which has the real
+// libibverbs and its providers.
 func TestLibrary(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 12 * time.Minute})
@@ -31,7 +31,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// deviceName returns the device of the guest, or skips.
+// deviceName returns the device of the virtual machine. It skips the test if there is none.
 func deviceName(t *testing.T) string {
 	t.Helper()
 	name := os.Getenv(inGuest)
@@ -41,7 +41,7 @@ func deviceName(t *testing.T) string {
 	return name
 }
 
-// TestDeviceNames: the library knows the devices that the kernel has.
+// TestDeviceNames checks that the library knows the devices of the kernel.
 func TestDeviceNames(t *testing.T) {
 	name := deviceName(t)
 	require.NoError(t, ibverbs.Available())

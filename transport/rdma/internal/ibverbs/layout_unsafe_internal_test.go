@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// layouts are offsets in our structures by the C expressions of infiniband/verbs.h.
+// layouts are the offsets in this package's structures, by the expressions of C for those of infiniband/verbs.h.
 var layouts = []struct {
 	c    string
 	ours uintptr
@@ -145,8 +145,8 @@ var layouts = []struct {
 	{"IBV_QP_DEST_QPN", uintptr(uverbs.MaskRemote)},
 }
 
-// TestLayouts compares our structures with the header of this machine. None is needed to
-// build.
+// TestLayouts compares this package's structures with the header of this machine. A build of the package needs
+// no header.
 func TestLayouts(t *testing.T) {
 	require.GreaterOrEqual(t, unsafe.Sizeof(portAnswer{}), uintptr(128), "later versions are longer")
 	compiler, err := exec.LookPath("cc")

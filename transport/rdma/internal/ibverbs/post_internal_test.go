@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// sumOf is how the fake library sums up bytes.
+// sumOf computes the checksum that the fake library computes.
 func sumOf(text string) uint32 {
 	v := uint32(0)
 	for i := range len(text) {
@@ -19,8 +19,8 @@ func sumOf(text string) uint32 {
 	return v
 }
 
-// TestRequests: the library gets every field of every kind of request. The fake one says in
-// a completion what it got.
+// TestRequests checks that the library gets every field of every kind of request. The fake library reports in a
+// completion which values it got.
 func TestRequests(t *testing.T) {
 	f := newFakes(t)
 	q := f.pair(t, nil, 40)
@@ -58,7 +58,7 @@ func TestRequests(t *testing.T) {
 	}
 	for i := range want {
 		want[i].QueuePair = q.Number
-		// The fake library reports the kind of the request, not of the completion.
+		// The fake library reports the opcode of the request, not that of a completion.
 		switch want[i].ID {
 		case 1, 9, 11:
 			want[i].Op = uverbs.Completed(uverbs.OpSend)
@@ -71,8 +71,8 @@ func TestRequests(t *testing.T) {
 	require.Zero(t, f.queue.Poll(got))
 }
 
-// TestWrongRequests: what the device cannot carry out is refused, and what is in front of it
-// is posted.
+// TestWrongRequests checks that a request that the device cannot carry out is refused, and that the requests
+// before it are posted.
 func TestWrongRequests(t *testing.T) {
 	f := newFakes(t)
 	q := f.pair(t, nil, 40)
@@ -100,8 +100,8 @@ func TestWrongRequests(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// TestLongLists: lists that are longer than one call takes, of requests, segments or inline
-// bytes, arrive whole and in order; a full queue takes what fits.
+// TestLongLists posts lists with more requests, segments or inline bytes than one call takes. The test checks
+// that the lists arrive whole and in order. A full queue takes as many requests as fit.
 func TestLongLists(t *testing.T) {
 	f := newFakes(t)
 	q := f.pair(t, nil, 50)
@@ -143,7 +143,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestSharedReceives: a queue of several queue pairs, and its limit.
+// TestSharedReceives checks a shared receive queue of several queue pairs, and its limit.
 func TestSharedReceives(t *testing.T) {
 	f := newFakes(t)
 	s, err := f.domain.NewSharedReceiveQueue(10, 2, 3, 99)
@@ -171,8 +171,8 @@ func TestSharedReceives(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestEvents: of queue pairs, ports and completions; each is acknowledged, without which
-// nothing could be closed.
+// TestEvents checks events of queue pairs, ports and completions. Each event has to be acknowledged, because
+// otherwise the library could not destroy its object.
 func TestEvents(t *testing.T) {
 	f := newFakes(t)
 	q := f.pair(t, nil, 4)
@@ -212,7 +212,8 @@ func TestEvents(t *testing.T) {
 	require.ErrorIs(t, err, uverbs.ErrAnswer)
 }
 
-// TestNoBytes: libsiw wants a segment of a receive and of a Read, others none.
+// TestNoBytes checks requests without bytes. libsiw needs a segment in a receive and in a Read; other libraries
+// need none.
 func TestNoBytes(t *testing.T) {
 	empty := []uverbs.Segment{{}, {LKey: 3}}
 	for _, siw := range []bool{false, true} {
@@ -241,7 +242,7 @@ func TestNoBytes(t *testing.T) {
 	}
 }
 
-// TestModify: all attributes are where the library has them.
+// TestModify checks that all attributes are at the library's offsets.
 func TestModify(t *testing.T) {
 	f := newFakes(t)
 	q := f.pair(t, nil, 4)
@@ -259,7 +260,7 @@ func TestModify(t *testing.T) {
 	require.EqualValues(t, sumOf(string(want[:])), out[0].ID)
 }
 
-// TestAllocations: posts and polls allocate nothing.
+// TestAllocations checks that posts and polls allocate nothing.
 func TestAllocations(t *testing.T) {
 	f := newFakes(t)
 	q := f.pair(t, nil, 50)

@@ -12,13 +12,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// connect brings two queue pairs of one RoCE device to a connection, without a connection
-// manager.
+// connect connects two queue pairs of one RoCE device without a connection manager.
 func (b *bench) connect(a, z *ibverbs.QueuePair) {
 	b.Helper()
 	all, err := b.context.Device.GIDs(1)
 	require.NoError(b, err)
-	gid := all[len(all)-1] // the IPv4 address
+	gid := all[len(all)-1] // the GID of the IPv4 address
 	for _, p := range [][2]*ibverbs.QueuePair{{a, z}, {z, a}} {
 		initialise(b.T, p[0])
 		require.NoError(b, p[0].Modify(&uverbs.PairAttributes{
@@ -33,7 +32,7 @@ func (b *bench) connect(a, z *ibverbs.QueuePair) {
 	}
 }
 
-// TestDeviceRoCE moves every kind of request over a connection within the process.
+// TestDeviceRoCE transfers every kind of request on a connection within the process.
 func TestDeviceRoCE(t *testing.T) {
 	b := newBench(t, allAccess|uverbs.AccessRemoteAtomic)
 	if b.context.Device.Driver != uverbs.DriverRXE {
@@ -77,8 +76,8 @@ func TestDeviceRoCE(t *testing.T) {
 	b.breach(a, z)
 }
 
-// TestDeviceShared: receives of two queue pairs come from one queue, which says that it runs
-// low.
+// TestDeviceShared has two queue pairs use one shared receive queue. The queue reports when it falls below its
+// limit.
 func TestDeviceShared(t *testing.T) {
 	b := newBench(t, allAccess)
 	if b.context.Device.Driver != uverbs.DriverRXE {
@@ -90,7 +89,7 @@ func TestDeviceShared(t *testing.T) {
 	a, z := b.pair(s), b.pair(s)
 	b.connect(a, z)
 	require.ErrorIs(t, s.Close(), unix.EBUSY)
-	list := make([]uverbs.ReceiveRequest, 100) // providers may have more room than they say
+	list := make([]uverbs.ReceiveRequest, 100) // providers may have more room than they report
 	for i := range list {
 		list[i] = uverbs.ReceiveRequest{ID: uint64(100 + i), Segments: b.segment(4096+64*i, 64)}
 	}
@@ -126,7 +125,7 @@ func (b *bench) receive(q *ibverbs.QueuePair, id uint64, off, n int) {
 	require.NoError(b, err)
 }
 
-// post posts a signalled request and waits for its success.
+// post posts a signalled request and waits for its successful completion.
 func (b *bench) post(q *ibverbs.QueuePair, r uverbs.SendRequest) {
 	b.Helper()
 	r.Flags |= uverbs.FlagSignalled
@@ -137,11 +136,10 @@ func (b *bench) post(q *ibverbs.QueuePair, r uverbs.SendRequest) {
 	require.Equal(b, q.Number, c.QueuePair)
 }
 
-// exchange moves what both kinds of device have, from a to z.
+// exchange sends all requests that both kinds of device have, from a to z.
 func (b *bench) exchange(a, z *ibverbs.QueuePair) {
 	b.Helper()
-	// Sends as one list, of several segments and none, inline and not, of which the last
-	// one alone is signalled.
+	// Sends in one list: with several segments and with none, inline and not. Only the last one is signalled.
 	for i := range 4 {
 		b.receive(z, uint64(10+i), 4096+256*i, 256)
 	}
@@ -165,7 +163,7 @@ func (b *bench) exchange(a, z *ibverbs.QueuePair) {
 	require.Equal(b, uverbs.CompletedSend, b.next(23).Op)
 	require.Empty(b, b.log, "unsignalled")
 
-	// Writes and Reads, longer than a packet; a Read that a fence follows.
+	// Writes and Reads that are longer than a packet. A fence follows a Read.
 	for i := range b.memory[:8000] {
 		b.memory[i] = byte(i * 7)
 	}
@@ -186,7 +184,7 @@ func (b *bench) exchange(a, z *ibverbs.QueuePair) {
 	b.post(a, uverbs.SendRequest{ID: 35, Op: uverbs.OpWrite, Segments: nil, RemoteAddress: remote, RKey: b.region.RKey})
 	b.post(a, uverbs.SendRequest{ID: 36, Op: uverbs.OpRead, Segments: nil, RemoteAddress: remote, RKey: b.region.RKey})
 
-	// More requests than the queue has, so that it wraps.
+	// More requests than the queue has entries, so that it wraps around.
 	for i := range 3 * a.Granted.Sends {
 		b.receive(z, uint64(100+i), 4096, 8)
 		b.post(a, uverbs.SendRequest{ID: uint64(200 + i), Op: uverbs.OpSend, Segments: b.segment(0, 8)})
@@ -194,7 +192,7 @@ func (b *bench) exchange(a, z *ibverbs.QueuePair) {
 	}
 }
 
-// breach ends a connection by the use of a key that the peer has ended.
+// breach ends a connection by using a key that the peer has invalidated.
 func (b *bench) breach(a, z *ibverbs.QueuePair) {
 	b.Helper()
 	granted, err := b.domain.Register(make([]byte, 4096), allAccess)
@@ -208,7 +206,8 @@ func (b *bench) breach(a, z *ibverbs.QueuePair) {
 	if b.context.Device.Driver == uverbs.DriverSIW {
 		b.post(a, uverbs.SendRequest{ID: 62, Op: uverbs.OpSendInvalidate, Invalidate: granted.RKey, Segments: b.segment(0, 8)})
 	} else {
-		// Peers invalidate regions of kernels and memory windows there, not regions of users.
+		// On this device peers can invalidate regions of the kernel and memory windows, but not regions of user
+		// space.
 		b.post(a, uverbs.SendRequest{ID: 62, Op: uverbs.OpSend, Segments: b.segment(0, 8)})
 		require.NoError(b, granted.Close())
 	}
@@ -216,7 +215,7 @@ func (b *bench) breach(a, z *ibverbs.QueuePair) {
 	b.receive(z, 63, 4096, 64)
 	request.ID, request.Flags = 64, uverbs.FlagSignalled
 	if b.context.Device.Driver == uverbs.DriverSIW {
-		request.Op = uverbs.OpRead // a Write is complete before the peer has seen it
+		request.Op = uverbs.OpRead // a Write completes before the peer has processed it
 	}
 	_, err = a.PostSends([]uverbs.SendRequest{request, {ID: 65, Op: uverbs.OpSend, Segments: b.segment(0, 8)}})
 	require.NoError(b, err)

@@ -8,8 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// largest is the naive oracle: the largest depth that all bounds allow, found by
-// trying.
+// largest is a naive model: it finds by trial the largest depth that all bounds permit.
 func largest(bounds ...int) int {
 	for depth := negotiation.MaxDepth; depth > 0; depth-- {
 		fits := true
@@ -40,9 +39,8 @@ func each(values []int, n int, visit func(v []int)) {
 	fill(0)
 }
 
-// TestDepthsOfAllCombinations goes through the 65,536 combinations of wishes and
-// device limits of both sides, or 256 with -short, and through the events that
-// providers report.
+// TestDepthsOfAllCombinations tests the 65,536 combinations of wishes and device limits of both sides (256 with
+// -short), and the events that providers report.
 func TestDepthsOfAllCombinations(t *testing.T) {
 	values, combinations := []int{0, 1, 16, 256}, 0
 	if testing.Short() {
@@ -59,7 +57,8 @@ func TestDepthsOfAllCombinations(t *testing.T) {
 			Device: negotiation.Depths{IRD: v[6], ORD: v[7]},
 		}
 		offered := active.Offer()
-		// A provider that tells the truth, one that knows nothing, and a lossy one.
+		// These are the events of a provider that reports the depths, of one that does not know them, and of one
+		// that reports the largest values.
 		for _, ev := range []negotiation.Event{
 			{ResponderResources: offered.ORD, InitiatorDepth: offered.IRD}, {}, {ResponderResources: 0x3FFF, InitiatorDepth: 0x3FFF},
 		} {
@@ -68,7 +67,7 @@ func TestDepthsOfAllCombinations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			forward := largest(v[1], v[3], v[4], v[6]) // reads that the active side issues
+			forward := largest(v[1], v[3], v[4], v[6]) // Reads that the active side issues
 			back := largest(v[5], v[7], v[0], v[2])
 			if final.ORD != forward || granted.IRD != forward || granted.ORD != back || final.IRD < back || final.IRD > largest(v[2]) {
 				t.Fatalf("%v, event %v: active %v, passive %v, want ORD %d forward and %d back", v, ev, final, granted, forward, back)
@@ -78,7 +77,7 @@ func TestDepthsOfAllCombinations(t *testing.T) {
 	require.Equal(t, map[int]int{2: 256, 4: 65536}[len(values)], combinations)
 }
 
-// TestDepthsOfAllOffers goes through every pair of bytes that a request can hold.
+// TestDepthsOfAllOffers tests every pair of depths, one byte each, that a request can hold.
 func TestDepthsOfAllOffers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a search of pure logic: without -short")
@@ -117,8 +116,8 @@ func TestEventCrosses(t *testing.T) {
 	}
 }
 
-// TestReplyAboveTheOffer: a passive side that wants more reads than the active
-// one serves breaks the protocol (RFC 6581, insufficient IRD).
+// TestReplyAboveTheOffer checks that the active side refuses a reply whose ORD exceeds the number of Reads that
+// the active side serves (RFC 6581, insufficient IRD).
 func TestReplyAboveTheOffer(t *testing.T) {
 	l := negotiation.Limits{Want: negotiation.Depths{IRD: 2, ORD: 2}, Device: negotiation.Depths{IRD: 8, ORD: 8}}
 	_, err := negotiation.Settle(l.Offer(), negotiation.Depths{IRD: 2, ORD: 3})

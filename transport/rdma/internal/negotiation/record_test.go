@@ -14,11 +14,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// The golden bytes were made by Python's struct and hmac from doc.go.
+// These bytes were made with Python's struct and hmac modules from the description in doc.go.
 const (
 	goldenRequest = "6752201e9baabbff000000030002000510fe00080700012100000000cafef00d0102030405060708d5d89cf714df409986e637ee2938ff44"
 	goldenReply   = "6752202e9baabbff00000001ffff0009041000040300002000000000a0a1a2a3a4a5a6a7a8a9aaab968786f43e5e6b763d30180dd0f1bd70"
-	// goldenProof is a first message: its head, and the proof.
+	// goldenProof is a first message: its header, and the proof.
 	goldenProof = "0000080000000000050000000000000089f49438583826ae6c7bd5318c0c6537"
 )
 
@@ -41,7 +41,7 @@ func credentials(rank uint32) *negotiation.Credentials {
 	return new(negotiation.NewCredentials(key(), "job 7", rank, 4))
 }
 
-// guessing are the credentials of a stranger that does not know the secret.
+// guessing returns the credentials of a stranger who does not know the secret.
 func guessing(rank uint32) *negotiation.Credentials {
 	return new(negotiation.NewCredentials(make([]byte, 32), "job 7", rank, 4))
 }
@@ -79,8 +79,8 @@ func TestGoldenBytes(t *testing.T) {
 	require.Equal(t, rep, got)
 }
 
-// TestPadding: InfiniBand pads requests to 56 bytes and replies to 196, an iWARP
-// adapter adds 4, a length of one byte ends at 255; with zeros or with garbage.
+// TestPadding checks records with padding of zeros or other bytes. InfiniBand pads requests to 56 bytes and
+// replies to 196 bytes. An iWARP adapter adds 4 bytes. A length field of one byte ends at 255 bytes.
 func TestPadding(t *testing.T) {
 	req, rep := unhex(t, goldenRequest), unhex(t, goldenReply)
 	for _, n := range []int{56, 57, 60, 148, 196, 255} {
@@ -180,8 +180,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestReplyFitsOneRequest: a reply is good for the request it answers, from the
-// rank that was asked, and for nothing else.
+// TestReplyFitsOneRequest checks that a reply is valid only for the request that it answers, and only from the
+// rank that was asked.
 func TestReplyFitsOneRequest(t *testing.T) {
 	first, rep := request(), reply()
 	second := first
@@ -199,8 +199,8 @@ func TestReplyFitsOneRequest(t *testing.T) {
 	require.ErrorIs(t, err, negotiation.Refused(negotiation.BadLength), "a request sent back")
 }
 
-// TestProofFitsOneConnection: the first message of a connection is good for that one and
-// for nothing else, and no other rank can write it without the secret.
+// TestProofFitsOneConnection checks that the proof in the first message is valid for one connection only, and
+// that it cannot be written without the secret.
 func TestProofFitsOneConnection(t *testing.T) {
 	req, rep, message := unhex(t, goldenRequest), unhex(t, goldenReply), unhex(t, goldenProof)
 	head := message[:len(message)-negotiation.ProofSize]
@@ -232,7 +232,7 @@ func TestProofFitsOneConnection(t *testing.T) {
 	refused(message, rep, req, "the other direction")
 }
 
-// TestKeysAreOfOnePurpose: a key for one label, job or secret says nothing of another.
+// TestKeysAreOfOnePurpose checks that keys for another label, job or secret are different.
 func TestKeysAreOfOnePurpose(t *testing.T) {
 	seen := map[string]bool{}
 	for _, secret := range [][]byte{key(), make([]byte, 32)} {
@@ -267,8 +267,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestOutOfRangeIsClamped: what the wire cannot say is brought into range when a
-// record is written, and when a peer with the key writes it all the same.
+// TestOutOfRangeIsClamped checks that values that the wire format cannot hold are limited to the range: when a
+// record is written, and when a record of a peer with the key contains them.
 func TestOutOfRangeIsClamped(t *testing.T) {
 	r := negotiation.Record{Depths: negotiation.Depths{IRD: 256, ORD: -1}, Slot: 1 << 30}
 	got, err := credentials(1).OpenRequest(credentials(3).AppendRequest(nil, &r, 1))

@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// goldenReject was made by Python's struct and hmac from the table at Reject; it
-// answers goldenRequest.
+// goldenReject was made with Python's struct and hmac modules from the table at Reject. It answers
+// goldenRequest.
 const goldenReject = "675220380009020200000708000005dce0cde9c14cf3ad6216a913a5f1e39894"
 
 func depthReject() negotiation.Reject {
@@ -41,7 +41,7 @@ func TestRejectGoldenBytes(t *testing.T) {
 	require.Equal(t, b, credentials(1).AppendReject(nil, &r, padded), "the padding of the request is not in the tag")
 }
 
-// unproved checks that a refusal ends an attempt and nothing more, and says so.
+// unproved checks that a refusal without a valid tag ends only an attempt, and is reported as such.
 func unproved(t *testing.T, want negotiation.Reason, b, request []byte, from uint32) {
 	t.Helper()
 	got, err := credentials(3).OpenReject(b, request, from)
@@ -54,8 +54,8 @@ func unproved(t *testing.T, want negotiation.Reason, b, request []byte, from uin
 	require.Zero(t, got)
 }
 
-// TestRefusalsProveTheirSource: for every reason there is, and one that there is not,
-// nothing but the rank that was asked can answer, and that one request.
+// TestRefusalsProveTheirSource checks, for every reason and an unknown one, that only the rank that was asked
+// can write a valid refusal, and only for this one request.
 func TestRefusalsProveTheirSource(t *testing.T) {
 	first := request()
 	asked := credentials(3).AppendRequest(nil, &first, 1)
@@ -104,14 +104,14 @@ func TestRefusalsProveTheirSource(t *testing.T) {
 	}
 }
 
-// TestRejectOfAnotherMajor: a peer of another version can say so.
+// TestRejectOfAnotherMajor checks that a peer with another major version can refuse with the reason Version.
 func TestRejectOfAnotherMajor(t *testing.T) {
 	req := unhex(t, goldenRequest)
 	c := credentials(1)
 	b := c.AppendReject(nil, &negotiation.Reject{Reason: negotiation.Version}, req)
 	b[2], b[6], b[7] = 0x40, 3, 4
 	unproved(t, negotiation.Version, b, req, 1)
-	// The tag as any version makes it.
+	// The tag is computed in the same way by all versions.
 	mac := hmac.New(sha256.New, negotiation.DeriveKey(key(), "job 7", "gorun rdma reject 2"))
 	mac.Write(b[:16])
 	mac.Write([]byte{0, 0, 0, 1})
@@ -123,11 +123,12 @@ func TestRejectOfAnotherMajor(t *testing.T) {
 	require.ErrorContains(t, err, "2.0")
 }
 
-// TestWhatIsNoRefusal: other data of a rejected connection, and records turned back.
+// TestWhatIsNoRefusal checks private data that are no refusal, such as data of other programs and a request that
+// is sent back.
 func TestWhatIsNoRefusal(t *testing.T) {
 	req := unhex(t, goldenRequest)
 	for name, b := range map[string][]byte{
-		"zeros":     make([]byte, 148), // of a refusal without data
+		"zeros":     make([]byte, 148), // a reject without private data, as the network pads it
 		"words":     []byte("connection refused, sorry for that"),
 		"a request": req,
 		"a reply":   unhex(t, goldenReply),
@@ -137,8 +138,7 @@ func TestWhatIsNoRefusal(t *testing.T) {
 	}
 }
 
-// TestReasonsSayWhatToDo: every reason has a name and a remedy, and reaches the
-// user through errors.Is.
+// TestReasonsSayWhatToDo checks that every reason has a name and a remedy, and that errors.Is finds it.
 func TestReasonsSayWhatToDo(t *testing.T) {
 	temporary := map[negotiation.Reason]bool{negotiation.Duplicate: true, negotiation.Simultaneous: true, negotiation.Busy: true}
 	seen := map[string]negotiation.Reason{}
@@ -172,7 +172,7 @@ func TestRejectOf(t *testing.T) {
 	require.ErrorContains(t, stale, "incarnation 7")
 }
 
-// FuzzOpenReject: no bytes are believed but those of the rank that was asked.
+// FuzzOpenReject checks that only bytes of the rank that was asked are accepted as its refusal.
 func FuzzOpenReject(f *testing.F) {
 	req := unhex(f, goldenRequest)
 	good := unhex(f, goldenReject)

@@ -17,7 +17,7 @@ func randomPolicy(r *rand.Rand) negotiation.Policy {
 	}
 }
 
-// TestTermsMirror: through the wire and back, the two sides agree on everything.
+// TestTermsMirror encodes and decodes a request and its reply, and checks that both sides get the same terms.
 func TestTermsMirror(t *testing.T) {
 	for seed := range uint64(5000) {
 		r := rand.New(rand.NewPCG(seed, 2))

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// TestAbsentPeerIsGivenUpSoon: nobody listens at the address of a peer. It is asked some
-// times, and not for GiveUp.
+// TestAbsentPeerIsGivenUpSoon checks that a peer at whose address nobody listens is given up after some
+// attempts, long before GiveUp.
 func TestAbsentPeerIsGivenUpSoon(t *testing.T) {
 	for _, supervised := range []bool{false, true} {
 		c := newCaller(t, supervised)
@@ -31,8 +31,8 @@ func TestAbsentPeerIsGivenUpSoon(t *testing.T) {
 	}
 }
 
-// TestAbsenceIsSettable, and a slow refusal counts as often as a fast one: a few are
-// needed, however long they take.
+// TestAbsenceIsSettable checks that Config.Absence sets the time after which an absent peer is given up. A
+// refusal that takes long counts as much as a fast one: four are needed, however long they take.
 func TestAbsenceIsSettable(t *testing.T) {
 	m := peering.New(peering.Config{Rank: 1, Peer: 0, Absence: time.Minute, GiveUp: time.Hour, Random: rand.NewPCG(1, 1)})
 	c := &caller{T: t, m: m}
@@ -52,7 +52,8 @@ func TestAbsenceIsSettable(t *testing.T) {
 	require.Len(t, c.said, 1)
 }
 
-// TestAbsenceIsInARow: whatever else answers, or does not, begins it anew.
+// TestAbsenceIsInARow checks that any other result of an attempt, or a request of the peer, restarts the count
+// of refusals.
 func TestAbsenceIsInARow(t *testing.T) {
 	for _, other := range []peering.Contact{peering.Answered, peering.Unreached, peering.Unanswered} {
 		c := newCaller(t, false)
@@ -76,8 +77,9 @@ func TestAbsenceIsInARow(t *testing.T) {
 	}
 }
 
-// TestAbsentPeerThatWasMet has died: it would have said BYE, and is given up after a few
-// attempts. Of its next life nothing is known.
+// TestAbsentPeerThatWasMet checks that a peer that was connected and is absent now is given up after a few
+// attempts: it has died, because a peer that leaves says BYE. This does not apply to a restarted peer that never
+// accepted a connection.
 func TestAbsentPeerThatWasMet(t *testing.T) {
 	meet := func() *caller {
 		c := newCaller(t, false)

@@ -4,7 +4,7 @@ import "fmt"
 
 var phases = [...]string{"idle", "dialing", "waiting", "accepted", "connected", "closing", "over"}
 
-// Err returns why nothing can be sent to the peer any more, or nil.
+// Err returns the reason why nothing can be sent to the peer any more, or nil.
 func (m *Machine) Err() error {
 	if m.phase != over {
 		return nil
@@ -12,7 +12,7 @@ func (m *Machine) Err() error {
 	return m.cause
 }
 
-// String is one line for diagnosis; it has everything but times.
+// String returns one line for diagnosis. It contains the whole state except times.
 func (m *Machine) String() string {
 	s := fmt.Sprintf("%s %v attempt %d", phases[m.phase], m.conn, m.attempt)
 	if m.known {

@@ -16,7 +16,7 @@ func machine(rank uint32) *peering.Machine {
 	return peering.New(peering.Config{Rank: rank, Peer: 1 - rank, Incarnation: 7, Random: rand.NewPCG(1, 1)})
 }
 
-// kinds are the kinds of the actions, in order.
+// kinds returns the kinds of the actions, in order.
 func kinds(actions []peering.Action) []peering.ActionKind {
 	var all []peering.ActionKind
 	for _, a := range actions {
@@ -32,8 +32,8 @@ var (
 	in2    = peering.Conn{Number: 2}
 )
 
-// connect takes a machine to connected on its first active connection; the peer
-// has incarnation 3 and attempt 10.
+// connect takes a machine to the connected state on its first active connection. The peer has incarnation 3 and
+// attempt 10.
 func connect(t *testing.T, m *peering.Machine) {
 	t.Helper()
 	require.Equal(t, []peering.ActionKind{peering.Dial}, kinds(m.Step(0, peering.Event{Kind: peering.Want}, nil)))
@@ -47,13 +47,13 @@ func request(m *peering.Machine, c peering.Conn, incarnation, attempt uint16) []
 	}, nil)
 }
 
-// TestReplays: whatever attempt was seen, asked or answered, is refused, and so
-// are older ones and those of an older life.
+// TestReplays checks that a machine refuses a request whose attempt number it has seen in a request or in a
+// reply, requests with older numbers, and requests of an older incarnation.
 func TestReplays(t *testing.T) {
 	cases := []struct {
 		name                 string
 		incarnation, attempt uint16
-		want                 negotiation.Reason // 0: accepted
+		want                 negotiation.Reason // 0 means accepted
 	}{
 		{"the attempt the peer gave up when it replied", 3, 10, negotiation.Duplicate},
 		{"an older one", 3, 9, negotiation.Duplicate},
@@ -91,8 +91,8 @@ func TestReplays(t *testing.T) {
 	}
 }
 
-// TestRestartVoidsWhatWasKept: Restarted comes once per new life, before the
-// connection to it.
+// TestRestartVoidsWhatWasKept checks that the action Restarted comes once for each new incarnation of the peer,
+// before the connection to this incarnation.
 func TestRestartVoidsWhatWasKept(t *testing.T) {
 	m := machine(0)
 	connect(t, m)
@@ -118,7 +118,8 @@ func TestSimultaneous(t *testing.T) {
 	require.Equal(t, []peering.Action{{Kind: peering.Use, Conn: in1}}, high.Step(0, peering.Event{Kind: peering.FirstMessage, Conn: in1}, nil))
 }
 
-// TestAttemptsOfTheNextLife begin anew, also when the next life has answered first.
+// TestAttemptsOfTheNextLife checks that the attempt numbers of a new incarnation start again, even if this
+// incarnation has answered a request before its first own request.
 func TestAttemptsOfTheNextLife(t *testing.T) {
 	m := machine(0)
 	connect(t, m)
@@ -130,7 +131,8 @@ func TestAttemptsOfTheNextLife(t *testing.T) {
 	require.Equal(t, peering.Accept, out[len(out)-1].Kind)
 }
 
-// TestFirstMessageCountsOnce, and on a connection of the peer only.
+// TestFirstMessageCountsOnce checks that only the first FirstMessage counts, and only on a connection that the
+// peer has requested.
 func TestFirstMessageCountsOnce(t *testing.T) {
 	m := machine(1)
 	m.Step(0, peering.Event{Kind: peering.Want}, nil)
@@ -152,8 +154,8 @@ func TestAttemptTimesOut(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestLostConnectionIsMadeAgain: the lower rank dials at once, the higher one
-// leaves it a moment.
+// TestLostConnectionIsMadeAgain checks who dials after a loss: the lower rank at once, and the higher rank after
+// a pause.
 func TestLostConnectionIsMadeAgain(t *testing.T) {
 	for rank := range uint32(2) {
 		m := machine(rank)
@@ -171,7 +173,8 @@ func TestLostConnectionIsMadeAgain(t *testing.T) {
 	}
 }
 
-// TestReplacedConnectionIsMadeAgain, even if the newer request comes to nothing.
+// TestReplacedConnectionIsMadeAgain checks that a rank dials again when a request of the peer has replaced the
+// connection in use, and the new connection fails.
 func TestReplacedConnectionIsMadeAgain(t *testing.T) {
 	m := machine(1)
 	connect(t, m)
@@ -184,7 +187,8 @@ func TestReplacedConnectionIsMadeAgain(t *testing.T) {
 	require.Equal(t, second, m.Step(at, peering.Event{Kind: peering.Tick}, nil)[0].Conn)
 }
 
-// TestBye is the orderly end: answered, lost, heard, and on both sides at once.
+// TestBye checks the orderly end of a connection: an answered BYE, a lost one, a BYE of the peer, and BYEs of
+// both sides at once.
 func TestBye(t *testing.T) {
 	say := []peering.ActionKind{peering.Retire, peering.SendBye}
 	t.Run("answered", func(t *testing.T) {
@@ -253,8 +257,7 @@ func TestGone(t *testing.T) {
 	require.Equal(t, negotiation.Busy, request(m, in2, 4, 1)[0].Reject.Reason)
 }
 
-// TestOldLifeAnswers: the reply of an incarnation that is known to be over is not
-// used.
+// TestOldLifeAnswers checks that a machine does not use a reply of an incarnation that has ended.
 func TestOldLifeAnswers(t *testing.T) {
 	m := machine(0)
 	connect(t, m)
@@ -270,8 +273,8 @@ func TestNewRefusesNonsense(t *testing.T) {
 	require.Panics(t, func() { peering.New(peering.Config{Rank: 2, Peer: 3}) })
 }
 
-// FuzzStep gives one machine any events: it neither panics nor acts on what it
-// does not have, and ends once.
+// FuzzStep gives one machine arbitrary events. It checks that the machine does not panic, that no action names
+// an unknown connection, and that the machine ends once.
 func FuzzStep(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 6, 1, 3, 2, 0, 0, 11, 1, 0})
 	f.Add([]byte{1, 0, 0, 9, 3, 200, 0, 0, 20, 9, 5, 200, 0, 0, 20, 9, 7, 200, 0, 0, 20, 0})

@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// TestOneWayNetwork: requests of one rank vanish, as behind a firewall, and both
-// want to connect. The requests of the other get through before either is given
-// up, although those that vanish would win.
+// TestOneWayNetwork has both ranks want a connection while the requests of one rank are lost, as behind a
+// firewall. The test checks that a request of the other rank succeeds before either rank gives up, even if the
+// lost requests would have precedence.
 func TestOneWayNetwork(t *testing.T) {
 	for reaching := range 2 { // the rank whose requests arrive
 		for seed := range uint64(200) {

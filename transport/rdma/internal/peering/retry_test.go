@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// TestRefusals: what can pass is tried again, the rest ends the peer with the
-// reason in the error.
+// TestRefusals checks that a machine retries after a temporary refusal, and gives up the peer after any other
+// refusal, with the reason in the error.
 func TestRefusals(t *testing.T) {
 	for r := negotiation.Version; r <= negotiation.BadLength; r++ {
 		m := machine(1)
@@ -39,8 +39,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRetriesBackOffAndGiveUp: pauses double up to the largest, half of each is
-// random, and the last cause is in the error of the end.
+// TestRetriesBackOffAndGiveUp checks that pauses double up to RetryMax, that half of each pause is random, and
+// that the final error contains the last cause.
 func TestRetriesBackOffAndGiveUp(t *testing.T) {
 	m := machine(0)
 	now := time.Duration(0)
@@ -71,7 +71,7 @@ func TestRetriesBackOffAndGiveUp(t *testing.T) {
 	require.Empty(t, m.Step(now, peering.Event{Kind: peering.Shutdown}, nil))
 }
 
-// TestJitterDiffers: two ranks with different random bits do not retry in step.
+// TestJitterDiffers checks that two ranks with different random numbers do not retry at the same times.
 func TestJitterDiffers(t *testing.T) {
 	pauses := map[time.Duration]bool{}
 	for seed := range uint64(50) {
@@ -84,7 +84,7 @@ func TestJitterDiffers(t *testing.T) {
 	require.Greater(t, len(pauses), 40)
 }
 
-// TestPausesAreShortAgain after a connection.
+// TestPausesAreShortAgain checks that pauses start again from the shortest one after a connection.
 func TestPausesAreShortAgain(t *testing.T) {
 	c := newCaller(t, false)
 	for range 8 {

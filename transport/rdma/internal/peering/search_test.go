@@ -13,13 +13,13 @@ import (
 
 var errBroken = errors.New("the connection broke")
 
-// move is one thing that can happen in a world.
+// move is an event that can happen in a world.
 type move struct {
 	name string
 	do   func(w *world) error
 }
 
-// moves returns everything that can happen next.
+// moves returns all events that can happen next.
 func (w *world) moves() []move {
 	var all []move
 	for i := range w.links {
@@ -45,7 +45,7 @@ func (w *world) moves() []move {
 	return all
 }
 
-// asks are the moves that start at a side by itself.
+// asks returns the events that a side can start itself.
 func (w *world) asks(s int) []move {
 	var all []move
 	add := func(left bool, name string, do func(w *world) error) {
@@ -79,17 +79,17 @@ func (w *world) asks(s int) []move {
 	return all
 }
 
-// tick lets the time pass until a side's deadline.
+// tick advances the time to a side's deadline.
 func (w *world) tick(s int) error {
 	at, _ := w.side[s].Deadline()
 	w.now = max(w.now, at)
 	return w.step(s, peering.Event{Kind: peering.Tick})
 }
 
-// calm lets everything arrive and all timers pass, with no more faults, and
-// returns an error unless both sides then use one connection, or both are over.
+// calm delivers everything and lets all timers expire, without further faults. It returns an error unless both
+// sides end with the same connection in use, or both have ended.
 func (w *world) calm() error {
-	// Twice, since a connection that was ending takes the first wish with it.
+	// The wish is made twice, because a connection that is ending uses up the first wish.
 	for range 2 {
 		for s := range 2 {
 			if err := w.step(s, peering.Event{Kind: peering.Want}); err != nil {
@@ -103,7 +103,7 @@ func (w *world) calm() error {
 	return w.settledDown()
 }
 
-// run goes on until nothing is left to happen.
+// run continues until nothing can happen any more.
 func (w *world) run() error {
 	for range 400 {
 		moved := false
@@ -136,7 +136,7 @@ func (w *world) run() error {
 	return errors.New("no end of it")
 }
 
-// settledDown checks a world in which nothing is left to happen.
+// settledDown checks a world in which nothing can happen any more.
 func (w *world) settledDown() error {
 	over := [2]bool{w.down[0] || w.ended[0] || w.finished[0], w.down[1] || w.ended[1] || w.finished[1]}
 	for i := range w.links {
@@ -164,7 +164,7 @@ func (w *world) settledDown() error {
 	return nil
 }
 
-// replay does the named moves again, with a trace for the reader.
+// replay repeats the named moves and returns a trace of them.
 func replay(b budget, names []string) string {
 	w := newWorld(b)
 	w.tracing = true
@@ -184,8 +184,8 @@ func replay(b budget, names []string) string {
 	return strings.Join(w.trace, "\n")
 }
 
-// search visits every state that can be reached within a budget, breadth first,
-// so that what it finds is shortest.
+// search visits every state that can be reached within a budget. It searches breadth first, so that it finds the
+// shortest way to an error.
 func search(t *testing.T, b budget, statesMax int) int {
 	t.Helper()
 	type node struct {
@@ -215,10 +215,10 @@ func search(t *testing.T, b budget, statesMax int) int {
 	return len(seen)
 }
 
-// TestEveryInterleaving searches all orders in which requests, replies, losses,
-// timeouts and the wishes of both sides can meet, within budgets. In every state
-// the two use one connection at most and act on none that has ended; from every
-// state, when faults stop, they connect, and every attempt has one outcome.
+// TestEveryInterleaving searches all orders of requests, replies, losses, timeouts and wishes of both sides,
+// within budgets. In every state the two sides use at most one connection, and take no action on a connection
+// that has ended. From every state, when faults stop, the two sides connect, and every attempt has exactly one
+// result.
 func TestEveryInterleaving(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a search of pure logic: without -short")
@@ -250,7 +250,7 @@ func TestEveryInterleaving(t *testing.T) {
 	}
 }
 
-// TestLongRandomRuns goes further than the search, along random ways.
+// TestLongRandomRuns makes random runs that are longer than those of the search.
 func TestLongRandomRuns(t *testing.T) {
 	runs := uint64(1000)
 	if testing.Short() {

@@ -11,14 +11,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// caller is a machine that wants a connection, with a clock of its own.
+// caller is a machine that wants a connection, with a simulated clock.
 type caller struct {
 	*testing.T
 	m   *peering.Machine
 	now time.Duration
-	// conn is the attempt under way.
+	// conn is the attempt in progress.
 	conn peering.Conn
-	// said are the actions but Dial and Drop.
+	// said are the machine's actions except Dial and Drop.
 	said []peering.Action
 }
 
@@ -42,7 +42,7 @@ func (c *caller) step(e peering.Event) {
 	}
 }
 
-// fail ends the attempt under way after some time, and has the next one begin.
+// fail ends the attempt in progress after some time, and lets the next one begin.
 func (c *caller) fail(after time.Duration, contact peering.Contact) {
 	c.Helper()
 	require.NotZero(c, c.conn, "no attempt is under way: %v", c.m)
@@ -53,7 +53,7 @@ func (c *caller) fail(after time.Duration, contact peering.Contact) {
 	c.dial()
 }
 
-// dial lets the time pass until the next attempt, or the end.
+// dial advances the time until the next attempt begins or the machine ends.
 func (c *caller) dial() {
 	c.Helper()
 	for c.conn == (peering.Conn{}) {
@@ -66,9 +66,9 @@ func (c *caller) dial() {
 	}
 }
 
-// TestStoppedPeerIsWaitedFor: a peer whose host takes requests and that somebody
-// watches is not given up, however long it does not answer. It is said when GiveUp has
-// passed and whenever that time has doubled, and when it answers.
+// TestStoppedPeerIsWaitedFor checks that a supervised peer is not given up as long as its host accepts requests,
+// however long the peer does not answer. The machine reports the silence after GiveUp and each time that the
+// silence has doubled. It also reports the answer.
 func TestStoppedPeerIsWaitedFor(t *testing.T) {
 	c := newCaller(t, true)
 	for c.now < 20*time.Minute {
@@ -88,7 +88,7 @@ func TestStoppedPeerIsWaitedFor(t *testing.T) {
 	require.Equal(t, []peering.ActionKind{peering.Answers, peering.Use}, kinds(c.said))
 }
 
-// TestSilenceIsSaidOnceItIsLong: what is over before GiveUp has passed is not spoken of.
+// TestSilenceIsSaidOnceItIsLong checks that a silence shorter than GiveUp is not reported.
 func TestSilenceIsSaidOnceItIsLong(t *testing.T) {
 	c := newCaller(t, true)
 	c.fail(20*time.Second, peering.Unanswered)
@@ -96,8 +96,8 @@ func TestSilenceIsSaidOnceItIsLong(t *testing.T) {
 	require.Equal(t, []peering.ActionKind{peering.Use}, kinds(c.said))
 }
 
-// TestOthersAreGivenUp: a peer that nobody watches, whose host takes no request, or
-// where something else answers.
+// TestOthersAreGivenUp checks which peers are given up after GiveUp: a peer that is not supervised, one whose
+// host does not accept requests, and one that refuses.
 func TestOthersAreGivenUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		supervised bool
@@ -123,8 +123,8 @@ func TestOthersAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestHostOfAStoppedPeerIsFull: it takes no more requests when it holds too many that
-// the peer has not looked at.
+// TestHostOfAStoppedPeerIsFull has the host of a stopped peer accept no more requests, because its queue of
+// requests is full. The test checks that the peer is not given up.
 func TestHostOfAStoppedPeerIsFull(t *testing.T) {
 	c := newCaller(t, true)
 	c.fail(5*time.Second, peering.Unanswered)
@@ -136,8 +136,8 @@ func TestHostOfAStoppedPeerIsFull(t *testing.T) {
 	}
 }
 
-// TestPatienceBeginsAnewWithAnAnswer: a peer that goes on after a long stop and has no
-// room at first is not given up for its stop; one that never has room is in the end.
+// TestPatienceBeginsAnewWithAnAnswer has a peer answer Busy after a long stop. The test checks that GiveUp
+// counts from the first answer. A peer that is always busy is given up in the end.
 func TestPatienceBeginsAnewWithAnAnswer(t *testing.T) {
 	c := newCaller(t, true)
 	for c.now < 100*time.Second {
@@ -155,7 +155,7 @@ func TestPatienceBeginsAnewWithAnAnswer(t *testing.T) {
 	require.Equal(t, went+30*time.Second, c.now)
 }
 
-// TestRequestOfTheSilentPeer: it may be the peer that asks first.
+// TestRequestOfTheSilentPeer checks that a request of the silent peer ends the silence.
 func TestRequestOfTheSilentPeer(t *testing.T) {
 	c := newCaller(t, true)
 	for c.now < time.Minute {
@@ -170,7 +170,7 @@ func TestRequestOfTheSilentPeer(t *testing.T) {
 	require.Equal(t, peering.Use, c.said[2].Kind)
 }
 
-// TestEndOfASilentPeer: whoever watches it says that it has died.
+// TestEndOfASilentPeer checks that a machine stops waiting when the supervisor reports the death of the peer.
 func TestEndOfASilentPeer(t *testing.T) {
 	c := newCaller(t, true)
 	for c.now < time.Minute {
@@ -181,12 +181,12 @@ func TestEndOfASilentPeer(t *testing.T) {
 	require.Equal(t, []peering.ActionKind{peering.Down}, kinds(c.said))
 }
 
-// TestOwnStopIsNotThePeers: the time in which this process was stopped is not counted
-// against the peer. Another attempt is made after it, and is the last if the time before
-// and after the stop says so.
+// TestOwnStopIsNotThePeers stops this process for an hour. The test checks that this hour does not count towards
+// GiveUp, and that another attempt follows. The attempt may be the last one, if the time before and after the
+// stop adds up to GiveUp.
 func TestOwnStopIsNotThePeers(t *testing.T) {
 	for name, stopped := range map[string]struct {
-		after   time.Duration // of attempts that were not answered
+		after   time.Duration // of unanswered attempts
 		waiting bool          // stopped between two attempts
 	}{
 		"at the beginning":       {0, false},
@@ -220,13 +220,13 @@ func TestOwnStopIsNotThePeers(t *testing.T) {
 	}
 }
 
-// TestOwnStopAtTheEnd: a process that is stopped when no attempt is left makes one more.
+// TestOwnStopAtTheEnd checks that a process that was stopped after its last attempt makes another one.
 func TestOwnStopAtTheEnd(t *testing.T) {
 	c := newCaller(t, false)
 	for c.now < 25*time.Second {
 		c.fail(500*time.Millisecond, peering.Unanswered)
 	}
-	c.now = 29600 * time.Millisecond // the pause after it is at least half a second
+	c.now = 29600 * time.Millisecond // the next pause is at least half a second
 	conn := c.conn
 	c.conn = peering.Conn{}
 	c.step(peering.Event{Kind: peering.Lost, Conn: conn, Contact: peering.Unanswered, Err: errBroken})
@@ -240,7 +240,7 @@ func TestOwnStopAtTheEnd(t *testing.T) {
 	require.NotZero(t, c.conn)
 }
 
-// TestPatienceIsThatOfTheFirstWish: wishing again makes nothing last longer.
+// TestPatienceIsThatOfTheFirstWish checks that repeating the event Want does not extend GiveUp.
 func TestPatienceIsThatOfTheFirstWish(t *testing.T) {
 	c := newCaller(t, false)
 	for len(c.said) == 0 && c.now < time.Minute {
@@ -251,8 +251,8 @@ func TestPatienceIsThatOfTheFirstWish(t *testing.T) {
 	require.Less(t, c.now, 32*time.Second)
 }
 
-// TestDeadlinesOfAttempts: an attempt whose end nobody has reported says nothing of the
-// peer. One that the peer has asked for and that was accepted does.
+// TestDeadlinesOfAttempts checks attempts whose end nobody reports. An attempt of this side says nothing about
+// the peer. An attempt of the peer that was accepted shows that the peer lives.
 func TestDeadlinesOfAttempts(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		c := newCaller(t, true)

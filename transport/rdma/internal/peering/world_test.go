@@ -12,12 +12,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// steady is a Random without a state, so that worlds can be copied.
+// steady is a random source without state, so that worlds can be copied.
 type steady struct{}
 
 func (steady) Uint64() uint64 { return 1 << 31 }
 
-// message is what travels on a link, in order per direction.
+// message is an event on its way on a link. Each direction keeps the order.
 type message struct {
 	kind     peering.EventKind // Requested, Established, Refused, FirstMessage, Bye, ByeAck, Lost
 	greeting peering.Greeting
@@ -25,17 +25,17 @@ type message struct {
 	final    bool
 }
 
-// link is one connection of the simulated network. Index 0 and 1 are the sides.
+// link is a connection of the simulated network. Indexes 0 and 1 are its sides.
 type link struct {
 	active  int             // the side that dialed
-	name    [2]peering.Conn // what each side calls it; the zero Conn before it knows
+	name    [2]peering.Conn // each side's name for it, or the zero Conn before there is one
 	open    [2]bool         // the side has not ended it, and was not told of its end
 	used    bool            // the active side has used it
 	toward  [2][]message
-	settled int // terminal outcomes of the attempt at its active side
+	settled int // final results of the attempt at its active side
 }
 
-// budget is what may still go wrong or be asked for.
+// budget is the number of faults and wishes that may still happen.
 type budget struct {
 	wants, idles, shutdowns, faults, ticks, kills int
 }
@@ -51,9 +51,9 @@ type world struct {
 	down        [2]bool
 	ended       [2]bool
 	finished    [2]bool
-	asked       [2]bool // a shutdown was
+	asked       [2]bool // a shutdown was requested
 	left        budget
-	trace       []string // only when tracing
+	trace       []string // nil when the world is not traced
 	tracing     bool
 }
 
@@ -84,8 +84,8 @@ func (w *world) clone() *world {
 	return &c
 }
 
-// key tells worlds apart for the search: everything but times. Each number ends by
-// itself, and each list begins with its length.
+// key returns the state of a world without times, so that the search recognizes a state. Each number has a
+// terminator, and each list begins with its length.
 func (w *world) key() string {
 	b := append(make([]byte, 0, 512), w.side[0].String()+"|"+w.side[1].String()+"|"...)
 	add := func(numbers ...int) {
@@ -126,7 +126,7 @@ func (w *world) key() string {
 	return string(b)
 }
 
-// step gives one event to a side and carries out what it asks for.
+// step gives an event to a side and carries out the resulting actions.
 func (w *world) step(s int, e peering.Event) error {
 	if w.tracing {
 		w.trace = append(w.trace, fmt.Sprintf("rank %d: event %d %v %v in %v", s, e.Kind, e.Conn, e.Greeting, &w.side[s]))
@@ -142,7 +142,7 @@ func (w *world) step(s int, e peering.Event) error {
 	return w.check()
 }
 
-// find returns the link that a side calls so.
+// find returns the link with this name at a side.
 func (w *world) find(s int, c peering.Conn) (int, *link) {
 	i := slices.IndexFunc(w.links, func(l link) bool { return l.name[s] == c })
 	if i < 0 {
@@ -151,7 +151,7 @@ func (w *world) find(s int, c peering.Conn) (int, *link) {
 	return i, &w.links[i]
 }
 
-// act carries out one action.
+// act carries out an action.
 func (w *world) act(s int, a peering.Action) error {
 	switch a.Kind {
 	case peering.Dial:
@@ -231,14 +231,14 @@ func (w *world) send(l *link, from int, m message) {
 	}
 }
 
-// detach ends a link for one side; the other one is told. What was on its way to
-// this side still reaches its machine, as late events do.
+// detach ends a link at one side, and tells the other side. Messages that are on their way to this side still
+// reach its machine, as late events do.
 func (w *world) detach(l *link, s int) {
 	w.send(l, s, message{kind: peering.Lost})
 	l.open[s] = false
 }
 
-// check is the invariant of every state.
+// check tests the invariant of every state.
 func (w *world) check() error {
 	if a, b := w.inUse[0], w.inUse[1]; a >= 0 && b >= 0 && a != b {
 		return fmt.Errorf("rank 0 uses connection %d, rank 1 connection %d", a, b)
@@ -256,7 +256,7 @@ func (w *world) check() error {
 	return nil
 }
 
-// deliver hands the first message of a direction to its side.
+// deliver gives the first message of a direction to its side.
 func (w *world) deliver(i, s int) error {
 	l := &w.links[i]
 	m := l.toward[s][0]
@@ -271,7 +271,7 @@ func (w *world) deliver(i, s int) error {
 		}
 		l.open[s], l.toward[s] = false, nil
 		if l.name[s] == (peering.Conn{}) {
-			return nil // gone before the request was read
+			return nil // the connection ended before the request was read
 		}
 	}
 	return w.step(s, peering.Event{
@@ -279,7 +279,7 @@ func (w *world) deliver(i, s int) error {
 	})
 }
 
-// cut breaks a link: what is on its way toward the sides in the mask is lost.
+// cut breaks a link. Messages on their way to the sides in mask are lost.
 func (w *world) cut(i, mask int) {
 	l := &w.links[i]
 	for s := range 2 {
@@ -292,12 +292,12 @@ func (w *world) cut(i, mask int) {
 	}
 }
 
-// kill ends a rank without a word and starts its next incarnation.
+// kill ends a rank without a goodbye, and starts its next incarnation.
 func (w *world) kill(s int) {
 	for i := range w.links {
 		l := &w.links[i]
 		if l.name[s] == (peering.Conn{}) {
-			continue // its request finds the next incarnation
+			continue // its request arrives at the next incarnation
 		}
 		if l.open[s] {
 			w.detach(l, s)
@@ -306,7 +306,7 @@ func (w *world) kill(s int) {
 		if s == l.active {
 			l.settled = 1
 		}
-		l.name[s] = peering.Conn{Number: 1 << 30} // nobody calls it so any more
+		l.name[s] = peering.Conn{Number: 1 << 30} // the next incarnation has no name for it
 	}
 	w.incarnation[s]++
 	w.side[s] = w.machine(s)

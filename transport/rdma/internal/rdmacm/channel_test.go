@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
 )
 
-// uidOf is the uid with which an id was made.
+// uidOf returns the uid with which the last ID was made.
 func uidOf(t *testing.T, u *ucma) uint64 {
 	t.Helper()
 	for i := len(u.seen) - 1; i >= 0; i-- {
@@ -35,11 +35,11 @@ func TestEventsAreMatchedByUID(t *testing.T) {
 	second, err := c.Create("second")
 	require.NoError(t, err)
 	two := uidOf(t, u)
-	require.NotZero(t, one) // the kernel reports nothing of uid 0
+	require.NotZero(t, one) // the kernel reports no events for uid 0
 	require.NotEqual(t, one, two)
 	u.events = [][]byte{
 		(&wireEvent{UID: two, ID: 1, Kind: uint32(rdmacm.AddressError), Status: -int32(unix.ENODEV)}).bytes(),
-		(&wireEvent{UID: one, ID: 2, Kind: 17, Status: 3}).bytes(), // of a newer kernel
+		(&wireEvent{UID: one, ID: 2, Kind: 17, Status: 3}).bytes(), // a kind of a newer kernel
 	}
 	var e rdmacm.Event
 	more, err := c.Next(&e)
@@ -61,7 +61,7 @@ func TestEventsAreMatchedByUID(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, more)
 	u.quiet = true
-	u.errors[next] = unix.EIO // it is not asked
+	u.errors[next] = unix.EIO // not returned, because the kernel is not asked
 	more, err = c.Next(&e)
 	require.NoError(t, err)
 	require.False(t, more)
@@ -70,8 +70,9 @@ func TestEventsAreMatchedByUID(t *testing.T) {
 	require.True(t, u.closed)
 }
 
-// TestEventsOfDestroyed: an event that was read before its id was destroyed is of nobody; a
-// request to a listener that was destroyed meanwhile is destroyed, too.
+// TestEventsOfDestroyed destroys IDs after the kernel has returned their events and before the channel has
+// processed them. The test checks that these events are ignored, and that a request to a destroyed listener is
+// destroyed.
 func TestEventsOfDestroyed(t *testing.T) {
 	u := newUcma()
 	u.answers[destroy] = binary.NativeEndian.AppendUint32(nil, 5)
@@ -107,10 +108,11 @@ func TestEventsOfDestroyed(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrClosed)
 	require.ErrorIs(t, listener.Listen(1), os.ErrClosed)
 	require.EqualError(t, listener.Disconnect(), "rdma_cm: disconnect id 1: file already closed")
-	require.Len(t, u.seen, 4) // the kernel was not told: the number may be another id's
+	require.Len(t, u.seen, 4) // the kernel was not told, because the number may be another ID's by now
 }
 
-// TestRequestsHaveIDs: a request is an id of its own, whose events come after its accept.
+// TestRequestsHaveIDs checks that a request has an ID of its own, and that events of this ID come after its
+// accept.
 func TestRequestsHaveIDs(t *testing.T) {
 	u := newUcma()
 	c := rdmacm.New(u)
@@ -148,14 +150,15 @@ func TestRequestsHaveIDs(t *testing.T) {
 	require.True(t, more)
 	require.Same(t, accepted, e.ID)
 
-	// The active side's confirmation leaves the uid as it is.
+	// The confirmation of the active side does not change the uid.
 	require.NoError(t, listener.Accept(nil))
 	body = u.seen[len(u.seen)-1].Body
 	require.Zero(t, binary.NativeEndian.Uint64(body))
 	require.Zero(t, body[279])
 }
 
-// TestTruncatedEvents: what a kernel does not say is zero, never what it said before.
+// TestTruncatedEvents checks that the fields that a kernel does not write are zero, and do not keep values of an
+// earlier event.
 func TestTruncatedEvents(t *testing.T) {
 	u := newUcma()
 	c := rdmacm.New(u)
@@ -171,7 +174,7 @@ func TestTruncatedEvents(t *testing.T) {
 	b := full.bytes()
 	require.Len(t, b, 336)
 	for n := range len(b) + 1 {
-		u.events = [][]byte{bytes.Repeat([]byte{0xff}, 336), b, b[:n]} // of no id; whole; truncated
+		u.events = [][]byte{bytes.Repeat([]byte{0xff}, 336), b, b[:n]} // without an ID; whole; truncated
 		var e rdmacm.Event
 		for {
 			e = rdmacm.Event{}
@@ -215,7 +218,7 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// TestErrors: the kernel's word, the command and the id.
+// TestErrors checks that an error contains the kernel's error, the command and the ID.
 func TestErrors(t *testing.T) {
 	u := newUcma()
 	c := rdmacm.New(u)

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
 )
 
-// TestDeviceResolves: addresses of all kinds lead to the device.
+// TestDeviceResolves checks that addresses of all kinds resolve to the device.
 func TestDeviceResolves(t *testing.T) {
 	for _, ip := range deviceAddresses(t) {
 		t.Run(ip.String(), func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestDeviceResolves(t *testing.T) {
 	}
 }
 
-// TestDeviceNotReached: addresses that lead nowhere, and to a network without a device.
+// TestDeviceNotReached checks addresses without a route, and addresses in a network without a device.
 func TestDeviceNotReached(t *testing.T) {
 	device(t)
 	for _, to := range []string{"192.0.2.1:7", "10.0.2.2:7", "[2001:db8::1]:7"} {
@@ -70,7 +70,7 @@ func TestDeviceNotReached(t *testing.T) {
 	require.ErrorIs(t, id.ResolveRoute(time.Second), unix.EINVAL)
 }
 
-// TestDeviceOptions sets them all.
+// TestDeviceOptions sets all options.
 func TestDeviceOptions(t *testing.T) {
 	ip := device(t)
 	s := newSide(t)
@@ -87,7 +87,7 @@ func TestDeviceOptions(t *testing.T) {
 	require.ErrorIs(t, other.Bind(a.Source), unix.EADDRINUSE)
 }
 
-// TestDeviceDestroyPending: events that nobody has taken go with their id.
+// TestDeviceDestroyPending checks that events that nobody has taken are discarded with their ID.
 func TestDeviceDestroyPending(t *testing.T) {
 	ip := device(t)
 	s := newSide(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// stranger is an endpoint of iWARP in user space, which connects to siw over TCP.
+// stranger is an endpoint of the iWARP provider in user space, which connects to siw over TCP.
 type stranger struct {
 	*testing.T
 	endpoint *verbs.Endpoint
@@ -35,7 +35,7 @@ func newStranger(t *testing.T, ip netip.Addr) *stranger {
 	return &stranger{t, ep, queue}
 }
 
-// connect begins with 7 Reads in and 5 out.
+// connect asks for a connection with 7 Reads in and 5 out.
 func (s *stranger) connect(at netip.AddrPort, privateData []byte) {
 	s.Helper()
 	require.NoError(s, s.endpoint.Connect(at, verbs.ConnectOptions{
@@ -43,7 +43,7 @@ func (s *stranger) connect(at netip.AddrPort, privateData []byte) {
 	}))
 }
 
-// heard polls for the outcome while the kernel's side is served.
+// heard polls until there is a result, and serves the kernel's side meanwhile.
 func (s *stranger) heard() *verbs.Event {
 	s.Helper()
 	var got [1]verbs.Completion
@@ -56,7 +56,7 @@ func (s *stranger) heard() *verbs.Event {
 	return nil
 }
 
-// await polls until siw has a request: the stranger has no goroutine of its own.
+// await polls the stranger until siw has a request, because the stranger has no goroutine of its own.
 func (s *stranger) await(passive *side) rdmacm.Event {
 	s.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end) && !passive.ready(0); {
@@ -65,14 +65,14 @@ func (s *stranger) await(passive *side) rdmacm.Event {
 	return passive.any()
 }
 
-// TestIWARPRejects: requests and rejections have their private data as it was sent.
+// TestIWARPRejects checks that requests and rejects carry their private data unchanged.
 func TestIWARPRejects(t *testing.T) {
 	ip := device(t)
 	passive := newSide(t)
 	listener, at := passive.listener(ip, 4)
 	for _, n := range []int{0, 1, 56, 252} {
 		s := newStranger(t, ip)
-		// siw counts what it sends in 8 bits, with 4 bytes of its own.
+		// siw stores the length of what it sends in 8 bits, and adds 4 bytes of its own.
 		question, answer := bytes.Repeat([]byte{1}, n), bytes.Repeat([]byte{2}, min(n, 251))
 		s.connect(at, question)
 		e := s.await(passive)
@@ -94,7 +94,7 @@ func TestIWARPRejects(t *testing.T) {
 	passive.none()
 }
 
-// TestIWARPNeedsQueuePair: siw looks a queue pair up, and says that there is none.
+// TestIWARPNeedsQueuePair checks the error of a connect without a queue pair, which siw looks up.
 func TestIWARPNeedsQueuePair(t *testing.T) {
 	ip := device(t)
 	active, passive := newSide(t), newSide(t)
@@ -106,7 +106,7 @@ func TestIWARPNeedsQueuePair(t *testing.T) {
 	passive.none()
 }
 
-// TestIWARPPending: a request that nobody has taken ends with its listener.
+// TestIWARPPending checks that a request that nobody has taken ends with its listener.
 func TestIWARPPending(t *testing.T) {
 	ip := device(t)
 	passive := newSide(t)

@@ -14,17 +14,17 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
 )
 
-// RoCE does not look at the number of a queue pair: the connections of these tests have
-// none.
+// numberActive and numberPassive are queue pair numbers. RoCE does not check them, because the connections of
+// these tests have no queue pairs.
 const numberActive, numberPassive = 0x123, 0x456
 
-// pair is a connection that stands.
+// pair is an established connection.
 type pair struct {
 	active, passive     *side
 	id, listener, other *rdmacm.ID
 }
 
-// connected makes one, with private data both ways.
+// connected makes a connection with private data in both directions.
 func connected(t *testing.T, ip netip.Addr) *pair {
 	t.Helper()
 	p := &pair{active: newSide(t), passive: newSide(t)}
@@ -109,33 +109,34 @@ func TestRoCERejects(t *testing.T) {
 	require.ErrorIs(t, e.Err(), unix.ECONNREFUSED)
 	require.EqualError(t, e.Err(), "REJECTED: connection refused: by the peer's program")
 
-	// A request that nobody takes is refused with its listener.
+	// A request that nobody has taken is refused when its listener is destroyed.
 	id = active.resolved(at)
 	require.NoError(t, id.Connect(&rdmacm.Parameters{QPNumber: numberActive}))
 	require.True(t, passive.ready(patience))
-	passive.destroy(listener, 1) // that of the first request
+	passive.destroy(listener, 1) // the event of the first request
 	passive.none()
 	active.next(id, rdmacm.Rejected)
 
-	// Nobody listens there any more.
+	// Nobody listens at this address any more.
 	id = active.resolved(at)
 	require.NoError(t, id.Connect(&rdmacm.Parameters{QPNumber: numberActive}))
 	e = active.next(id, rdmacm.Rejected)
 	require.EqualValues(t, rdmacm.ReasonInvalidServiceID, e.Status)
 
-	// What InfiniBand has no room for.
+	// InfiniBand has no room for 57 bytes of private data.
 	id = active.resolved(at)
 	err := id.Connect(&rdmacm.Parameters{PrivateData: make([]byte, 57), QPNumber: numberActive})
 	require.ErrorIs(t, err, unix.EINVAL)
 	t.Log(err)
 }
 
-// TestRoCEBacklog: requests beyond the backlog arrive, too: InfiniBand asks again.
+// TestRoCEBacklog checks that a request beyond the backlog arrives in the end, because InfiniBand sends it
+// again.
 func TestRoCEBacklog(t *testing.T) {
 	ip := device(t)
 	active, passive := newSide(t), newSide(t)
 	listener, at := passive.listener(ip, 1)
-	for n := range uint32(2) { // one number twice would be a stale connection
+	for n := range uint32(2) { // the same number twice would be a stale connection
 		require.NoError(t, active.resolved(at).Connect(&rdmacm.Parameters{QPNumber: 0x200 + n}))
 	}
 	seen := map[*rdmacm.ID]bool{}
@@ -145,7 +146,7 @@ func TestRoCEBacklog(t *testing.T) {
 	require.Len(t, seen, 2)
 }
 
-// TestRoCEKilled: the kernel ends the connections of a process that is killed.
+// TestRoCEKilled checks that the kernel ends the connections of a process that is killed.
 func TestRoCEKilled(t *testing.T) {
 	ip := device(t)
 	passive := newSide(t)
@@ -161,7 +162,7 @@ func TestRoCEKilled(t *testing.T) {
 	passive.next(request, rdmacm.Disconnected)
 }
 
-// TestRoCEPeer is a process that TestRoCEKilled kills.
+// TestRoCEPeer is the process that TestRoCEKilled kills.
 func TestRoCEPeer(t *testing.T) {
 	at := os.Getenv(devicePeer)
 	if at == "" {
@@ -175,7 +176,7 @@ func TestRoCEPeer(t *testing.T) {
 	select {}
 }
 
-// TestRoCEForeign connects to librdmacm, and rejects it.
+// TestRoCEForeign connects to a program of librdmacm, and rejects a connection of it.
 func TestRoCEForeign(t *testing.T) {
 	ip := device(t)
 	s := newSide(t)

@@ -16,10 +16,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
 )
 
-// patience is how long an event may take on an emulated machine.
+// patience is the timeout for an event on an emulated machine.
 const patience = 20 * time.Second
 
-// device returns the address of the device under test, or skips.
+// device returns the address of the device under test. It skips the test if there is none.
 func device(t *testing.T) netip.Addr {
 	t.Helper()
 	at := os.Getenv(deviceAddress)
@@ -29,7 +29,7 @@ func device(t *testing.T) netip.Addr {
 	return netip.MustParseAddr(at)
 }
 
-// deviceAddresses are all of the interface of the device.
+// deviceAddresses returns all addresses of the device's interface.
 func deviceAddresses(t *testing.T) []netip.Addr {
 	t.Helper()
 	device(t)
@@ -45,11 +45,11 @@ func deviceAddresses(t *testing.T) []netip.Addr {
 		}
 		all = append(all, ip)
 	}
-	require.Len(t, all, 3) // IPv4, IPv6, and IPv6 of the link
+	require.Len(t, all, 3) // IPv4, IPv6, and link-local IPv6
 	return all
 }
 
-// side is a channel that a test waits for.
+// side is a channel on which a test waits for events.
 type side struct {
 	*testing.T
 	*rdmacm.Channel
@@ -63,7 +63,7 @@ func newSide(t *testing.T) *side {
 	return &side{t, c}
 }
 
-// ready waits until there is an event, and reports whether there is.
+// ready waits up to d for an event, and reports whether there is one.
 func (s *side) ready(d time.Duration) bool {
 	s.Helper()
 	end := time.Now().Add(d)
@@ -89,7 +89,7 @@ func (s *side) any() rdmacm.Event {
 	return e
 }
 
-// next returns the next event, which is one of an id, and of a kind.
+// next returns the next event, which has to be of this ID and of this kind.
 func (s *side) next(id *rdmacm.ID, kind rdmacm.Kind) rdmacm.Event {
 	s.Helper()
 	e := s.any()
@@ -98,7 +98,7 @@ func (s *side) next(id *rdmacm.ID, kind rdmacm.Kind) rdmacm.Event {
 	return e
 }
 
-// none says that there is no event.
+// none checks that there is no event.
 func (s *side) none() {
 	s.Helper()
 	require.False(s, s.ready(0))
@@ -127,7 +127,7 @@ func (s *side) listener(at netip.Addr, backlog int) (*rdmacm.ID, netip.AddrPort)
 	return id, a.Source
 }
 
-// resolved returns an id that may connect.
+// resolved returns an ID whose route is resolved, so that it can connect.
 func (s *side) resolved(to netip.AddrPort) *rdmacm.ID {
 	s.Helper()
 	id := s.create()
@@ -145,7 +145,7 @@ func (s *side) destroy(id *rdmacm.ID, events uint32) {
 	require.Equal(s, events, n)
 }
 
-// guidOf is the node GUID that sysfs has of the device on an interface.
+// guidOf returns the node GUID of the device on an interface, from sysfs.
 func guidOf(t *testing.T) string {
 	t.Helper()
 	all, err := filepath.Glob("/sys/class/infiniband/*_" + os.Getenv(deviceInterface) + "/node_guid")

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
 )
 
-// Numbers of commands, as the kernel has them.
+// These are the numbers of the commands in the kernel.
 const (
 	create  = 0
 	destroy = 1
@@ -19,18 +19,18 @@ const (
 	query   = 19
 )
 
-// ucma is a kernel's connection manager that a test writes.
+// ucma is a simulated connection manager of the kernel.
 type ucma struct {
 	mu sync.Mutex
-	// answers are given by the number of the command, over and over.
+	// answers holds the answer to each command number, for all calls of the command.
 	answers map[uint32][]byte
-	// errors likewise, before.
+	// errors holds the error of each command number. An error takes precedence over an answer.
 	errors map[uint32]error
 	// events are given one by one.
 	events [][]byte
-	// reading runs within the command that takes an event, after it has.
+	// reading, if not nil, is called within the command that takes an event, after the event is taken.
 	reading func()
-	// seen are the commands, without those that ask for events.
+	// seen are the commands, without those that take events.
 	seen   []rdmacm.Command
 	last   uint32
 	closed bool
@@ -88,7 +88,7 @@ func (u *ucma) Close() error {
 	return nil
 }
 
-// commands returns what was asked, by number.
+// commands returns the numbers of the commands.
 func (u *ucma) commands() []uint32 {
 	var all []uint32
 	for _, c := range u.seen {
@@ -117,7 +117,7 @@ type wireEvent struct {
 	ECE      [2]uint32
 }
 
-// bytes is the answer as the kernel gives it.
+// bytes returns the event in the kernel's layout.
 func (e *wireEvent) bytes() []byte {
 	b, err := binary.Append(nil, binary.NativeEndian, e)
 	if err != nil {
@@ -126,7 +126,7 @@ func (e *wireEvent) bytes() []byte {
 	return b
 }
 
-// decoded is what an event of n bytes of it says.
+// decoded returns the event in the first n bytes of b.
 func decoded(b []byte, n int) wireEvent {
 	var e wireEvent
 	whole := make([]byte, len(b))

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFile gives commands to a descriptor, as bytes, with the address of the answer in
-// them; signals interrupt it.
+// TestFile checks the bytes of the commands that are written to the descriptor, including the address of the
+// answer. Interrupted system calls are repeated.
 func TestFile(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestFile(t *testing.T) {
 	value := []byte{7}
 	require.NoError(t, f.Do(&Command{Number: 14, Body: make([]byte, 24), Memory: value, Pointer: 0}))
 	b = heard()
-	require.Equal(t, []byte{14, 0, 0, 0, 24, 0, 0, 0}, b[:8]) // no answer is asked for
+	require.Equal(t, []byte{14, 0, 0, 0, 24, 0, 0, 0}, b[:8]) // without an answer
 	require.EqualValues(t, uintptr(unsafe.Pointer(&value[0])), binary.NativeEndian.Uint64(b[8:]))
 
 	require.NoError(t, f.Do(&Command{Number: 10, Body: []byte{9, 0, 0, 0}}))
@@ -65,14 +65,14 @@ func TestFile(t *testing.T) {
 	f.write = unix.Write
 	require.NoError(t, f.Close())
 	require.ErrorIs(t, f.Close(), os.ErrClosed)
-	require.True(t, f.Ready()) // so that somebody asks, and hears why not
+	require.True(t, f.Ready()) // so that the caller asks, and gets the error
 	require.ErrorIs(t, f.Do(&Command{Number: 10, Body: make([]byte, 4)}), os.ErrClosed)
 	_, err = unix.Read(pair[1], make([]byte, 1))
 	require.NoError(t, err) // the other end has been closed
 }
 
-// TestFileIsClosedLast: the descriptor's number is not free for others while a command
-// uses it.
+// TestFileIsClosedLast closes the file during a command. The test checks that the descriptor stays open until
+// the command has ended, so that no other file gets its number.
 func TestFileIsClosedLast(t *testing.T) {
 	fds := make([]int, 2)
 	require.NoError(t, unix.Pipe2(fds, unix.O_CLOEXEC))

@@ -10,15 +10,15 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// The variables that the tests of a device have in a guest: its address, its interface,
-// and, of a process that another one kills, where to connect.
+// These environment variables hold the address and the interface of the device in the virtual machine. The third
+// holds the address to which the process that another one kills has to connect.
 const (
 	deviceAddress   = "GORUN_TEST_RDMACM"
 	deviceInterface = "GORUN_TEST_RDMACM_INTERFACE"
 	devicePeer      = "GORUN_TEST_RDMACM_PEER"
 )
 
-// TestKernel runs the tests of this package that need a device in a guest machine.
+// TestKernel runs the tests of this package that need a device in a virtual machine.
 func TestKernel(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 4 * time.Minute})

@@ -11,14 +11,14 @@ import (
 
 // constant is a number of the C headers.
 type constant struct {
-	// expression is C.
+	// expression is an expression of C.
 	expression string
-	// golden is what a compiler gave for linux/amd64 and linux/arm64, used what the package
-	// has.
+	// golden is the value that a C compiler gave for linux/amd64 and linux/arm64. used is the value in this
+	// package.
 	golden, used int
 }
 
-// layout needs rdma_user_cm.h and what it includes.
+// layout needs rdma_user_cm.h and the headers that it includes.
 var layout = []constant{
 	{"RDMA_USER_CM_ABI_VERSION", 4, abiVersion},
 	{"RDMA_USER_CM_CMD_CREATE_ID", 0, commandCreate},
@@ -232,7 +232,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestLayoutOfHeaders asks the machine's C compiler.
+// TestLayoutOfHeaders compiles the assertions with the C compiler of this machine.
 func TestLayoutOfHeaders(t *testing.T) {
 	cc, err := exec.LookPath("cc")
 	if err != nil {

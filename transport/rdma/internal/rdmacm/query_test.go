@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
 )
 
-// loopback is the zone of the loopback interface.
+// loopback returns the loopback interface, which is the zone of addresses.
 func loopback(t *testing.T) *net.Interface {
 	t.Helper()
 	all, err := net.Interfaces()
@@ -28,7 +28,7 @@ func loopback(t *testing.T) *net.Interface {
 	return nil
 }
 
-// socket4 and socket6 are socket addresses as the kernel has them.
+// socket4 and socket6 return socket addresses in the kernel's layout.
 func socket4(port uint16, ip ...byte) []byte {
 	b := binary.NativeEndian.AppendUint16(nil, unix.AF_INET)
 	b = binary.BigEndian.AppendUint16(b, port)
@@ -76,7 +76,7 @@ func TestAddressesGoOut(t *testing.T) {
 
 			require.NoError(t, id.ResolveAddress(a, a, 0))
 			body = u.seen[3].Body
-			require.EqualValues(t, 1, binary.NativeEndian.Uint32(body[4:])) // 0 would be for ever
+			require.EqualValues(t, 1, binary.NativeEndian.Uint32(body[4:])) // 0 would mean no timeout
 			require.EqualValues(t, test.size, binary.NativeEndian.Uint16(body[8:]))
 			require.Equal(t, test.want, body[16:16+len(test.want)])
 		})
@@ -94,7 +94,7 @@ func TestAddressesGoOut(t *testing.T) {
 		"rdma_cm: bind id 1 192.0.2.1:7: no such device (no RDMA device has or reaches the address; rdma link lists them)")
 }
 
-// answerOf is a struct rdma_ucm_query_addr_resp.
+// answerOf returns a struct rdma_ucm_query_addr_resp.
 func answerOf(source, destination []byte) []byte {
 	b := []byte{0x02, 0x11, 0x22, 0xff, 0xfe, 0x33, 0x44, 0x55, 3, 0, 0xff, 0xfe}
 	b = binary.NativeEndian.AppendUint16(b, uint16(len(source)))
@@ -125,7 +125,7 @@ func TestAddressesComeBack(t *testing.T) {
 		u.answers[query] = full[:n]
 		a, err := id.Addresses()
 		require.NoError(t, err)
-		require.Equal(t, n > 16, a.Source.IsValid(), n) // the family is a low byte
+		require.Equal(t, n > 16, a.Source.IsValid(), n) // the address family is in the low byte
 		require.Equal(t, n > 144, a.Destination.IsValid(), n)
 		require.Equal(t, n > 272, a.Device == 12, n)
 	}
@@ -203,7 +203,7 @@ func TestAttributes(t *testing.T) {
 	for i := range b {
 		b[i] = byte(i + 100)
 	}
-	b[4*0], b[1], b[2], b[3] = 0x81, 0x99, 0xff, 0 // bits that programs do not have
+	b[4*0], b[1], b[2], b[3] = 0x81, 0x99, 0xff, 0 // bits that have no meaning for programs
 	for n := range len(b) + 1 {
 		u.answers[11] = b[:n]
 		a, err := id.Attributes(rdmacm.StateReady)

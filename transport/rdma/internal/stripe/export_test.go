@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// String is the state, for tests that search all of them.
+// String returns the state, for tests that search all states.
 func (t *Transfer) String() string {
 	return fmt.Sprint(t.put, t.size, t.next, t.again, t.held, t.lists)
 }
 
-// String is the state.
+// String returns the state.
 func (l *Line) String() string { return fmt.Sprint(l.state, l.id) }
 
-// Clone copies a transfer with its lists.
+// Clone copies a transfer and its lists.
 func (t *Transfer) Clone() Transfer {
 	c := *t
 	c.again, c.held = slices.Clone(t.again), slices.Clone(t.held)
@@ -23,5 +23,5 @@ func (t *Transfer) Clone() Transfer {
 	return c
 }
 
-// Asked reports whether a connection was asked for.
+// Asked reports whether a connection was requested.
 func (l *Line) Asked() bool { return l.state == lineAsked }

@@ -9,11 +9,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 )
 
-// wire is a connection of a test with a fixed rate in bytes per second, which carries one part
-// after the other.
+// wire is a simulated connection with a fixed rate in bytes per second. It carries parts one after the other.
 type wire struct {
 	rate  float64
-	free  time.Duration // when it has carried what it has
+	free  time.Duration // when it has carried all its parts
 	under []carried
 }
 
@@ -22,12 +21,12 @@ type carried struct {
 	at    time.Duration
 }
 
-// bench is two wires under a judge, in virtual time.
+// bench is two wires whose shares a judge decides, in virtual time.
 type bench struct {
 	judge *stripe.Judge
 	wires [2]wire
 	now   time.Duration
-	// shared says that both go through the same port.
+	// shared says that both wires use the same port.
 	shared bool
 	most   int
 }
@@ -37,8 +36,8 @@ func (b *bench) attach() *bench {
 	return b
 }
 
-// move carries n bytes in parts, each wire with a few at a time, and returns how long that
-// took and how many the side wire carried.
+// move carries n bytes in parts, with a few parts at a time on each wire. It returns the time, and the number of
+// bytes that the side wire carried.
 func (b *bench) move(t *testing.T, n, part int) (time.Duration, int) {
 	t.Helper()
 	began, left, side := b.now, n, 0
@@ -76,15 +75,15 @@ func (b *bench) move(t *testing.T, n, part int) (time.Duration, int) {
 	return b.now - began, side
 }
 
-// TestShares: parts follow the rates of the wires; a much slower one carries none, and neither
-// does one that takes from the other what it carries.
+// TestShares checks that each wire carries a share that fits its rate. A side wire carries nothing if it is much
+// slower, or if it shares the port of the main wire.
 func TestShares(t *testing.T) {
 	const mega = 1 << 20
 	for _, c := range []struct {
 		name       string
 		main, side float64
 		shared     bool
-		low, high  int // percent by the side
+		low, high  int // percent on the side wire
 		says       string
 	}{
 		{"equal", 1e9, 1e9, false, 45, 55, `^(49|50|51)% there: 1000 MB/s alone, (19|20)\d\d MB/s together$`},
@@ -112,8 +111,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestTail: a slower connection takes no last part for which the faster one would wait. Its
-// completions come in batches, of which the last ones take no time.
+// TestTail checks that the slower connection gets no part at the end of a transfer for which the faster one
+// would have to wait. The completions of the slower one come in batches, of which the last ones take no time.
 func TestTail(t *testing.T) {
 	const mega = 1 << 20
 	b := (&bench{judge: stripe.NewJudge(4*mega, stripe.Gain), wires: [2]wire{{rate: 1e9}, {rate: 2e8}}, most: 4}).attach()
@@ -133,7 +132,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestJudgeChangesItsMind: the side wire becomes slow, and fast again.
+// TestJudgeChangesItsMind checks that the shares follow when the side wire becomes slow, and when it becomes
+// fast again.
 func TestJudgeChangesItsMind(t *testing.T) {
 	const mega = 1 << 20
 	b := (&bench{judge: stripe.NewJudge(mega, stripe.Gain), wires: [2]wire{{rate: 1e9}, {rate: 1e9}}, most: 4}).attach()
@@ -161,7 +161,8 @@ func TestJudgeChangesItsMind(t *testing.T) {
 	require.Equal(t, "being measured", b.judge.String())
 }
 
-// TestOtherWayIsMeasuredAgain: a port that two wires shared has become two.
+// TestOtherWayIsMeasuredAgain checks that striping starts again when two wires that shared a port have a port
+// each.
 func TestOtherWayIsMeasuredAgain(t *testing.T) {
 	const mega = 1 << 20
 	b := (&bench{judge: stripe.NewJudge(mega, stripe.Gain), wires: [2]wire{{rate: 1e9}, {rate: 1e9}}, shared: true, most: 4}).attach()

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 )
 
-// TestRecordsOfEarlierConnections: what the owner says of a connection that was lost with the one
-// in use does not count for the next one.
+// TestRecordsOfEarlierConnections checks that the owner's records about a side connection that was lost together
+// with the connection in use have no effect on the next side connection.
 func TestRecordsOfEarlierConnections(t *testing.T) {
 	var l stripe.Line
 	require.True(t, l.Want())

@@ -11,28 +11,28 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 )
 
-// event is what the world of a test does.
+// event is an event in the simulated world of a test.
 type event uint8
 
 const (
 	postMain  event = iota // a part is posted on the main connection
-	postSide               // one on the side connection
-	moveMain               // the oldest part or mark of the main connection reaches the owner
-	moveSide               // that of the side connection
+	postSide               // a part is posted on the side connection
+	moveMain               // the oldest part or mark of the main connection arrives at the owner
+	moveSide               // the oldest part or mark of the side connection arrives at the owner
 	doneMain               // a part that is posted on the main connection completes
-	doneSide               // one on the side connection
+	doneSide               // a part that is posted on the side connection completes
 	markMain               // a mark is sent on the main connection
-	markSide               // on the side connection
-	want                   // a side connection is asked for
-	attach                 // it stands
-	refuse                 // it does not come about
+	markSide               // a mark is sent on the side connection
+	want                   // a side connection is requested
+	attach                 // the side connection is established
+	refuse                 // the side connection is refused
 	askKey                 // the owner is asked for the key
-	record                 // the oldest record reaches the owner, and is answered
+	record                 // the oldest record arrives at the owner, which answers it
 	answer                 // the oldest answer arrives
 	breakSide              // the side connection breaks
-	breakMain              // the main one breaks
-	stale                  // a Write of a broken side connection reaches the owner
-	bail                   // the peer is lost or this side closes: everything ends
+	breakMain              // the main connection breaks
+	stale                  // a Write of a broken side connection arrives at the owner
+	bail                   // the peer is lost, or this side closes: everything ends
 	events
 )
 
@@ -42,14 +42,14 @@ type item struct {
 	mark bool
 }
 
-// note is a record of the main connection, on which nothing is lost or overtakes.
+// note is a record on the main connection, where records are never lost and keep their order.
 type note struct {
 	kind string
 	id   uint64
 }
 
-// world is one transfer, the side connection, its owner and what is under way between them.
-// It is the oracle, too: where each byte is.
+// world is one transfer, the side connection, its owner and everything on its way between them. It also models
+// where each byte is, to check the result.
 type world struct {
 	transfer stripe.Transfer
 	line     stripe.Line
@@ -59,15 +59,15 @@ type world struct {
 	part     int
 	ids      uint64
 
-	lanes   [2][]item // posted, not there
+	lanes   [2][]item // posted and not arrived
 	posted  [2]int    // parts whose completions are outstanding
-	early   bool      // a Write completes when it is on its way, as with iWARP
+	early   bool      // a Write completes when it has been sent, as with iWARP
 	records []note
 	answers []note
 	dead    []stripe.Part // Writes of broken side connections that may still arrive
-	open    uint64        // the side connection of the owner's end, 0 if there is none
-	there   []bool        // bytes in place
-	breaks  [2]int        // how many may still happen
+	open    uint64        // the side connection that is open at the owner's end, or 0
+	there   []bool        // the bytes that are in place
+	breaks  [2]int        // how many breaks may still happen
 	bails   int
 	ended   int
 	over    bool
@@ -93,7 +93,7 @@ func (w *world) String() string {
 	return fmt.Sprint(w.transfer.String(), w.line.String(), w.key, w.lanes, w.posted, w.records, w.answers, w.dead, w.open, w.there, w.breaks, w.bails, w.ended, w.over)
 }
 
-// arrive has a part reach the owner.
+// arrive lets a part arrive at the owner.
 func (w *world) arrive(p stripe.Part) {
 	for i := p.Off; i < p.Off+p.Len; i++ {
 		w.there[i] = true
@@ -121,7 +121,7 @@ func (w *world) move(on stripe.Path) {
 	}
 }
 
-// can reports whether a part on a connection may be complete.
+// can reports whether a part on a connection may complete.
 func (w *world) can(on stripe.Path) bool {
 	under := 0
 	for _, i := range w.lanes[on] {
@@ -176,7 +176,7 @@ func (w *world) enabled(e event) bool {
 	}
 }
 
-// do has an event happen.
+// do lets an event happen.
 func (w *world) do(e event) {
 	switch e {
 	case postMain, postSide:
@@ -208,7 +208,7 @@ func (w *world) do(e event) {
 			if w.open == n.id {
 				w.open = 0
 			}
-			w.dead = nil // of all that came before: at most one is open
+			w.dead = nil // Writes of all earlier side connections: at most one is open
 		}
 		w.answers = append(w.answers, n)
 	case answer:
@@ -235,7 +235,7 @@ func (w *world) do(e event) {
 	}
 }
 
-// leave ends the side connection at this end: its Writes may still arrive.
+// leave ends the side connection at this end. Its Writes may still arrive.
 func (w *world) leave() {
 	for _, i := range w.lanes[stripe.Side] {
 		if w.put && !i.mark {
@@ -245,8 +245,7 @@ func (w *world) leave() {
 	w.lanes[stripe.Side], w.posted[stripe.Side], w.key = nil, 0, stripe.KeyUnknown
 }
 
-// restart loses the main connection: a Put ends, unless all is in place, and a Get begins
-// again. Records are sent again on the next one, once.
+// restart breaks the main connection. A Put ends, and a Get begins again on the next connection.
 func (w *world) restart() {
 	w.breaks[stripe.Main]--
 	w.line.Drop()
@@ -281,8 +280,8 @@ func (w *world) answered() {
 	}
 }
 
-// check is what holds in every state: a transfer that has ended well has all bytes in place, it
-// has ended once, and nothing that is under way can arrive after it.
+// check tests what holds in every state. A transfer that has ended successfully has all bytes in place, has
+// ended once, and has nothing on its way that could arrive after its end.
 func (w *world) check(t *testing.T) {
 	t.Helper()
 	require.LessOrEqual(t, w.ended, 1)
@@ -300,8 +299,8 @@ func (w *world) check(t *testing.T) {
 	}
 }
 
-// TestEveryInterleaving visits every state that a transfer of two parts can come to, with
-// breaks of both connections, and finds that from each one it ends when nothing more breaks.
+// TestEveryInterleaving visits every state that a transfer of two parts can reach, with breaks of both
+// connections. From each state the transfer has to end if no further break happens.
 func TestEveryInterleaving(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -346,7 +345,7 @@ func TestEveryInterleaving(t *testing.T) {
 	}
 }
 
-// settles requires that a transfer ends when nothing breaks any more.
+// settles checks that a transfer ends if nothing breaks any more.
 func settles(t *testing.T, w *world) {
 	t.Helper()
 	w = w.clone()
@@ -363,7 +362,7 @@ func settles(t *testing.T, w *world) {
 	w.check(t)
 }
 
-// TestRandomInterleavings does so with more and larger parts and more breaks, at random.
+// TestRandomInterleavings makes random runs with more parts, larger parts and more breaks.
 func TestRandomInterleavings(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)

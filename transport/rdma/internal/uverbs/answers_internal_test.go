@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTruncatedAnswers: a kernel says nothing of how much of an answer it has written, so
-// every prefix of a right one has to be found wrong, or to mean an object that works. What
-// was found wrong is destroyed and unmapped.
+// TestTruncatedAnswers cuts the kernel's answers at every byte. A kernel does not report how many bytes of an
+// answer it has written. So a cut answer has to be found wrong, or has to describe an object that works. If it
+// is found wrong, the object is destroyed and its memory unmapped.
 func TestTruncatedAnswers(t *testing.T) {
 	create := map[uint32]func(c *Context, d *ProtectionDomain, cq *CompletionQueue) (closer, int, error){
 		cmdCreateCQ: func(c *Context, _ *ProtectionDomain, _ *CompletionQueue) (closer, int, error) {
@@ -70,13 +70,13 @@ func TestTruncatedAnswers(t *testing.T) {
 
 type closer interface{ Close() error }
 
-// isRefusal reports whether an error is one of nonsense, or of mapping what is not there.
+// isRefusal reports whether an error says that an answer is wrong, or that memory cannot be mapped.
 func isRefusal(err error) bool {
 	var e *Error
 	return asError(err, &e) && (e.Device == "fake0" && e.Op != "")
 }
 
-// TestHeadersThatAreWrong: what rxe says in the header of a queue is checked, too.
+// TestHeadersThatAreWrong checks that wrong values in the header of a queue of rxe are found.
 func TestHeadersThatAreWrong(t *testing.T) {
 	for name, breakIt := range map[string]func(*rxeIndices){
 		"mask":            func(i *rxeIndices) { i.mask = 2 },
@@ -95,7 +95,7 @@ func TestHeadersThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestSmallerQueues: a device that has made less than was asked for has failed.
+// TestSmallerQueues checks that a device that makes a smaller queue than was asked for is an error.
 func TestSmallerQueues(t *testing.T) {
 	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
 		t.Helper()
@@ -121,7 +121,7 @@ func TestSmallerQueues(t *testing.T) {
 	})
 }
 
-// TestRegister: the flags, the user's part of the key, and the remedies.
+// TestRegister checks the access flags, the user's part of the key, and the retries after an error.
 func TestRegister(t *testing.T) {
 	c, k := fakeDevice(siw{})
 	d, err := c.NewProtectionDomain()
@@ -141,7 +141,7 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, first, k.seen[len(k.seen)-1][sizeOf[regionRequest]()], "another key")
 
-	// An old kernel does not know relaxed ordering: tried again without.
+	// An old kernel does not know relaxed ordering, so the registration is tried again without it.
 	k.refused[cmdRegMR] = unix.EINVAL
 	tries := len(k.seen)
 	_, err = d.Register(memory, AccessLocalWrite|AccessRelaxedOrdering)
@@ -153,7 +153,7 @@ func TestRegister(t *testing.T) {
 	require.EqualError(t, err, "uverbs: register memory, device fake0: invalid argument")
 }
 
-// TestMemlock: the error says the limit, what is used, what is needed, and the remedy.
+// TestMemlock checks that an error says the limit of locked memory, how much is used and needed, and what to do.
 func TestMemlock(t *testing.T) {
 	const status = "Name:\tx\nVmLck:\t       4 kB\nVmPin:\t     60 kB\nVmRSS:\t 9999 kB\n"
 	require.EqualValues(t, 60<<10, lockedMemory(status))
@@ -166,7 +166,7 @@ func TestMemlock(t *testing.T) {
 	require.Equal(t, unix.ENOMEM, memlockCause(0, 1<<40, 1<<64-1, 0, 4096, unix.ENOMEM), "no limit")
 }
 
-// TestOpenErrors: what cannot be opened says why.
+// TestOpenErrors checks that the error of a failed open gives the reason.
 func TestOpenErrors(t *testing.T) {
 	_, err := Open(&Device{Name: "mlx5_0", Driver: 1, ABI: 1})
 	require.ErrorIs(t, err, ErrUnknownDriver)
@@ -187,8 +187,9 @@ func TestOpenErrors(t *testing.T) {
 	require.ErrorContains(t, err, "there is a, b")
 }
 
-// TestWhatCannotBeClosedStaysPinned: the device may still use it, also when nobody else
-// refers to it any more. Go's runtime ends a process that forgets what is pinned.
+// TestWhatCannotBeClosedStaysPinned has the kernel fail to destroy objects. The test checks that their memory
+// stays pinned even if the program no longer refers to it, because the device may still use it. Go's runtime
+// panics when a Pinner with pinned memory is collected.
 func TestWhatCannotBeClosedStaysPinned(t *testing.T) {
 	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
 		t.Helper()
@@ -207,12 +208,12 @@ func TestWhatCannotBeClosedStaysPinned(t *testing.T) {
 		}
 		removed()
 		for range 3 {
-			goruntime.GC() // a finalizer would panic
+			goruntime.GC() // the finalizer of a Pinner would panic
 		}
 	})
 }
 
-// TestLimitsOfZero: a device without queues is not one.
+// TestLimitsOfZero checks that a device without queues cannot be opened.
 func TestLimitsOfZero(t *testing.T) {
 	c, k := fakeDevice(rxe{})
 	var a deviceAnswer

@@ -15,7 +15,7 @@ import (
 
 func asError(err error, target **Error) bool { return errors.As(err, target) }
 
-// machine is the sysfs of a machine with two devices.
+// machine returns the sysfs of a machine with two devices.
 func machine() fstest.MapFS {
 	files := fstest.MapFS{}
 	add := func(name, text string) { files[name] = &fstest.MapFile{Data: []byte(text)} }
@@ -37,8 +37,9 @@ func machine() fstest.MapFS {
 
 func list4(address string) []netip.Addr { return []netip.Addr{netip.MustParseAddr(address)} }
 
-// TestSites: each VLAN and bond of a RoCE port is a site, with the addresses that are GIDs, in the
-// order of their numbers, and the kinds told apart.
+// TestSites checks that each interface, VLAN and bond of a RoCE port is a site of its own. A site has the
+// addresses that are GIDs, in the order of the GID indexes. Addresses with a GID of RoCE v2 are also listed
+// separately.
 func TestSites(t *testing.T) {
 	files := fstest.MapFS{}
 	add := func(port, index int, gid, kind, on string) {
@@ -78,10 +79,10 @@ func TestDevicesOfSysfs(t *testing.T) {
 
 	over := machine()
 	for name, files := range map[string]map[string]string{
-		"ib1": {"type": "32", "dev_port": "1", "device/infiniband/mlx5_0": ""}, // of another port
+		"ib1": {"type": "32", "dev_port": "1", "device/infiniband/mlx5_0": ""}, // on another port
 		"ib0": {"type": "32", "dev_port": "0", "device/infiniband/mlx5_0": ""},
 		"ib2": {"type": "32", "dev_port": "0", "device/infiniband/mlx5_1": ""},
-		"e0":  {"type": "1", "dev_port": "0", "device/infiniband/mlx5_0": ""}, // of Ethernet
+		"e0":  {"type": "1", "dev_port": "0", "device/infiniband/mlx5_0": ""}, // an Ethernet interface
 	} {
 		for file, text := range files {
 			over["sys/class/net/"+name+"/"+file] = &fstest.MapFile{Data: []byte(text + "\n")}
@@ -129,7 +130,7 @@ func TestDevicesOfSysfs(t *testing.T) {
 	require.ErrorIs(t, err, failed)
 }
 
-// message is a netlink message.
+// message returns a netlink message.
 func message(kind uint16, body []byte) []byte {
 	b := binary.NativeEndian.AppendUint32(nil, uint32(unix.NLMSG_HDRLEN+len(body)))
 	b = binary.NativeEndian.AppendUint16(b, kind)
@@ -143,8 +144,8 @@ func deviceMessage(name string, index uint32) []byte {
 	return message(nldevClient<<10|nldevGet, appendAttribute(body, nldevName, append([]byte(name), 0)))
 }
 
-// netlinkOf answers requests for drivers like a kernel with three devices: one without
-// verbs, and one that does not say which driver it has. The dump is cut.
+// netlinkOf answers requests for drivers as a kernel with three devices would: one with a driver, one without
+// verbs, and one that does not report its driver. The dump of the devices is cut after cut bytes.
 func netlinkOf(cut int) exchange {
 	dump := append(deviceMessage("siw0", 7), deviceMessage("hfi0", 8)...)
 	dump = append(append(dump, deviceMessage("old0", 9)...), message(unix.NLMSG_DONE, words(0))...)
@@ -155,7 +156,7 @@ func netlinkOf(cut int) exchange {
 		if binary.NativeEndian.Uint16(request[4:]) == nldevClient<<10|nldevGet {
 			done, err := take(dump)
 			if err == nil && !done {
-				err = errMessage // a kernel goes on with another datagram
+				err = errMessage // a kernel would continue in another datagram
 			}
 			return err
 		}
@@ -192,7 +193,7 @@ func TestParticulars(t *testing.T) {
 		require.ErrorIs(t, err, errMessage)
 	}
 	require.Greater(t, whole, 3*unix.NLMSG_HDRLEN)
-	_, err = Devices() // those of this machine, whatever they are
+	_, err = Devices() // any devices of this machine
 	require.NoError(t, err)
 }
 

@@ -10,12 +10,12 @@ import (
 
 // fakeKernel answers commands from a table and maps ordinary memory.
 type fakeKernel struct {
-	// answers are those of commands, from which the first cut bytes are written; a negative
-	// cut writes all.
+	// answers are the answers to commands. Only the first cut bytes of an answer are written; a negative cut
+	// writes all.
 	answers map[uint32][]byte
 	cut     map[uint32]int
 	refused map[uint32]error
-	// queues are what mapQueue maps, by offset.
+	// queues are the contents that mapQueue maps, by offset.
 	queues  map[int64][]byte
 	mapped  int
 	objects int // made and not destroyed
@@ -74,7 +74,7 @@ func (k *fakeKernel) close() error {
 	return nil
 }
 
-// words is a part of an answer.
+// words encodes a part of an answer.
 func words(list ...uint32) []byte {
 	var b []byte
 	for _, w := range list {
@@ -90,10 +90,11 @@ const (
 	srqOffset = 0x30000
 )
 
-// fakeEntries is the size of all queues of a fake device: for siw 4, for rxe 4 with one free.
+// fakeEntries is the capacity of all queues of a fake device. A queue of siw uses 4 entries; a queue of rxe has
+// 4, of which one stays free.
 const fakeEntries = 4
 
-// fakeDevice is a context over a fake kernel with queues of four entries.
+// fakeDevice returns a context on a fake kernel with queues of four entries.
 func fakeDevice(d driver) (*Context, *fakeKernel) {
 	k := &fakeKernel{answers: map[uint32][]byte{}, cut: map[uint32]int{}, refused: map[uint32]error{}, queues: map[int64][]byte{}}
 	k.answers[cmdAllocPD] = words(9)
@@ -132,7 +133,7 @@ func (k *fakeKernel) rxeQueue(offset int64, shift uint32) []uint32 {
 	return []uint32{uint32(offset), 0, uint32((len(b) + 4095) / 4096 * 4096), 0}
 }
 
-// fakes are the devices.
+// fakes are the drivers of the fake devices.
 var fakes = map[string]driver{"siw": siw{}, "rxe": rxe{}}
 
 // eachDriver runs a test for each device.
@@ -160,7 +161,7 @@ func fakePair(t *testing.T, c *Context) (*CompletionQueue, *QueuePair) {
 	return cq, q
 }
 
-// hardware is the other side of a fake device's queues.
+// hardware is the device's side of the queues of a fake device.
 type hardware struct {
 	k       *fakeKernel
 	isSIW   bool
@@ -173,7 +174,7 @@ func newHardware(c *Context, k *fakeKernel) *hardware {
 	return &hardware{k: k, isSIW: c.driver == siw{}}
 }
 
-// takeSend takes the oldest request: its ID and its segments, or the bytes of an inline one.
+// takeSend takes the oldest request. It returns the ID and the segments, or the bytes of an inline request.
 func (h *hardware) takeSend(t *testing.T, inline bool) (id uint64, segments []siwSegment, data []byte) {
 	t.Helper()
 	b := h.k.queues[sqOffset]

@@ -10,10 +10,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// inGuest is set where the tests of a real device run.
+// inGuest is the environment variable that is set where the tests of a device run.
 const inGuest = "GORUN_TEST_UVERBS"
 
-// TestKernel runs the tests of this package that need a device in a guest machine.
+// TestKernel runs the tests of this package that need a device in a virtual machine.
 func TestKernel(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 3 * time.Minute})
@@ -29,7 +29,7 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// deviceName returns the device of the guest, or skips.
+// deviceName returns the device of the virtual machine. It skips the test if there is none.
 func deviceName(t *testing.T) string {
 	t.Helper()
 	name := os.Getenv(inGuest)

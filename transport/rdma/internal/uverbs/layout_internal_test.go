@@ -9,14 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// layout is a structure of the kernel's headers with its size and offsets there (golden,
-// linux-libc-dev 6.1; they are part of the kernel's promise to user space, and the same on
-// amd64 and arm64).
+// layout is a structure of the kernel's headers with its size and its offsets (golden). The values are those of
+// linux-libc-dev 6.1. They are part of the kernel's ABI, and are the same on amd64 and arm64.
 type layout struct {
 	c         string
 	size      int
 	want      int
-	hasHeader bool // ours begins with struct ib_uverbs_cmd_hdr, the kernel's does not
+	hasHeader bool // begins with struct ib_uverbs_cmd_hdr here, not in the kernel
 	fields    []field
 }
 
@@ -134,7 +133,7 @@ var numbers = []struct {
 	{"offsetof(struct rxe_recv_wqe, dma.sge)", int64(sizeOf[rxeReceive]()), 40},
 }
 
-// TestLayouts compares our structures with the golden offsets.
+// TestLayouts compares this package's structures with the golden offsets.
 func TestLayouts(t *testing.T) {
 	for _, l := range append(append([]layout(nil), commandLayouts...), queueLayouts...) {
 		skip := 0

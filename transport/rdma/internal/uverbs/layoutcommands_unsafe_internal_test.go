@@ -2,7 +2,7 @@ package uverbs
 
 import "unsafe"
 
-// commandLayouts are those of commands and answers.
+// commandLayouts are the layouts of commands and answers.
 var commandLayouts = []layout{
 	{"struct ib_uverbs_get_context", sizeOf[plainRequest](), 8, true, []field{
 		{"response", unsafe.Offsetof(plainRequest{}.response), 0},

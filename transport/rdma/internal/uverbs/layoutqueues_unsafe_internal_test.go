@@ -2,7 +2,7 @@ package uverbs
 
 import "unsafe"
 
-// queueLayouts are those of what lies in mapped memory.
+// queueLayouts are the layouts of the structures in mapped memory.
 var queueLayouts = []layout{
 	{"struct siw_sge", sizeOf[siwSegment](), 16, false, []field{
 		{"laddr", unsafe.Offsetof(siwSegment{}.address), 0},

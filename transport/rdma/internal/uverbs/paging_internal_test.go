@@ -31,7 +31,8 @@ func (p *pager) command(in, out []byte) error {
 	return nil
 }
 
-// TestOnDemand: paging counts only if it is offered for everything that memory is used for.
+// TestOnDemand checks that on-demand paging is used only if the device offers it for all operations that use
+// memory.
 func TestOnDemand(t *testing.T) {
 	const all = 0b111111
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSendQueueWraps posts lists of all lengths for many rounds of the queue, and compares
-// what the device finds there with what was posted.
+// TestSendQueueWraps posts lists of all lengths until the queue has wrapped around many times. The test compares
+// the requests that the device finds in the queue with the posted ones.
 func TestSendQueueWraps(t *testing.T) {
 	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
 		t.Helper()
@@ -54,7 +54,7 @@ func TestSendQueueWraps(t *testing.T) {
 	})
 }
 
-// TestReceiveQueueWraps does the same with receives, of a queue pair and of a shared queue.
+// TestReceiveQueueWraps posts receives in the same way, to a queue pair and to a shared receive queue.
 func TestReceiveQueueWraps(t *testing.T) {
 	for _, isShared := range []bool{false, true} {
 		eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
@@ -105,7 +105,8 @@ func TestReceiveQueueWraps(t *testing.T) {
 	}
 }
 
-// TestCompletions takes successes, errors and flushes over many rounds of the queue.
+// TestCompletions polls successful, failed and flushed completions until the queue has wrapped around many
+// times.
 func TestCompletions(t *testing.T) {
 	statuses := map[string]map[uint32]Status{
 		"siw": {
@@ -147,7 +148,8 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// TestRequestsThatNoDeviceHas are refused one by one: those before them are posted.
+// TestRequestsThatNoDeviceHas checks that a request that no device can carry out is refused, and that the
+// requests before it are posted.
 func TestRequestsThatNoDeviceHas(t *testing.T) {
 	memory := make([]byte, 200)
 	one := []Segment{{Data: memory[:8]}}
@@ -195,7 +197,8 @@ func TestRequestsThatNoDeviceHas(t *testing.T) {
 	}
 }
 
-// TestDoorbellFails: the requests are posted, and the next doorbell starts them.
+// TestDoorbellFails checks that requests stay posted if the doorbell fails, and that the next doorbell starts
+// them.
 func TestDoorbellFails(t *testing.T) {
 	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
 		t.Helper()
@@ -208,7 +211,7 @@ func TestDoorbellFails(t *testing.T) {
 	})
 }
 
-// TestNoAllocation: posts and polls leave nothing to the collector.
+// TestNoAllocation checks that posts and polls allocate no heap memory.
 func TestNoAllocation(t *testing.T) {
 	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
 		t.Helper()
@@ -230,7 +233,7 @@ func TestNoAllocation(t *testing.T) {
 	})
 }
 
-// drain takes all requests and receives without a look.
+// drain takes all requests and receives without checking them.
 func (h *hardware) drain() {
 	for _, offset := range []int64{sqOffset, rqOffset} {
 		b := h.k.queues[offset]
@@ -246,7 +249,8 @@ func (h *hardware) drain() {
 	}
 }
 
-// TestArm: siw is told in shared memory, rxe by a command.
+// TestArm checks how a device is told to report the next completion: siw through shared memory, and rxe with a
+// command.
 func TestArm(t *testing.T) {
 	c, k := fakeDevice(siw{})
 	cq, _ := fakePair(t, c)

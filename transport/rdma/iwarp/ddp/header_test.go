@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 )
 
-// unhex decodes hexadecimal digits in which blanks are for the reader.
+// unhex decodes hexadecimal digits. It ignores blanks.
 func unhex(tb testing.TB, s string) []byte {
 	tb.Helper()
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
@@ -31,7 +31,7 @@ var untaggedHeaders = []struct {
 	hex    string
 	header ddp.Untagged
 }{
-	// The Send of RFC 5044 figure 5.
+	// This is the Send of RFC 5044 figure 5.
 	{"41 43 00000000 00000000 00000001 00000000", ddp.Untagged{Last: true, Control: 0x43, MSN: 1}},
 	{"01 46 a1b2c3d4 00000000 ffffffff 00010203", ddp.Untagged{Control: 0x46, ULP: 0xa1b2c3d4, MSN: 1<<32 - 1, MO: 0x010203}},
 	{"41 47 00000000 00000002 00000001 00000000", ddp.Untagged{Last: true, Control: 0x47, QN: 2, MSN: 1}},

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 )
 
-// bounds is Bounds in arithmetic that cannot overflow.
+// bounds does the same as Bounds, in arithmetic that cannot overflow.
 func bounds(base uint64, length int, to uint64, n int) (int, error) {
 	big64 := func(u uint64) *big.Int { return new(big.Int).SetUint64(u) }
 	end := new(big.Int).Add(big64(to), big.NewInt(int64(n)))

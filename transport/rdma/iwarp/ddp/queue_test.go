@@ -9,13 +9,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 )
 
-// segment is one segment offered to a queue with a buffer of 100 octets.
+// segment is a segment that is offered to a queue with a buffer of 100 octets.
 type segment struct {
 	msn, mo uint32
 	payload int
 	last    bool
 	err     error
-	done    int // length of the message it ends, -1 for none
+	done    int // length of the message that it ends, or -1
 }
 
 func TestQueue(t *testing.T) {
@@ -59,7 +59,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestQueuePass: Pass has the same effect as Advance with a message of one segment.
+// TestQueuePass checks that Pass has the same effect as Advance with a message of one segment.
 func TestQueuePass(t *testing.T) {
 	short, long := ddp.NewQueue(math.MaxUint32-2), ddp.NewQueue(math.MaxUint32-2)
 	for msn := uint32(math.MaxUint32 - 2); msn != 3; msn++ {
@@ -88,8 +88,8 @@ func TestQueueNearFourGibibytes(t *testing.T) {
 	require.ErrorIs(t, q.Check(&ddp.Untagged{MSN: 1, MO: math.MaxUint32}, 1, room), ddp.ErrOffset)
 }
 
-// FuzzQueue offers arbitrary segments and checks that what is accepted lies
-// within the buffer, end to end.
+// FuzzQueue offers arbitrary segments. It checks that accepted segments lie within the buffer and follow each
+// other without a gap.
 func FuzzQueue(f *testing.F) {
 	f.Add([]byte{1, 0, 10, 1, 2, 0, 5, 0, 2, 5, 5, 1})
 	f.Fuzz(func(t *testing.T, script []byte) {

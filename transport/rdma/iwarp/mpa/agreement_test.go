@@ -9,12 +9,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// ours is what this module's provider offers.
+// ours returns the offer of this module's provider.
 func ours() mpa.Offer {
 	return mpa.Offer{Revision: 2, CRC: true, IRD: 16, ORD: 16, PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead}
 }
 
-// meet runs one set-up between two offers.
+// meet makes an agreement between an active and a passive side with these offers.
 func meet(t *testing.T, active, passive mpa.Offer) (a, p mpa.Agreement, err error) {
 	t.Helper()
 	request, err := active.Request([]byte("question"))
@@ -41,9 +41,8 @@ func TestRequestIsTheVectorOfTheRFC(t *testing.T) {
 	require.ErrorIs(t, err, mpa.ErrPrivateData)
 }
 
-// TestDepthsOfAllPairs checks RFC 6581 section 9.1 on every pair of small
-// depths: an ORD never exceeds the other side's IRD, and is not smaller than it
-// has to be.
+// TestDepthsOfAllPairs checks RFC 6581 section 9.1 for every pair of small depths: the ORD of a side never
+// exceeds the IRD of the other side, and is as large as the two depths permit.
 func TestDepthsOfAllPairs(t *testing.T) {
 	depths := []uint16{0, 1, 2, 3, 16, mpa.DepthMax}
 	for _, ai := range depths {
@@ -83,7 +82,7 @@ func TestCRCIsOnWhenEitherSideAsks(t *testing.T) {
 		require.Equal(t, c.on, a.CRC)
 		require.Equal(t, c.on, p.CRC)
 	}
-	// A peer that answers C=0 to C=1 is bound by our 1 all the same.
+	// The peer answers C=0 (no CRC) to a request with C=1. CRCs are still used, because one side wants them.
 	a, err := ours().Conclude(mpa.Frame{Reply: true, Revision: 2, Enhanced: true, PrivateData: unhex(t, "8010 8010")})
 	require.NoError(t, err)
 	require.True(t, a.CRC)

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// TestChecksumIsThatOfTheStandardLibrary compares the two over every length around
-// those where the way of computing changes, at every alignment, and in pieces.
+// TestChecksumIsThatOfTheStandardLibrary compares the checksum with that of package hash/crc32, for all lengths
+// at which the implementation changes its method, at every alignment, and for data in pieces.
 func TestChecksumIsThatOfTheStandardLibrary(t *testing.T) {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -47,7 +47,7 @@ func TestChecksumIsThatOfTheStandardLibrary(t *testing.T) {
 	require.Equal(t, want, sum)
 }
 
-// TestChecksumSeesEveryBit turns each bit of a long FPDU over.
+// TestChecksumSeesEveryBit inverts each bit of a long FPDU, and checks that the CRC detects it.
 func TestChecksumSeesEveryBit(t *testing.T) {
 	b := make([]byte, 1100)
 	whole := mpa.Checksum(0, b)

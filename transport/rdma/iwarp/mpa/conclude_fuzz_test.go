@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// concludeSeeds are private data with flags and revision of replies: agreed, refused, and
-// each reason of Conclude to give up.
+// concludeSeeds are the flags, the revision and the private data of replies: accepted and refused ones, and one
+// for each error of Conclude.
 var concludeSeeds = []string{
 	"50 02 0004 8010 8010", "50 02 0004 c010 8010", "50 02 0004 8001 4010", "50 02 0004 3fff 3fff",
 	"52 02 0004 8010 8010", "70 02 0004 8003 8004", "70 02 0008 8003 8004 6e6f7065", "d0 02 0004 8010 8010",
@@ -17,7 +17,7 @@ var concludeSeeds = []string{
 	"50 02 0003 8010 80", "50 02 0000", "50 02 0004 8010 8011", "50 02 0004 c010 0010", "50 02 0004 8000 4010",
 }
 
-// concluded checks what an initiator makes of a reply in any bytes.
+// concluded checks the result of Conclude for a reply of arbitrary bytes.
 func concluded(t *testing.T, offer mpa.Offer, b []byte) {
 	t.Helper()
 	reply, n, err := mpa.ParseFrame(b)
@@ -52,7 +52,7 @@ func concluded(t *testing.T, offer mpa.Offer, b []byte) {
 	require.ErrorIs(t, err, mpa.ErrShort, "a reply that lacks a byte")
 }
 
-// offerOf makes an offer of any two words.
+// offerOf makes an offer of two arbitrary words.
 func offerOf(flags uint8, depths uint16) mpa.Offer {
 	return mpa.Offer{
 		Revision: 1 + flags&1, CRC: flags&2 != 0, Kin: flags&4 != 0, PeerToPeer: flags&8 != 0,
@@ -60,7 +60,7 @@ func offerOf(flags uint8, depths uint16) mpa.Offer {
 	}
 }
 
-// FuzzConclude gives an initiator with any offer any reply.
+// FuzzConclude calls Conclude with arbitrary offers and replies.
 func FuzzConclude(f *testing.F) {
 	for _, seed := range concludeSeeds {
 		for _, flags := range []uint8{0x00, 0x07, 0x0f, 0x6f, 0x7f, 0x7e} {
@@ -71,8 +71,8 @@ func FuzzConclude(f *testing.F) {
 	f.Fuzz(func(t *testing.T, flags uint8, depths uint16, b []byte) { concluded(t, offerOf(flags, depths), b) })
 }
 
-// TestConcludeTakesNoPartOfAReply cuts each reply at every byte: the frame is short, and a
-// frame that lost only private data, its length corrected, has no depths to run by.
+// TestConcludeTakesNoPartOfAReply cuts each reply at every byte. The test checks that a cut frame is reported as
+// short. A frame that has lost private data, but has a corrected length, contains no depths and is refused.
 func TestConcludeTakesNoPartOfAReply(t *testing.T) {
 	for _, seed := range concludeSeeds {
 		whole := unhex(t, replyHex+seed)

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// whole is the naive oracle: the ULPDUs of a complete stream, the error that
-// ends it, and whether it ends at a boundary.
+// whole is the naive model. It returns the ULPDUs of a complete stream, the error that ends the stream, and
+// whether the stream ends at a boundary of an FPDU.
 func whole(stream []byte, on bool) (ulpdus [][]byte, end error, boundary bool) {
 	for len(stream) > 0 {
 		u, n, err := mpa.Whole(stream, on)
@@ -23,7 +23,7 @@ func whole(stream []byte, on bool) (ulpdus [][]byte, end error, boundary bool) {
 	return ulpdus, nil, true
 }
 
-// follow feeds a stream to a Deframer in pieces whose lengths come from piece.
+// follow feeds a stream to a Deframer in pieces. The function piece returns the length of each piece.
 func follow(t *testing.T, stream []byte, on bool, piece func() int) (ulpdus [][]byte, end error, boundary bool) {
 	t.Helper()
 	d := mpa.NewDeframer(on)
@@ -114,8 +114,7 @@ func TestDeframerAllocatesNothing(t *testing.T) {
 	}))
 }
 
-// FuzzDeframer compares the Deframer, fed in pieces, with the reading of the
-// complete stream.
+// FuzzDeframer compares a Deframer that gets a stream in pieces with the model, which reads the complete stream.
 func FuzzDeframer(f *testing.F) {
 	f.Add(mpa.AppendFPDU(nil, unhex(f, sendHex), true), true, uint64(1))
 	f.Add(mpa.AppendFPDU(mpa.AppendFPDU(nil, nil, false), []byte("abc"), false), false, uint64(2))

@@ -11,13 +11,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// sendHex is the DDP segment of RFC 5044 figures 5 and 6: an untagged Send, MSN
-// to be filled in, with 24 zero octets.
+// sendHex is the DDP segment of RFC 5044 figures 5 and 6: an untagged Send with 24 zero octets. The caller sets
+// the MSN.
 const sendHex = "4143 00000000 00000000 00000001 00000000" + "000000000000000000000000000000000000000000000000"
 
-// TestChecksumVectors holds the CRCs of RFC 5044 figures 5 and 6. Their FPDUs
-// contain a marker each, which this package never sends; the checksum runs over
-// it like over anything else.
+// TestChecksumVectors checks the CRCs of RFC 5044 figures 5 and 6. Each of these FPDUs contains a marker. This
+// package never sends markers, but the CRC covers them like any other octets.
 func TestChecksumVectors(t *testing.T) {
 	for name, c := range map[string]struct{ covered, wire string }{
 		"figure 5, marker before the FPDU": {"00000000 002a" + sendHex, "52 23 99 83"},
@@ -49,7 +48,8 @@ func TestFPDUGolden(t *testing.T) {
 	}
 }
 
-// TestSeal completes FPDUs in their place as AppendFPDU makes them, whatever was there.
+// TestSeal checks that completing an FPDU in place gives the same octets as AppendFPDU, whatever the memory
+// contained.
 func TestSeal(t *testing.T) {
 	for n := range 600 {
 		for _, on := range []bool{true, false} {
@@ -93,7 +93,7 @@ func TestWholeTruncated(t *testing.T) {
 }
 
 func TestEveryFlippedBitIsCaught(t *testing.T) {
-	good := mpa.AppendFPDU(nil, unhex(t, sendHex)[:41], true) // one octet of padding
+	good := mpa.AppendFPDU(nil, unhex(t, sendHex)[:41], true) // needs one octet of padding
 	for bit := 16; bit < 8*len(good); bit++ {
 		b := append([]byte(nil), good...)
 		b[bit/8] ^= 1 << (bit % 8)

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// unhex decodes hexadecimal digits in which blanks are for the reader.
+// unhex decodes hexadecimal digits. It ignores blanks.
 func unhex(tb testing.TB, s string) []byte {
 	tb.Helper()
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
@@ -23,7 +23,7 @@ const (
 	replyHex   = "4d504120494420526570204672616d65"
 )
 
-// frames are real frames: of RFC 6581 and of the kernel's siw.
+// frames are frames of RFC 6581 and of the kernel's siw.
 var frames = []struct {
 	name  string
 	hex   string

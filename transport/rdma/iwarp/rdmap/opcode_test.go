@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
 )
 
-// unhex decodes hexadecimal digits in which blanks are for the reader.
+// unhex decodes hexadecimal digits. It ignores blanks.
 func unhex(tb testing.TB, s string) []byte {
 	tb.Helper()
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
@@ -70,8 +70,8 @@ func TestOpcodes(t *testing.T) {
 	require.Equal(t, "opcode 0xf", rdmap.Opcode(15).String())
 }
 
-// TestEveryControl checks all 65536 beginnings of a segment against the rules,
-// written out once more.
+// TestEveryControl checks all 65536 values of the first two octets of a segment against a second implementation
+// of the rules.
 func TestEveryControl(t *testing.T) {
 	for first := range 256 {
 		for second := range 256 {

@@ -30,9 +30,9 @@ func TestPlainIsASend(t *testing.T) {
 	}
 }
 
-// TestOnlyPlainSendsArePlain turns over each bit of a header. Those of the message
-// sequence number make it another message, those of the field that a plain Send does not
-// use make no difference.
+// TestOnlyPlainSendsArePlain inverts each bit of the header of a plain Send. A bit of the message sequence
+// number makes it another plain Send. A bit of the field that a plain Send does not use changes nothing. After
+// any other bit the segment is no plain Send.
 func TestOnlyPlainSendsArePlain(t *testing.T) {
 	b := make([]byte, ddp.UntaggedLength)
 	rdmap.PutPlain(b, 7)

@@ -15,7 +15,7 @@ import (
 func TestInboundQueueHoldsTheDepth(t *testing.T) {
 	for _, ird := range []int{0, 1, 3, 128} {
 		q := rdmap.NewInboundQueue(ird)
-		for round := range 3 { // the ring turns over
+		for round := range 3 { // the ring wraps around
 			for i := range ird {
 				require.NoError(t, q.Push(rdmap.ReadRequest{Size: uint32(round*1000 + i)}))
 			}
@@ -32,8 +32,8 @@ func TestInboundQueueHoldsTheDepth(t *testing.T) {
 	}
 }
 
-// response is one Read Response segment for reads of 100 octets to STag 7,
-// offset 1000, and of 0 octets.
+// response is one Read Response segment. The outstanding Reads are one of 100 octets to STag 7, offset 1000, and
+// one of 0 octets.
 type response struct {
 	stag    uint32
 	to      uint64
@@ -113,7 +113,7 @@ func TestOutboundQueueLetsGoOfValues(t *testing.T) {
 	q.Pop()
 	goruntime.GC()
 	require.Nil(t, kept.Value(), "answered")
-	require.False(t, q.Full()) // the queue itself is there up to here
+	require.False(t, q.Full()) // keeps the queue alive up to here
 }
 
 func TestOutboundQueueOfTheLongestRead(t *testing.T) {

@@ -22,7 +22,7 @@ var terminates = []struct {
 	name string
 	hex  string
 	code rdmap.Code
-	// headers that the message shows
+	// header and read are the headers that the message contains.
 	header, read string
 	length       uint16
 }{
@@ -56,8 +56,8 @@ func TestTerminateGolden(t *testing.T) {
 	require.Equal(t, rdmap.TerminateLengthMax, len(unhex(t, terminates[3].hex)))
 }
 
-// TestTerminateOfSiw decodes what siw sends on a little-endian host, where
-// layer 2, type 0, code 6 with M and D goes out as 02 06 03 00.
+// TestTerminateOfSiw decodes the Terminate of siw on a little-endian host. siw sends layer 2, type 0, code 6
+// with the bits M and D as 02 06 03 00.
 func TestTerminateOfSiw(t *testing.T) {
 	m, err := rdmap.ParseTerminate(unhex(t, "0206 0300 002a"+taggedHex))
 	require.NoError(t, err)
