@@ -38,7 +38,8 @@ func TestPeerDownIsBothTheLossAndItsCause(t *testing.T) {
 	require.Equal(t, 2, got.Peer)
 }
 
-// TestSentinelsAreApart keeps callers from mistaking one reason for another.
+// TestSentinelsAreApart checks that no exported error matches another one, so that a caller cannot mistake one
+// reason for another.
 func TestSentinelsAreApart(t *testing.T) {
 	sentinels := []error{
 		transport.ErrAgain, transport.ErrNotSupported, transport.ErrPeerDown, transport.ErrClosed,

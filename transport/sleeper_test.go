@@ -10,8 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// sleepers starts n goroutines that sleep from now on, and returns what tells how many
-// woke up. They run in a bubble, which sees at once when nothing will wake them.
+// sleepers starts n goroutines that sleep, and waits until all of them sleep. Each goroutine sends to the
+// returned channel when it has woken. The caller runs in a synctest bubble, which fails the test at once if the
+// sleepers can never wake.
 func sleepers(s *transport.ChannelSleeper, n int, nanos int64) <-chan struct{} {
 	woken := make(chan struct{}, n)
 	ticket := s.Prepare()
@@ -30,14 +31,15 @@ func TestChannelSleeperIsNotLateForARing(t *testing.T) {
 		var s transport.ChannelSleeper
 		ticket := s.Prepare()
 		s.Ring()
-		s.Sleep(ticket, -1) // would never return
+		s.Sleep(ticket, -1) // must return at once, because of the earlier ring
 		start := time.Now()
 		s.Sleep(ticket, int64(time.Hour))
 		require.Zero(t, time.Since(start))
 	})
 }
 
-// A sleep ends at its time, and one without an end at the next ring only.
+// TestChannelSleeperSleepsAsLongAsItIsTold checks that a sleep with a deadline ends at the deadline, and that a
+// sleep without a deadline ends only with a ring.
 func TestChannelSleeperSleepsAsLongAsItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s transport.ChannelSleeper
@@ -54,7 +56,8 @@ func TestChannelSleeperSleepsAsLongAsItIsTold(t *testing.T) {
 	})
 }
 
-// A ring wakes all sleepers, with and without a deadline, and so does the next one.
+// TestChannelSleeperRingWakesEverySleeper checks that a ring wakes all sleepers, with and without a deadline,
+// and that later rings do so again.
 func TestChannelSleeperRingWakesEverySleeper(t *testing.T) {
 	for _, nanos := range []int64{-1, int64(time.Hour)} {
 		synctest.Test(t, func(t *testing.T) {

@@ -39,7 +39,7 @@ func (r *rig) needs(capability string, has bool) {
 	}
 }
 
-// expose exposes b on a rank until the test ends.
+// expose exposes b on a rank. The exposure ends with the test.
 func (r *rig) expose(rank int, b []byte, access transport.Access) transport.Key {
 	r.Helper()
 	k, err := r.ranks[rank].transport.Expose(b, access)
@@ -63,7 +63,7 @@ func (r *rig) put(src []byte, dst transport.Key) error {
 	}).err
 }
 
-// requireMargins fails unless the bytes of b before and after the n bytes in the middle are
+// requireMargins fails the test unless all bytes of b before and after the n bytes in the middle have the value
 // rubbish.
 func (r *rig) requireMargins(b []byte, n int) {
 	r.Helper()
@@ -237,8 +237,8 @@ func testGetPutMixed(r *rig) {
 	r.requireInOrder(r.ranks[2].arrivals)
 }
 
-// testBulkInHandler makes a receiver expose memory, conceal it and begin a Get within Arrive, as
-// a rendezvous does.
+// testBulkInHandler makes a receiver expose memory, conceal memory and begin a Get within Arrive. The engine
+// does the same for a rendezvous.
 func testBulkInHandler(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.connected(1, 0)

@@ -47,8 +47,8 @@ type caller struct {
 	sent, begun int
 }
 
-// call makes the calls if in is the callback that turn names. Calls that name the lost peer may
-// fail with ErrPeerDown in Down.
+// call makes the calls if in is the callback that turn names. Within Down, calls that name the lost peer may
+// fail with ErrPeerDown.
 func (c *caller) call(in string) {
 	if c.turn != in {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// fabric wraps a fake for the suite.
+// fabric wraps a fake as the Fabric that the suite runs on.
 func fabric(f *transporttest.Fake) *transporttest.Fabric {
 	fab := &transporttest.Fabric{}
 	for rank := range f.Size() {
@@ -43,7 +43,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// conform runs the suite; each rule gets a fabric with a seed of its own.
+// conform runs the suite on the fake. The fabric of each rule has a seed of its own.
 func conform(t *testing.T, options transporttest.FakeOptions, seed int64) {
 	t.Helper()
 	options.AllowStale = true

@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// defective is a transport with a defect: any of its functions, if set, replaces
-// a method of the good one inside.
+// defective is a transport with a defect. Each of its functions that is set replaces a method of the correct
+// transport inside.
 type defective struct {
 	transport.Transport
 	arm     func() bool
@@ -68,7 +68,7 @@ func (d *defective) Endpoint(peer int) (transport.Endpoint, error) {
 	return d.wrap(e), nil
 }
 
-// altered is an endpoint of which some operations are altered.
+// altered is an endpoint some of whose operations are altered.
 type altered struct {
 	transport.Endpoint
 	send func(h transport.Header, payload []byte) error
@@ -89,7 +89,7 @@ func (a *altered) Get(dst []byte, src transport.Key, token uint64) error {
 	return a.get(dst, src, token)
 }
 
-// relay is a handler whose functions replace methods of the one inside.
+// relay is a handler whose functions, if set, replace methods of the handler inside.
 type relay struct {
 	transport.Handler
 	arrive    func(peer int, h transport.Header, payload []byte)
@@ -121,7 +121,7 @@ func (r *relay) Down(d *transport.PeerDown) {
 	r.down(d)
 }
 
-// polling is a Poll that relays to the handler with some methods replaced.
+// polling returns a Poll with a defect: it passes events to the handler through a relay that change alters.
 func polling(d *defective, change func(r *relay, h transport.Handler)) func(transport.Handler, int) (int, error) {
 	return func(h transport.Handler, budget int) (int, error) {
 		r := &relay{Handler: h}
@@ -137,10 +137,10 @@ func sending(d *defective, send func(e transport.Endpoint, h transport.Header, p
 	}
 }
 
-// everyRight is all that Expose can grant.
+// everyRight is the set of all rights that Expose can grant.
 const everyRight = transport.AccessRead | transport.AccessWrite | transport.AccessAtomic
 
-// granting makes a defect of Expose: it grants something else.
+// granting makes a defect of Expose: it grants other rights than the caller asked for.
 func granting(granted func(asked transport.Access) transport.Access) func(d *defective, _ *Fake, _ int) {
 	return func(d *defective, _ *Fake, _ int) {
 		d.expose = func(b []byte, access transport.Access) (transport.Key, error) {
@@ -149,7 +149,7 @@ func granting(granted func(asked transport.Access) transport.Access) func(d *def
 	}
 }
 
-// defects are mistakes of transports, each with the rule that has to find it.
+// defects are mistakes of transports, each with the rule whose test has to find it.
 var defects = []struct {
 	name, rule string
 	make       func(d *defective, f *Fake, rank int)
@@ -290,7 +290,7 @@ var defects = []struct {
 	}},
 }
 
-// witness is a testing.TB that notes a failure instead of passing it on.
+// witness is a testing.TB that records a failure and does not report it to the real test.
 type witness struct {
 	testing.TB
 	failed   atomic.Bool
@@ -303,7 +303,7 @@ func (w *witness) Failed() bool          { return w.failed.Load() }
 func (w *witness) Logf(string, ...any)   {}
 func (w *witness) Cleanup(f func())      { w.cleanups = append(w.cleanups, f) }
 
-// judge runs one rule and reports whether it was kept.
+// judge runs one rule and reports whether the transport keeps it.
 func judge(t *testing.T, name string, patience time.Duration, newFabric Make) bool {
 	t.Helper()
 	all := slices.Concat(messageRules, bulkRules, memoryRules, sleepRules, lossRules, trafficRules)
@@ -323,8 +323,8 @@ func judge(t *testing.T, name string, patience time.Duration, newFabric Make) bo
 	return !w.Failed()
 }
 
-// TestSuiteFindsDefects breaks one rule at a time. Rules have short timeouts with a
-// defective transport, because a failure by timeout is expected there.
+// TestSuiteFindsDefects runs each defect against the rule that has to find it, and checks that the rule fails.
+// The timeouts are short, because some of the failures are expected timeouts.
 func TestSuiteFindsDefects(t *testing.T) {
 	for _, d := range defects {
 		t.Run(d.name, func(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package transporttest tests transports and their callers. It has the conformance
-// suite, which is the contract of package transport in the form of tests, and the
-// fake, an in-memory transport that injects seeded faults and checks its callers.
+// Package transporttest tests transports and their callers. The package has two parts. The
+// conformance suite is the contract of package transport in the form of tests. The fake is
+// an in-memory transport that injects faults from a seed and checks its callers.
 //
 // A transport runs the suite from its own tests:
 //
@@ -8,14 +8,14 @@
 //		transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric { ... })
 //	}
 //
-// The engine and the runtime run their tests over the fake:
+// The tests of the engine and of the runtime use the fake:
 //
 //	fake := transporttest.NewFake(4, transporttest.FakeOptions{Seed: seed, DelayPolls: 3})
 //	engine.New(engine.Config{Transports: []transport.Transport{fake.Transport(rank)}, ...})
 //
-// The fake uses every freedom of the contract: messages may be late, rings small,
-// completions out of order, and only arrivals wake a rank. A caller that works with the
-// fake works with every transport.
+// The fake uses every freedom of the contract: messages may be late, lanes may be short,
+// completions may be out of order, and only arrivals wake a rank. A caller that works
+// with the fake works with every transport.
 //
-// Unstable: any release may change this package, also after v1.
+// Unstable: any release may change this package, even after v1.
 package transporttest

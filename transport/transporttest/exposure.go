@@ -56,8 +56,8 @@ func testBadKeys(r *rig) {
 	r.connected(0, 1) // the pair still exchanges messages
 }
 
-// testConceal uses a key whose memory was concealed. It does so again after the same memory was
-// exposed a second time, for which the transport may reuse resources of the first exposure.
+// testConceal checks that a key cannot be used after Conceal. It repeats the check after the same memory was
+// exposed again, because the transport may reuse resources of the first exposure.
 func testConceal(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.needs("get or put", caps.Get || caps.Put)
@@ -76,7 +76,7 @@ func testConceal(r *rig) {
 	require.NoError(r, r.ranks[1].transport.Conceal(again))
 }
 
-// requireStale checks that neither rank 0 nor the owner, rank 1, can use a key of rank 1 any more.
+// requireStale checks that a key of rank 1 can no longer be used, neither by rank 0 nor by the owner, rank 1.
 func (r *rig) requireStale(k transport.Key, caps transport.Caps) {
 	r.Helper()
 	if caps.Get {
@@ -104,8 +104,8 @@ func testExposeTwice(r *rig) {
 	require.NoError(r, r.ranks[1].transport.Conceal(second))
 }
 
-// testAccess exposes memory with each set of rights and tries every operation on it. A refused
-// operation must not touch the memory; a granted one must be carried out.
+// testAccess exposes memory with each set of rights and tries every operation on it. A refused operation must
+// not change the memory; a granted one must be carried out.
 func testAccess(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.needs("get, put or fetch-add", caps.Get || caps.Put || caps.FetchAdd)

@@ -12,10 +12,10 @@ import (
 // ErrFault is the default error of an operation that the fake makes fail.
 var ErrFault = errors.New("injected fault")
 
-// errDropped is the cause of a loss that Drop produces.
+// errDropped is the cause of a loss that Fake.Drop makes.
 var errDropped = errors.New("connection dropped")
 
-// Defaults of FakeOptions. They are small, so that tests reach the limits.
+// These constants are the defaults of FakeOptions. They are small, so that tests reach the limits.
 const (
 	defaultMaxEager     = 4096
 	defaultEagerBest    = 512
@@ -37,7 +37,7 @@ type FakeOptions struct {
 	MaxEager, EagerBest int
 	// NoGet, NoPut, NoFetchAdd and NoHandover remove capabilities.
 	NoGet, NoPut, NoFetchAdd, NoHandover bool
-	// TargetPolls makes every one-sided operation wait for a Poll of its target.
+	// TargetPolls makes every one-sided operation wait until its target polls.
 	TargetPolls bool
 	// CostlySend is reported in Caps.
 	CostlySend bool
@@ -49,27 +49,25 @@ type FakeOptions struct {
 	// ArenaBytes is the size of each rank's arena; 0 means 1 MiB.
 	ArenaBytes int
 
-	// AgainRate is the probability, below 1, that an operation begins a storm: this
-	// operation and all later ones of this rank get ErrAgain until the rank has polled
-	// 1 to AgainPolls (0 means 3) more times.
+	// AgainRate is the probability, below 1, that an operation begins a storm. In a storm this operation and all
+	// later operations of this rank return ErrAgain. The storm ends when the rank has polled a random number of
+	// times, from 1 to AgainPolls (0 means 3).
 	AgainRate  float64
 	AgainPolls int
-	// DelayPolls is the largest number of Polls of the receiver for which a message
-	// stays in flight, and of Polls of the issuer for which an operation does.
-	// Completions overtake each other.
+	// DelayPolls bounds random delays. A message stays in flight for up to DelayPolls Polls of its receiver, and
+	// an operation for up to DelayPolls Polls of its issuer. Completions overtake each other.
 	DelayPolls int
 	// ConnectPolls is the largest number of Polls from the first operation on an
 	// endpoint until its connection is established. Until then operations get ErrAgain,
 	// and Caps reports neither Get, Put, FetchAdd nor Handover.
 	ConnectPolls int
-	// FailRate is the probability that a Get, Put or FetchAdd completes with FailError
-	// (nil means ErrFault). A Get that fails leaves rubbish in its destination, a Put
-	// that fails writes part of its source.
+	// FailRate is the probability that a Get, Put or FetchAdd completes with FailError (nil means ErrFault). A
+	// failed Get leaves rubbish in its destination. A failed Put writes a part of its source.
 	FailRate  float64
 	FailError error
-	// AllowStale permits the use of a Key after Conceal, and Conceal of memory that a
-	// living peer is still reading or writing. The fake then returns ErrBadKey for the
-	// operation, as the contract says. Without AllowStale it panics.
+	// AllowStale permits the use of a Key after Conceal. It also permits Conceal of memory that a living peer is
+	// still reading or writing. The fake then returns ErrBadKey for the operation, as the contract says. Without
+	// AllowStale the fake panics.
 	AllowStale bool
 }
 
@@ -102,9 +100,9 @@ func (o FakeOptions) withDefaults() FakeOptions {
 	return o
 }
 
-// Fake connects the ranks of one process in memory. Only one goroutine at a time may
-// call the transport of a rank, as the contract requires; different goroutines may call
-// the transports of different ranks. If the caller violates the contract, the fake panics.
+// Fake connects the ranks of one process in memory. Only one goroutine at a time may call the transport of a
+// rank, as the contract requires; different goroutines may call the transports of different ranks. If the caller
+// violates the contract, the fake panics.
 type Fake struct {
 	options FakeOptions
 
@@ -156,9 +154,8 @@ func (f *Fake) Sleeper(rank int) transport.Sleeper { return f.ranks[rank].sleepe
 // Arena returns the arena of a rank.
 func (f *Fake) Arena(rank int) transport.Arena { return f.ranks[rank].arena }
 
-// Kill ends a rank like a crash, and marks it down at every other rank, like a node agent.
-// From then on, calls of the dead rank's own transport return ErrClosed. Kill may be called
-// from any goroutine.
+// Kill ends a rank as a crash does, and marks it down at every other rank, as a node agent does. After Kill,
+// calls of the dead rank's own transport return ErrClosed. Kill may be called from any goroutine.
 func (f *Fake) Kill(rank int, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -180,8 +177,8 @@ func (f *Fake) Drop(a, b int) {
 	f.ranks[b].markDown(a, errDropped)
 }
 
-// Exposed returns how many exposures of a rank have not been concealed. If a test ends
-// with more of them than it began with, there is a leak.
+// Exposed returns the number of exposures of a rank that are not concealed. If this number is larger at the end
+// of a test than at its beginning, the caller leaks exposures.
 func (f *Fake) Exposed(rank int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

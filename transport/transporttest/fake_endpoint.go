@@ -47,9 +47,9 @@ func (e *fakeEndpoint) stands() bool {
 // connecting reports whether the connection needs Polls to be established.
 func (e *fakeEndpoint) connecting() bool { return e.asked && !e.stands() }
 
-// admit returns nil if an operation may begin: the peer is not lost, the connection is
-// established and there is no storm. Otherwise it returns the error of the operation. The
-// first call requests the connection. The fabric's lock is held.
+// admit returns nil if an operation may begin: the peer is not lost, the connection is established and there is
+// no storm. Otherwise it returns the error of the operation. The first call requests the connection. The caller
+// holds the fabric's lock.
 func (e *fakeEndpoint) admit(op string) error {
 	t, o := e.from, &e.from.fabric.options
 	state := t.peers[e.peer]
@@ -86,7 +86,7 @@ func (e *fakeEndpoint) Send(h transport.Header, payload []byte) error {
 	return err
 }
 
-// send is Send under the fabric's lock.
+// send is Send without its locking. The caller holds the fabric's lock.
 func (e *fakeEndpoint) send(h transport.Header, payload []byte) error {
 	t, f := e.from, e.from.fabric
 	if len(payload) > f.options.MaxEager {
@@ -100,7 +100,7 @@ func (e *fakeEndpoint) send(h transport.Header, payload []byte) error {
 		return transport.ErrAgain
 	}
 	if peer.peers[t.rank].reported {
-		return nil // the peer counts this rank as lost and takes no message of it any more
+		return nil // the peer counts this rank as lost and ignores its messages
 	}
 	lane.push(h, payload, peer.polls+uint64(t.upTo(f.options.DelayPolls)))
 	peer.waiting++
@@ -195,8 +195,8 @@ func (e *fakeEndpoint) reads() int {
 	return n
 }
 
-// checkStale panics if an operation names memory that is concealed by now, provided that
-// neither side counts the other as lost.
+// checkStale panics if an operation names memory that is concealed now, unless one of the two sides counts the
+// other as lost.
 func (e *fakeEndpoint) checkStale(op *operation) {
 	t, owner := e.from, e.from.fabric.ranks[e.peer]
 	ended := op.key.Token > arenaToken && op.key.Token <= arenaToken+owner.exposures && owner.exposed[op.key.Token] == nil

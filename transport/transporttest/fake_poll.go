@@ -39,7 +39,7 @@ func (t *fakeTransport) Poll(h transport.Handler, budget int) (int, error) {
 	return events, nil
 }
 
-// serve carries out the operations of other ranks that wait for a Poll of this rank.
+// serve carries out the operations of other ranks that wait for a Poll of this rank. It returns their number.
 func (t *fakeTransport) serve() int {
 	n := len(t.requests)
 	for _, op := range t.requests {
@@ -52,7 +52,7 @@ func (t *fakeTransport) serve() int {
 	return n
 }
 
-// deliver hands over up to budget messages that are due, from the peers in turn.
+// deliver delivers up to budget messages that are due, from the peers in turn. It returns their number.
 func (t *fakeTransport) deliver(h transport.Handler, budget int) int {
 	n := 0
 	for n < budget {
@@ -82,9 +82,9 @@ func (t *fakeTransport) next() int {
 	return -1
 }
 
-// hand gives the oldest message of a peer to the handler. It spoils the payload afterwards,
-// because the handler may not read it any more. The fabric's lock is held when hand is
-// called and not when it returns.
+// hand delivers the oldest message of a peer to the handler. Afterwards it overwrites the payload, because the
+// handler must not read it any more. The caller holds the fabric's lock; hand releases the lock before it
+// returns.
 func (t *fakeTransport) hand(h transport.Handler, peer int) {
 	header, payload := t.fabric.lane(peer, t.rank).pop(t.payload)
 	t.payload = payload
@@ -96,7 +96,7 @@ func (t *fakeTransport) hand(h transport.Handler, peer int) {
 	spoil(payload)
 }
 
-// complete hands over the outcomes of the operations that are due. It returns their number.
+// complete delivers the completions of the operations that are due. It returns their number.
 func (t *fakeTransport) complete(h transport.Handler) int {
 	n := 0
 	for {
@@ -111,8 +111,8 @@ func (t *fakeTransport) complete(h transport.Handler) int {
 	}
 }
 
-// due removes and returns an operation that may complete, or returns nil. It carries the
-// operation out if that needs no Poll of the target.
+// due removes and returns an operation that may complete, or returns nil. If the operation needs no Poll of its
+// target, due carries it out.
 func (t *fakeTransport) due() *operation {
 	if t.closed {
 		return nil
@@ -130,8 +130,8 @@ func (t *fakeTransport) due() *operation {
 	return nil
 }
 
-// end hands over the outcome of one operation. The fabric's lock is held when end is called
-// and not when it returns.
+// end delivers the completion of one operation. The caller holds the fabric's lock; end releases the lock before
+// it returns.
 func (t *fakeTransport) end(h transport.Handler, op *operation) {
 	op.done = true
 	t.fabric.mu.Unlock()
@@ -140,10 +140,10 @@ func (t *fakeTransport) end(h transport.Handler, op *operation) {
 	t.guard.handed()
 }
 
-// reportLosses reports every peer whose loss was not reported yet. At random, it first
-// hands over the messages that are in flight from the peer, as far as the budget allows, or
-// none of them. It then completes the operations on the peer, and reports the loss. It
-// returns the number of completions and losses, and the number of messages.
+// reportLosses reports every peer whose loss is not reported yet. At random, it first delivers all messages that
+// are in flight from the peer, as far as the budget permits, or none of them. Then it completes the operations
+// on the peer, and reports the loss. It returns the number of completions and losses, and the number of
+// messages.
 func (t *fakeTransport) reportLosses(h transport.Handler, budget int) (events, messages int) {
 	for peer := range t.peers {
 		t.fabric.mu.Lock()
@@ -162,7 +162,7 @@ func (t *fakeTransport) reportLosses(h transport.Handler, budget int) (events, m
 	return events, messages
 }
 
-// drain hands over up to budget messages of a peer, due or not.
+// drain delivers up to budget messages of a peer, whether or not they are due. It returns their number.
 func (t *fakeTransport) drain(h transport.Handler, peer, budget int) int {
 	n := 0
 	for n < budget {
@@ -177,9 +177,9 @@ func (t *fakeTransport) drain(h transport.Handler, peer, budget int) int {
 	return n
 }
 
-// reportDown sets the loss of a peer as reported, so that no operation on it can begin any
-// more. It completes the operations on the peer with an error, discards the messages from
-// the peer, and reports the loss. It returns the number of events.
+// reportDown marks the loss of a peer as reported, so that no operation on the peer can begin any more. It
+// completes the operations on the peer with an error, discards the messages from the peer, and reports the loss.
+// It returns the number of events.
 func (t *fakeTransport) reportDown(h transport.Handler, peer int, cause error) int {
 	down := &transport.PeerDown{Peer: peer, Cause: cause}
 	t.fabric.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// log is a handler that stores its calls.
+// log is a handler that records the callbacks.
 type log struct {
 	lines    []string
 	onArrive func()
@@ -33,7 +33,7 @@ func (l *log) Down(down *transport.PeerDown) {
 	l.lines = append(l.lines, down.Error())
 }
 
-// endpoint returns the endpoint between two ranks.
+// endpoint returns the endpoint of rank to at rank from.
 func endpoint(t *testing.T, f *transporttest.Fake, from, to int) transport.Endpoint {
 	t.Helper()
 	e, err := f.Transport(from).Endpoint(to)
@@ -49,7 +49,7 @@ func poll(t *testing.T, f *transporttest.Fake, rank int, h transport.Handler) in
 	return n
 }
 
-// expose exposes 64 bytes of a rank for everything.
+// expose exposes 64 bytes of a rank with all rights.
 func expose(t *testing.T, f *transporttest.Fake, rank int) transport.Key {
 	t.Helper()
 	k, err := f.Transport(rank).Expose(make([]byte, 64), transport.AccessRead|transport.AccessWrite)
@@ -57,7 +57,7 @@ func expose(t *testing.T, f *transporttest.Fake, rank int) transport.Key {
 	return k
 }
 
-// requirePanic fails unless run panics with a text that contains want.
+// requirePanic fails the test unless run panics with a text that contains want.
 func requirePanic(t *testing.T, want string, run func()) {
 	t.Helper()
 	defer func() {
@@ -83,14 +83,14 @@ func TestFakeDoesNotAllocateForMessages(t *testing.T) {
 	require.Equal(t, 101, arrivals)
 }
 
-// silent is a handler that stores nothing.
+// silent is a handler that records nothing.
 type silent struct{ onArrive func() }
 
 func (s *silent) Arrive(int, transport.Header, []byte) { s.onArrive() }
 func (s *silent) Completed(int, uint64, uint64, error) {}
 func (s *silent) Down(*transport.PeerDown)             {}
 
-// transcript drives three ranks from one goroutine and returns what they saw.
+// transcript drives three ranks from one goroutine, and returns all events of the ranks as text.
 func transcript(t *testing.T, seed int64) string {
 	t.Helper()
 	f := transporttest.NewFake(3, transporttest.FakeOptions{
@@ -182,8 +182,8 @@ func inHandler(t *testing.T, f *transporttest.Fake, run func()) {
 	poll(t, f, 1, &log{onArrive: run})
 }
 
-// TestFakeFindsConcurrentCalls holds a rank in a callback while another goroutine
-// polls it.
+// TestFakeFindsConcurrentCalls polls a rank from a second goroutine while the first one is within a callback of
+// the same rank. The fake has to panic.
 func TestFakeFindsConcurrentCalls(t *testing.T) {
 	f := transporttest.NewFake(2, transporttest.FakeOptions{})
 	inside, found := make(chan struct{}), make(chan string)
@@ -221,7 +221,7 @@ func TestFakeSpoilsPayloadsAfterTheCall(t *testing.T) {
 	require.NotEqual(t, "mine", string(k.payload))
 }
 
-// keeper is a handler that keeps what is not its own.
+// keeper is a handler that keeps a payload after Arrive has returned, which the contract forbids.
 type keeper struct {
 	log
 	payload []byte

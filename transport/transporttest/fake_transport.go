@@ -18,9 +18,9 @@ type peerState struct {
 // alive reports whether no loss of the peer is known.
 func (p peerState) alive() bool { return p.cause == nil }
 
-// fakeTransport is the transport of one rank of a Fake. The fabric's lock guards its
-// fields. Exceptions are guard, which is safe by itself, and the fields that never change:
-// fabric, rank, arena, sleeper and the slice endpoints.
+// fakeTransport is the transport of one rank of a Fake. The fabric's lock guards its fields. The exceptions are
+// guard, which is safe for concurrent use, and the fields that never change: fabric, rank, arena, sleeper and
+// the slice endpoints.
 type fakeTransport struct {
 	fabric  *Fake
 	rank    int
@@ -31,8 +31,8 @@ type fakeTransport struct {
 	random    *rand.Rand
 	endpoints []fakeEndpoint
 	peers     []peerState
-	// exposed maps the Token of a key to the exposed memory. exposures counts all
-	// exposures, also those that have ended.
+	// exposed maps the Token of a key to the exposed memory. exposures counts all exposures, including those
+	// that have ended.
 	exposed   map[uint64]*region
 	exposures uint64
 	// operations holds the operations of this rank that have not completed. requests
@@ -42,13 +42,13 @@ type fakeTransport struct {
 	polls uint64
 	// storm is the number of the poll before which operations get ErrAgain.
 	storm uint64
-	// waiting is the number of messages in the lanes to this rank, losses the number of
-	// peers whose loss is not reported yet.
+	// waiting is the number of messages in the lanes to this rank. losses is the number of peers whose loss is
+	// not reported yet.
 	waiting, losses int
-	// cursor is the peer from which the last message was taken; next begins with the one
+	// cursor is the peer from which the last message was taken. The method next begins its search with the peer
 	// after it.
 	cursor int
-	// payload is the buffer of the last message handed over. The lane reuses it.
+	// payload is the buffer of the last delivered message. The lane reuses it.
 	payload []byte
 	armed   bool
 	closed  bool
@@ -59,8 +59,8 @@ var _ transport.Transport = (*fakeTransport)(nil)
 // Name implements transport.Transport.
 func (t *fakeTransport) Name() string { return "fake" }
 
-// Reach implements transport.Transport. A rank does not reach itself, because the engine
-// handles messages of a rank to itself.
+// Reach implements transport.Transport. A rank does not reach itself, because the engine itself delivers
+// messages from a rank to the same rank.
 func (t *fakeTransport) Reach(peer int) error {
 	if peer < 0 || peer >= len(t.peers) || peer == t.rank {
 		return t.fail("reach", peer, transport.ErrNotSupported)
@@ -77,7 +77,8 @@ func (t *fakeTransport) Endpoint(peer int) (transport.Endpoint, error) {
 	return &t.endpoints[peer], nil
 }
 
-// Arm implements transport.Transport. The ring that it requests also disarms the transport.
+// Arm implements transport.Transport. When the transport rings an armed rank, the ring also disarms the
+// transport.
 func (t *fakeTransport) Arm() bool {
 	t.guard.enterAlone("Arm")
 	defer t.guard.leave(guardIdle)

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// The states of a guard.
+// These constants are the states of a guard.
 const (
 	guardIdle     = iota // no goroutine is in the transport
 	guardInside          // one call is running
@@ -13,13 +13,13 @@ const (
 	guardNested          // Poll is running and the handler has called the transport
 )
 
-// guard detects calls that enter one transport concurrently, or from a callback although
-// the call is forbidden there.
+// guard detects concurrent calls of one transport. It also detects calls from a callback that the contract
+// forbids there.
 type guard struct {
 	rank  int
 	state atomic.Int32
-	// calls is written without synchronisation on purpose: if two goroutines call in turn
-	// without a lock of their own, the race detector reports it.
+	// calls is intentionally written without synchronisation. If two goroutines call in turn without a lock of
+	// their own, the race detector reports this field.
 	calls int
 }
 
@@ -50,7 +50,7 @@ func (g *guard) enterAlone(op string) {
 // leave ends a call.
 func (g *guard) leave(state int32) { g.state.Store(state) }
 
-// call begins a callback, which handed ends.
+// call begins a callback of the handler; handed ends it.
 func (g *guard) call() { g.state.Store(guardCallback) }
 
 // handed ends a callback.

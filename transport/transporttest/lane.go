@@ -2,13 +2,12 @@ package transporttest
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// lane is the bounded queue of messages from one rank to another. Slots are allocated when
-// they are first needed, and buffers are reused, so that after a while the lane allocates
-// nothing.
+// lane is the bounded queue of messages from one rank to another. Slots are allocated when they are first
+// needed, and buffers are reused, so that after some time the lane allocates nothing.
 type lane struct {
 	slots []slot
-	// head is the slot of the oldest message. count is the number of messages, bytes the
-	// length of their payloads together.
+	// head is the slot of the oldest message. count is the number of messages. bytes is the total length of
+	// their payloads.
 	head, count, bytes int
 }
 
@@ -16,7 +15,7 @@ type lane struct {
 type slot struct {
 	header  transport.Header
 	payload []byte
-	// due is the number of the receiver's poll from which the message may be handed over.
+	// due is the number of the first poll of the receiver that may deliver the message.
 	due uint64
 }
 
@@ -49,11 +48,11 @@ func (l *lane) grow() {
 	l.slots, l.head = slots, 0
 }
 
-// ready reports whether the oldest message may be handed over at the poll of this number.
+// ready reports whether the poll with this number may deliver the oldest message.
 func (l *lane) ready(poll uint64) bool { return l.count > 0 && l.slots[l.head].due <= poll }
 
-// pop removes and returns the oldest message. The payload's buffer is then the caller's. The
-// slot gets spare in its place.
+// pop removes and returns the oldest message. The caller then owns the payload's buffer, and the slot gets the
+// buffer spare in its place.
 func (l *lane) pop(spare []byte) (transport.Header, []byte) {
 	s := &l.slots[l.head]
 	payload := s.payload

@@ -39,7 +39,7 @@ func testMarkDown(r *rig) {
 	require.Empty(r, r.ranks[2].downs, "a rank that was not told of the loss reports none")
 }
 
-// testLossEndsBulk relies on member, which reports a completion after the loss as an error.
+// testLossEndsBulk relies on member, which fails the test if a completion arrives after the loss.
 func testLossEndsBulk(r *rig) {
 	e, caps := r.connected(0, 1)
 	r.needs("get or put", caps.Get || caps.Put)
@@ -132,8 +132,8 @@ func testMarkDownConcurrently(r *rig) {
 	require.Len(r, m.downs, len(r.ranks)-1)
 }
 
-// testSilenceOfTheLost relies on member, which reports events of a peer after its loss as errors.
-// The peer is not told that it was marked down, and continues to send.
+// testSilenceOfTheLost relies on member, which fails the test if an event of a peer arrives after the peer's
+// loss. The peer does not know that it was marked down, and continues to send.
 func testSilenceOfTheLost(r *rig) {
 	e, _ := r.connected(1, 0)
 	r.connected(0, 1)
@@ -172,9 +172,9 @@ func testClose(r *rig) {
 	require.Empty(r, r.ranks[2].downs)
 }
 
-// testSendToClosed sends to a peer that has called Close, from a rank that has exchanged messages
-// with it and from one that has not, until each gets an error. While the lane has room, a Send
-// need not fail. The rank without earlier messages may count the peer as lost.
+// testSendToClosed sends to a peer that has called Close until Send returns an error. One sender has exchanged
+// messages with the peer before, and the other one has not. A Send may succeed while the lane has room. The
+// sender without earlier messages may count the peer as lost.
 func testSendToClosed(r *rig) {
 	const mostSends = 1 << 20
 	r.connected(0, 1)

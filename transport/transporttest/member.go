@@ -38,7 +38,7 @@ type member struct {
 	tokens      uint64
 	// after, if set, is called at the end of every callback, with the name of the callback.
 	after func(callback string)
-	// onArrive, if set, receives the messages; they are then not appended to arrivals.
+	// onArrive, if set, receives the messages, which are then not appended to arrivals.
 	onArrive func(peer int, h transport.Header, payload []byte)
 }
 
@@ -82,7 +82,7 @@ func (m *member) then(callback string) {
 	}
 }
 
-// refuseLost fails the test if an event concerns a peer whose loss was already reported.
+// refuseLost fails the test if an event concerns a peer whose loss was reported before.
 func (m *member) refuseLost(what string, peer int) {
 	if m.isDown(peer) {
 		m.rig.Errorf("rank %d: %s of rank %d after its loss was reported", m.rank, what, peer)
@@ -147,8 +147,8 @@ func (m *member) wait(what string, done func() bool) error {
 	return nil
 }
 
-// send sends one message from the member's own goroutine. While Send returns ErrAgain, the member
-// polls and yields. It does not sleep, because a transport need not ring when there is room again.
+// send sends one message from the member's own goroutine. While Send returns ErrAgain, the member polls and
+// yields. It does not sleep, because a transport need not ring when the lane has room again.
 func (m *member) send(to int, h transport.Header, payload []byte) error {
 	e, err := m.transport.Endpoint(to)
 	if err != nil {

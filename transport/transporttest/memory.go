@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// arenaToken is the Token of every arena; exposures have larger ones.
+	// arenaToken is the Token of every arena. Exposures have larger Tokens.
 	arenaToken = 1
 	// pageSize is a multiple of the page size of every machine.
 	pageSize = 64 << 10
-	// regionAddr separates the addresses of exposures, so that a Key that runs off
-	// the end of one does not run into the next.
+	// regionAddr is the distance between the addresses of two exposures. It is so large that a Key behind the
+	// end of one exposure never lies in the next one.
 	regionAddr = 1 << 40
 )
 
-// region is one exposed slice.
+// region is an exposed slice.
 type region struct {
 	bytes  []byte
 	base   uint64
 	access transport.Access
 }
 
-// fakeArena is a rank's arena; its memory is allocated at the first use.
+// fakeArena is a rank's arena. Its memory is allocated at the first use.
 type fakeArena struct {
 	rank  int
 	size  int
@@ -92,9 +92,9 @@ func (t *fakeTransport) Expose(b []byte, access transport.Access) (transport.Key
 	return transport.Key{Addr: token * regionAddr, Token: token}, nil
 }
 
-// Conceal implements transport.Transport. Later operations on the memory fail with
-// ErrBadKey; one that is under way is a defect of the caller, and Conceal panics, unless
-// FakeOptions.AllowStale is set.
+// Conceal implements transport.Transport. Later operations on the memory fail with ErrBadKey. If an operation on
+// the memory is in progress, the caller violates the contract: Conceal panics, unless FakeOptions.AllowStale is
+// set.
 func (t *fakeTransport) Conceal(k transport.Key) error {
 	defer t.guard.leave(t.guard.enter("Conceal"))
 	t.fabric.mu.Lock()

@@ -92,8 +92,8 @@ func testOrder(r *rig) {
 	}
 }
 
-// testRefusal fills a lane whose receiver does not poll, until Send returns ErrAgain permanently.
-// Then exactly the accepted messages must arrive.
+// testRefusal sends to a receiver that does not poll, until the lane is full and Send keeps returning ErrAgain.
+// Then the receiver polls, and exactly the accepted messages must arrive.
 func testRefusal(r *rig) {
 	const patienceSends, mostSends = 256, 1 << 20
 	e, caps := r.connected(0, 1)
@@ -177,8 +177,8 @@ func testPayloadReuse(r *rig) {
 	}
 }
 
-// testSendInHandler lets both ranks answer from within Arrive. If Send refuses an answer, it is
-// sent again after the Poll, as an engine does.
+// testSendInHandler makes both ranks answer from within Arrive. If Send refuses an answer, the rank sends it
+// again after the Poll, as an engine does.
 func testSendInHandler(r *rig) {
 	const rounds = 500
 	var kept []func() error

@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// rubbish is the byte that the fake writes into memory that must not be read.
+// rubbish is the value of the bytes that the fake writes into memory that the caller must not read.
 const rubbish = 0xdb
 
 // seed is the seed of the checksums that detect a change of an operation's buffer.
@@ -19,29 +19,29 @@ type operation struct {
 	access transport.Access
 	issuer *fakeTransport
 	peer   int
-	// buffer is the destination of a Get or the source of a Put. sum is the checksum of its bytes
-	// when the operation began: until the operation ends, only the transport may change them.
+	// buffer is the destination of a Get or the source of a Put. sum is the checksum of its bytes when the
+	// operation began. Until the operation ends, only the transport may change the bytes.
 	buffer []byte
 	sum    uint64
 	key    transport.Key
 	token  uint64
 	delta  uint64
 
-	// due is the number of the issuer's Poll from which on the operation may complete.
+	// due is the number of the issuer's first Poll in which the operation may complete.
 	due uint64
 	// alone is true if the operation makes progress without a Poll of its target.
 	alone bool
 	// fails is true if the fake will make the operation fail.
 	fails bool
-	// carried is true once the operation was executed, with the results value and err. done is
-	// true once its completion was delivered to the handler.
+	// carried is true when the operation has been executed, with the results value and err. done is true when
+	// its completion has been delivered to the handler.
 	carried, done bool
 	value         uint64
 	err           error
 }
 
-// begin records the checksum of the buffer, by which carry detects a change by the caller. It
-// overwrites the destination of a Get with rubbish first.
+// begin records the checksum of the buffer, so that carry can detect a change by the caller. For a Get, begin
+// first overwrites the destination with rubbish.
 func (op *operation) begin() {
 	if op.access == transport.AccessRead {
 		spoil(op.buffer)

@@ -12,26 +12,25 @@ import (
 )
 
 const (
-	// partyMessages is the number of messages, data and offers, that each rank sends to each
-	// other rank.
+	// partyMessages is the number of messages (data and offers) that each rank sends to each other rank.
 	partyMessages = 60
-	// partyOffer is the length of the largest offer in bytes.
+	// partyOffer is the length in bytes of the largest offered memory.
 	partyOffer = 200_000
 )
 
-// party is one rank of the all-to-all test. It sends to each peer a numbered stream of data and
-// offers, choosing the next peer and the kind of message at random. An offer names exposed memory.
-// The receiver of an offer gets that memory and then sends a message of kindTaken.
+// party is one rank of the all-to-all test. It sends to each peer a numbered stream of data and offers, choosing
+// the next peer and the kind of message at random. An offer names exposed memory. The receiver of an offer gets
+// that memory and then sends a message of kindTaken.
 type party struct {
 	*member
 	random  *rand.Rand
 	streams []stream
-	// sent counts the messages to each peer. given counts the offers that this rank has sent, and
-	// taken counts those of its offers that the receivers have read.
+	// sent counts the messages to each peer. given counts the offers that this rank has sent. taken counts the
+	// offers of this rank that the receivers have read.
 	sent         []uint64
 	taken, given int
 	offered      []transport.Key
-	// kept[peer] is a queue of operations on that peer which driveKept starts, in order.
+	// kept[peer] is a queue of operations on that peer. driveKept starts them in order.
 	kept [][]func() error
 	// readings holds the Gets of offers that are queued or in progress, by token.
 	readings map[uint64]reading
@@ -87,8 +86,8 @@ func (p *party) linger() error {
 	return nil
 }
 
-// finish polls until this rank has received all messages and all its offers were read. It does not
-// sleep while an operation is kept, because a transport need not ring when there is room again.
+// finish polls until this rank has received all messages and all its offers were read. It does not sleep while
+// kept has an operation, because a transport need not ring when the lane has room again.
 func (p *party) finish() error {
 	for deadline := time.Now().Add(p.rig.patience); ; {
 		if p.rig.failed.Load() || time.Now().After(deadline) {
@@ -118,7 +117,7 @@ func (p *party) finish() error {
 	}
 }
 
-// missing returns a text that describes what finished still waits for.
+// missing describes what finished still waits for.
 func (p *party) missing() string {
 	var peers []string
 	for peer, s := range p.streams {
@@ -204,8 +203,7 @@ func (p *party) take(peer int, number uint64, k transport.Key, n int) {
 	p.keep(peer, func(e transport.Endpoint) error { return e.Get(dst, k, token) })
 }
 
-// reap checks the bytes of the Gets that have completed, and queues the messages of kindTaken for
-// them.
+// reap checks the bytes of the Gets that have completed, and queues a message of kindTaken for each of them.
 func (p *party) reap() error {
 	for token, got := range p.readings {
 		c, ok := p.completions[token]
@@ -224,7 +222,7 @@ func (p *party) reap() error {
 	return nil
 }
 
-// keep queues an operation on a peer. driveKept starts it outside of the handler.
+// keep queues an operation on a peer. driveKept starts the operation outside of the handler.
 func (p *party) keep(peer int, operation func(e transport.Endpoint) error) {
 	p.kept[peer] = append(p.kept[peer], func() error {
 		e, err := p.transport.Endpoint(peer)

@@ -29,8 +29,7 @@ const (
 	shortMessage = 40
 )
 
-// rig drives the ranks of a fabric. The test's goroutine drives all of them, except during
-// parallel.
+// rig drives the ranks of a fabric. The test's goroutine drives all ranks, except during parallel.
 type rig struct {
 	testing.TB
 	fabric *Fabric
@@ -157,8 +156,8 @@ func (r *rig) connected(from, to int) (transport.Endpoint, transport.Caps) {
 	return e, e.Caps()
 }
 
-// complete starts an operation of a rank, polls all ranks until it completes, and returns its
-// completion. If the call that starts it returns an error, the completion has that error.
+// complete starts an operation of a rank, polls all ranks until the operation completes, and returns its
+// completion. If the call that starts the operation returns an error, the completion contains this error.
 func (r *rig) complete(rank int, what string, operation func(token uint64) error) completion {
 	r.Helper()
 	m := r.ranks[rank]
@@ -225,9 +224,9 @@ func pattern(key uint64, n int) []byte {
 	return b
 }
 
-// noise is a table of random bytes from which patterns are copied: for the race detector one copy
-// is cheaper than a write of each byte. Its length is a prime number, so that a pattern also differs
-// from itself displaced by a power of two.
+// noise is a table of random bytes from which patterns are copied. Under the race detector one copy is cheaper
+// than a write of each byte. The length of the table is a prime number, so that a pattern differs from the same
+// pattern displaced by a power of two.
 var noise = func() []byte {
 	b := make([]byte, 1<<16+1)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // Read never returns an error

@@ -100,8 +100,8 @@ func testArmRefused(r *rig) {
 	m.transport.Disarm()
 }
 
-// armed waits until no events arrive, arms the transport of a rank, and returns a ticket for a
-// sleep of that rank.
+// armed waits until no events arrive, arms the transport of a rank, and returns a ticket with which that rank
+// can sleep.
 func (r *rig) armed(rank int) uint32 {
 	r.Helper()
 	m := r.ranks[rank]
@@ -146,8 +146,8 @@ func testDisarm(r *rig) {
 	r.connected(1, 0)
 }
 
-// In testPingPongAsleep and testRingAsleep each rank sleeps before every message. One lost wake-up
-// stops the token.
+// testPingPongAsleep makes each of two ranks sleep before every message, as testRingAsleep does with more ranks.
+// If one wake-up is lost, the token stops.
 func testPingPongAsleep(r *rig) { r.passToken(r.rounds(2000)) }
 
 func testRingAsleep(r *rig) { r.passToken(r.rounds(300)) }
@@ -181,8 +181,8 @@ func (r *rig) passToken(rounds int) {
 	})
 }
 
-// testBulkAsleep lets rank 0 get memory of rank 1 while rank 1 sleeps. After each Get, rank 0
-// notifies rank 1 by a message. Progress of a Get that needs rank 1 must wake it.
+// testBulkAsleep makes rank 0 get memory of rank 1 while rank 1 sleeps. After each Get, rank 0 sends rank 1 a
+// message. If a Get needs rank 1 to make progress, it must wake rank 1.
 func testBulkAsleep(r *rig) {
 	e, caps := r.connected(0, 1)
 	r.needs("get", caps.Get)

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Fabric is a number of ranks of one process that the transport under test connects. The suite
-// closes the transports and then calls Close, which releases all other resources. Close may be nil.
+// Fabric is a number of ranks of one process that the transport under test connects. The suite closes the
+// transports and then calls Close, which releases all other resources. Close may be nil.
 type Fabric struct {
 	Transports []transport.Transport
 	Sleepers   []transport.Sleeper
@@ -16,11 +16,11 @@ type Fabric struct {
 	Close  func()
 }
 
-// Make returns a new fabric of the given number of ranks, or fails or skips the test. If the
-// machine lacks something that the transport needs, Make skips the test and prints ErrNotSupported.
+// Make returns a new fabric of the given number of ranks, or fails or skips the test. If the machine lacks
+// something that the transport needs, Make skips the test with a message that contains ErrNotSupported.
 type Make func(tb testing.TB, ranks int) *Fabric
 
-// rule is one sentence of the contract (its name), the number of ranks that its test needs, and
+// rule is a rule of the contract: its name, which states the rule, the number of ranks that its test needs, and
 // the test.
 type rule struct {
 	name  string
@@ -44,8 +44,8 @@ func Run(t *testing.T, newFabric Make) {
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, newFabric) })
 }
 
-// few returns the number of ranks with which a rule is tested: ranks, or at most 12 with -short,
-// because opening and closing the transport of each rank takes time.
+// few returns the number of ranks with which a rule is tested. It is ranks, or at most 12 with -short, because
+// opening and closing the transport of each rank takes time.
 func few(ranks int) int {
 	if testing.Short() {
 		return min(ranks, 12)

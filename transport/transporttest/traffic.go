@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// trafficRules are the rules of combined traffic: messages and Gets of all ranks, each on its own
-// goroutine.
+// trafficRules are the rules of combined traffic: messages and Gets of all ranks, with a goroutine for each
+// rank.
 var trafficRules = []rule{
 	{"FloodFromManyKeepsEachOrder", 8, testFlood},
 	{"AllToAllOfRandomSizes", 6, testAllToAll},
@@ -24,15 +24,15 @@ var trafficRules = []rule{
 	{"PipelinesInBothDirections", 2, testBothDirections},
 }
 
-// The kinds of messages in the traffic tests. Header.C has the kind.
+// These constants are the kinds of messages in the traffic tests. Header.C has the kind.
 const (
 	kindData = iota
 	kindOffer
 	kindTaken
 )
 
-// stream checks the messages from one peer: they must have consecutive numbers, and each must have
-// the pattern of its number. next is the number of the next message.
+// stream checks the messages from one peer. They must have consecutive numbers, and each payload must be the
+// pattern of its number. next is the number of the next message.
 type stream struct{ next uint64 }
 
 // take checks one message.
@@ -140,9 +140,9 @@ func testBothDirections(r *rig) {
 	})
 }
 
-// testNothingIsLeft makes fabrics, sends messages and closes them. It compares the numbers of
-// goroutines and of descriptors of the process before and after. The first fabric is not counted,
-// because it may allocate resources that the process keeps.
+// testNothingIsLeft makes fabrics, sends messages and closes the fabrics. It compares the numbers of goroutines
+// and of descriptors of the process before and after. The first fabric is not counted, because it may allocate
+// resources that the process keeps.
 func testNothingIsLeft(t *testing.T, newFabric Make) {
 	t.Helper()
 	use := func() {
