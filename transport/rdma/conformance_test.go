@@ -9,7 +9,8 @@ import (
 )
 
 // TestConformance runs the suite of package transporttest on in-memory adapters that behave like iWARP and like
-// InfiniBand. Variants have no RDMA Reads, or few credits.
+// InfiniBand. Variants have no RDMA Reads, short receives (Slot), a second transport beside them (Companion), or
+// copy all memory.
 func TestConformance(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -117,7 +117,7 @@ func TestSingleIsWhatTheParsersRead(t *testing.T) {
 }
 
 // FuzzFrame checks that the parsers never read beyond the frame, and that whatever they accept can be written
-// again with the same bytes.
+// again with the same bytes, except padding.
 func FuzzFrame(f *testing.F) {
 	f.Add(eagerFrame(record{recordMessage, transport.Header{A: 1}, []byte("payload")}))
 	f.Add(eagerFrame(record{recordMarker, transport.Header{}, nil}, record{recordCheck, transport.Header{}, make([]byte, 8)}))

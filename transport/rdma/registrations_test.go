@@ -211,8 +211,9 @@ func TestArenaKeys(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestHeapIsCopiedBelowALength checks that short Gets, Puts and exposures of heap memory are copied through
-// registered memory, and that longer ones are registered for their duration.
+// TestHeapIsCopiedBelowALength checks that short Gets, short Puts and short exposures for reading of heap memory
+// are copied through registered memory. Longer memory, and memory that is exposed for writing, is registered for
+// the operation or the exposure.
 func TestHeapIsCopiedBelowALength(t *testing.T) {
 	ranks, _ := arenas(t, 4<<20, 0)
 	for _, c := range []struct{ length, copied, single int }{{1, 1, 0}, {32<<10 - 1, 1, 0}, {32 << 10, 0, 1}, {1 << 20, 0, 1}} {

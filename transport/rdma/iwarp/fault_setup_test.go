@@ -21,7 +21,7 @@ func hasty() iwarp.Config {
 	return iwarp.Config{RequestTimeout: 30 * time.Millisecond, StartTimeout: 30 * time.Millisecond, CloseTimeout: 30 * time.Millisecond, Pause: time.Hour}
 }
 
-// TestFaultConnect is fault 1: nothing answers a connect.
+// TestFaultConnect is fault 1: a connect that is refused, that no host answers, or that is answered late.
 func TestFaultConnect(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	try := func(t *testing.T, to netip.AddrPort, timeout time.Duration, want verbs.EventType, cause error) {
