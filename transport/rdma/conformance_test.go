@@ -9,8 +9,8 @@ import (
 )
 
 // TestConformance runs the suite of package transporttest on in-memory adapters that behave like iWARP and like
-// InfiniBand. Variants have no RDMA Reads, short receives (Slot), a second transport beside them (Companion), or
-// copy all memory.
+// InfiniBand. The variants have no RDMA Reads, have short receives (Slot), assume that a faster transport is
+// polled with them (Companion), or copy all memory.
 func TestConformance(t *testing.T) {
 	for _, c := range []struct {
 		name   string

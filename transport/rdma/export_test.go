@@ -16,8 +16,8 @@ func (t *Transport) Vanish() error {
 	return err
 }
 
-// InFlight returns the number of Sends to a peer that the adapter has not reported as complete, and the number
-// of Sends for which the send queue has room besides control frames.
+// InFlight returns two numbers for a peer: the Sends that the adapter has not reported as complete, and the
+// Sends for which the send queue has room. The room for control frames does not count.
 func (t *Transport) InFlight(peer int) (sends, room int) {
 	if l := t.peers[peer].link; l != nil {
 		return int(l.posted - l.done), int(l.frames)

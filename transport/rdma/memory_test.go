@@ -18,8 +18,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// caller is a scripted peer that takes no memory of this process except a file descriptor: it builds a frame
-// when it sends the frame, and only counts the bytes that it receives.
+// caller is a scripted peer that takes no memory of this process except a file descriptor. It builds a frame
+// when it sends the frame. It only counts the bytes that it receives.
 type caller struct {
 	fd, heard int
 	// last is the buffer that hear has filled last.

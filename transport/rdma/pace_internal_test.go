@@ -29,8 +29,8 @@ func (p *pace) run(span, poll, look time.Duration, finds ...time.Duration) []tim
 	return looks
 }
 
-// polls are the poll times of a rank that spins, of a rank that does other work between two polls, and of a rank
-// that yields its processor at every poll.
+// polls are poll times of three kinds of ranks: one spins, one does other work between two polls, and one yields
+// its processor at every poll.
 var polls = []time.Duration{20 * time.Nanosecond, time.Microsecond, 20 * time.Microsecond}
 
 // TestPaceLooksLessOftenWhileNothingComes counts the looks of an idle transport. The test checks that the looks

@@ -218,8 +218,8 @@ func TestAdapterIsRemoved(t *testing.T) {
 	}
 }
 
-// TestPortDown checks that the ranks leave an adapter whose port goes down, that the log names this adapter
-// once, and that the ranks return to the adapter when the port is up.
+// TestPortDown checks that the ranks leave an adapter whose port goes down, and return to it when the port is
+// up. The log names the adapter once.
 func TestPortDown(t *testing.T) {
 	r, cut := fragileRails(2)
 	log := new(lines)

@@ -316,8 +316,8 @@ func TestMeasureCopies(t *testing.T) {
 	require.LessOrEqual(t, n, copyMost)
 }
 
-// TestMarkerOvertakesWrites checks that a Put does not end when the peer has acknowledged its marker, but only
-// when the RDMA Writes are complete as well, because the adapter may have to send the Writes again.
+// TestMarkerOvertakesWrites checks when a Put ends. The acknowledgement of its marker is not sufficient: its
+// RDMA Writes have to be complete as well, because the adapter may have to send the Writes again.
 func TestMarkerOvertakesWrites(t *testing.T) {
 	x := newExposedTest(t)
 	p, data := x.p, make([]byte, 8)

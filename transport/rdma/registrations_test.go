@@ -120,9 +120,10 @@ func TestArenaIsRegisteredOnce(t *testing.T) {
 	require.NoError(t, ranks[1].Arena().Discard(0, 4096), "after the end the arena is only an arena")
 }
 
-// TestKeysGiveNoMore checks that a key lets a peer write only the memory that was exposed for writing with it,
-// whatever else the rank has exposed, read or written before or at the same time. The variants use memory in the
-// arena and outside, and adapters on which peers can and cannot write the memory that RDMA Reads fill.
+// TestKeysGiveNoMore checks that a key lets a peer write only the memory that was exposed for writing with this
+// key. Other memory that the rank has exposed, read or written, before or at the same time, must not change. The
+// variants use memory in the arena and outside, and adapters on which peers can and cannot write the memory that
+// RDMA Reads fill.
 func TestKeysGiveNoMore(t *testing.T) {
 	for _, sinks := range []bool{false, true} {
 		for _, inArena := range []bool{true, false} {
@@ -247,8 +248,8 @@ func TestHeapIsCopiedBelowALength(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestMemoryThatCannotBeRegistered checks that a Get and a Put are copied in parts when the limit of locked
-// memory does not allow their memory to be registered, and that the log says so once.
+// TestMemoryThatCannotBeRegistered has a limit of locked memory that does not allow the memory of a Get and a
+// Put to be registered. The test checks that both are copied in parts, and that the log says so once.
 func TestMemoryThatCannotBeRegistered(t *testing.T) {
 	const length, chunk = 5 << 20, 4 << 20
 	places := pinning(memory(verbstest.StyleInfiniBand, 2))

@@ -182,8 +182,8 @@ func TestQuestionsForKeysHaveABound(t *testing.T) {
 }
 
 // TestLostSideHadAllThatWasLeft loses a side connection that carries the rest of a transfer, when the connection
-// in use has finished its part. The test checks that the rest of a Get is posted again on the connection in use
-// at once, and the rest of a Put only when the owner has closed its end of the side connection.
+// in use has finished its part. The test checks when the rest is posted again on the connection in use. For a
+// Get this happens at once. For a Put it happens when the owner has closed its end of the side connection.
 func TestLostSideHadAllThatWasLeft(t *testing.T) {
 	for _, kind := range []operationKind{operationGet, operationPut} {
 		t.Run(operationNames[kind], func(t *testing.T) {

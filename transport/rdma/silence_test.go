@@ -91,9 +91,9 @@ func TestSilentPeerThatEnds(t *testing.T) {
 	require.NoError(t, p.r.Close())
 }
 
-// TestPeersThatAreNotWaitedFor checks in which cases a rank does not wait for a silent peer: if no agent
-// supervises the peer, because then nobody knows whether it lives, and if no host accepts the connection,
-// because then the reason is not a stopped process.
+// TestPeersThatAreNotWaitedFor checks in which cases a rank does not wait for a silent peer. If no agent
+// supervises the peer, nobody knows whether it lives. If no host accepts the connection, the reason is not a
+// stopped process. If the peer has no address, the rank cannot connect.
 func TestPeersThatAreNotWaitedFor(t *testing.T) {
 	brief := func(c *rdma.Config) { c.GiveUp, c.RetryMax = 5*time.Millisecond, time.Millisecond }
 	t.Run("nobody watches", func(t *testing.T) {

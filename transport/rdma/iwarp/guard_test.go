@@ -64,9 +64,9 @@ func TestGuardedTakesOneSend(t *testing.T) {
 	}
 }
 
-// TestGuardedRefusesBeforeTheProof checks that a guarded endpoint ends the connection when the first message is
-// anything but a short Send, for example a Write, a Read or a Send that invalidates an STag. The message has no
-// effect on memory.
+// TestGuardedRefusesBeforeTheProof checks that a guarded endpoint ends the connection unless the first message
+// is a short Send. The test sends, for example, a Write, a Read and a Send that invalidates an STag. The message
+// must not change memory.
 func TestGuardedRefusesBeforeTheProof(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 4096)
 	l := s.listen()

@@ -15,7 +15,7 @@ import (
 )
 
 // TestPassiveIsSilentUntilTheFirstMessage checks RFC 5044 section 7.1.2 rule 4 for a peer of revision 1, which
-// sends no RTR: the passive side sends nothing before the first FPDU of the active side.
+// sends no RTR. The passive side sends nothing before the first FPDU of the active side.
 func TestPassiveIsSilentUntilTheFirstMessage(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	p := dial(t, s, s.listen().Address())
@@ -260,8 +260,8 @@ func TestPrivateDataFitsLinux(t *testing.T) {
 	require.Equal(t, long[:252], private)
 }
 
-// TestSegmentsFitStrangers checks that FPDUs to a peer with another implementation fit into TCP's segments, and
-// that those to a peer with this one are as long as the length field permits.
+// TestSegmentsFitStrangers checks the lengths of FPDUs. FPDUs to a peer with another implementation fit into
+// TCP's segments. FPDUs to a peer with this implementation are as long as the length field permits.
 func TestSegmentsFitStrangers(t *testing.T) {
 	for _, kin := range []bool{false, true} {
 		config := hasty()

@@ -16,7 +16,7 @@ import (
 )
 
 // inGuest is the environment variable with the name of the device on which the tests of a device run. byLibrary
-// is the one that says that libibverbs drives the device.
+// is the environment variable that makes libibverbs drive the device.
 const (
 	inGuest   = "GORUN_TEST_KERNEL"
 	byLibrary = "GORUN_TEST_KERNEL_LIBRARY"

@@ -19,8 +19,9 @@ func addressesOf(list ...string) []netip.Addr {
 	return all
 }
 
-// cluster is a host with several devices: a RoCE device whose interface has only a link-local address, with a
-// VLAN and a bond above it; a device with two ports; an iWARP device; and a device without an address.
+// cluster is a host with four devices. One is a RoCE device whose interface has only a link-local address; above
+// this interface there are a VLAN and a bond. One device has two ports, one is an iWARP device, and one has no
+// address.
 var cluster = struct {
 	devices  []uverbs.Device
 	sites    map[string][]uverbs.Site

@@ -60,8 +60,8 @@ func (w *wire) complete(number uint64) {
 }
 
 // TestSignals has a device carry out requests in every permitted order. The test checks that each request is
-// reported once and not before the device has carried it out, and that a full queue always has a signalled
-// request, so that a completion will come.
+// reported once, after the device has carried it out. It also checks that a full queue always contains a
+// signalled request, so that a completion will come.
 func TestSignals(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 12))

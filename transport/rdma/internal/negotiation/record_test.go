@@ -267,8 +267,9 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestOutOfRangeIsClamped checks that values that the wire format cannot hold are limited to the range: when a
-// record is written, and when a record of a peer with the key contains them.
+// TestOutOfRangeIsClamped checks that values outside the range of the wire format are brought into the range.
+// This happens when a record is written. It also happens when a record of a peer with the key contains such
+// values.
 func TestOutOfRangeIsClamped(t *testing.T) {
 	r := negotiation.Record{Depths: negotiation.Depths{IRD: 256, ORD: -1}, Slot: 1 << 30}
 	got, err := credentials(1).OpenRequest(credentials(3).AppendRequest(nil, &r, 1))

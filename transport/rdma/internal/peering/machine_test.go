@@ -47,8 +47,8 @@ func request(m *peering.Machine, c peering.Conn, incarnation, attempt uint16) []
 	}, nil)
 }
 
-// TestReplays checks that a machine refuses a request whose attempt number it has seen in a request or in a
-// reply, requests with older numbers, and requests of an older incarnation.
+// TestReplays checks which requests a machine refuses: requests with an attempt number that it has seen in a
+// request or in a reply, requests with an older number, and requests of an older incarnation.
 func TestReplays(t *testing.T) {
 	cases := []struct {
 		name                 string
