@@ -18,11 +18,11 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/api anew")
 
-// stable are the packages whose exported API changes with a new major version only.
+// stable lists the packages whose exported API changes only with a new major version.
 var stable = []string{"runtime", "runtime/actors", "collectives"}
 
-// unstable is the line of the package comment of every other package that programs can
-// import.
+// unstable is a line of the package comment of every importable package that stable does not
+// list.
 const unstable = "Unstable: any release may change this package, also after v1."
 
 // TestAPI compares the exported API with testdata/api, so that a review sees what changes.
@@ -57,8 +57,8 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// exported lists the exported API of a package of this tree on Linux, sorted, one
-// declaration after the other. Lines of one declaration are indented.
+// exported returns the exported API of a package of this tree on Linux. The declarations are
+// sorted, and each begins a line. The further lines of a declaration are indented.
 func exported(t *testing.T, dir string) []byte {
 	t.Helper()
 	files, p := documented(t, dir)
@@ -98,8 +98,8 @@ func exported(t *testing.T, dir string) []byte {
 	return []byte(strings.Join(all, "\n") + "\n")
 }
 
-// documented returns the documentation of a package without the comments of its
-// declarations.
+// documented parses a package for linux/amd64 and returns its documentation. The files are parsed
+// without the comments of declarations.
 func documented(t *testing.T, dir string) (*token.FileSet, *doc.Package) {
 	t.Helper()
 	context := build.Default
@@ -124,7 +124,9 @@ func documented(t *testing.T, dir string) (*token.FileSet, *doc.Package) {
 	return files, p
 }
 
-// TestPackagesSayWhetherTheyAreStable lets no package become public by mistake.
+// TestPackagesSayWhetherTheyAreStable checks that each importable package either is listed in
+// stable or has the line unstable in its package comment. The test finds a package that became
+// public by mistake.
 func TestPackagesSayWhetherTheyAreStable(t *testing.T) {
 	says := map[string]bool{}
 	for _, s := range sources(t) {
@@ -145,8 +147,8 @@ func TestPackagesSayWhetherTheyAreStable(t *testing.T) {
 	}
 }
 
-// TestLibrariesAreToldApart compares what files named library*.go of package runtime
-// export with the section of the package comment about libraries.
+// TestLibrariesAreToldApart compares the exported names in the files library*.go of package
+// runtime with the section "For libraries" of its package comment.
 func TestLibrariesAreToldApart(t *testing.T) {
 	var section string
 	names := map[string]bool{}
@@ -176,8 +178,8 @@ func TestLibrariesAreToldApart(t *testing.T) {
 	}
 }
 
-// declared returns the exported names of a declaration: a method is Type.Name. A method of
-// a type that is declared beside it goes without saying.
+// declared returns the exported names of a declaration. A method of Comm is named Comm.Method.
+// The methods of other types are not listed, because the list names their types.
 func declared(d ast.Decl) []string {
 	var all []string
 	add := func(prefix string, id *ast.Ident) {

@@ -10,32 +10,35 @@ import (
 	"testing"
 )
 
-// behavioursPage lists behaviours, the files of other suites that test them, and the
-// tests that prove them here.
+// behavioursPage lists behaviours of message passing, the files of other test suites that test
+// each behaviour, and the tests of this tree that prove it.
 const behavioursPage = "docs/behaviours.md"
 
 var (
-	// behaviourRow is a row of a table there: behaviour, origin, test.
+	// behaviourRow matches a row of a table of the page: behaviour, origin, test.
 	behaviourRow = regexp.MustCompile(`^\| ([^|]+) \| ([a-z0-9]+(?:/[a-z0-9_-]+)+\.c) \| ([\w/]+)\.(Test\w+) \|$`)
-	// origin is a file of MPICH's suite, or of ULFM's, in a comment.
+	// origin matches the name of a file of MPICH's or ULFM's test suite in a comment.
 	origin = regexp.MustCompile(`\b(?:pt2pt|comm|group|coll|datatype|init|ft|threads|topo|api|stress)/[a-z0-9_/-]+\.c\b`)
 )
 
-// byWay begins the part of the page whose tables have a test for each way.
+// byWay is the heading of the part of the page whose tables name a test for each way to run a
+// job.
 const byWay = "\n## By way\n"
 
-// Of the tables with a test for each way: what is in a cell, a test with its parts or a reason, and a reason below the
-// tables.
+// wayTest and wayNone match a cell of a table in that part. A cell contains a test with its
+// subtests, or "none" with the letter of a reason. wayReason matches a reason below the tables.
 var (
 	wayTest   = regexp.MustCompile(`^([\w/]+)\.(Test\w+)((?:/[^/*]+)*?)( \*)?$`)
 	wayNone   = regexp.MustCompile(`^none \(([a-z])\)$`)
 	wayReason = regexp.MustCompile(`(?m)^\* \(([a-z])\) `)
 )
 
-// waysTotal are the ways: the simulator, one process, and gorun over memory, over the network and on hosts.
+// waysTotal is the number of ways to run a job: the simulator, one process, and gorun over shared
+// memory, over the network and on several hosts.
 const waysTotal = 5
 
-// testComments returns the comment of every test of the module by "package.Test".
+// testComments returns the comment of every test of the module. The keys have the form
+// "package.Test".
 func testComments(t *testing.T) map[string]string {
 	t.Helper()
 	comments := map[string]string{}
@@ -52,8 +55,8 @@ func testComments(t *testing.T) map[string]string {
 	return comments
 }
 
-// Every behaviour of the page has a test whose comment names the origin, and every
-// origin that a test names is on the page.
+// TestBehavioursAreProved checks that every behaviour of the page has a test whose comment names
+// the origin, and that the page lists every origin that the comment of a test names.
 func TestBehavioursAreProved(t *testing.T) {
 	page, err := os.ReadFile(behavioursPage)
 	if err != nil {
@@ -93,8 +96,8 @@ func TestBehavioursAreProved(t *testing.T) {
 	}
 }
 
-// Every cell of the tables by way has a test that exists, with the names of its parts somewhere in the tree, or a
-// reason that is on the page.
+// TestBehavioursByWay checks every cell of the tables by way. A cell names a test that exists and
+// subtests whose names are strings in the tests, or a reason that the page explains.
 func TestBehavioursByWay(t *testing.T) {
 	page, err := os.ReadFile(behavioursPage)
 	if err != nil {
@@ -142,8 +145,9 @@ func TestBehavioursByWay(t *testing.T) {
 	}
 }
 
-// stringsOfTests returns whether some text is a string in a test or in support of tests, alone or with the name of a
-// way behind it.
+// stringsOfTests returns a function that reports whether a text is a string in a test or in
+// internal/simulate. The text may end with the name of a way, auto or rdma, which the string
+// lacks.
 func stringsOfTests(t *testing.T) func(text string) bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -165,7 +169,7 @@ func stringsOfTests(t *testing.T) func(text string) bool {
 	}
 }
 
-// cutLast is strings.Cut at the last separator.
+// cutLast works as strings.Cut, but at the last separator.
 func cutLast(text, separator string) (before, after string, found bool) {
 	i := strings.LastIndex(text, separator)
 	if i < 0 {

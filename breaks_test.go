@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/mutation/breaks"
 )
 
-// Every break in the tables of internal/mutation fits the sources as they are: it changes
-// exactly one place, and the result is Go. The author of a change of such a place changes
-// the break.
+// TestEveryBreakApplies checks that every break in the tables of internal/mutation fits the
+// present sources: the break changes exactly one place, and the result is valid Go. The author of
+// a change of such a place also changes the break.
 func TestEveryBreakApplies(t *testing.T) {
 	packages, err := breaks.Packages(".")
 	if err != nil {

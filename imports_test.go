@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// imports lists, for every package, the packages of this module and of other
-// modules it may import. The standard library is always allowed. A package
-// missing here fails the test: adding a package is a design decision. An entry
-// that ends in "/..." is for the packages below that have none of their own.
+// imports lists, for every package, which packages of this module and of other modules the
+// package may import. The standard library is always allowed. A package without an entry fails
+// the test, because a new package is a design decision. An entry that ends in "/..." covers the
+// packages below it that have no entry of their own.
 var imports = map[string][]string{
-	".ci": {}, // run by file name, not a package of ./...
+	".ci": {}, // CI runs its files by name; it is not a package of ./...
 
 	"transport":               {},
 	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
@@ -38,7 +38,7 @@ var imports = map[string][]string{
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
 	"transport/rdma/iwarp": {
 		"internal/blocking", "internal/journal", "internal/packing", "transport/rdma/verbs/provider", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "github.com/klauspost/compress/s2", "golang.org/x/sys/unix",
-		"transport/rdma/internal/certificate", // in tests
+		"transport/rdma/internal/certificate", // only tests import it
 	},
 
 	"transport/rdma/internal/negotiation": {},
@@ -63,8 +63,8 @@ var imports = map[string][]string{
 	"internal/callsite":         {},
 	"internal/goroutine":        {},
 	"internal/localjob":         {"transport"},
-	"internal/malice":           {"github.com/asynkron/protoactor-go/actor"},                                                                                            // tests alone
-	"internal/phases":           {"collectives", "runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor", "github.com/asynkron/protoactor-go/scheduler"}, // tests alone
+	"internal/malice":           {"github.com/asynkron/protoactor-go/actor"},                                                                                            // tests only
+	"internal/phases":           {"collectives", "runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor", "github.com/asynkron/protoactor-go/scheduler"}, // tests only
 	"internal/simulate":         {"internal/localjob", "runtime", "transport"},
 	"internal/simulate/program": {"collectives", "internal/simulate", "runtime", "runtime/actors", "runtime/checkpoint", "github.com/asynkron/protoactor-go/actor"},
 
@@ -73,7 +73,7 @@ var imports = map[string][]string{
 	"runtime/internal/arena":    {"transport"},
 	"runtime/internal/layout":   {},
 	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
-	"runtime/internal/cost":     {}, // benchmarks alone
+	"runtime/internal/cost":     {}, // contains only benchmarks
 	"runtime/internal/value":    {"runtime/internal/layout"},
 	"runtime": {
 		"internal/callsite", "internal/flight", "internal/goroutine", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
@@ -83,7 +83,7 @@ var imports = map[string][]string{
 	"runtime/actors": {
 		"internal/processor", "internal/registry", "runtime", "runtime/actors/internal/codec", "runtime/actors/internal/deadlock",
 		"runtime/internal/engine", "runtime/internal/port", "transport", "github.com/asynkron/protoactor-go/actor",
-		"google.golang.org/protobuf/proto", // in tests
+		"google.golang.org/protobuf/proto", // only tests import it
 	},
 	"runtime/actors/internal/codec": {
 		"runtime/internal/layout", "runtime/internal/value", "github.com/asynkron/protoactor-go/actor",
@@ -173,13 +173,13 @@ var imports = map[string][]string{
 	"internal/testbed/nulldevice":    {"transport/rdma/verbs/provider"},
 }
 
-// testImports may be imported by every test on top of what its package may.
+// testImports lists what every test may import, in addition to the imports of its package.
 var testImports = []string{
 	"github.com/stretchr/testify/require", "github.com/stretchr/testify/assert", "golang.org/x/sys/unix",
 }
 
-// integration lists what the tests of a package may import on top, because they
-// run it over the real thing.
+// integration lists what the tests of a package may import in addition, because they run the
+// package over a real transport.
 var integration = map[string][]string{
 	"transport/rdma/verbs":    {"transport/rdma/iwarp", "transport/rdma/verbs/verbstest"},
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
@@ -209,10 +209,10 @@ var integration = map[string][]string{
 	"transport/rdma/kernel":              {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
 }
 
-// cgoPackages may import "C".
+// cgoPackages lists the packages that may import "C".
 var cgoPackages = []string{"transport/rdma/internal/ibverbs"}
 
-// allowed returns what a package may import, and false if it has no entry.
+// allowed returns the packages that a package may import, and false if the package has no entry.
 func allowed(dir string) ([]string, bool) {
 	if list, ok := imports[dir]; ok {
 		return list, true
@@ -249,8 +249,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// mayTest reports whether the tests of a package may import another one of the
-// module: itself, test support, and what lies below it in the layers.
+// mayTest reports whether the tests of a package may import another package of the module: the
+// package itself, test support, and packages in the layers below it.
 func mayTest(dir, imported string) bool {
 	if imported == dir || imported == "transport/transporttest" || slices.Contains(integration[dir], imported) || strings.HasPrefix(imported, "internal/testbed/") {
 		return true
@@ -261,8 +261,9 @@ func mayTest(dir, imported string) bool {
 	})
 }
 
-// TestImportTable keeps the table itself downward: no cycles, no entry for a
-// package that it does not name as importable by a typing error.
+// TestImportTable checks the table itself: the table has no cycle, and every package of this
+// module that an entry lets others import has an entry of its own, so that a typing error is
+// found.
 func TestImportTable(t *testing.T) {
 	var visit func(name string, above []string)
 	visit = func(name string, above []string) {

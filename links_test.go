@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// link is the target of a link in Markdown.
+// link matches a link in Markdown. Its group is the target.
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// Links between files of the tree lead somewhere, headings included.
+// TestLinksOfPages checks that the targets of links between files of the tree exist, headings
+// included.
 func TestLinksOfPages(t *testing.T) {
 	found := 0
 	walk(t, func(name string) {
@@ -25,7 +26,7 @@ func TestLinksOfPages(t *testing.T) {
 		}
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
 			if strings.Contains(m[1], "://") {
-				continue // nothing of the tree
+				continue // the target is no file of the tree
 			}
 			found++
 			file, heading, _ := strings.Cut(m[1], "#")
@@ -47,8 +48,8 @@ func TestLinksOfPages(t *testing.T) {
 	}
 }
 
-// hasHeading reports whether a page has a heading with an anchor as GitHub makes it:
-// lower case, spaces as dashes, no punctuation.
+// hasHeading reports whether a page has a heading with this anchor. The anchor has GitHub's form:
+// lower case, dashes for spaces, no punctuation.
 func hasHeading(t *testing.T, page, anchor string) bool {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -76,7 +77,7 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 	return false
 }
 
-// Every example is on the page of the examples.
+// TestExamplesAreListed checks that the page of the examples lists every example.
 func TestExamplesAreListed(t *testing.T) {
 	page, err := os.ReadFile("examples/README.md")
 	if err != nil {
@@ -94,7 +95,8 @@ func TestExamplesAreListed(t *testing.T) {
 	}
 }
 
-// GitHub runs the same check as the developers.
+// TestWorkflowRunsTheCheck checks that the GitHub workflow runs the same check as the developers
+// do.
 func TestWorkflowRunsTheCheck(t *testing.T) {
 	text, err := os.ReadFile(".github/workflows/ci.yml")
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// requirements are the modules that a go.mod of the tree asks for by itself. What
-// the root asks for, every program that imports runtime has in its go.sum: adding
-// one is a design decision. Programs of the tree that need more are modules of
-// their own.
+// requirements lists the modules that each go.mod of the tree requires directly. Every program
+// that imports runtime has the requirements of the root module in its go.sum, so that a new one
+// is a design decision. Programs of the tree that require more are modules of their own.
 var requirements = map[string][]string{
-	// charm.land's are for the table of gorun inspect -watch, and for package viewer alone.
+	// The modules of charm.land are for the table of gorun inspect -watch. Only package viewer
+	// imports them.
 	".":                           {"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/asynkron/protoactor-go", "github.com/klauspost/compress", "github.com/stretchr/testify", "golang.org/x/sys", "google.golang.org/protobuf"},
 	"bench/peers":                 {module, "github.com/stretchr/testify", "gonum.org/v1/plot"},
 	"bench/peers/protoactor":      {"github.com/asynkron/protoactor-go", "google.golang.org/grpc", "google.golang.org/protobuf"},
@@ -23,9 +23,9 @@ var requirements = map[string][]string{
 }
 
 var (
-	// requirement is a line of a go.mod that asks for a module.
+	// requirement matches a line of a go.mod that requires a module.
 	requirement = regexp.MustCompile(`(?m)^(?:require )?\t?(\S+\.\S+/\S+) v\S+( // indirect)?$`)
-	// replacement is the line by which a module takes gorun from this tree.
+	// replacement matches the line by which a module takes gorun from this tree.
 	replacement = regexp.MustCompile(`(?m)^replace ` + regexp.QuoteMeta(module) + ` => (\S+)$`)
 )
 

@@ -1,7 +1,6 @@
-// Package gorun_test checks properties of the source tree itself: which package may
-// import which, where unsafe and cgo may appear, how long files and functions
-// are, and that every package says what it is for. It reads the sources, every
-// build variant of them, and needs no tool.
+// Package gorun_test checks properties of the source tree itself: which package may import which
+// package, where unsafe and cgo may appear, how long files and functions are, and that every
+// package has a comment. The tests read the sources of every build variant and need no tool.
 package gorun_test
 
 import (
@@ -23,19 +22,18 @@ import (
 
 const (
 	module = "github.com/gorun-hpc/gorun"
-	// functionLinesMax and fileLinesMax bound the lines that must be understood together.
-	// The functions of tests are tables and transcripts, and may be longer.
+	// functionLinesMax and fileLinesMax bound the lines that must be understood together. The
+	// functions of tests may be longer, because they contain tables and transcripts.
 	functionLinesMax     = 70
 	testFunctionLinesMax = 110
 	fileLinesMax         = 400
 )
 
-// vague are names that do not describe a file or a type.
+// vague matches names that do not describe a file or a type.
 var vague = regexp.MustCompile(`(?i)^(utils?|helpers?|managers?|common|misc)$|(Manager|Helper|Util|Utils)$`)
 
-// unwanted is what the text of the tree may not contain: notes to oneself and
-// the places of one machine. The patterns are written so that they do not match
-// themselves.
+// unwanted matches what the text of the tree may not contain: notes to oneself and paths of one
+// machine. The patterns are written so that they do not match themselves.
 var unwanted = regexp.MustCompile(`\b(TO[D]O|FIX[M]E|X[X]X)\b|(^|[\s"'=(])/(wor[k]|roo[t]|hom[e])/|://proxy[.]|artifactor[y]|//registr[y][.]`)
 
 // source is one Go file.
@@ -47,7 +45,7 @@ type source struct {
 	syntax *ast.File
 }
 
-// isTest reports whether only tests see the file.
+// isTest reports whether the file is compiled for tests only.
 func (s *source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
 // line returns the line number of a position.
@@ -137,7 +135,7 @@ func TestFormat(t *testing.T) {
 func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 	type description struct {
 		files int
-		in    string // the file with the package comment
+		in    string // the name of the file with the package comment
 		words int
 	}
 	packages := map[string]*description{}
@@ -201,7 +199,7 @@ func TestNamesAreNouns(t *testing.T) {
 	}
 }
 
-// TestText reads every text file, not Go alone.
+// TestText checks every text file of the tree, not only Go files.
 func TestText(t *testing.T) {
 	kinds := []string{".go", ".s", ".c", ".h", ".md", ".yml", ".yaml", ".sh", ".mod", ".json", ".txt", ""}
 	walk(t, func(name string) {
@@ -213,7 +211,7 @@ func TestText(t *testing.T) {
 			t.Fatal(err)
 		}
 		if bytes.IndexByte(text, 0) >= 0 {
-			return // not text
+			return // a binary file
 		}
 		for i, line := range strings.Split(string(text), "\n") {
 			if found := unwanted.FindString(line); found != "" {

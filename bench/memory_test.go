@@ -12,10 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// TestMemoryOfAllToAll checks that what the ranks of a node take for messages
-// between all pairs does not grow with the square of their number. How far the
-// inboxes of crowded ranks fill is chance, up to a limit for each rank that is the
-// same for any number of them; a page for each pair would be above it.
+// TestMemoryOfAllToAll checks the memory that the ranks of a node take for messages between all
+// pairs of ranks. The memory must not grow with the square of the number of ranks. The fill level
+// of the inboxes varies by chance, up to a limit for each rank that does not depend on the number
+// of ranks. A page for each pair would exceed this limit.
 func TestMemoryOfAllToAll(t *testing.T) {
 	const pageKiB = 4
 	for _, ranks := range []int{32, 128} {
@@ -27,8 +27,8 @@ func TestMemoryOfAllToAll(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") == "1" {
 		ranks = 256
 	}
-	// Through shared memory the blocks themselves lie there for a while; their
-	// number is the square, what they may take is not.
+	// The blocks themselves lie in shared memory for a while. The number of blocks grows with the
+	// square of the number of ranks, but the memory for them is bounded.
 	for _, coll := range []string{"pairwise", "auto"} {
 		u := memoryOf(t, ranks, coll)
 		t.Logf("%d ranks, %s: %v KiB", ranks, coll, u)
@@ -37,10 +37,11 @@ func TestMemoryOfAllToAll(t *testing.T) {
 	}
 }
 
-// mib is in KiB, as the table is.
+// mib is a MiB in KiB, the unit of the table.
 const mib = 1 << 10
 
-// usage is what one rank takes, shared pages in parts, and all ranks share, in KiB.
+// usage is the memory in KiB that the largest rank takes, its part of shared pages included, and
+// that all ranks share.
 type usage struct{ rank, shared float64 }
 
 func memoryOf(t *testing.T, ranks int, coll string) usage {

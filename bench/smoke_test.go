@@ -1,5 +1,5 @@
-// Package bench_test runs every benchmark through gorun with tiny sizes. It
-// judges what they print, never how fast they are.
+// Package bench_test runs every benchmark through gorun with tiny sizes. The tests check what the
+// benchmarks print, not how fast they are.
 package bench_test
 
 import (
@@ -21,7 +21,7 @@ import (
 // timeout ends a run that hangs.
 const timeout = 2 * time.Minute
 
-// programs are the benchmarks, and bin is where TestMain built them.
+// programs lists the benchmarks. bin is the directory where TestMain built them.
 var (
 	programs = []string{
 		"adapters", "allall", "allocations", "arrival", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "connect",
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run runs a benchmark and returns what it printed on stdout.
+// run runs a benchmark on np ranks and returns its standard output.
 func run(t *testing.T, np int, program string, args ...string) string {
 	t.Helper()
 	out, err := start(t, np, program, args...)
@@ -63,7 +63,7 @@ func start(t *testing.T, np int, program string, args ...string) (launch.Result,
 	return launch.Execute(t.Context(), timeout, nil, command...)
 }
 
-// result is what -json prints.
+// result is the output of a benchmark with -json.
 type result struct {
 	Benchmark string
 	Ranks     int
@@ -75,8 +75,8 @@ type result struct {
 	}
 }
 
-// TestTables checks that every benchmark prints a row with positive figures for
-// each size, as text and as JSON.
+// TestTables checks that every benchmark prints a row with positive figures for each size, as
+// text and as JSON.
 func TestTables(t *testing.T) {
 	few := []string{"-i", "3", "-x", "1"}
 	for _, tc := range []struct {
@@ -84,7 +84,7 @@ func TestTables(t *testing.T) {
 		np    int
 		run   []string
 		sizes []int
-		zero  bool // a figure may be 0
+		zero  bool // whether a figure may be 0
 	}{
 		{"latency", 2, []string{"latency", "-m", "1:8"}, []int{1, 2, 4, 8}, false},
 		{"latency of large messages", 2, []string{"latency", "-m", "64K,1M", "-type", "float32"}, []int{64 << 10, 1 << 20}, false},
@@ -153,8 +153,8 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// TestSimulate compares predictions with what the programs measure, by a model that is made of
-// their figures.
+// TestSimulate checks that simulate calibrates a model from measured figures, and compares its
+// predictions with measurements of the same programs.
 func TestSimulate(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "model.json")
 	simulate := func(args ...string) string {
@@ -169,7 +169,7 @@ func TestSimulate(t *testing.T) {
 	require.Regexp(t, `(?m)^# mean of the deviations of 4 rows, without their signs: \d+\.\d%$`, text)
 }
 
-// TestNPB verifies class S of the kernels through gorun.
+// TestNPB runs class S of the kernels through gorun and checks that their results are verified.
 func TestNPB(t *testing.T) {
 	for _, tc := range []struct {
 		kernel string
@@ -183,8 +183,8 @@ func TestNPB(t *testing.T) {
 	}
 }
 
-// TestLoss checks that survivors that wait for a killed rank are notified. How soon is for
-// bench/peers to say.
+// TestLoss checks that survivors that wait for a killed rank are notified. bench/peers measures
+// how fast.
 func TestLoss(t *testing.T) {
 	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "gorun"),
 		"-np", "4", "-on-failure", "continue", filepath.Join(bin, "loss"), "-json")
@@ -215,12 +215,12 @@ func TestPause(t *testing.T) {
 	require.Regexp(t, `^2 losses of 3 ranks: pause of the slowest survivor: median [0-9.]+ ms, max [0-9.]+ ms\n$`, out.Out)
 }
 
-// TestNPBClassA is the class that the README's job runs, of the kernel it does not.
+// TestNPBClassA runs class A of EP. The README's job runs class A of another kernel.
 func TestNPBClassA(t *testing.T) {
 	require.Contains(t, run(t, 4, "npb", "-kernel", "ep", "-class", "A"), " VERIFICATION SUCCESSFUL\n")
 }
 
-// A wrong command line or an impossible number of ranks fails.
+// TestRefusals checks that a wrong command line or an impossible number of ranks fails.
 func TestRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		np      int
@@ -250,14 +250,15 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// One rank answers when all are asked for help.
+// TestHelp checks that only one rank prints the help when all ranks get -h.
 func TestHelp(t *testing.T) {
 	out, err := start(t, 3, "latency", "-h")
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(out.Errors, "-heard"), out.Errors)
 }
 
-// TestAdapters reports on what is here: nothing, in most places, which is no failure.
+// TestAdapters checks the report on this machine. Most machines have no adapter, and this is no
+// failure.
 func TestAdapters(t *testing.T) {
 	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "adapters"), "-quick", "-bin", bin)
 	require.NoError(t, err)
@@ -272,8 +273,8 @@ func TestWholeJobs(t *testing.T) {
 	require.Equal(t, "5 ranks exchanged 24 bytes with each other\n", run(t, 5, "allall", "-n", "3"))
 }
 
-// TestBlocksOfEveryLength has an all-to-all checked for every way its blocks may
-// go between processes.
+// TestBlocksOfEveryLength runs an all-to-all that checks its result, for every way in which
+// blocks are moved between processes.
 func TestBlocksOfEveryLength(t *testing.T) {
 	for _, coll := range []string{"auto", "node-pipeline", "node-pull", "bruck", "pairwise"} {
 		for _, cma := range []string{"1", "0"} {
@@ -289,7 +290,7 @@ func TestBlocksOfEveryLength(t *testing.T) {
 	}
 }
 
-// TestTune writes a table and gives it to a job.
+// TestTune checks that tune writes a table and that a job accepts this table.
 func TestTune(t *testing.T) {
 	table := filepath.Join(t.TempDir(), "table")
 	run(t, 2, "tune", "-op", "allreduce,barrier", "-m", "8,1024", "-i", "1", "-o", table)

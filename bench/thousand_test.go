@@ -13,11 +13,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// patience is how long a job of a thousand ranks may take. Nothing is judged by it.
+// patience bounds the time of a job of a thousand ranks. The test judges no time.
 const patience = 10 * time.Minute
 
-// TestAThousandRanksMeet: 1,000 ranks of this machine start, meet in a barrier and end, each without a
-// failure. What that takes is logged: time, processor time, and memory.
+// TestAThousandRanksMeet checks that 1,000 ranks on this machine start, meet in a barrier and end
+// without a failure. The test logs the time, the processor time and the memory that this takes.
 func TestAThousandRanksMeet(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") != "1" {
 		t.Skip("a thousand processes: GORUN_SOAK=1")

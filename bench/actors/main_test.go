@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// Every measurement runs and prints its line, with few messages.
+// TestActors checks that every measurement runs with few messages and prints its line.
 func TestActors(t *testing.T) {
 	bin := t.TempDir()
 	require.NoError(t, launch.Install(".", bin, nil, "cmd/gorun", "bench/actors"))

@@ -14,7 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/probe"
 )
 
-// TestFiles: what the kernel says of a device is in the report, without GIDs that are not set.
+// TestFiles checks that the report contains the device's files from the kernel, and omits unset
+// GIDs.
 func TestFiles(t *testing.T) {
 	const at = "sys/class/infiniband/mlx5_0/"
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
@@ -35,15 +36,16 @@ port 1: 4: ACTIVE, 100 Gb/sec (4X EDR), Ethernet
 `, out.String())
 }
 
-// TestCommand: the job is over the device, and on the hosts that were asked for.
+// TestCommand checks that the command runs the job over the device and on the hosts of the
+// options.
 func TestCommand(t *testing.T) {
 	j := &jobs{options: &options{hosts: "a,b", rsh: "ssh -q", quick: true}, bin: "/bin"}
 	require.Equal(t, "/bin/gorun -np 2 -transport rdma -rdma-device rxe0 -host a,b -rsh ssh -q /bin/latency -m 8 -i 3 -x 1",
 		strings.Join(j.command("rxe0", []string{"latency", "-m", "8"}), " "))
 }
 
-// TestJobs: what each job prints is in the report; one that fails is an error, after which the
-// others are run.
+// TestJobs checks that the report contains what each job prints. A job that fails is an error,
+// and the remaining jobs still run.
 func TestJobs(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\ncase \"$*\" in *bandwidth*) echo broken; exit 3;; esac\necho \"row of $*\"\n"
@@ -60,8 +62,8 @@ func TestJobs(t *testing.T) {
 	require.DirExists(t, dir, "it is not one that was made")
 }
 
-// TestPerftest: the client tries again until its server is there, and its output is in the
-// report; a server that ends is an error.
+// TestPerftest checks that the client tries again until its server listens, and that the report
+// contains the client's output. A server that ends early is an error.
 func TestPerftest(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -81,7 +83,8 @@ esac
 	require.Contains(t, out.String(), "ib_send_bw: not installed")
 }
 
-// TestNoAdapter: without one the report says so, and that is no failure, unless one was named.
+// TestNoAdapter checks the report on a machine without an adapter. The report says so, and the
+// program fails only if the user named an adapter.
 func TestNoAdapter(t *testing.T) {
 	if len(probe.System().Devices()) > 0 {
 		t.Skip("this host has an RDMA adapter")

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The buffers change before each call if that is asked for, and only then.
+// TestRenewal checks that the buffers change before each call only if -write is set.
 func TestRenewal(t *testing.T) {
 	defer func(w bool) { *write = w }(*write)
 	send := []float32{0, 0, 0}

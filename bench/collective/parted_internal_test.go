@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first ranks get what is left of a division, as the twin in C divides.
+// TestPortions checks that the first ranks get the remainder of a division, as in the C twin of
+// the program.
 func TestPortions(t *testing.T) {
 	require.Equal(t, []int{3, 3, 2}, portions(8, 3))
 	require.Equal(t, []int{1, 1, 0, 0}, portions(2, 4))

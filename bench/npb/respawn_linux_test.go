@@ -14,10 +14,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// TestKilled kills a rank at random after an iteration that was saved since the last one was killed: of
-// two at once, one may have the only copy of the other's state. The result is, to the bit, that
-// of a job without a loss, and no process is left. A job may have done its work
-// before as many are killed as it may lose: then another one follows.
+// TestKilled kills a random rank after each generation of the job has saved an iteration. The
+// next rank is killed only after another saved iteration, because of two ranks killed at once,
+// one may hold the only copy of the other's state. The result must equal, to the bit, that of a
+// job without a loss, and no process may be left. A job may end before the test has killed as
+// many ranks as the job may lose. In this case the test starts another job.
 func TestKilled(t *testing.T) {
 	kills, most := 3, 3
 	if os.Getenv("GORUN_SOAK") == "1" {
@@ -44,7 +45,8 @@ func TestKilled(t *testing.T) {
 				}
 			}
 		}
-		if err := job.Wait(); err != nil { // the last one was killed when it had done its part
+		// The last rank may have been killed after it had finished its function.
+		if err := job.Wait(); err != nil {
 			require.Contains(t, errs.String(), "because the function of World.Resume has ended at all ranks")
 			killed--
 		}

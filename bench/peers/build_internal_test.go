@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A peer that cannot be fetched gets one line with its name.
+// TestBuildWithoutNetwork checks that a peer system that cannot be fetched gets one line with its
+// name.
 func TestBuildWithoutNetwork(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -35,8 +36,8 @@ func TestBuildTellsVersions(t *testing.T) {
 	require.Empty(t, s.version(dir))
 }
 
-// Launchers print their version in different forms; one of them refuses root without its
-// environment.
+// TestVersionOfLaunchers checks the version that is read from launchers, which print it in
+// different forms. One launcher refuses to run as root without certain environment variables.
 func TestVersionOfLaunchers(t *testing.T) {
 	launcher := filepath.Join(t.TempDir(), "mpirun")
 	for said, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
 )
 
-// decodePicture reads a picture.
+// decodePicture reads a picture from a file.
 func decodePicture(t *testing.T, name string) image.Image {
 	t.Helper()
 	f, err := os.Open(name)
@@ -23,8 +23,9 @@ func decodePicture(t *testing.T, name string) image.Image {
 	return img
 }
 
-// The pictures in the tree are those of the samples in the tree: a change of one requires
-// drawing the other. Other processors round the edges of letters differently.
+// TestStoredPictures checks that the pictures in the tree show the results in the tree, so that
+// whoever changes the results also draws the pictures. A small difference is allowed, because
+// other processors round the edges of letters differently.
 func TestStoredPictures(t *testing.T) {
 	const results = "../results"
 	samples, err := filepath.Glob(filepath.Join(results, "*.json"))
@@ -49,13 +50,13 @@ func TestStoredPictures(t *testing.T) {
 	}
 }
 
-// fileName is the name of a file without directory and ending.
+// fileName returns the name of a file without its directory and extension.
 func fileName(name string) string {
 	base := filepath.Base(name)
 	return base[:len(base)-len(filepath.Ext(base))]
 }
 
-// differing is the part of the pixels that two pictures do not have in common.
+// differing returns the fraction of the pixels that differ between two pictures.
 func differing(a, b image.Image) float64 {
 	const rounding = 0x1800
 	bounds, n := a.Bounds(), 0
@@ -79,8 +80,9 @@ func TestNothingIsStored(t *testing.T) {
 	require.ErrorContains(t, drawStored(&options{part: []string{"rdma"}, out: dir}), "rdma.json: unexpected end")
 }
 
-// A bar says how many times better ours is, whichever way better is, with the extremes
-// of the rounds, the values and whom they are of.
+// TestBar checks the bar of a row. The bar says how many times gorun is better, both for rows
+// where less is better and for rows where more is better. The bar also gives the extremes of the
+// rounds, the two values, and the compared system.
 func TestBar(t *testing.T) {
 	c := &comparison{plan: plan{name: "part"}, systems: systems("", false), result: newResult(3)}
 	for round, v := range []float64{2, 4, 8} {
@@ -134,7 +136,8 @@ func TestShortVersion(t *testing.T) {
 	}
 }
 
-// What the notes below a title say, and do not say of a single or a quick run.
+// TestNotes checks the notes below a title, and which of them a single round or a quick run
+// omits.
 func TestNotes(t *testing.T) {
 	c := &comparison{rounds: 3, result: newResult(3)}
 	c.result.Machine = machine{CPU: "a processor", Processors: 2, Kernel: "6.1", Go: "go1 amd64", Commit: "abc"}

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is not whole replaces no results: it goes where -out says, or nowhere.
+// TestOptions checks where results are written. An incomplete run does not replace the results of
+// the tree: its results go to the directory of -out, or are not written.
 func TestOptions(t *testing.T) {
 	root, err := moduleDir()
 	require.NoError(t, err)
@@ -48,7 +49,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// -only leaves out what no row that matches needs.
+// TestChoose checks that -only drops the measurements that no matching row needs.
 func TestChoose(t *testing.T) {
 	whole := messagePlan()
 	c := &comparison{plan: whole}
@@ -68,7 +69,8 @@ func TestChoose(t *testing.T) {
 	require.Empty(t, c.curves, "curves are no rows")
 }
 
-// What was measured before on the same machine is not measured again, and what lacks is.
+// TestResume checks that -resume skips what was already measured on the same machine and measures
+// the rest.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	fresh := func() *comparison {
@@ -95,8 +97,8 @@ func TestResume(t *testing.T) {
 	require.ErrorContains(t, other.resume(dir), "of another machine")
 }
 
-// Every operation has every size on every number of ranks, each in processes of its own
-// with OSU's counts.
+// TestOSUPlan checks that every operation is measured with every size on every number of ranks.
+// Each measurement runs in processes of its own, with OSU's counts of iterations.
 func TestOSUPlan(t *testing.T) {
 	p := osuPlan()
 	require.Len(t, p.rows, len(p.measurements), "a row per measurement")
@@ -105,7 +107,7 @@ func TestOSUPlan(t *testing.T) {
 		names = append(names, p.rows[i].name)
 		m := p.measurements[i]
 		require.Equal(t, p.rows[i].measurement, m.key)
-		if m.program != "messagerate" { // whose own counts are not OSU's
+		if m.program != "messagerate" { // its iteration counts differ from OSU's
 			require.NotContains(t, m.args, "-i")
 			require.NotContains(t, m.args, "-x")
 		}

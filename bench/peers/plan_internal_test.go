@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlanIsWhole checks that rows name measurements, and measurements programs
-// that exist on both sides.
+// TestPlanIsWhole checks that every row names a measurement of its plan, and that the programs of
+// every measurement exist for gorun and for the peers.
 func TestPlanIsWhole(t *testing.T) {
 	for _, p := range plans() {
 		keys, peers := map[string]measurement{}, []string{better, absolute}
@@ -49,7 +49,7 @@ func TestPlanIsWhole(t *testing.T) {
 	}
 }
 
-// requireRow checks that what a row is made of is there.
+// requireRow checks that the measurements that a row uses exist.
 func requireRow(t *testing.T, r *row, keys map[string]measurement, peers []string) {
 	t.Helper()
 	require.Contains(t, keys, measurementOf(r.measurement))
@@ -71,7 +71,7 @@ func requireRow(t *testing.T, r *row, keys map[string]measurement, peers []strin
 	}
 }
 
-// Every twin belongs to a measurement or is the header.
+// TestNoIdleTwins checks that every C program is used by a measurement, or is the common header.
 func TestNoIdleTwins(t *testing.T) {
 	used := map[string]bool{"twin.h": true, "work.h": true}
 	for _, p := range plans() {

@@ -23,7 +23,8 @@ func TestParseReport(t *testing.T) {
 	}
 }
 
-// The reference codes of a system are in its own tree, and have no arguments.
+// TestReferenceCommand checks that a system's reference codes are found in a directory of that
+// system, and that they run without arguments.
 func TestReferenceCommand(t *testing.T) {
 	all := systems("/d", false)
 	for i := range all {
@@ -36,7 +37,7 @@ func TestReferenceCommand(t *testing.T) {
 	require.Equal(t, []string{"mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", "4", "/codes/openmpi/bin/ep.S.x"}, all[1].command("/d", &four, false))
 }
 
-// A plan with loads has a column for them, in which is the median.
+// TestLoadColumn checks that a plan with measured loads has a column for the median load.
 func TestLoadColumn(t *testing.T) {
 	c := &comparison{plan: npbPlan(), systems: systems("/d", false), result: newResult(1)}
 	c.rows = c.rows[:1]
@@ -50,7 +51,7 @@ func TestLoadColumn(t *testing.T) {
 		"| EP S, 2 ranks | Mop/s | 240 | - | 200 | better | 1.2 | >= 1 | 1.2 | 2 | aim |\n", c.text(c.lines()))
 }
 
-// A table that was begun has the rows of which there is something to say.
+// TestDrop checks that an unfinished table has only the rows with a figure or a failure.
 func TestDrop(t *testing.T) {
 	c := &comparison{plan: npbPlan(), result: newResult(1)}
 	measured, failed := c.rows[3].name, c.rows[5].name

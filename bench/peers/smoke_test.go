@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// quick runs a part of the real comparison, small, and returns where the results are
-// and what it printed.
+// quick runs a small part of the real comparison. It returns the directory of the results and the
+// printed table.
 func quick(t *testing.T, flag, part string, timeout time.Duration) (results, table string) {
 	t.Helper()
 	launch.Processors(t)
@@ -27,8 +27,8 @@ func quick(t *testing.T, flag, part string, timeout time.Duration) (results, tab
 	return results, out.Out
 }
 
-// TestQuickComparison runs one measurement of the real comparison, with
-// whatever peers are installed.
+// TestQuickComparison runs one measurement of the real comparison with the peer systems that are
+// installed.
 func TestQuickComparison(t *testing.T) {
 	results, table := quick(t, "-only", "^latency 8 B$", 4*time.Minute)
 	require.Regexp(t, `\| latency 8 B \| us \| [0-9.]+ \|`, table)
@@ -41,15 +41,14 @@ func TestQuickComparison(t *testing.T) {
 	}
 }
 
-// TestQuickActors runs every measurement of actors and of the peers that can be
-// built.
+// TestQuickActors runs every measurement of actors with the peer systems that can be built.
 func TestQuickActors(t *testing.T) {
 	results, table := quick(t, "-part", "actors", 8*time.Minute)
 	require.NotContains(t, table, "gorun: ")
 	figure := ` -?[0-9.]+M? \|`
 	theirs := figure
 	if strings.Contains(table, "* protoactor: not built: ") {
-		theirs = "" // it has no column
+		theirs = "" // protoactor has no column
 	}
 	for _, place := range []string{"node", "TCP"} {
 		require.Regexp(t, `\| actors request/reply 64 B inline, `+place+` \| us \|`+figure+theirs+figure, table)
@@ -57,7 +56,7 @@ func TestQuickActors(t *testing.T) {
 	require.Regexp(t, `\| actors memory per actor \| B \|`+figure+theirs, table)
 	if theirs != "" {
 		for line := range strings.Lines(table) {
-			// What so few actors take can be less than nothing.
+			// The memory per actor may be negative with so few actors.
 			if !strings.Contains(line, " memory per ") {
 				require.NotContains(t, line, "| ? |", "a row has no figures")
 			}
@@ -67,8 +66,8 @@ func TestQuickActors(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(results, "peers.json"))
 }
 
-// TestQuickCurves measures every size of the curves with whatever peers are installed,
-// and draws them.
+// TestQuickCurves measures every size of the curves with the peer systems that are installed, and
+// draws the curves.
 func TestQuickCurves(t *testing.T) {
 	results, table := quick(t, "-part", "curves", 4*time.Minute)
 	for _, what := range []string{"latency, us", "bandwidth, MB/s"} {

@@ -41,7 +41,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// fabricated returns a comparison with figures that were made up.
+// fabricated returns a comparison with made-up figures.
 func fabricated() *comparison {
 	c := &comparison{plan: plan{name: "peers", title: "Ratios"}, systems: systems("", true), result: newResult(1)}
 	figures := map[string]map[string]map[int]float64{
@@ -84,7 +84,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// The report lists missing systems and failed measurements.
+// TestProblems checks that the report lists missing systems and failed measurements.
 func TestProblems(t *testing.T) {
 	c := fabricated()
 	c.measurements = []measurement{{key: "latency"}}
@@ -130,7 +130,8 @@ func TestReportWritesEverything(t *testing.T) {
 	require.NoError(t, c.report(""), "an incomplete report is printed, not stored")
 }
 
-// The summary inverts ratios for which higher is better, and omits rows without figures.
+// TestSummary checks that the summary inverts ratios of rows where more is better, and omits rows
+// without figures.
 func TestSummary(t *testing.T) {
 	lines := []line{
 		{Ratio: 0.5, Verdict: attained},

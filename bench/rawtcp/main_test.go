@@ -16,7 +16,7 @@ import (
 // timeout ends a run that hangs.
 const timeout = time.Minute
 
-// bin is where TestMain built gorun and the program.
+// bin is the directory where TestMain built gorun and the program.
 var bin string
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		if err = launch.Install(".", bin, nil, "cmd/gorun", "bench/rawtcp"); err == nil {
 			code = m.Run()
 		}
-		_ = os.RemoveAll(bin) // a temporary directory
+		_ = os.RemoveAll(bin) // bin is a temporary directory
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
 
-// The model of figures gives these figures, at the lengths at which they were taken and on the
-// lines between them.
+// TestLevel checks that a model made of measured figures predicts these figures at the measured
+// lengths, and the linear interpolation between two lengths.
 func TestLevel(t *testing.T) {
 	latency := figures{
 		8: 0.15, 1 << 10: 0.18, 4 << 10: 0.35, 16 << 10: 1,
@@ -27,13 +27,14 @@ func TestLevel(t *testing.T) {
 		require.NoError(t, err)
 		got := res.Time.Seconds() * 1e6
 		if n > 16<<10 {
-			got -= m.Node[0].Latency / 1e3 // root has returned so much later
+			got -= m.Node[0].Latency / 1e3 // the root of a rendezvous returns this much later than the receiver
 		}
 		require.InDelta(t, us, got, 1e-5, n)
 	}
 }
 
-// Figures that fall, as noise has them, give no negative parameter.
+// TestLevelOfNoise checks that decreasing figures, which noise can cause, give no negative
+// parameter.
 func TestLevelOfNoise(t *testing.T) {
 	latency := figures{
 		8: 0.5, 1 << 10: 0.18, 4 << 10: 0.1, 16 << 10: 0.05,

@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
 
-// output runs the program with arguments that are right.
+// output runs the program with valid arguments and returns what it prints.
 func output(t *testing.T, arguments string) string {
 	t.Helper()
 	o, err := parse(strings.Fields(arguments), io.Discard)
@@ -27,17 +27,18 @@ func output(t *testing.T, arguments string) string {
 	return out.String()
 }
 
-// A table has a line for each algorithm, with the reason where there is no prediction.
+// TestTable checks that the table has a line for each algorithm, with a reason if there is no
+// prediction.
 func TestTable(t *testing.T) {
 	text := output(t, "-op allgather -ranks 12,16 -bytes 1K -alpha 1000 -beta 1 -o 0 -g 0 -copy 0 -messages 100")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	require.Len(t, lines, 2+2*4) // algorithms for two numbers of ranks, after the heads
+	require.Len(t, lines, 2+2*4) // two heads, and four algorithms for each of two numbers of ranks
 	require.Regexp(t, `^# allgather in virtual time; bytes are a block`, lines[0])
 	require.Regexp(t, `12 +1024 recursive-doubling +the algorithm is not for this number of ranks`, text)
 	require.Regexp(t, `12 +1024 bruck +\d+\.\d\d +48 +135168 +4 +11264 +12288\n`, text)
 	require.Regexp(t, `16 +1024 recursive-doubling +\d+\.\d\d +64 +245760 +4 +15360 +0\n`, text)
 	require.Regexp(t, `16 +1024 ring +too many messages to simulate: .*at most 1e\+02`, text)
-	// One without a prediction that was asked for by name is an error.
+	// An algorithm that the user names and that has no prediction is an error.
 	o, err := parse([]string{"-op", "allgather", "-ranks", "12", "-alg", "bruck,recursive-doubling"}, io.Discard)
 	require.NoError(t, err)
 	require.ErrorIs(t, run(o, io.Discard), simulation.ErrRanks)
@@ -59,7 +60,7 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, []int{8, 100, 7, 700}, []int{r.Ranks, r.Bytes, r.Messages, r.Volume})
 }
 
-// A row that was measured and has no prediction is in no mean.
+// TestMeanOfDeviations checks that the mean omits a measured row that has no prediction.
 func TestMeanOfDeviations(t *testing.T) {
 	var out bytes.Buffer
 	table := newTable(&options{measurement: measurement{directory: "programs"}}, &out)
@@ -69,7 +70,7 @@ func TestMeanOfDeviations(t *testing.T) {
 	require.Contains(t, out.String(), "of 1 rows, without their signs: 20.0%")
 }
 
-// Without the programs nothing is measured.
+// TestNothingToMeasureWith checks that a measurement fails if the programs are not there.
 func TestNothingToMeasureWith(t *testing.T) {
 	for _, arguments := range []string{"-ranks 2 -bytes 8 -alg ring -measure ", "-calibrate -measure "} {
 		o, err := parse(strings.Fields(arguments+t.TempDir()), io.Discard)
@@ -78,7 +79,7 @@ func TestNothingToMeasureWith(t *testing.T) {
 	}
 }
 
-// The model that is printed can be read again.
+// TestModelFile checks that the program can read the model that it prints.
 func TestModelFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "model.json")
 	require.NoError(t, os.WriteFile(file, []byte(output(t, "-print-model -alpha 77 -ranks-per-node 4 -processors 2 -gamma 3")), 0o600))
@@ -128,7 +129,8 @@ func TestWrongFlags(t *testing.T) {
 	require.Contains(t, usage.String(), "-ranks-per-node")
 }
 
-// A picture is well-formed XML with a line for each algorithm that has points, over what varies.
+// TestCurves checks that a picture is well-formed XML with a line for each algorithm that has
+// points. The parameter that varies is on the horizontal axis.
 func TestCurves(t *testing.T) {
 	for arguments, want := range map[string]struct {
 		lines int

@@ -12,8 +12,9 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
-// Every mistake is reported unless the table says why not, no correct program is, and the page
-// says so.
+// TestWrongPrograms checks that every wrong program is reported, except where the table says why
+// it is not, and that no correct program is reported. docs/wrong-programs.md must contain the
+// verdicts.
 func TestWrongPrograms(t *testing.T) {
 	verdicts, err := judgeAll(t.Context(), launch.Gorun(t), launch.Build(t, "wrong", "."), families)
 	require.NoError(t, err)
@@ -32,7 +33,8 @@ func TestWrongPrograms(t *testing.T) {
 	require.Equal(t, string(want), page(families, verdicts), "run: go run ./bench/wrong > docs/wrong-programs.md")
 }
 
-// Names choose programs, so they are unique; a program that is found needs what the report says.
+// TestPrograms checks that names of programs are unique, because names choose programs. A wrong
+// program has either the words of its report or the reason why it is missed.
 func TestPrograms(t *testing.T) {
 	names := make(map[string]bool)
 	for _, f := range families {
@@ -50,7 +52,8 @@ func TestPrograms(t *testing.T) {
 	require.False(t, ok)
 }
 
-// A verdict needs the words of the report in their order, and a line of the program.
+// TestVerdict checks that a verdict needs the words of the report in their order. For the
+// location it needs a line of the program.
 func TestVerdict(t *testing.T) {
 	p, _ := find("parts that stay open in a loop")
 	file, first := p.begins()

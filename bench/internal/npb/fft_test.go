@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb"
 )
 
-// TestTransformEqualsDefinition compares transforms, strided and in place, with the sum that
-// defines them, and the inverse with the input.
+// TestTransformEqualsDefinition compares strided transforms and transforms in place with the sum
+// that defines them, and the inverse transform with the input.
 func TestTransformEqualsDefinition(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := 8; n <= 512; n *= 2 {
@@ -48,7 +48,8 @@ func TestTransformEqualsDefinition(t *testing.T) {
 	}
 }
 
-// Lines are transforms of rows, as of columns.
+// TestLinesEqualColumns checks that the transform of rows gives the result of the transform of
+// columns.
 func TestLinesEqualColumns(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const rows = 8

@@ -13,12 +13,12 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// kernels are all of them, by the names of the reports.
+// kernels holds all kernels. The keys are the names in the reports.
 var kernels = map[string]func(*runtime.Comm, npb.Class) (*npb.Report, error){
 	"CG": npb.CG, "EP": npb.EP, "FT": npb.FT, "IS": npb.IS, "LU": npb.LU, "MG": npb.MG,
 }
 
-// verify runs a kernel on ranks that are goroutines.
+// verify runs a kernel on ranks that are goroutines and checks its report.
 func verify(t *testing.T, name string, class npb.Class, ranks int) {
 	t.Helper()
 	err := runtime.Local(ranks, func(w *runtime.World) error {
@@ -34,7 +34,7 @@ func verify(t *testing.T, name string, class npb.Class, ranks int) {
 	require.NoError(t, err)
 }
 
-// TestClassS runs the smallest class of each kernel and verifies it.
+// TestClassS runs class S, the smallest, of each kernel and verifies the result.
 func TestClassS(t *testing.T) {
 	for name := range kernels {
 		for _, ranks := range []int{1, 2, 4} {
@@ -62,8 +62,8 @@ func TestLargerClasses(t *testing.T) {
 	}
 }
 
-// Every kernel refuses a class that it does not have, and all but EP a number of ranks that
-// is no power of two.
+// TestKernelsRefuse checks that every kernel refuses a class that it does not have, and that
+// every kernel except EP refuses a number of ranks that is not a power of two.
 func TestKernelsRefuse(t *testing.T) {
 	for name, kernel := range kernels {
 		require.ErrorContains(t, runtime.Local(1, func(w *runtime.World) error {
@@ -80,7 +80,8 @@ func TestKernelsRefuse(t *testing.T) {
 	}
 }
 
-// A report is verified only by values that agree.
+// TestReportVerified checks that a report is verified only if all its values agree with the
+// reference.
 func TestReportVerified(t *testing.T) {
 	good := npb.Value{Name: "zeta", Got: 8.5971775078648, Want: 8.5971775078648, Tolerance: 1e-10}
 	bad := good

@@ -48,8 +48,8 @@ func dense(n, nonzer int, shift float64) [][]float64 {
 	return a
 }
 
-// TestMatrixEqualsDefinition compares every block of several grids with the
-// matrix of dense.
+// TestMatrixEqualsDefinition compares every block of several grids with the matrix that dense
+// returns.
 func TestMatrixEqualsDefinition(t *testing.T) {
 	const n, nonzer, shift = 150, 5, 7
 	want := dense(n, nonzer, shift)
@@ -72,7 +72,7 @@ func TestMatrixEqualsDefinition(t *testing.T) {
 	}
 }
 
-// The number of nonzeros of class S is known.
+// TestMatrixClassS checks the known number of nonzeros of class S.
 func TestMatrixClassS(t *testing.T) {
 	m := npb.NewMatrix(1400, 7, 10, npb.Block{LastRow: 1400, LastCol: 1400})
 	require.Len(t, m.Value, 78148)

@@ -2,5 +2,5 @@
 
 package npb_test
 
-// raceEnabled says that the race detector slows everything tenfold.
+// raceEnabled reports whether the race detector is on. The detector slows all code about tenfold.
 const raceEnabled = false

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb"
 )
 
-// vectors are the first states after each seed, and the millionth.
+// vectors holds the first states after each seed, and the millionth state.
 var vectors = []struct {
 	seed     npb.Random
 	first    []npb.Random
@@ -37,7 +37,7 @@ func TestRandomVectors(t *testing.T) {
 	}
 }
 
-// The jump of EP from batch to batch is a^(2^17).
+// TestRandomSkipBatch checks that EP jumps from batch to batch with the factor a^(2^17).
 func TestRandomSkipBatch(t *testing.T) {
 	r := npb.Random(1)
 	r.Skip(1 << 17)

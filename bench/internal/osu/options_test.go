@@ -11,7 +11,7 @@ import (
 func TestParseSizes(t *testing.T) {
 	for _, tc := range []struct {
 		text string
-		want []int // nil: an error
+		want []int // nil if an error is expected
 	}{
 		{"1:8", []int{1, 2, 4, 8}},
 		{"8", []int{8}},

@@ -14,12 +14,13 @@ import (
 // octets returns n random octets.
 func octets(random *rand.Rand, n int) []float64 { return numbers(random, n*row.Octet) }
 
-// value returns the number in a lane of octet i.
+// value returns the complex number in a lane of octet i.
 func value(x []float64, i, lane int) complex128 {
 	return complex(x[i*row.Octet+lane], x[i*row.Octet+row.Octet/2+lane])
 }
 
-// A pass is four sums with the roots, of each lane of each octet.
+// TestButterflies checks that a pass computes four sums with the roots of unity, for each lane of
+// each octet.
 func TestButterflies(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for _, tc := range []struct{ count, width int }{{1, 1}, {1, 2}, {2, 1}, {3, 5}, {64, 1}, {4, 16}} {

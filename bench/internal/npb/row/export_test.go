@@ -1,6 +1,6 @@
 package row
 
-// The portable loops, which the functions use where there are no vector loops.
+// The portable loops. The functions use them on processors without vector loops.
 var (
 	PortableResidual = residual
 	PortableSmooth   = smooth

@@ -11,12 +11,12 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
 )
 
-// Restrict is the weighted sum of 27 points at every second one.
+// TestRestrict checks that Restrict computes the weighted sum of 27 points at every second point.
 func TestRestrict(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, n := range sides {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			// Three planes of three rows, without a number more.
+			// Three planes of three rows, with no element behind the last row.
 			width := 2*n + 2
 			plane := 3*width + 4
 			fine := numbers(random, 2*plane+3*width)
@@ -43,7 +43,8 @@ func TestRestrict(t *testing.T) {
 	}
 }
 
-// Prolong adds the mean of the points around: of one, two, four or eight.
+// TestProlong checks that Prolong adds the mean of the one, two, four or eight coarse points
+// around a point.
 func TestProlong(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, n := range sides {

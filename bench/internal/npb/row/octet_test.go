@@ -19,7 +19,7 @@ func complexes(random *rand.Rand, n int) []complex128 {
 	return x
 }
 
-// TestOctets gathers octets from places in any order and scatters them.
+// TestOctets checks that octets are gathered from places in any order and scattered to them.
 func TestOctets(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
 	for _, count := range []int{1, 2, 7, 64} {
@@ -51,7 +51,7 @@ func TestOctets(t *testing.T) {
 				require.Equal(t, backPortable, back)
 				for i, v := range src {
 					if i%(across+3) >= across {
-						v = 0 // between the places
+						v = 0 // an element between the places
 					}
 					require.Equal(t, v, back[i])
 				}
@@ -78,7 +78,7 @@ func TestOctets(t *testing.T) {
 	}
 }
 
-// TestTranspose takes octets from eight rows and puts them back.
+// TestTranspose checks that octets are taken from eight rows and put back unchanged.
 func TestTranspose(t *testing.T) {
 	random := rand.New(rand.NewPCG(15, 16))
 	const rows = row.Octet / 2
@@ -110,7 +110,8 @@ func TestTranspose(t *testing.T) {
 	}
 }
 
-// Memory that ends too early is refused before anything is read or written behind it.
+// TestBounds checks that too short memory is refused before anything is read or written beyond
+// its end.
 func TestBounds(t *testing.T) {
 	x := make([]float64, 4*row.Octet)
 	z := make([]complex128, 31)

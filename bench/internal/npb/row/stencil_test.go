@@ -11,10 +11,10 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
 )
 
-// sides are lengths of rows: below a vector, one, and several.
+// sides lists lengths of rows: shorter than a vector, one vector, and several vectors.
 var sides = []int{1, 2, 4, 8, 16, 24, 64, 256}
 
-// guard is how many numbers lie around each row. None may change.
+// guard is the number of elements before and after each row. No function may change them.
 const guard = 9
 
 // cube is three planes of three rows of side points.
@@ -28,8 +28,8 @@ func newCube(random *rand.Rand, side int) cube {
 	return c
 }
 
-// numbers returns n random numbers of very different sizes, so that a change of the order of
-// operations shows.
+// numbers returns n random numbers of very different magnitudes, so that a changed order of
+// operations changes the result.
 func numbers(random *rand.Rand, n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -57,8 +57,8 @@ func pairOf(a, b []float64) []float64 {
 	return p
 }
 
-// around returns the sum of the points of a class around a point: 0 is the point itself, 1 its faces,
-// 2 its edges, 3 its corners. It is the definition of the stencils.
+// around returns the sum of the points of a class around a point. Class 0 is the point itself, 1
+// its faces, 2 its edges, 3 its corners. The sums are the definition of the stencils.
 func (c cube) around(k, j, i, class int) (sum, size float64) {
 	for dk := -1; dk <= 1; dk++ {
 		for dj := -1; dj <= 1; dj++ {
@@ -73,7 +73,7 @@ func (c cube) around(k, j, i, class int) (sum, size float64) {
 	return sum, size
 }
 
-// stencil is where the row in the middle of three planes of c is read.
+// stencil describes the row in the middle of the three planes of c.
 func (c cube) stencil(above []float64) *row.Stencil {
 	return &row.Stencil{
 		Below: c.row(1, 0), Here: c.row(1, 1), Above: c.row(1, 2), PairBelow: c.pair(1, 0), PairHere: c.pair(1, 1),
@@ -81,7 +81,7 @@ func (c cube) stencil(above []float64) *row.Stencil {
 	}
 }
 
-// same requires equal bits, around the row, too.
+// same requires equal bits in the row and in the guards around it.
 func same(t *testing.T, want, got []float64) {
 	t.Helper()
 	for i := range want {
@@ -89,8 +89,8 @@ func same(t *testing.T, want, got []float64) {
 	}
 }
 
-// Residual and Smooth are what the sums over the 27 points say, and their vector and portable loops
-// are the same to the bit.
+// TestStencils checks that Residual and Smooth give the sums over the 27 points, and that their
+// vector loops and portable loops give the same bits.
 func TestStencils(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	w := row.Weights{-8.0 / 3, 1.0 / 6, 1.0 / 12}

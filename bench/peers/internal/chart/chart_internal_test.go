@@ -17,7 +17,8 @@ type drawing interface {
 	draw() (*picture, error)
 }
 
-// sweep returns a curve from 1 B to a size, that begins at a value.
+// sweep returns a curve over the sizes from 1 B up to a size. The curve starts at the given
+// value.
 func sweep(name string, to int, value float64) Series {
 	s := Series{Name: name}
 	for size := 1; size <= to; size *= 2 {
@@ -27,7 +28,7 @@ func sweep(name string, to int, value float64) Series {
 	return s
 }
 
-// charts returns typical charts and extreme ones.
+// charts returns typical and extreme charts.
 func charts() map[string]drawing {
 	long := Header{Title: "A title", Notes: []string{"A note.", string(bytes.Repeat([]byte("many words that need more than a line, "), 8))}}
 	crowd := &Bars{Header: long, First: "gorun"}
@@ -50,7 +51,7 @@ func charts() map[string]drawing {
 	}
 }
 
-// No text is cut, crosses the margins or overlaps another one.
+// TestTextsAreWhole checks that no text is cut, crosses the margins or overlaps another text.
 func TestTextsAreWhole(t *testing.T) {
 	for name, c := range charts() {
 		p, err := c.draw()
@@ -67,7 +68,7 @@ func TestTextsAreWhole(t *testing.T) {
 	}
 }
 
-// Nothing is drawn at the edge of the picture.
+// TestNothingTouchesTheEdge checks that nothing is drawn at the edge of the picture.
 func TestNothingTouchesTheEdge(t *testing.T) {
 	for name, c := range charts() {
 		img := render(t, c)
@@ -85,7 +86,7 @@ func TestNothingTouchesTheEdge(t *testing.T) {
 	}
 }
 
-// render draws a chart, writes it and reads it again.
+// render draws a chart, writes it as PNG and reads the PNG.
 func render(t *testing.T, c drawing) image.Image {
 	t.Helper()
 	p, err := c.draw()
@@ -98,17 +99,17 @@ func render(t *testing.T, c drawing) image.Image {
 	return img
 }
 
-// is reports whether a pixel has a color, as far as a palette has it.
+// is reports whether a pixel has a color, within the precision of a palette.
 func is(img image.Image, x, y int, want color.NRGBA) bool { return like(img.At(x, y), want) }
 
-// like reports whether two colors are the same, as far as a palette has them.
+// like reports whether two colors are the same, within the precision of a palette.
 func like(c color.Color, want color.NRGBA) bool {
 	got := color.NRGBAModel.Convert(c).(color.NRGBA)
 	near := func(a, b uint8) bool { return max(a, b)-min(a, b) <= 8 }
 	return near(got.R, want.R) && near(got.G, want.G) && near(got.B, want.B)
 }
 
-// pixels counts those of a color.
+// pixels returns the number of pixels of a color.
 func pixels(img image.Image, want color.NRGBA) int {
 	n, picture := 0, img.(*image.Paletted)
 	for _, index := range picture.Pix {
@@ -119,7 +120,8 @@ func pixels(img image.Image, want color.NRGBA) int {
 	return n
 }
 
-// The palette has the colors that fill something exactly, and the nearest of the rest.
+// TestReduced checks that the palette contains the color of a filled area exactly, and that each
+// other pixel gets the nearest color of the palette.
 func TestReduced(t *testing.T) {
 	from := image.NewRGBA(image.Rect(3, 5, 40, 45))
 	for y := 5; y < 45; y++ {
@@ -139,7 +141,7 @@ func TestReduced(t *testing.T) {
 	}
 }
 
-// Losses have a color of their own, and so has every curve.
+// TestColors checks that losses have a color of their own, and that each curve has one.
 func TestColors(t *testing.T) {
 	for name, c := range map[string]struct{ wins, losses bool }{
 		"bars": {true, true}, "a win alone": {true, false}, "a loss alone": {false, true}, "even": {false, false},
@@ -154,8 +156,8 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// A bar begins at the line of 1 and ends at its ratio, on a logarithmic scale: the bar of 4
-// is twice as long as that of 2.
+// TestLengthOfBars checks that a bar begins at the line of ratio 1 and ends at its ratio on a
+// logarithmic scale: the bar of ratio 4 is twice as long as the bar of ratio 2.
 func TestLengthOfBars(t *testing.T) {
 	b := &Bars{First: "gorun", Rows: []Ratio{{"a", 2, 2, 2, "1", "2", "x"}, {"b", 4, 4, 4, "1", "4", "x"}}}
 	p, err := b.draw()
@@ -171,13 +173,14 @@ func TestLengthOfBars(t *testing.T) {
 	}
 }
 
-// A band reaches from the lowest to the highest.
+// TestBands checks that the band of a curve reaches from the lowest to the highest value.
 func TestBands(t *testing.T) {
 	c := &Curves{Unit: "us", Series: []Series{{Name: "gorun", Points: []Point{{1, 1, 10, 100}, {4096, 1, 10, 100}}}}}
 	p, err := c.draw()
 	require.NoError(t, err)
 	img := p.image.Image()
-	// From the top of the plot down, halfway: white, the band, the curve, the band, white.
+	// Expected colors on a vertical line halfway through the plot, from the top: white, the band,
+	// the curve, the band, white.
 	top := int(2 * (c.below() + lineGap))
 	var tinted int
 	for y := top; y < top+int(2*plotHeight); y++ {
