@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
-// 64 MiB go through two other processes, which do not allocate them. A rank that has to wait for
-// long allocates a few MiB for the reports of that.
+// TestBatchOfProcesses sends 64 MiB through two other processes, which must not allocate this
+// memory. A rank that waits for long may allocate a few MiB for the reports of the wait.
 func TestBatchOfProcesses(t *testing.T) {
 	out := launch.Example(t, 3, "-mib", "64")
 	for rank := 1; rank <= 2; rank++ {

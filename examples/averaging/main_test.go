@@ -12,7 +12,8 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// The line is found, by both actors alike, whatever the ranks and the transport.
+// TestAveraging checks that both actors find the line, for any number of ranks and over any
+// transport.
 func TestAveraging(t *testing.T) {
 	const want = "y = 3.000 x + -1.000 after 400 steps\n"
 	require.Equal(t, want+want, launch.Example(t, 1))

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// componentsOfBytes is components without typed values.
+// componentsOfBytes does what components does, but sends bytes instead of typed values.
 func componentsOfBytes(c *runtime.Comm, graph map[int][]int) (map[int]int, error) {
 	parts := make([][]byte, c.Size())
 	for v, to := range graph {
@@ -98,7 +98,7 @@ func graphOf(b []byte) (map[int][]int, error) {
 	return part, nil
 }
 
-// pairs are the vertices of a forest with those above them.
+// pairs returns the vertices of a forest, each followed by its parent.
 func pairs(f map[int]int) []int {
 	list := make([]int, 0, 2*len(f))
 	for v, u := range f {

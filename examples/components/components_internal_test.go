@@ -20,7 +20,7 @@ func search(graph map[int][]int) map[int]int {
 		}
 	}
 	roots := map[int]int{}
-	for v := range len(graph) { // in ascending order
+	for v := range len(graph) { // vertices in ascending order
 		if _, seen := roots[v]; seen {
 			continue
 		}
@@ -37,7 +37,7 @@ func search(graph map[int][]int) map[int]int {
 	return roots
 }
 
-// Both versions find the components that a search finds, at every rank.
+// TestComponents checks that both versions find, at every rank, the components that search finds.
 func TestComponents(t *testing.T) {
 	for seed, size := range map[uint64][3]int{1: {1, 0, 1}, 2: {50, 20, 3}, 3: {300, 250, 4}, 4: {300, 400, 7}, 5: {2000, 1900, 2}, 6: {3, 2, 5}} {
 		graph := random(size[0], size[1], seed)
@@ -58,7 +58,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// same reports whether the roots of a forest are those that are wanted.
+// same compares the roots of a forest with the expected roots.
 func same(want, labels map[int]int) error {
 	if len(want) != len(labels) {
 		return fmt.Errorf("%d vertices, not %d", len(labels), len(want))
@@ -71,7 +71,8 @@ func same(want, labels map[int]int) error {
 	return nil
 }
 
-// The lengths that the package comment names are those of the functions.
+// TestLineCounts compares the lengths of functions that the package comment states with their
+// real lengths.
 func TestLineCounts(t *testing.T) {
 	lines := func(file string, functions ...string) (n int) {
 		text, err := os.ReadFile(file)

@@ -12,7 +12,8 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// The result is the same whatever the ranks and the transport.
+// TestComponentsOfProcesses checks that the result does not depend on the number of ranks or the
+// transport.
 func TestComponentsOfProcesses(t *testing.T) {
 	want := launch.Example(t, 1, "-n", "3000", "-edges", "2500")
 	require.Regexp(t, `^\d+ components of 3000 vertices, the largest has \d+\n$`, want)

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// numbered is a matrix whose elements are all different, and other ones at each rank.
+// numbered returns a matrix whose elements all differ, also from those of the other ranks.
 func numbered(rank, rows, cols int) *mat.Dense {
 	m := mat.NewDense(rows, cols, nil)
 	for i := range rows {
@@ -22,7 +22,8 @@ func numbered(rank, rows, cols int) *mat.Dense {
 	return m
 }
 
-// A part of a matrix is received into a part of another one, and nothing around it changes.
+// TestPartsOfMatrices receives a part of a matrix into a part of another matrix, and checks that
+// no other element changes.
 func TestPartsOfMatrices(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -51,7 +52,8 @@ func TestPartsOfMatrices(t *testing.T) {
 	}))
 }
 
-// An AllReduce in place, of a whole matrix and of a part, which leaves the rest alone.
+// TestAllReduceOfMatrices tests an AllReduce in place of a whole matrix and of a part. The
+// elements outside the part must not change.
 func TestAllReduceOfMatrices(t *testing.T) {
 	for _, size := range []int{1, 2, 3} {
 		require.NoError(t, runtime.Local(size, func(w *runtime.World) error {
@@ -77,7 +79,7 @@ func TestAllReduceOfMatrices(t *testing.T) {
 	}
 }
 
-// The fit finds the coefficients, whatever the number of ranks.
+// TestFit checks that the fit finds the coefficients with any number of ranks.
 func TestFit(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
 		require.NoError(t, runtime.Local(size, func(w *runtime.World) error {

@@ -28,9 +28,9 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// TestHeat compares lines and frames of several grids of ranks with one loop
-// over the whole plate. They are equal to the last bit: the iteration adds the
-// same four numbers in the same order wherever a cell lies.
+// TestHeat compares lines and frames of several grids of ranks with one loop over the whole
+// plate. They must be equal to the last bit, because the iteration adds the same four numbers in
+// the same order for a cell at any place of the grid.
 func TestHeat(t *testing.T) {
 	lines, frames := reference(t)
 	for _, np := range []int{1, 2, 3, 4, 6, 9} {
@@ -52,8 +52,8 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// Without a directory nothing is written, and with one that cannot be nothing is
-// computed.
+// TestFramesHaveAPlaceFirst checks that nothing is written without -out, and that nothing is
+// computed if the directory of -out cannot be made.
 func TestFramesHaveAPlaceFirst(t *testing.T) {
 	before, err := os.ReadDir(".")
 	require.NoError(t, err)
@@ -69,14 +69,14 @@ func TestFramesHaveAPlaceFirst(t *testing.T) {
 	require.Contains(t, errors, "-out: mkdir "+file+": not a directory")
 }
 
-// requireFrame compares a picture, in a number of colours, with temperatures.
+// requireFrame compares a picture that has a number of colours with temperatures.
 func requireFrame(t *testing.T, want [][]float64, img image.Image, colours int) {
 	t.Helper()
 	glow, levels := palette.Glow(colours), float64(colours-1)
 	require.Equal(t, image.Rect(0, 0, len(want[0]), len(want)), img.Bounds())
 	for y, row := range want {
 		for x, temperature := range row {
-			of256 := math.Round(temperature * 255) // which are then made fewer
+			of256 := math.Round(temperature * 255) // a shade of 256, which the picture reduces to fewer
 			if is := color.RGBAModel.Convert(img.At(x, y)); is != glow[int(math.Floor(of256*levels/255+0.499))] {
 				require.Equal(t, glow[int(math.Round(of256*levels/255))], is, "pixel %d,%d of %v", x, y, temperature)
 			}
@@ -84,7 +84,7 @@ func requireFrame(t *testing.T, want [][]float64, img image.Image, colours int) 
 	}
 }
 
-// requireFilm checks that an animation begins with the plate and has all frames.
+// requireFilm checks that an animation begins with the plate and contains all frames.
 func requireFilm(t *testing.T, frames [][][]float64, name string) {
 	t.Helper()
 	file, err := os.ReadFile(name)
@@ -101,7 +101,8 @@ func requireFilm(t *testing.T, frames [][][]float64, name string) {
 	require.Greater(t, film.Delay[len(frames)], film.Delay[0], "the last one stays")
 }
 
-// A film of many frames has some of them, in equal steps, and the last one.
+// TestFilmOfManyFrames checks that the animation of a long run contains only some frames, in
+// equal steps, and the last frame.
 func TestFilmOfManyFrames(t *testing.T) {
 	dir := t.TempDir()
 	launch.Example(t, 1, "-steps", "101", "-every", "1", "-out", dir)
@@ -122,7 +123,7 @@ func TestFilmOfManyFrames(t *testing.T) {
 	}
 }
 
-// reference is the sequential computation: its lines of progress and frames.
+// reference returns the lines of progress and the frames of the sequential computation.
 func reference(t *testing.T) (lines []string, frames [][][]float64) {
 	t.Helper()
 	plate := temperatures(decode(t, "heat.png"))
@@ -151,7 +152,7 @@ func reference(t *testing.T) (lines []string, frames [][][]float64) {
 	return lines, frames
 }
 
-// temperatures are those of a gray picture.
+// temperatures returns the temperatures that a gray picture shows.
 func temperatures(img image.Image) [][]float64 {
 	plate := make([][]float64, img.Bounds().Dy())
 	for y := range plate {

@@ -17,18 +17,21 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// killings are jobs in which ranks are killed.
+// killings describes a job in which ranks are killed.
 type killings struct {
 	program string
-	kills   int // in a job, at most
+	kills   int // largest number of kills in a job
 	steps   int
-	every   int // between lines of progress, of which a kill needs two, so that a checkpoint is between two kills
+	// every is the number of steps between lines of progress. The job makes a checkpoint every 10
+	// steps, so that two lines of progress mean that there is a checkpoint between two kills.
+	every int
 }
 
-// TestKilled kills a rank at random after the second line of progress of a generation: then all ranks have made a
-// checkpoint in it. The frames and the last line are those of a job without a loss, and no process is left.
-// GORUN_SOAK=1 kills 100 ranks each way, in as many jobs as it takes: only the first half of a job has kills, since
-// it goes on while its output is read.
+// TestKilled kills a random rank after the second line of progress of a generation, when all
+// ranks have made a checkpoint in this generation. The frames and the last line must be those of
+// a job without a loss, and no process may be left. With GORUN_SOAK=1, the test kills 100 ranks
+// in each way of running, in several jobs. Ranks are killed only in the first half of a job,
+// because the job continues while the test reads its output.
 func TestKilled(t *testing.T) {
 	k, all := killings{kills: 3, steps: 300, every: 20}, 3
 	ways := map[string][]string{"auto": {"-transport", "auto"}}
@@ -56,7 +59,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// run runs a job and returns its last line, and how many ranks it has killed, up to a number.
+// run runs a job and kills at most kills ranks. It returns the last line and the number of killed
+// ranks.
 func (k killings) run(t *testing.T, dir string, way []string, kills int) (last string, killed int) {
 	t.Helper()
 	mark := "GORUN_TEST_HEAT=" + dir
@@ -69,7 +73,8 @@ func (k killings) run(t *testing.T, dir string, way []string, kills int) (last s
 	out, err := job.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, job.Start())
-	victim, since, step := "", 0, 0 // since the job has gone on, lines of progress
+	// since counts the lines of progress since the start of the generation.
+	victim, since, step := "", 0, 0
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		switch last = lines.Text(); {
 		case last == fmt.Sprintf("generation %d goes on after the last checkpoint", killed):
@@ -82,7 +87,8 @@ func (k killings) run(t *testing.T, dir string, way []string, kills int) (last s
 		}
 		if since >= 2 && killed < kills && step <= k.steps/2 {
 			if victim = launch.KillRank(mark, victim); victim != "" {
-				killed, since = killed+1, -k.steps // what is on its way is of before
+				// Lines that are still in the pipe belong to the earlier generation.
+				killed, since = killed+1, -k.steps
 			}
 		}
 	}
@@ -92,7 +98,7 @@ func (k killings) run(t *testing.T, dir string, way []string, kills int) (last s
 	return last, killed
 }
 
-// requireSameFrames compares what two jobs have written.
+// requireSameFrames compares the files that two jobs have written.
 func requireSameFrames(t *testing.T, a, b string, frames int) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(a, "*.png"))

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
-// TestSimulated runs the program in virtual time, over networks that delay, lose and restore
-// connections. Every cell is that of one loop over the whole plate.
+// TestSimulated runs the program in virtual time over networks that delay messages and lose and
+// restore connections. Every cell must equal that of one loop over the whole plate.
 func TestSimulated(t *testing.T) {
 	defer func(s, e, c int) { *steps, *every, *saves = s, e, c }(*steps, *every, *saves)
 	*steps, *every, *saves = 6, 3, 2
@@ -41,7 +41,7 @@ func TestSimulated(t *testing.T) {
 	}}, 20)
 }
 
-// alone is the plate after all steps.
+// alone returns the plate after all steps of a sequential computation.
 func alone(img *image.Gray) map[image.Point]float64 {
 	cells := map[image.Point]float64{}
 	for i, v := range img.Pix {

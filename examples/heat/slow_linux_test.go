@@ -17,8 +17,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// TestSlowLink runs the example between two hosts, with a plate whose halos are 2 MiB of cells that are hot or cold in
-// long pieces: they are compressed. GORUN_SOAK=1 prints what that is worth over 1 Gbit/s and 20 ms there and back.
+// TestSlowLink runs the example on two hosts with a plate whose halos have 2 MiB. The cells are
+// hot or cold in long runs, so that the halos are compressed. With GORUN_SOAK=1, the test prints
+// the time that compression saves on a link of 1 Gbit/s with a round trip of 20 ms.
 func TestSlowLink(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a slow link")
@@ -42,7 +43,8 @@ func TestSlowLink(t *testing.T) {
 	require.NotContains(t, lines[0], "compressed")
 }
 
-// overSlowLink runs a program on two hosts, and returns what it and -explain have printed, and how long that took.
+// overSlowLink runs a program on two hosts. It returns the output of the program and of -explain,
+// and the run time.
 func overSlowLink(t *testing.T, c *nscluster.Cluster, compress int, program ...string) (string, time.Duration) {
 	t.Helper()
 	args := []string{
@@ -55,8 +57,8 @@ func overSlowLink(t *testing.T, c *nscluster.Cluster, compress int, program ...s
 	return string(out), time.Since(began)
 }
 
-// tallPlate writes a picture of 8 times 262144 cells, whose halos between the left and the right half are as
-// tall.
+// tallPlate writes a picture of 8 by 262144 cells. The halos between its left half and its right
+// half have 262144 cells.
 func tallPlate(t *testing.T) string {
 	t.Helper()
 	const tall = 1 << 18

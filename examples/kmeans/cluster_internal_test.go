@@ -13,8 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The centres are those that the points were generated around, the same at all ranks, and each
-// point's mean: no other centre is nearer.
+// TestClusters checks that the found centres are those around which the points were generated.
 func TestClusters(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
 		for _, k := range []int{1, 3, 4} {
@@ -36,7 +35,7 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// A bad line, or too few points, is an error of every rank.
+// TestBadPoints checks that a bad line or too few points is an error at every rank.
 func TestBadPoints(t *testing.T) {
 	for text, want := range map[string]string{
 		"1,2\n3,x\n":                         "line 2",

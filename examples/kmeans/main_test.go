@@ -14,7 +14,8 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// Two clusters of a file, and of generated points over each transport.
+// TestClustersOfProcesses finds two clusters of a file, and clusters of generated points over
+// each transport.
 func TestClustersOfProcesses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "points.csv")
 	require.NoError(t, os.WriteFile(file, []byte("1,1\n9,9\n1,3\n9,11\n"), 0o600))

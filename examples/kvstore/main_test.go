@@ -16,7 +16,7 @@ func TestUsage(t *testing.T) { launch.Usage(t) }
 
 const changes = 200
 
-// sum reads the report.
+// sum returns the sum that the report of the program states.
 func sum(t *testing.T, out string) int {
 	t.Helper()
 	line := regexp.MustCompile(`(?m)^50 counters, sum (\d+)$`).FindStringSubmatch(out)
@@ -27,8 +27,9 @@ func sum(t *testing.T, out string) int {
 	return n
 }
 
-// Every change counts once. When a rank dies half way, those that it made and had
-// an answer for count, those of the others all, although its counters were with it.
+// TestKVStore checks that every change counts once. If a rank dies halfway, the changes that it
+// made and that were answered count. All changes of the other ranks count, although the dead rank
+// held some of the counters.
 func TestKVStore(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		out := launch.ExampleWith(t, 4, []string{"-transport", transport}, "-changes", fmt.Sprint(changes))

@@ -21,7 +21,8 @@ func TestUsage(t *testing.T) { launch.Usage(t) }
 // killed is the exit code of a job in which a rank was killed.
 const killed = 128 + 9
 
-// draw runs the example, which is to end with a code, and returns its picture.
+// draw runs the example, which must end with an exit code, and returns its output and its
+// picture.
 func draw(t *testing.T, code, np int, flags []string, args ...string) (string, image.Image) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "set.png")
@@ -35,7 +36,8 @@ func draw(t *testing.T, code, np int, flags []string, args ...string) (string, i
 	return out, img
 }
 
-// The set is black, what is far from it dark, and it shines along its edge.
+// TestPictureIsColoured checks that the set is black, that points far from the set are dark, and
+// that the edge of the set is bright.
 func TestPictureIsColoured(t *testing.T) {
 	_, img := draw(t, 0, 2, nil)
 	at := func(re, im float64) color.RGBA {
@@ -59,7 +61,8 @@ func TestPictureIsColoured(t *testing.T) {
 	require.Greater(t, len(seen), 50)
 }
 
-// The picture is the same whatever the ranks, and although one of them dies.
+// TestMandelbrot checks that the picture does not depend on the number of ranks or on the death
+// of one of them.
 func TestMandelbrot(t *testing.T) {
 	_, want := draw(t, 0, 1, nil)
 	for _, transport := range []string{"shm", "rdma"} {
@@ -76,8 +79,8 @@ func TestMandelbrot(t *testing.T) {
 	require.Contains(t, errors, `invalid value "0" for flag -crash: at least 1`)
 }
 
-// A picture that is too large for memory is refused before there is any of it, once for
-// all ranks.
+// TestLargePicturesAreRefused checks that a picture that is too large for memory is refused
+// before any memory is allocated for it, with one error for all ranks.
 func TestLargePicturesAreRefused(t *testing.T) {
 	out, errors := launch.ExampleEnds(t, 1, 4, []string{"-on-failure", "continue"}, "-width", "1000000000000", "-height", "1000000000000")
 	require.Empty(t, out)
@@ -87,7 +90,7 @@ func TestLargePicturesAreRefused(t *testing.T) {
 	require.Contains(t, shown, "3 more ranks, ")
 }
 
-// A picture that cannot be written is not computed.
+// TestPictureHasAPlaceFirst checks that nothing is computed if the picture cannot be written.
 func TestPictureHasAPlaceFirst(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{filepath.Join(dir, "no", "such.png"), dir} {

@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// The ball comes back from every rank in both modes.
+// TestPingPong checks that the ball returns from every rank in both modes.
 func TestPingPong(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		out := launch.ExampleWith(t, 4, []string{"-transport", transport}, "-rounds", "200")
@@ -25,7 +25,8 @@ func TestPingPong(t *testing.T) {
 	require.Contains(t, errors, "pingpong needs 2 ranks")
 }
 
-// -explain prints the tree of actors of each rank once, including the actors of its connections.
+// TestExplainedActors checks that -explain prints the tree of actors of each rank once, including
+// the actors of its connections.
 func TestExplainedActors(t *testing.T) {
 	_, out := launch.ExampleEnds(t, 0, 2, []string{"-transport", "rdma", "-explain"}, "-rounds", "10")
 	for rank := range 2 {

@@ -12,7 +12,8 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// Every frame arrives, in order, though the last stage is slower than the others.
+// TestPipeline checks that every frame arrives in order, although the last stage is slower than
+// the others.
 func TestPipeline(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		out := launch.ExampleWith(t, 4, []string{"-transport", transport}, "-frames", "200")

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// patience ends a test that would hang.
+	// patience ends a test that hangs.
 	patience = 30 * time.Second
-	// programMark in the environment makes the test binary the program.
+	// programMark is the environment variable that makes the test binary run the program.
 	programMark = "RDMA_EXAMPLE_IS_PROGRAM"
 )
 
@@ -37,20 +37,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is the program as a process.
+// program returns a command that runs the program as a process, and the buffer of its standard
+// error.
 func program(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	// Under the race detector a process would sleep for a second at its end.
+	// Without this option, a process with the race detector sleeps for a second at its end.
 	cmd.Env = append(os.Environ(), programMark+"=1", "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	cmd.Stderr = &stderr
 	return cmd, &stderr
 }
 
-// addresses are those to listen at, of each family that the machine has.
+// addresses returns the loopback addresses of the families, IPv4 and IPv6, that the machine has.
 func addresses(t *testing.T) []string {
 	t.Helper()
 	all := []string{"127.0.0.1:0"}
@@ -63,7 +64,7 @@ func addresses(t *testing.T) []string {
 	return append(all, "[::1]:0")
 }
 
-// listening reads the server's first line and returns its address.
+// listening reads the first line of the server and returns its address.
 func listening(t *testing.T, r *bufio.Reader) string {
 	t.Helper()
 	line, err := r.ReadString('\n')
@@ -102,7 +103,7 @@ func TestUnexpectedArgument(t *testing.T) {
 	require.Contains(t, said.String(), "unexpected argument: stray\nUsage of ")
 }
 
-// TestInterruptedServer: the program ends on ^C and reports that.
+// TestInterruptedServer checks that the program ends on ^C and reports the interruption.
 func TestInterruptedServer(t *testing.T) {
 	server, serverErrors := program(t, "-listen", "127.0.0.1:0")
 	pipe, err := server.StdoutPipe()
@@ -114,21 +115,22 @@ func TestInterruptedServer(t *testing.T) {
 	require.Contains(t, serverErrors.String(), "interrupt")
 }
 
-// TestPattern has two of rping's, the second when its characters have begun anew.
+// TestPattern checks two patterns of rping. In the second, the sequence of characters has
+// restarted.
 func TestPattern(t *testing.T) {
 	require.Equal(t, "rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqr\x00", string(pattern(64, 0)))
 	require.Equal(t, "rdma-ping-57: zABCDE\x00", string(pattern(21, 57)))
 	require.Equal(t, "rdma\x00", string(pattern(5, 7)))
 }
 
-// begin runs a server as a goroutine and returns its address and its end.
+// begin runs a server as a goroutine. It returns its address and a channel for its result.
 func begin(t *testing.T, at string) (string, <-chan error) {
 	t.Helper()
 	r, w := io.Pipe()
 	end := make(chan error, 1)
 	go func() {
 		err := run(t.Context(), &options{listen: at, count: 1, size: 1, timeout: patience}, log.New(w, "", 0))
-		_ = w.Close() // it never fails
+		_ = w.Close() // this Close never fails
 		end <- err
 	}()
 	lines := bufio.NewReader(r)
@@ -158,14 +160,17 @@ func TestGoroutines(t *testing.T) {
 		require.NoError(t, ended(t, end))
 		require.Regexp(t, `^200 rounds of 5000 bytes verified, \S+ each\n$`, out.String())
 	}
-	// What earlier tests have left to the collector may be closed meanwhile.
+	// The garbage collector may meanwhile close descriptors of earlier tests, so that the number
+	// may be lower.
 	require.LessOrEqual(t, descriptors(t), before, "descriptors are left")
 }
 
-// descriptors returns how many files are open, once the runtime's own are.
+// descriptors returns how many files are open, including those that the runtime keeps for
+// polling.
 func descriptors(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // opens what the runtime keeps for polling
+	// Listening makes the runtime open the descriptors that it keeps for polling.
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	all, err := os.ReadDir("/proc/self/fd")
@@ -173,7 +178,7 @@ func descriptors(t *testing.T) int {
 	return len(all)
 }
 
-// stranger listens and does as told with every connection.
+// stranger listens and calls do with every connection.
 func stranger(t *testing.T, do func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -187,7 +192,7 @@ func stranger(t *testing.T, do func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// full listens and has no room for another connection.
+// full listens at an address whose backlog has no room for another connection.
 func full(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -204,7 +209,7 @@ func full(t *testing.T) string {
 	return address
 }
 
-// TestWhatANewcomerMeets checks that the words say what to look at.
+// TestWhatANewcomerMeets checks that the errors of a newcomer's mistakes say what to look at.
 func TestWhatANewcomerMeets(t *testing.T) {
 	short := 50 * time.Millisecond
 	closed := stranger(t, func(c net.Conn) { _ = c.Close() })
@@ -224,7 +229,8 @@ func TestWhatANewcomerMeets(t *testing.T) {
 		{"no listener", options{connect: "127.0.0.1:1", count: 1, size: 1, timeout: patience}, "nothing listens there"},
 		{"closes", options{connect: closed, count: 1, size: 1, timeout: patience}, "no RDMA server"},
 		{"another protocol", options{connect: stranger(t, func(c net.Conn) {
-			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") // the peer may have gone
+			// The peer may have closed the connection already.
+			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
 		}), count: 1, size: 1, timeout: patience}, "no RDMA server"},
 		{"silent", options{connect: stranger(t, func(net.Conn) {}), count: 1, size: 1, timeout: short}, "no answer"},
 		{"full", options{connect: full(t), count: 1, size: 1, timeout: short}, "not reached"},
@@ -235,8 +241,8 @@ func TestWhatANewcomerMeets(t *testing.T) {
 	}
 }
 
-// liar is a client that announces what it likes: a source with the data and a sink that may
-// be written, changed.
+// liar is a client that announces a source with the data and a writable sink. The function change
+// modifies both announcements before they are sent.
 func liar(t *testing.T, address string, data []byte, change func(source, sink *announcement)) {
 	t.Helper()
 	adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")
@@ -264,7 +270,8 @@ func liar(t *testing.T, address string, data []byte, change func(source, sink *a
 	require.FailNow(t, "the server goes along")
 }
 
-// TestOneClient has a second client told that nothing listens while a first is served.
+// TestOneClient checks that a second client gets the error that nothing listens while the first
+// is served.
 func TestOneClient(t *testing.T) {
 	address, end := begin(t, "127.0.0.1:0")
 	adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")
@@ -280,7 +287,7 @@ func TestOneClient(t *testing.T) {
 	require.ErrorContains(t, ended(t, end), "after 0 rounds")
 }
 
-// TestClientChecks has servers lie to a client.
+// TestClientChecks checks that a client detects servers that violate the protocol.
 func TestClientChecks(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -329,7 +336,7 @@ func TestClientChecks(t *testing.T) {
 	}
 }
 
-// TestServerChecks has clients lie to a server.
+// TestServerChecks checks that a server detects clients that violate the protocol.
 func TestServerChecks(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

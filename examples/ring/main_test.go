@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// The token visits every rank in every lap.
+// TestRing checks that the token visits every rank in every lap.
 func TestRing(t *testing.T) {
 	for _, np := range []int{1, 2, 3, 8} {
 		want := fmt.Sprintf("%d hops around %d ranks, sum %d, ", 20*np, np, 20*np*(np-1)/2)
@@ -21,7 +21,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// A number that makes no sense is a wrong flag.
+// TestWrongNumbers checks that an invalid number is reported as a wrong flag.
 func TestWrongNumbers(t *testing.T) {
 	for value, want := range map[string]string{"0": "at least 1", "x": `"x" is no number`} {
 		_, errors := launch.ExampleEnds(t, 2, 2, nil, "-laps", value)

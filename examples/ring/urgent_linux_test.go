@@ -12,14 +12,16 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// SIGURG is what Go's scheduler preempts goroutines with. Some supervisors of containers pass on
-// their own to the process that they have started (argoproj/argo-workflows, "SIGURG").
+// TestUrgentSignalsDisturbNoRank checks that SIGURG does not disturb a job. Go's scheduler
+// preempts goroutines with SIGURG. Some container supervisors forward their own SIGURG signals to
+// the process that they have started (argoproj/argo-workflows, "SIGURG").
 func TestUrgentSignalsDisturbNoRank(t *testing.T) {
 	const enough, laps = 1000, 100
 	for _, transport := range []string{"shm", "rdma"} {
 		mark := fmt.Sprintf("GORUN_TEST_URGENT=%d-%s", os.Getpid(), transport)
 		command := []string{launch.Gorun(t), "-np", "4", "-transport", transport, launch.Build(t, "program", "."), "-laps", fmt.Sprint(laps)}
-		for sent := 0; sent < enough; { // a job may be short
+		// One job may be too short for enough signals.
+		for sent := 0; sent < enough; {
 			done, total := make(chan struct{}), make(chan int)
 			go func() { total <- urge(mark, 5, done) }()
 			r := launch.Run(t, []string{mark}, command...)
@@ -32,10 +34,10 @@ func TestUrgentSignalsDisturbNoRank(t *testing.T) {
 	}
 }
 
-// urge sends SIGURG to all processes with a mark, again and again until done is closed, and
-// returns how often it has sent it to as many as all of them.
+// urge sends SIGURG to all processes with a mark, repeatedly until done is closed. It returns how
+// many times it has sent the signal to all of them. The number of processes must be at least all.
 func urge(mark string, all int, done <-chan struct{}) int {
-	const pace = 100 * time.Microsecond // so that the job goes on
+	const pace = 100 * time.Microsecond // leaves the job time to progress
 	var pids []int
 	count := 0
 	for round := 0; ; round++ {
@@ -48,7 +50,7 @@ func urge(mark string, all int, done <-chan struct{}) int {
 			pids = launch.Marked(mark)
 		}
 		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGURG) // it may have ended
+			_ = syscall.Kill(pid, syscall.SIGURG) // the process may have ended
 		}
 		if len(pids) >= all {
 			count++

@@ -12,8 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// Others run while a goroutine sleeps in the kernel, on the only processor, and wake it.
-// Garbage collections meanwhile can scan its stack.
+// TestOthersRunMeanwhile checks that other goroutines run on the only processor while a goroutine
+// sleeps in the kernel, and that they can wake it. A garbage collection during the sleep must be
+// able to scan its stack.
 func TestOthersRunMeanwhile(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
 	const rounds = 50
@@ -39,7 +40,7 @@ func TestOthersRunMeanwhile(t *testing.T) {
 	other.Wait()
 }
 
-// Results and errors of the system call are returned.
+// TestResults checks that results and errors of the system call are returned.
 func TestResults(t *testing.T) {
 	r1, _, errno := blocking.Syscall6(unix.SYS_GETPPID, 0, 0, 0, 0, 0, 0)
 	require.Zero(t, errno)

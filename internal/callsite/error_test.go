@@ -24,12 +24,13 @@ func TestErrorKnowsItsLine(t *testing.T) {
 	require.NoError(t, callsite.At(nil))
 }
 
-// inlinedTwice is short, so that the compiler puts it, and inlinedOnce, into callers.
+// inlinedTwice is short, so that the compiler inlines inlinedTwice and inlinedOnce into their
+// callers.
 func inlinedTwice() error { return inlinedOnce() }
 func inlinedOnce() error  { return callsite.At(errWrong) }
 
-// An error has one place: a caller that returns it adds another one only if it is
-// elsewhere.
+// TestErrorNamesALineOnce checks that an error names one line. A caller that returns the error
+// adds another line only if its line differs.
 func TestErrorNamesALineOnce(t *testing.T) {
 	var before, after *callsite.Error
 	err := func() error { return callsite.At(fmt.Errorf("again: %w", inlinedTwice())) }()
@@ -40,7 +41,7 @@ func TestErrorNamesALineOnce(t *testing.T) {
 	require.Regexp(t, `^again: at error_test\.go:\d+: it is wrong$`, same.Error())
 }
 
-// A goroutine of gorun's own has no line.
+// TestErrorWithoutALine checks that a goroutine that gorun has started has no line.
 func TestErrorWithoutALine(t *testing.T) {
 	line, function := callsite.Caller(nil)
 	require.Empty(t, line+function)

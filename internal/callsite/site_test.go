@@ -13,7 +13,7 @@ import (
 
 const none = "no such package"
 
-// here returns the line of its caller by the runtime's own means.
+// here returns the line of its caller, as Go's runtime reports it.
 func here() string {
 	_, _, line, _ := goruntime.Caller(1)
 	return fmt.Sprintf("site_test.go:%d", line)
@@ -29,8 +29,8 @@ func operation() callsite.Site {
 //go:noinline
 func generic[T any](T) callsite.Site { return operation() }
 
-// inlined is short: the compiler puts it into its callers. It returns the line of its
-// call, too.
+// inlined is short, so that the compiler inlines it into its callers. It also returns the line of
+// its call.
 func inlined() (callsite.Site, string) { return operation(), here() }
 
 func TestLineOfTheCaller(t *testing.T) {
@@ -46,7 +46,8 @@ func TestLineOfTheCaller(t *testing.T) {
 	others.Wait()
 }
 
-// Packages that work on behalf of the caller are passed over; their tests are callers.
+// TestLinePassesOverAPackage checks that Line skips the functions of the given package, but not
+// its tests.
 func TestLinePassesOverAPackage(t *testing.T) {
 	s := generic(1.5)
 	require.Contains(t, s.Line("github.com/gorun-hpc/gorun/internal/callsite"), "site_test.go:")
@@ -55,8 +56,8 @@ func TestLinePassesOverAPackage(t *testing.T) {
 	require.Empty(t, empty.Line(none))
 }
 
-// A stack that is shorter than what a Site keeps ends with it, and nothing of an earlier
-// call remains.
+// TestShortStack checks that a stack that is shorter than a Site ends with zero, and that no
+// entry of an earlier call remains.
 func TestShortStack(t *testing.T) {
 	s := deep(20)
 	require.NotZero(t, s[len(s)-1])
@@ -77,7 +78,7 @@ func deep(n int) callsite.Site {
 
 func short(done chan<- callsite.Site) { done <- operation() }
 
-// Goroutines whose stacks grow and move meanwhile.
+// TestStacksThatGrow notes call sites in goroutines whose stacks grow and move.
 func TestStacksThatGrow(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 50 {

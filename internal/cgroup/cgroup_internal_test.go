@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mountLine is a line of mountinfo of a cgroup v2 file system.
+// mountLine returns a line of mountinfo for a cgroup v2 file system.
 func mountLine(root, point, mode string) string {
 	return "41 31 0:38 " + root + " " + point + " " + mode + ",relatime shared:5 - cgroup2 cgroup2 rw,nsdelegate\n"
 }
 
-// otherMounts are lines of mountinfo that are of no cgroup v2 file system.
+// otherMounts has lines of mountinfo for file systems other than cgroup v2.
 const otherMounts = "23 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n" +
 	"31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n" +
 	"32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
@@ -77,7 +77,7 @@ func FuzzCgroup(f *testing.F) {
 			require.Empty(t, dir)
 			return
 		}
-		// It is at or below one of the places where a cgroup v2 file system is mounted.
+		// The directory must be at or below a place where a cgroup v2 file system is mounted.
 		found := false
 		for line := range strings.Lines(mounts) {
 			if fields := strings.Fields(line); len(fields) > 4 && strings.Contains(line, " - cgroup2 ") {

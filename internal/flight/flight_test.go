@@ -15,10 +15,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// memory is that of a page, as a mapping would be.
+// memory returns zeroed memory of the length of a record's mapping.
 func memory() []byte { return make([]byte, flight.Bytes) }
 
-// read is what Read finds, which must be something.
+// read requires that Read succeeds and returns its result.
 func read(t *testing.T, memory []byte) flight.Log {
 	t.Helper()
 	l, err := flight.Read(memory)
@@ -81,7 +81,8 @@ func TestRecords(t *testing.T) {
 	require.Equal(t, l.Messages, again.Messages)
 }
 
-// The last 256 are kept, and an end that comes later is not written into another record.
+// TestWrapAround checks that the last 256 records are kept, and that the late end of an
+// overwritten operation is not written into the record of another operation.
 func TestWrapAround(t *testing.T) {
 	m := memory()
 	r := flight.New(m)
@@ -166,7 +167,8 @@ func TestNoRecord(t *testing.T) {
 	require.ErrorIs(t, err, flight.ErrLayout)
 }
 
-// A record is never mixed of two, while others are written: all its fields say the same number.
+// TestReaderAgainstWriters checks that a reader never sees a mix of two records while others are
+// written: all fields of a record have the same number.
 func TestReaderAgainstWriters(t *testing.T) {
 	m := memory()
 	r := flight.New(m)
@@ -234,8 +236,9 @@ func BenchmarkStartEnd(b *testing.B) {
 	}
 }
 
-// TestNumbersTakenAhead: operations of two goroutines that take numbers ahead are all there while
-// they are among the last, and the last one is, however few the other has begun since.
+// TestNumbersTakenAhead lets two goroutines take numbers of operations ahead. All their recent
+// operations must be in the log. The last operation of one goroutine must be there, even if the
+// other has begun many more operations since.
 func TestNumbersTakenAhead(t *testing.T) {
 	m := memory()
 	r := flight.New(m)
@@ -258,7 +261,8 @@ func TestNumbersTakenAhead(t *testing.T) {
 	}
 }
 
-// Numbers that were taken ahead are no operations before they are used, also those of the first ones in memory of zeros.
+// TestNumbersWithoutRecords checks that a number that was taken ahead is not listed before it is
+// used. This must also hold for the first numbers, when the memory still contains zeros.
 func TestNumbersWithoutRecords(t *testing.T) {
 	m := memory()
 	r := flight.New(m)
@@ -274,7 +278,8 @@ func TestNumbersWithoutRecords(t *testing.T) {
 	}
 }
 
-// TestPlaceOfIsPlace: the place of a callsite.Site is that of the stack, whatever was looked up before.
+// TestPlaceOfIsPlace checks that PlaceOf gives a callsite.Site the place that Place gives its
+// stack, after other sites have been looked up.
 func TestPlaceOfIsPlace(t *testing.T) {
 	r := flight.New(memory())
 	stacks := []callsite.Site{{}}

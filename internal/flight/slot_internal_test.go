@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A writer that was stopped between two stores leaves a record that is neither the old one nor the
-// new one, whichever of its stores have been seen.
+// TestWriterStoppedBetweenStores stops a writer between two stores. The reader must accept the
+// record neither as the old nor as the new one, for any subset of visible stores.
 func TestWriterStoppedBetweenStores(t *testing.T) {
 	const last = 5*Slots + 7
 	write := func(memory []byte, n uint64, long bool) slot {

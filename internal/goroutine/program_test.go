@@ -59,7 +59,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// part is a goroutine in the text of goruntime.Stack.
+// part returns the text of a goroutine as goruntime.Stack prints it.
 func part(state, creator string, functions ...string) string {
 	var b strings.Builder
 	b.WriteString("goroutine 7 [" + state + "]:\n")
@@ -127,7 +127,8 @@ func TestAllIn(t *testing.T) {
 	require.False(t, goroutine.AllIn("", 0, wait))
 }
 
-// The states are those of this version of Go.
+// TestStatesOfGo checks that the states of goroutines have the names that this version of Go
+// prints.
 func TestStatesOfGo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -137,7 +138,7 @@ func TestStatesOfGo(t *testing.T) {
 		go all.Wait()
 	}
 	var forever chan int
-	go func() { <-forever }() // ends with the process
+	go func() { <-forever }() // runs until the process ends
 	text := make([]byte, 1<<20)
 	require.Eventually(t, func() bool {
 		stacks, ok := goroutine.Parse(string(text[:goruntime.Stack(text, true)]))

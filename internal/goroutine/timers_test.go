@@ -19,7 +19,7 @@ import (
 func never()  { panic("an hour has passed") }
 func nobody() { panic("an hour has passed") }
 
-// pending counts the timers of functions of this package's tests.
+// pending counts the pending timers of functions of this package's tests, by function.
 func pending(t *testing.T) map[string]int {
 	t.Helper()
 	functions, ok := goroutine.Timers()
@@ -31,7 +31,8 @@ func pending(t *testing.T) map[string]int {
 	return found
 }
 
-// Timers of all processors are found, those that were stopped are not, and channels are none.
+// TestTimers checks that the timers of all processors are found. Stopped timers and timers with
+// channels are not listed.
 func TestTimers(t *testing.T) {
 	const each = 200
 	var mu sync.Mutex
@@ -62,7 +63,8 @@ func TestTimers(t *testing.T) {
 	require.NotContains(t, pending(t), "goroutine_test.never")
 }
 
-// A timer that was reset is pending again, and one that has fired is not.
+// TestTimersThatFireAndAreReset checks that a timer that was reset is pending again, and that a
+// timer that has fired is not.
 func TestTimersThatFireAndAreReset(t *testing.T) {
 	fired := make(chan struct{})
 	timer := time.AfterFunc(0, func() { close(fired) })
@@ -75,7 +77,8 @@ func TestTimersThatFireAndAreReset(t *testing.T) {
 	require.Zero(t, own())
 }
 
-// A deadline counts if something else than a channel depends on it.
+// TestTimersOfContexts checks that the timer of a deadline is listed only if a function or a
+// child context depends on the deadline.
 func TestTimersOfContexts(t *testing.T) {
 	const deadline = "context.WithDeadlineCause.func2"
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
@@ -93,8 +96,8 @@ func TestTimersOfContexts(t *testing.T) {
 	require.NotContains(t, pending(t), deadline)
 }
 
-// In a bubble of package testing/synctest timers are not known, and are not looked for: the list of processors,
-// among which they are not, is as far away as all global variables.
+// TestTimersOfABubble checks that Timers gives up in a bubble of package testing/synctest, whose
+// timers are not in the list of processors. It must give up without a search.
 func TestTimersOfABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timer := time.AfterFunc(time.Hour, never)
@@ -106,7 +109,7 @@ func TestTimersOfABubble(t *testing.T) {
 	require.NotContains(t, pending(t), "goroutine_test.never")
 }
 
-// Other goroutines may use timers meanwhile.
+// TestTimersWhileOthersChangeThem reads the timers while other goroutines start and stop timers.
 func TestTimersWhileOthersChangeThem(t *testing.T) {
 	stop := make(chan struct{})
 	var all sync.WaitGroup
@@ -127,7 +130,7 @@ func TestTimersWhileOthersChangeThem(t *testing.T) {
 	for range 200 {
 		functions, ok := goroutine.Timers()
 		if !ok {
-			continue // a heap was never at rest
+			continue // a heap of timers was changing all the time
 		}
 		known++
 		require.Contains(t, functions, "github.com/gorun-hpc/gorun/internal/goroutine_test.never")

@@ -1,4 +1,4 @@
 package hugepages
 
-// Collapse is what Traffic calls where no other is given.
+// Collapse is the function that Traffic calls by default.
 var Collapse = collapse

@@ -13,7 +13,7 @@ import (
 // faultInPages is the length of the shared memory that readFaults maps, in pages.
 const faultInPages = 256
 
-// Reads of shared memory that nobody has touched take no page faults after FaultIn.
+// TestFaultIn checks that reads of untouched shared memory take no page faults after FaultIn.
 func TestFaultIn(t *testing.T) {
 	if n := readFaults(t, func(b []byte) { _ = unix.Madvise(b, unix.MADV_POPULATE_READ) }); n > faultInPages/2 {
 		t.Skip("needs MADV_POPULATE_READ (Linux 5.14, no emulator)")
@@ -21,7 +21,8 @@ func TestFaultIn(t *testing.T) {
 	require.Less(t, readFaults(t, hugepages.FaultIn), int64(faultInPages/2), "others are faults of the Go runtime")
 }
 
-// readFaults maps new shared memory, calls prepare with it, and returns how many page faults this process takes
+// readFaults maps new shared memory, calls prepare with the memory, and returns how many page
+// faults this process takes while it reads each page.
 // while it reads each page.
 func readFaults(t *testing.T, prepare func(b []byte)) int64 {
 	t.Helper()
@@ -37,7 +38,7 @@ func readFaults(t *testing.T, prepare func(b []byte)) int64 {
 	return minorFaults(t) - before
 }
 
-// minorFaults returns how many page faults this process has had that read nothing from a disk.
+// minorFaults returns the number of this process's page faults that read nothing from a disk.
 func minorFaults(t *testing.T) int64 {
 	t.Helper()
 	var u unix.Rusage

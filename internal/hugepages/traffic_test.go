@@ -15,11 +15,11 @@ import (
 
 const (
 	block = 2 << 20
-	// price is how many bytes are copied from or to a block before it is collapsed.
+	// price is how many bytes are copied from or to a block before the block is collapsed.
 	price = 8 << 20
 )
 
-// mapped returns n blocks that begin at the start of one.
+// mapped returns memory of n blocks. The memory begins at a multiple of the block size.
 func mapped(t *testing.T, n int) []byte {
 	t.Helper()
 	b, err := unix.Mmap(-1, 0, (n+1)*block, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -29,8 +29,8 @@ func mapped(t *testing.T, n int) []byte {
 	return b[skip:][: n*block : n*block]
 }
 
-// recorder stands for the kernel: it records collapses, which take some time, or returns an
-// error.
+// recorder stands for the kernel: its collapse records the address, takes some time, and returns
+// an error or nil.
 type recorder struct {
 	asked  []uintptr
 	answer error
@@ -43,8 +43,8 @@ func (r *recorder) collapse(addr uintptr, _ int) error {
 	return r.answer
 }
 
-// bubble runs a test with a clock of its own, and passes how to note copies: after each
-// copy it waits for the goroutines that the copy starts, and then for a second.
+// bubble runs a test with a virtual clock. It passes a function that notes a copy, sleeps for a
+// second, and then waits for the goroutines that the copy has started.
 func bubble(t *testing.T, r *recorder, run func(note func(b []byte))) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestBlockIsCollapsedOnceItHasPaid(t *testing.T) {
 	})
 }
 
-// Slow collapses do not delay callers, are made one at a time, and with pauses between
-// them.
+// TestCollapsesTakeAShareOfTheTime checks that slow collapses do not delay callers, and that they
+// are made one at a time with pauses between them.
 func TestCollapsesTakeAShareOfTheTime(t *testing.T) {
 	const (
 		blocks = 8
@@ -116,7 +116,8 @@ func TestShortCopiesDoNotCount(t *testing.T) {
 	})
 }
 
-// A slice counts for each block with the bytes that lie in the block.
+// TestLongSliceIsSeveralBlocks checks that each block counts the bytes of a slice that lie in
+// this block.
 func TestLongSliceIsSeveralBlocks(t *testing.T) {
 	var r recorder
 	b := mapped(t, 3)
@@ -155,7 +156,8 @@ func TestFailureIsTriedAgainForAWhile(t *testing.T) {
 	}
 }
 
-// More blocks than the table has room for are counted anew, not for ever.
+// TestManyBlocks copies from more blocks than the table has room for. The counts of a dropped
+// block must start from zero, so that blocks do not add up bytes forever.
 func TestManyBlocks(t *testing.T) {
 	const many = 5000
 	var r recorder
@@ -179,7 +181,8 @@ func TestManyBlocks(t *testing.T) {
 	})
 }
 
-// Whatever this machine's kernel does, the memory holds what it held.
+// TestMemoryIsUnchanged checks that the memory keeps its contents, whether or not this machine's
+// kernel collapses blocks.
 func TestMemoryIsUnchanged(t *testing.T) {
 	const blocks = 2
 	b := mapped(t, blocks)

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// special returns n elements of random bits, sown with the values that float
-// instructions treat differently: NaN, infinities and both zeros.
+// special returns n elements of random bits. Some elements are values that float instructions
+// treat in a special way: NaN, infinities and both zeros.
 func special(r *rand.Rand, k kernel.Kind, n int) []byte {
 	b := make([]byte, n*k.Size())
 	for i := range b {
@@ -49,7 +49,8 @@ func special(r *rand.Rand, k kernel.Kind, n int) []byte {
 	return b
 }
 
-// step is from one length to the next: with -short, chance leaves some out.
+// step returns the distance to the next tested length. With -short, the distance is random, so
+// that some lengths are skipped.
 func step() int {
 	if testing.Short() {
 		return 1 + rand.IntN(9)
@@ -57,8 +58,9 @@ func step() int {
 	return 1
 }
 
-// Fast kernels give the bits of the portable ones: all lengths up to several blocks,
-// all alignments, dst apart from, equal to a and to b.
+// TestFastKernelsEqualPortable checks that fast kernels compute the bits that the portable
+// kernels compute. The lengths reach several blocks, the alignments are random, and dst is
+// separate, equal to a, or equal to b.
 func TestFastKernelsEqualPortable(t *testing.T) {
 	for name, of := range kernel.Variants() {
 		t.Run(name, func(t *testing.T) { testFast(t, of) })
@@ -96,8 +98,8 @@ func testFast(t *testing.T, of func(kernel.Code, kernel.Kind) kernel.Func) {
 	}
 }
 
-// plainNaN replaces each NaN in b by one and the same: the payload is the only
-// thing the kernels do not promise.
+// plainNaN replaces each NaN in b by the same NaN, because kernels do not promise the payload of
+// a NaN.
 func plainNaN(k kernel.Kind, b []byte) []byte {
 	switch k {
 	case kernel.Float32, kernel.Complex64:
@@ -116,7 +118,7 @@ func plainNaN(k kernel.Kind, b []byte) []byte {
 	return b
 }
 
-// shifted copies b to an address of random alignment, with a guard behind it.
+// shifted copies b to an address of random alignment, with a guard behind the copy.
 func shifted(r *rand.Rand, b []byte) []byte {
 	off := r.IntN(64)
 	s := make([]byte, off+len(b)+64)[off:]
@@ -124,7 +126,7 @@ func shifted(r *rand.Rand, b []byte) []byte {
 	return s[:len(b):len(b)]
 }
 
-// A kernel writes the elements of dst and no byte more.
+// TestKernelsStayInside checks that a kernel writes the elements of dst and no byte outside dst.
 func TestKernelsStayInside(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for c := range kernel.Code(kernel.Codes) {

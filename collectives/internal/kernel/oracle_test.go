@@ -22,7 +22,7 @@ func truth[T integer](b bool) T {
 	return 0
 }
 
-// integers are the operators as their names say, element by element.
+// integers returns the operators on integers, written element by element as their names say.
 func integers[T integer]() map[kernel.Code]func(a, b T) T {
 	return map[kernel.Code]func(a, b T) T{
 		kernel.Sum: func(a, b T) T { return a + b }, kernel.Prod: func(a, b T) T { return a * b },
@@ -42,7 +42,8 @@ func floats[T float32 | float64]() map[kernel.Code]func(a, b T) T {
 	}
 }
 
-// unlessNaN is f, which prefers infinities to NaN.
+// unlessNaN returns NaN if an operand is NaN, otherwise the result of f. Without this rule,
+// math.Min and math.Max return an infinity for some pairs of an infinity and NaN.
 func unlessNaN[T float32 | float64](f func(x, y float64) float64) func(a, b T) T {
 	return func(a, b T) T {
 		if math.IsNaN(float64(a)) || math.IsNaN(float64(b)) {
@@ -58,8 +59,8 @@ func complexes[T complex64 | complex128]() map[kernel.Code]func(a, b T) T {
 	}
 }
 
-// The kernels in Go do what the operators are called, for every kind, and there are no
-// others.
+// TestPortableKernels checks, for every kind, that the portable kernels compute what the names of
+// the operators say, and that there are no other operators.
 func TestPortableKernels(t *testing.T) {
 	against(t, kernel.Int8, integers[int8]())
 	against(t, kernel.Int16, integers[int16]())
@@ -80,7 +81,7 @@ func TestPortableKernels(t *testing.T) {
 	against(t, kernel.Other, map[kernel.Code]func(a, b struct{}) struct{}{})
 }
 
-// against compares the kernels of a kind with the operators as they are written down here.
+// against compares the kernels of a kind with the operators of this file.
 func against[T any](t *testing.T, k kernel.Kind, operators map[kernel.Code]func(a, b T) T) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -92,7 +93,7 @@ func against[T any](t *testing.T, k kernel.Kind, operators map[kernel.Code]func(
 		}
 		const n = 400
 		a, b := special(r, k, n), special(r, k, n)
-		copy(b[:len(b)/4], a) // equal operands, too
+		copy(b[:len(b)/4], a) // some pairs of operands are equal
 		want, got := make([]T, n), make([]byte, len(a))
 		for i := range want {
 			want[i] = operator(kernel.View[T](a)[i], kernel.View[T](b)[i])
@@ -107,7 +108,7 @@ func against[T any](t *testing.T, k kernel.Kind, operators map[kernel.Code]func(
 	}
 }
 
-// kindsOf are the kinds of Go's types and of named ones.
+// TestKindsOfTypes checks the kinds of Go's basic types and of named types.
 func TestKindsOfTypes(t *testing.T) {
 	type (
 		flag bool
@@ -170,7 +171,8 @@ func TestNamesOfOperators(t *testing.T) {
 	}
 }
 
-// A view has whole elements, in place.
+// TestViews checks that a view contains only whole elements and shares the memory of its
+// argument.
 func TestViews(t *testing.T) {
 	words := []uint64{1, 2, 3}
 	b := kernel.Bytes(words)

@@ -2,8 +2,8 @@
 
 package kernel
 
-// Variants returns the kernels of every kind of processor that this one can stand
-// for, by name.
+// Variants returns the kernels for every type of processor whose instructions this processor has,
+// by name.
 func Variants() map[string]func(Code, Kind) Func {
 	variants := map[string]func(Code, Kind) Func{"this machine": Of}
 	if avx2, _ := features(); avx2 {

@@ -12,13 +12,13 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message/messagetest"
 )
 
-// ceilLog is the number of rounds in which doubling reaches n.
+// ceilLog returns the number of rounds in which a doubling distance reaches n.
 func ceilLog(n int) int { return bits.Len(uint(n - 1)) }
 
-// floorLog is the number of rounds that the largest power of two up to n takes.
+// floorLog returns the number of rounds for the largest power of two that is at most n.
 func floorLog(n int) int { return bits.Len(uint(n)) - 1 }
 
-// odd is 1 unless n is a power of two.
+// odd returns 0 if n is a power of two, otherwise 1.
 func odd(n int) int {
 	if n&(n-1) == 0 {
 		return 0
@@ -26,7 +26,8 @@ func odd(n int) int {
 	return 1
 }
 
-// neighborCost is a message for each neighbor that messagetest gives a rank besides itself.
+// neighborCost counts a message for each neighbor that messagetest gives a rank, the rank itself
+// excluded.
 func neighborCost(size, n int) (messages, volume int) {
 	for _, offset := range []int{1, size - 1, 1, 5} {
 		if offset%size != 0 {
@@ -36,7 +37,7 @@ func neighborCost(size, n int) (messages, volume int) {
 	return messages, messages * n
 }
 
-// branches is how many ranks the root of the k-nomial tree of size ranks sends to, k = 4.
+// branches returns to how many ranks the root of a k-nomial tree of size ranks sends, for k = 4.
 func branches(size int) int {
 	count := 0
 	for span := 1; span < size; span *= 4 {
@@ -45,13 +46,13 @@ func branches(size int) int {
 	return count
 }
 
-// prefixes is the most messages that a rank sends in the two passes of a scan, with more of them for
-// all but the last.
+// prefixes returns the most messages that a rank sends in the two passes of a scan. All ranks
+// except the last send more messages in addition.
 func prefixes(size, more int) int {
 	most := 0
 	for after := 1; after <= size; after++ {
 		sent := 0
-		for step := after & -after; step > 0; step /= 2 { // once upwards, then downwards
+		for step := after & -after; step > 0; step /= 2 { // one message upwards, then the messages downwards
 			if after+step <= size {
 				sent++
 			}
@@ -64,7 +65,7 @@ func prefixes(size, more int) int {
 	return most
 }
 
-// aggregated are the costs of parallel aggregated trees, whose messages have up to 64 KiB.
+// aggregated returns the costs of parallel aggregated trees, whose messages have up to 64 KiB.
 func aggregated(size, n int) (messages, volume int) {
 	together := max(64<<10/n, 1)
 	for d := 1; d < size; d *= 2 {
@@ -74,9 +75,10 @@ func aggregated(size, n int) (messages, volume int) {
 	return messages, n * (size - 1)
 }
 
-// costs are the messages and the most bytes that the busiest rank sends, as the head of each
-// algorithm says it, for size ranks. A block has n bytes, or up to n, and so has what is
-// reduced. The root is rank 0, that of the ordered reductions the last.
+// costs returns, for each algorithm and for size ranks, the messages and the largest number of
+// bytes that the busiest rank sends. The comment at the head of each algorithm states both
+// numbers. A block has n bytes or up to n bytes, and so has a reduced vector. The root is rank 0.
+// In ordered reductions it is the last rank.
 var costs = map[string]func(size, n int) (messages, volume int){
 	"barrier=dissemination": func(size, _ int) (int, int) { return ceilLog(size), 0 },
 	"bcast=binomial":        func(size, n int) (int, int) { return ceilLog(size), ceilLog(size) * n },
@@ -119,7 +121,7 @@ var costs = map[string]func(size, n int) (messages, volume int){
 	"neighboralltoallv=distance":   neighborCost,
 	"reducescatter=halving":        func(size, n int) (int, int) { return floorLog(size) + odd(size), n * size },
 	"reducescatter=ring":           func(size, n int) (int, int) { return size - 1, n * (size - 1) },
-	"reducescatter=pat":            nil, // the messages depend on the lengths of all parts
+	"reducescatter=pat":            nil, // the number of messages depends on the lengths of all parts
 	"reducescatterblock=halving":   func(size, n int) (int, int) { return floorLog(size) + odd(size), n * size },
 	"reducescatterblock=ring":      func(size, n int) (int, int) { return size - 1, n * (size - 1) },
 	"reducescatterblock=pat":       aggregated,
@@ -130,7 +132,7 @@ var costs = map[string]func(size, n int) (messages, volume int){
 	"allgather=bruck":              func(size, n int) (int, int) { return ceilLog(size), n * (size - 1) },
 	"allgather=recursive-doubling": func(size, n int) (int, int) { return ceilLog(size), n * (size - 1) },
 	"allgatherv=bruck":             func(size, n int) (int, int) { return ceilLog(size), n * (size - 1) },
-	"allgatherv=pat":               nil, // the messages depend on the lengths of all parts
+	"allgatherv=pat":               nil, // the number of messages depends on the lengths of all parts
 	"scan=tree":                    func(size, n int) (int, int) { return prefixes(size, 0), prefixes(size, 0) * n },
 	"scan=pipeline":                func(_, n int) (int, int) { each := min(max(n/16, 4<<10), 256<<10); return (n + each - 1) / each, n },
 	"exscan=tree":                  func(size, n int) (int, int) { return prefixes(size, 1), prefixes(size, 1) * n },
@@ -151,8 +153,8 @@ var costs = map[string]func(size, n int) (messages, volume int){
 	},
 }
 
-// TestCosts compares the messages and the bytes that the busiest rank sends with what
-// the head of each algorithm says.
+// TestCosts compares the messages and the bytes that the busiest rank sends with the costs that
+// the comment at the head of each algorithm states.
 func TestCosts(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		name := a.Operation.String() + "=" + a.Name
@@ -163,7 +165,7 @@ func TestCosts(t *testing.T) {
 				return
 			}
 			for size := 2; size <= largest; size++ {
-				elements := size << bits.Len(uint(size)) // equal blocks, also of a power of two
+				elements := size << bits.Len(uint(size)) // divisible into equal blocks, also for a power of two
 				cases := messagetest.Cases(&a, size, elements)
 				if len(cases) == 0 {
 					continue
@@ -181,7 +183,8 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// busiest returns the most messages and the most bytes that a rank sends.
+// busiest returns the largest number of messages and the largest number of bytes that any rank
+// sends.
 func busiest(t *testing.T, size int, fn func(p message.Peer) error) (messages, volume int) {
 	t.Helper()
 	members, errs := group(size), make([]error, size)

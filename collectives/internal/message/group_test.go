@@ -12,20 +12,20 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// member is a Peer whose messages travel through channels of this process.
+// member is a message.Peer whose messages travel through channels of this process.
 type member struct {
 	rank, size int
 	lanes      *lanes
-	// failAfter counts down to the operation that fails; negative means never.
+	// failAfter counts down to the operation that fails. If it is negative, no operation fails.
 	failAfter int
 	done      chan struct{}
 	scratch   []byte
-	// sent counts messages, volume their bytes.
+	// sent counts the messages that the member has sent, volume their bytes.
 	sent, volume int
 	started      []started
 }
 
-// started is the receive of an exchange.
+// started is the receive of an exchange that has been started.
 type started struct {
 	from int
 	in   []byte
@@ -93,8 +93,8 @@ func (m *member) Complete() error {
 
 func (*member) Copy(dst, src []byte) int { return kernel.Copy(dst, src) }
 
-// Scratch hands out poisoned memory, so that an algorithm that counts on zeros
-// is found.
+// Scratch returns memory that is filled with nonzero bytes, so that an algorithm that relies on
+// zeros fails.
 func (m *member) Scratch(n int) []byte {
 	m.scratch = make([]byte, n)
 	for i := range m.scratch {
@@ -103,7 +103,7 @@ func (m *member) Scratch(n int) []byte {
 	return m.scratch
 }
 
-// lanes are the channels of the pairs of ranks that have exchanged messages.
+// lanes holds the channels of the pairs of ranks that have exchanged messages.
 type lanes struct {
 	mu  sync.Mutex
 	all map[[2]int]chan []byte
@@ -129,8 +129,8 @@ func group(size int) []*member {
 	return members
 }
 
-// run runs fn as every rank and requires that all succeed and that no message
-// is left over.
+// run runs fn as every rank. It requires that all ranks succeed and that no message is left
+// unreceived.
 func run(t *testing.T, size int, fn func(p message.Peer) error) {
 	t.Helper()
 	members := group(size)

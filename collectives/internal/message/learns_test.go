@@ -13,7 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message/messagetest"
 )
 
-// Parts on both sides of the length from which on they leave the trees.
+// TestPartsThatGoStraight uses parts on both sides of the length above which a part is sent
+// directly and not along the tree.
 func TestPartsThatGoStraight(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		if a.Limits&message.Learns == 0 {
@@ -25,7 +26,8 @@ func TestPartsThatGoStraight(t *testing.T) {
 	}
 }
 
-// A rank that knows another length than its peer is an error, wherever it is in a tree.
+// TestLengthsThatDiffer checks that a rank that knows another length than its peer causes
+// ErrLength, at every place in the tree.
 func TestLengthsThatDiffer(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		if a.Limits&message.Learns == 0 {
@@ -53,10 +55,10 @@ func TestLengthsThatDiffer(t *testing.T) {
 	}
 }
 
-// differ changes the lengths of a call of a rank that is not root.
+// differ changes the lengths in the call of a rank that is not root.
 func differ(op message.Operation, c *message.Call) {
 	switch op {
-	case message.AllToAllV: // it sends an element more to each
+	case message.AllToAllV: // the rank sends an element more to each rank
 		counts := make([]int, 5)
 		for i := range counts {
 			counts[i] = c.SendParts.Count(i) + messagetest.Elem
@@ -70,7 +72,7 @@ func differ(op message.Operation, c *message.Call) {
 	}
 }
 
-// liar is a member that tells the next rank of a very long part for the one after that.
+// liar is a member that announces to the next rank a very long part for the rank after that.
 type liar struct {
 	*member
 	lie  uint64
@@ -81,12 +83,13 @@ type liar struct {
 func (l *liar) Exchange(to int, out []byte, from int, in []byte) error {
 	if !l.told {
 		l.told = true
-		out = append(slices.Clone(out[:8]), kernel.Bytes([]uint64{l.lie})...) // places 1 and 3
+		out = append(slices.Clone(out[:8]), kernel.Bytes([]uint64{l.lie})...) // places 1 and 3 of the announcement
 	}
 	return l.member.Exchange(to, out, from, in)
 }
 
-// No memory is taken for lengths that another rank tells, beyond what can be honest.
+// TestLengthsThatAreLies checks that a rank allocates no memory for an announced length that
+// cannot be true.
 func TestLengthsThatAreLies(t *testing.T) {
 	k := messagetest.Case{Operation: message.AllToAllV, Ranks: 4, Elements: 6}
 	for name, lie := range map[string]uint64{

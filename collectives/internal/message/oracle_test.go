@@ -14,17 +14,17 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message/messagetest"
 )
 
-// largest is the largest group tried with many counts; it covers powers of two, their
-// neighbours and odd numbers.
+// largest is the size of the largest group that is tested with many counts. The sizes up to it
+// include powers of two, their neighbours and odd numbers.
 const largest = 17
 
-// counts are element counts: none, fewer than ranks, not divisible, more.
+// counts lists numbers of elements: zero, fewer than ranks, not divisible by the ranks, and many.
 var counts = []int{0, 1, 3, 16, 61, 1000}
 
-// wide are larger groups: a few in every run, all up to 257 ranks with GORUN_SOAK=1.
+// wide lists larger groups. With GORUN_SOAK=1, all groups up to 257 ranks are tested.
 var wide = []int{33, 64, 100}
 
-// Every algorithm of the catalog gives what a loop over the ranks gives.
+// TestOracle compares every algorithm of the catalog with a loop over the ranks.
 func TestOracle(t *testing.T) {
 	small, counts := largest, counts
 	if testing.Short() {
@@ -52,7 +52,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// agrees runs an algorithm as every rank of each case.
+// agrees runs an algorithm as every rank of each case and checks the results.
 func agrees(t *testing.T, a *message.Algorithm, cases []messagetest.Case) {
 	t.Helper()
 	for _, k := range cases {
@@ -66,7 +66,7 @@ func agrees(t *testing.T, a *message.Algorithm, cases []messagetest.Case) {
 	}
 }
 
-// No rank leaves a barrier before the last has come.
+// TestBarriers checks that no rank leaves a barrier before the last rank has entered it.
 func TestBarriers(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		if a.Operation != message.Barrier {
@@ -90,8 +90,8 @@ func TestBarriers(t *testing.T) {
 	}
 }
 
-// All ranks have the same bits even where rounding makes the order of a sum
-// visible (MPICH's coll/allred_float.c).
+// TestAllReduceSameBitsEverywhere checks that all ranks get the same bits, although rounding
+// makes the result depend on the order of the sum (MPICH's coll/allred_float.c).
 func TestAllReduceSameBitsEverywhere(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		if a.Operation != message.AllReduce {
@@ -115,7 +115,8 @@ func TestAllReduceSameBitsEverywhere(t *testing.T) {
 	}
 }
 
-// Names of the catalog are unique within an operation, whose rows follow each other.
+// TestCatalog checks that names are unique within an operation, and that the algorithms of an
+// operation follow each other in the catalog.
 func TestCatalog(t *testing.T) {
 	seen := make(map[string]bool)
 	last := message.Operation(0)
@@ -132,8 +133,8 @@ func TestCatalog(t *testing.T) {
 	require.Nil(t, message.Find(message.Barrier, "binomial"))
 }
 
-// Blocks lie where counts and displacements say, and one after the other without
-// displacements.
+// TestParts checks that blocks lie where their counts and displacements say, and that blocks
+// without displacements follow each other.
 func TestParts(t *testing.T) {
 	buf := make([]byte, 30)
 	for _, c := range []struct {
@@ -164,8 +165,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// A failed message ends the algorithm with that error at the rank it hit, at
-// every step of every algorithm.
+// TestFailureAtEveryStep fails one message, at every step of every algorithm. The algorithm must
+// end with the error of the message at the rank whose message failed.
 func TestFailureAtEveryStep(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		for _, size := range []int{6, 8} {
@@ -185,7 +186,7 @@ func TestFailureAtEveryStep(t *testing.T) {
 	}
 }
 
-// failsAt has a step of one rank fail, and reports whether there is such a step.
+// failsAt makes a step of one rank fail. It reports whether the rank has such a step.
 func failsAt(t *testing.T, a *message.Algorithm, k messagetest.Case, victim, step int) bool {
 	t.Helper()
 	members := group(k.Ranks)

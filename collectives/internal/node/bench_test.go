@@ -13,8 +13,8 @@ import (
 
 var sumFloat32 = message.Reduction{Fn: kernel.Of(kernel.Sum, kernel.Float32), Elem: 4, Commutative: true}
 
-// Two members on threads of their own: what the algorithms cost when no
-// other goroutine runs in between.
+// BenchmarkPair runs two members on threads of their own, and so measures the cost of the
+// algorithms when no other goroutine runs between their steps.
 func BenchmarkPair(b *testing.B) {
 	type run func(g *node.Group, send, recv []byte) error
 	for _, c := range []struct {

@@ -12,7 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// Both members find the same distance.
+// TestApart checks that both members get the same answer to whether their processors are far
+// apart.
 func TestApart(t *testing.T) {
 	var apart atomic.Int64
 	run(t, node.Config{Size: 2}, func(_ int, g *node.Group) error {
@@ -38,11 +39,12 @@ func TestApart(t *testing.T) {
 	})
 }
 
-// Two members exchange blocks by reading private memory only if that is measured to be faster. Both find the same,
-// even if reading is slow for one member alone, and neither fails if one member cannot read.
+// TestPullsFaster checks that two members exchange blocks by reading private memory only if they
+// have measured that this is faster. Both members must get the same answer, even if reading is
+// slow for one of them. Neither may fail if one member cannot read.
 func TestPullsFaster(t *testing.T) {
 	slow := readerFunc(func(_ node.Process, _ uint64, _ []byte) error {
-		time.Sleep(20 * time.Millisecond) // a read takes so long
+		time.Sleep(20 * time.Millisecond) // the time of a slow read
 		return nil
 	})
 	atOnce := readerFunc(func(node.Process, uint64, []byte) error { return nil })
@@ -61,7 +63,7 @@ func TestPullsFaster(t *testing.T) {
 		})
 	}
 	for _, err := range each(t, newRoom(2), []node.Reader{atOnce, atOnce}, func(_ int, g *node.Group) error {
-		for range 1000 { // a member may be interrupted
+		for range 1000 { // the scheduler may interrupt a member
 			if faster, err := g.PullsFaster(); faster || err != nil {
 				return err
 			}

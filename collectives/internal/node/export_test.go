@@ -1,6 +1,6 @@
 package node
 
-// NoSpin makes every wait one of the memory.
+// NoSpin makes every wait call Memory.Await at once.
 func (g *Group) NoSpin() { g.spin = 0 }
 
 // Places and lengths that tests check.

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// heap is Memory for goroutines of this process. A goroutine that waits yields until the
-// word is there or the group gives up.
+// heap implements node.Memory for goroutines of this process. A goroutine that waits for a value
+// of a word yields until the word has the value or the group has given up.
 type heap struct {
 	parts [][]byte
 	room  *room
@@ -34,8 +34,8 @@ func (h *heap) Await(w *node.Word, v uint64) error {
 
 var errGone = errors.New("group gave up")
 
-// room is where the members of one group find the memories that they open, by
-// the order in which they do.
+// room holds the memories that the members of one group open. The n-th memory that a member opens
+// is the same for all members.
 type room struct {
 	mu       sync.Mutex // guards memories
 	memories []*heap
@@ -55,7 +55,7 @@ func newRoom(size int) *room {
 
 func (r *room) leave() { r.once.Do(func() { close(r.quit) }) }
 
-// opener returns the Open of one member.
+// opener returns the function Config.Open of one member.
 func (r *room) opener() func(bytes int) (node.Memory, error) {
 	next := 0
 	return func(bytes int) (node.Memory, error) {
@@ -73,7 +73,7 @@ func (r *room) opener() func(bytes int) (node.Memory, error) {
 	}
 }
 
-// run runs fn as every member of a group and requires that all succeed.
+// run runs fn as every member of a group and requires that all members succeed.
 func run(t *testing.T, c node.Config, fn func(rank int, g *node.Group) error) {
 	t.Helper()
 	room := newRoom(c.Size)

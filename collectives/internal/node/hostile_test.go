@@ -9,11 +9,11 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// ghost is the memory of a group with one real member. A script contains the writes of the
-// others: whenever the member waits, the next bytes of the script are one write.
+// ghost is the memory of a group with one real member. A script contains the writes of the other
+// members: whenever the real member waits, the next bytes of the script are one write.
 //
-//	byte  0   the part, and in bits 6 and 7 what is written
-//	bytes 1-2 where, in words of 8 bytes
+//	byte  0   the part; bits 6 and 7 select what is written
+//	bytes 1-2 the offset in words of 8 bytes
 //	bytes 3-8 the value
 type ghost struct {
 	parts  [][]byte
@@ -25,7 +25,8 @@ const scriptBytes = 9
 func (g *ghost) Part(rank int) []byte          { return g.parts[rank] }
 func (g *ghost) Signal(w *node.Word, v uint64) { w.Store(v) }
 
-// Await lets the script write until the word is there, and gives up at its end.
+// Await performs writes of the script until the word has the value. At the end of the script it
+// gives up.
 func (g *ghost) Await(w *node.Word, v uint64) error {
 	for w.Load() < v {
 		s := *g.script
@@ -52,8 +53,8 @@ func (g *ghost) Await(w *node.Word, v uint64) error {
 	return nil
 }
 
-// FuzzOthers has the other members of a group write anything. The member that is there
-// gets an error, or a result that may be wrong.
+// FuzzOthers lets the other members of a group write arbitrary data. The real member must get an
+// error or a result, which may be wrong.
 func FuzzOthers(f *testing.F) {
 	rng := data(1, 1, 1000)
 	for which := range operations {
@@ -72,7 +73,7 @@ func FuzzOthers(f *testing.F) {
 		const size = 3
 		op := operations[int(which)%len(operations)]
 		if op.name == "allreduce pair" {
-			return // it is for two members, not three
+			return // the operation is for two members, not three
 		}
 		rank := int(shape>>2) % size
 		g, err := node.New(node.Config{
@@ -88,7 +89,7 @@ func FuzzOthers(f *testing.F) {
 		})
 		require.NoError(t, err)
 		nobody := newRoom(size)
-		nobody.leave() // no message arrives
+		nobody.leave() // so that no message arrives
 		peers.Store(g, nobody.peer(rank, &heap{room: nobody}))
 		defer peers.Delete(g)
 		var trail node.Trail

@@ -10,14 +10,14 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// lane has the messages from one member to another, of which so many were sent.
+// lane holds the messages from one member to another. sent is the number of messages ever sent.
 type lane struct {
 	mu    sync.Mutex // guards queue
 	queue [][]byte
 	sent  node.Word
 }
 
-// peer is a message.Peer of a member, whose waits are those of mem.
+// peer is the message.Peer of a member. It waits with the functions of mem.
 type peer struct {
 	room     *room
 	mem      node.Memory
@@ -25,7 +25,7 @@ type peer struct {
 	received []uint64
 }
 
-// peers has that of every *node.Group.
+// peers holds the peer of every *node.Group.
 var peers sync.Map
 
 func peerOf(g *node.Group) *peer {

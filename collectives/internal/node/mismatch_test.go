@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// differing runs fn as every member of a group until all have ended with an error, and
-// returns the errors. The first to fail ends the waits of the others.
+// differing runs fn as every member of a group until all have ended, and returns their errors.
+// The first member to end also ends the waits of the others.
 func differing(t *testing.T, c node.Config, fn func(rank int, g *node.Group) error) []error {
 	t.Helper()
 	room, errs := newRoom(c.Size), make([]error, c.Size)
@@ -37,8 +37,9 @@ func differing(t *testing.T, c node.Config, fn func(rank int, g *node.Group) err
 	return errs
 }
 
-// Members whose calls differ get the rank and the call that differ, whatever they call, and
-// however often they called the same before.
+// TestMembersThatDiffer lets one member make another call than the others. At least one member
+// must get an error with the rank and the call that differ, for every operation, after equal
+// calls before.
 func TestMembersThatDiffer(t *testing.T) {
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
@@ -70,7 +71,7 @@ func differ(t *testing.T, op operation, c node.Config, odd int, name string, wro
 				if err := perform(g, rank, op, c); err != nil {
 					return err
 				}
-			} else if err := g.BarrierCounter(); err != nil { // no member waits for a root: it detects the mismatch later
+			} else if err := g.BarrierCounter(); err != nil { // a barrier, so that the members need no root to notice
 				return err
 			}
 		}
@@ -95,7 +96,8 @@ func differ(t *testing.T, op operation, c node.Config, odd int, name string, wro
 	require.Positive(t, found, "%s, odd %d: %v", name, odd, errs)
 }
 
-// Of two that notice the second knows both lines, as much of them as there is room for.
+// TestSecondToNoticeKnowsBothLines checks that the second of two members to notice a mismatch
+// reports the source lines of both, cut to the length that shared memory has room for.
 func TestSecondToNoticeKnowsBothLines(t *testing.T) {
 	long := strings.Repeat("x", 2*node.PlaceMax)
 	room := newRoom(2)
@@ -106,7 +108,8 @@ func TestSecondToNoticeKnowsBothLines(t *testing.T) {
 	}
 	groups := []*node.Group{open(0), open(1)}
 	var trails [2]node.Trail
-	for round := range node.StatementCount { // all of the ring of statements, of which the last differ
+	// Fill the ring of statements. Only the last statements differ.
+	for round := range node.StatementCount {
 		for rank, g := range groups {
 			said := node.Call{What: 7}
 			if round == node.StatementCount-1 {
@@ -115,7 +118,7 @@ func TestSecondToNoticeKnowsBothLines(t *testing.T) {
 			g.Enter(said, trails[rank].Follow(said))
 		}
 	}
-	room.leave() // no member waits for long
+	room.leave() // so that no member waits for long
 	var first, second *node.MismatchError
 	require.ErrorAs(t, groups[0].BarrierFlags(), &first)
 	require.ErrorAs(t, groups[1].BarrierFlags(), &second)

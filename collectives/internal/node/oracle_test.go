@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// affine is x -> A*x + B modulo 2^32; composition does not commute.
+// affine is x -> A*x + B modulo 2^32. The composition of such functions does not commute.
 type affine struct{ A, B uint32 }
 
 func compose(dst, a, b []byte) {
@@ -26,7 +26,7 @@ func compose(dst, a, b []byte) {
 
 var product = message.Reduction{Fn: compose, Elem: 8}
 
-// data returns n elements of 8 bytes that depend on the member, the round and the place.
+// data returns n elements of 8 bytes that depend on the member, the round and the index.
 func data(round, who, n int) []byte {
 	v := make([]uint64, n)
 	x := uint64(round+1)*0x9e3779b97f4a7c15 + uint64(who)*0xbf58476d1ce4e5b9
@@ -60,7 +60,8 @@ func (c call) combined() []byte {
 	return acc
 }
 
-// matrix returns what rank sends to everyone, or gets from everyone.
+// row returns the data that rank sends to all members, and the data that it gets from all
+// members.
 func (c call) row(rank int) (out, in []byte) {
 	for q := range c.size {
 		out = append(out, data(c.round, rank*c.size+q, c.n)...)
@@ -69,12 +70,12 @@ func (c call) row(rank int) (out, in []byte) {
 	return out, in
 }
 
-// operation runs one call at one member and returns its result and the right one;
-// both are nil where the member gets none.
+// operation runs one call at one member and returns its result and the expected result. Both are
+// nil if the member gets no result.
 type operation struct {
 	name string
 	run  func(g *node.Group, rank int, c call) (got, want []byte, err error)
-	// fits says whether the sizes are in its range.
+	// fits reports whether the operation supports the sizes of the call.
 	fits func(g *node.Group, c call) bool
 }
 
@@ -94,7 +95,7 @@ type reducer func(g *node.Group, send, recv []byte, r message.Reduction) error
 func allReduce(f reducer) func(*node.Group, int, call) ([]byte, []byte, error) {
 	return func(g *node.Group, rank int, c call) (got, want []byte, err error) {
 		send := data(c.round, rank, c.n)
-		got = send // in place every other time
+		got = send // in place in every second round
 		if c.round%2 == 0 {
 			got = make([]byte, len(send))
 		}
@@ -210,7 +211,8 @@ var operations = append(unevenOperations, []operation{
 	{"barrier counter", barrier((*node.Group).BarrierCounter), large},
 }...)
 
-// pulled carries out an operation that reads others' memory. It finds out once whether that can be done.
+// pulled runs an operation that reads the memory of other members, after it has checked with
+// CanPull that this is possible.
 func pulled(g *node.Group, operation func() error) error {
 	ok, err := g.CanPull()
 	if err == nil && !ok {
@@ -230,8 +232,8 @@ func barrier(f func(g *node.Group) error) func(*node.Group, int, call) ([]byte, 
 	return func(g *node.Group, _ int, _ call) (got, want []byte, err error) { return nil, nil, f(g) }
 }
 
-// shapes are groups on processors of their own and on shared ones, with segments
-// so short that every ring comes round many times.
+// shapes yields groups on exclusive and on shared processors. The segments are so short that
+// every ring is filled many times.
 func shapes(yield func(node.Config) bool) {
 	for _, size := range []int{2, 3, 5, 8} {
 		for _, crowded := range []bool{false, true} {
@@ -255,7 +257,7 @@ func perform(g *node.Group, rank int, op operation, c call) error {
 	return nil
 }
 
-// Every operation by itself, none to many elements, every root.
+// TestOperations tests every operation alone, with zero to many elements and with every root.
 func TestOperations(t *testing.T) {
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
@@ -277,13 +279,13 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// Random programs of all operations, with members that dawdle: a fast member must
-// never overwrite what a slow one still reads.
+// TestRandomPrograms runs random programs of all operations with members of different speed. A
+// fast member must never overwrite data that a slow member still reads.
 func TestRandomPrograms(t *testing.T) {
 	for shape := range shapes {
 		seed := rand.Uint64()
 		run(t, shape, func(rank int, g *node.Group) error {
-			program := rand.New(rand.NewPCG(seed, 1)) // the same at every member
+			program := rand.New(rand.NewPCG(seed, 1)) // all members have the same seed
 			pause := rand.New(rand.NewPCG(seed, uint64(rank)+2))
 			for round := range 150 {
 				op := operations[program.IntN(len(operations))]
@@ -303,8 +305,8 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
-// No member leaves a barrier before all have arrived, also where the root of a broadcast before it is
-// the one that releases the others.
+// TestBarriersHold checks that no member leaves a barrier before all members have entered it.
+// This must also hold if the root of the preceding broadcast releases the other members.
 func TestBarriersHold(t *testing.T) {
 	for shape := range shapes {
 		afterBcast := func(g *node.Group, round int64) error {
@@ -335,7 +337,8 @@ func TestBarriersHold(t *testing.T) {
 	}
 }
 
-// Large reductions are cut between elements, whatever their size.
+// TestSegmentsAreWholeElements checks that large reductions are divided between elements, for
+// elements of any size.
 func TestSegmentsAreWholeElements(t *testing.T) {
 	for _, elem := range []int{8, 24, 40, 1000} {
 		whole := message.Reduction{Elem: elem, Fn: func(dst, a, b []byte) {

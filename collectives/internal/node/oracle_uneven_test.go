@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// unevenOperations are those of parts of different lengths, and the prefix reductions.
+// unevenOperations lists the operations on parts of different lengths and the prefix reductions.
 var unevenOperations = []operation{
 	{"reducescatter small", reduceScatter((*node.Group).ReduceScatterSmall), small(all)},
 	{"reducescatter segments", reduceScatter((*node.Group).ReduceScatterSegments), laned},
@@ -32,10 +32,10 @@ var unevenOperations = []operation{
 	{"alltoallv by messages", allToAllV(0), large},
 }
 
-// laned says that a segment has room for an element of every member.
+// laned reports whether a segment has room for an element of every member.
 func laned(_ *node.Group, c call) bool { return c.size <= 8 }
 
-// count is the number of elements of part i, from none to more than fit into a slot.
+// count returns the number of elements of part i: from zero to more than fit into a slot.
 func (c call) count(i int) int {
 	n := (5*i + c.n) % (c.n + 1)
 	if c.n >= 100 && c.n < 500 {
@@ -44,7 +44,7 @@ func (c call) count(i int) int {
 	return n
 }
 
-// countMax is the largest one.
+// countMax returns the largest count.
 func (c call) countMax() int {
 	most := 0
 	for i := range c.size {
@@ -53,7 +53,8 @@ func (c call) countMax() int {
 	return most
 }
 
-// apart returns parts of these counts in the opposite order of the members, with an element between them.
+// apart returns parts with these counts. The parts lie in the reverse order of the members, and
+// one unused element separates them.
 func (c call) apart(count func(i int) int) (message.Parts, int) {
 	counts, displs, end := make([]int, c.size), make([]int, c.size), 1
 	for i := c.size - 1; i >= 0; i-- {
@@ -63,7 +64,7 @@ func (c call) apart(count func(i int) int) (message.Parts, int) {
 	return message.Uneven(counts, displs, 8), 8 * end
 }
 
-// laid returns a buffer with the data of the sources of the parts.
+// laid returns a buffer in which part i contains the data of member source(i).
 func (c call) laid(parts message.Parts, length int, source func(i int) int) []byte {
 	b := make([]byte, length)
 	for i := range c.size {
@@ -82,7 +83,7 @@ func reduceScatter(f func(g *node.Group, send, recv []byte, parts message.Parts,
 		parts := message.Uneven(counts, nil, 8)
 		whole := call{c.round, c.size, total, 0}
 		send := data(c.round, rank, total)
-		got = parts.Of(send, rank) // in place every other time
+		got = parts.Of(send, rank) // in place in every second round
 		if c.round%2 == 0 {
 			got = make([]byte, len(got))
 		}
@@ -91,11 +92,12 @@ func reduceScatter(f func(g *node.Group, send, recv []byte, parts message.Parts,
 	}
 }
 
-// scan has the contributions of more members than the rank says.
+// scan returns a run function for prefix reductions. The expected result of a rank combines the
+// contributions of rank+more members.
 func scan(f reducer, more int) func(*node.Group, int, call) ([]byte, []byte, error) {
 	return func(g *node.Group, rank int, c call) (got, want []byte, err error) {
 		send := data(c.round, rank, c.n)
-		got = send // in place every other time
+		got = send // in place in every second round
 		if c.round%2 == 0 {
 			got = make([]byte, len(send))
 		}
@@ -146,7 +148,7 @@ func scatterV(g *node.Group, rank int, c call) (got, want []byte, err error) {
 	return got, want, g.ScatterVSlots(peerOf(g), send, parts, got, c.root)
 }
 
-// pairCount is the number of elements from one member to another.
+// pairCount returns the number of elements from one member to another.
 func (c call) pairCount(from, to int) int { return c.count(3*from + to) }
 
 func allToAllV(pipelineMax int) func(*node.Group, int, call) ([]byte, []byte, error) {
@@ -163,8 +165,8 @@ func allToAllV(pipelineMax int) func(*node.Group, int, call) ([]byte, []byte, er
 	}
 }
 
-// A part of which the two members know other lengths is an error of the one that receives it,
-// whether it travels in a slot or otherwise.
+// TestPartsOfOtherLengths lets two members expect different lengths of a part. The receiver must
+// get ErrLength, both if the part fits into a slot and if it does not.
 func TestPartsOfOtherLengths(t *testing.T) {
 	for _, sent := range []int{8, 16 << 10} {
 		for _, expected := range []int{0, 16, 32 << 10} {
@@ -186,7 +188,7 @@ func TestPartsOfOtherLengths(t *testing.T) {
 				errs := differing(t, node.Config{Size: 2}, func(rank int, g *node.Group) error {
 					err := do(g, peerOf(g), rank)
 					if err == nil && rank == 1 {
-						err = g.BarrierCounter() // until member 0 has ended
+						err = g.BarrierCounter() // waits until member 0 has ended
 					}
 					return err
 				})
@@ -197,12 +199,14 @@ func TestPartsOfOtherLengths(t *testing.T) {
 	}
 }
 
-// A member of a prefix reduction does not wait for those after it.
+// TestScanWaitsForNoneAfter checks that a member of a prefix reduction does not wait for members
+// of higher rank.
 func TestScanWaitsForNoneAfter(t *testing.T) {
 	for _, f := range []reducer{(*node.Group).ScanSmall, (*node.Group).ScanPipeline, (*node.Group).ExScanSmall, (*node.Group).ExScanPipeline} {
 		var left atomic.Bool
 		run(t, node.Config{Size: 2}, func(rank int, g *node.Group) error {
-			if err := g.AllReduceSegments(data(0, rank, 8), make([]byte, 64), product); err != nil { // all memory is open
+			// This call opens all memory, for which both members are needed.
+			if err := g.AllReduceSegments(data(0, rank, 8), make([]byte, 64), product); err != nil {
 				return err
 			}
 			for rank == 1 && !left.Load() {

@@ -13,15 +13,15 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// readerFunc is a Reader that reads as it likes.
+// readerFunc is a node.Reader whose Read is the function.
 type readerFunc func(p node.Process, addr uint64, dst []byte) error
 
 func (readerFunc) Process() uint64 { return 1 }
 
 func (f readerFunc) Read(p node.Process, addr uint64, dst []byte) error { return f(p, addr, dst) }
 
-// each runs fn as every member of a group with readers of their own, and returns
-// what it returned. The group is not ended for the others.
+// each runs fn as every member of a group, each with a reader of its own, and returns the errors
+// of fn. The error of one member does not end the group for the others.
 func each(t *testing.T, room *room, readers []node.Reader, fn func(rank int, g *node.Group) error) []error {
 	t.Helper()
 	errs := make([]error, len(readers))
@@ -39,8 +39,8 @@ func each(t *testing.T, room *room, readers []node.Reader, fn func(rank int, g *
 	return errs
 }
 
-// One member that cannot read is enough: all of them learn that it must be done
-// in another way.
+// TestMembersAgreeWhoCanPull checks that all members get a negative answer if one of them cannot
+// read or cannot be read.
 func TestMembersAgreeWhoCanPull(t *testing.T) {
 	own := ownMemory{}
 	for name, tc := range map[string]struct {
@@ -61,20 +61,20 @@ func TestMembersAgreeWhoCanPull(t *testing.T) {
 						return errors.Join(errors.New("wrong verdict"), err)
 					}
 				}
-				return g.BarrierCounter() // the group is as good as before
+				return g.BarrierCounter() // the group still works
 			})
 			require.NoError(t, errors.Join(errs...), name)
 		}
 	}
 }
 
-// What was read from a member that gave up meanwhile is void: it may have changed
-// the memory.
+// TestPeerReadThatIsRevoked checks that a read from a member that gave up during the read is
+// void, because that member may have changed the memory meanwhile.
 func TestPeerReadThatIsRevoked(t *testing.T) {
 	room, returned := newRoom(2), make(chan struct{})
 	own, reads := ownMemory{}, 0
 	late := readerFunc(func(p node.Process, addr uint64, dst []byte) error {
-		if reads++; reads == 2 { // the first is the probe
+		if reads++; reads == 2 { // the first read is the probe of CanPull
 			room.leave()
 			<-returned
 		}
@@ -93,8 +93,8 @@ func TestPeerReadThatIsRevoked(t *testing.T) {
 	require.ErrorIs(t, errs[1], node.ErrTakenBack)
 }
 
-// A read that fails ends the operation with its cause, and a read from a process
-// that has ended with what the wait for its member says.
+// TestReadThatFailsLater checks that a failed read ends the operation with the cause. If the
+// process of the member has ended, the operation ends with the error of waiting for this member.
 func TestReadThatFailsLater(t *testing.T) {
 	refused := errors.New("refused")
 	for failure, want := range map[error]error{refused: refused, syscall.ESRCH: errGone} {
@@ -114,8 +114,9 @@ func TestReadThatFailsLater(t *testing.T) {
 	}
 }
 
-// A member's process is what it was when it was seen to be the member's, whatever is
-// written into shared memory, and its word stays where it is.
+// TestProcessesAreKnownByTheirWords checks that a member reads from the process that it
+// identified first, even if the shared memory names another process or word later. The
+// identifying word must not move.
 func TestProcessesAreKnownByTheirWords(t *testing.T) {
 	room := newRoom(2)
 	var known []node.Process
@@ -133,7 +134,8 @@ func TestProcessesAreKnownByTheirWords(t *testing.T) {
 				room.mu.Lock()
 				theirs := room.memories[len(room.memories)-1].parts[0]
 				room.mu.Unlock()
-				for _, off := range []int{8, 136, 144} { // the process, the word and its address
+				// The words contain the process, its identifying word, and that word's address.
+				for _, off := range []int{8, 136, 144} {
 					wordOf(theirs, off).Store(7)
 				}
 			}
@@ -148,7 +150,8 @@ func TestProcessesAreKnownByTheirWords(t *testing.T) {
 	}
 }
 
-// Config.Note is called for both ends of a copy.
+// TestPullTellsWhatIsCopied checks that Config.Note is called for both the source and the
+// destination of a copy.
 func TestPullTellsWhatIsCopied(t *testing.T) {
 	var mu sync.Mutex
 	told := map[*byte]int{}

@@ -2,6 +2,6 @@
 
 package node_test
 
-// stride is the number of reads of a word after which a waiting member pauses: the race
-// detector makes everything ten times slower.
+// stride is the distance between two of the reads at which a member pauses. It is larger than
+// without the race detector, which makes the tests ten times slower.
 const stride = 7

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// ownMemory is the Reader of members that are goroutines of this process. It
-// copies in sight of the race detector.
+// ownMemory is the Reader of members that are goroutines of this process. The race detector sees
+// its copies.
 type ownMemory struct{}
 
 func (ownMemory) Process() uint64 { return 1 }
@@ -22,5 +22,5 @@ func (ownMemory) Read(p node.Process, addr uint64, dst []byte) error {
 	return nil
 }
 
-// wordOf returns a word of shared memory.
+// wordOf returns the word of shared memory at an offset.
 func wordOf(part []byte, off int) *node.Word { return (*node.Word)(unsafe.Pointer(&part[off])) }

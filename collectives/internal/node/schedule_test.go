@@ -12,26 +12,26 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// schedule makes one member of a group pause at one of its reads of shared memory, until
-// none of the others can continue without it.
+// schedule makes one member of a group pause after one of its looks at shared memory. The pause
+// ends when no other member can continue.
 type schedule struct {
 	mu      sync.Mutex
 	members []progress
-	sleeper int // the member that pauses
-	at      int // at which of its reads
+	sleeper int // the rank of the member that pauses
+	at      int // the number of the look after which it pauses
 }
 
-// progress is where a member is.
+// progress is the state of a member.
 type progress struct {
 	looks int
 	ended bool
-	// word is what it waits for to become v, nil while it runs.
+	// word is the word whose value v the member waits for. It is nil while the member runs.
 	word *node.Word
 	v    uint64
 }
 
-// stuck reports whether all but the sleeper have ended or wait for a value that no
-// running goroutine can write.
+// stuck reports whether every member except the sleeper has ended or waits for a value that its
+// word does not have yet.
 func (s *schedule) stuck() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *schedule) stuck() bool {
 	return true
 }
 
-// look counts a look of a member, after which it may pause.
+// look counts a look of a member at shared memory. The sleeper pauses after the chosen look.
 func (s *schedule) look(rank int) {
 	s.mu.Lock()
 	m := &s.members[rank]
@@ -69,8 +69,8 @@ type watched struct {
 	rank int
 }
 
-// Signal holds the schedule's lock, so that no word changes while stuck
-// looks at the members.
+// Signal holds the lock of the schedule while it changes the word, so that no word changes while
+// stuck inspects the members.
 func (w watched) Signal(word *node.Word, v uint64) {
 	w.s.change(w.rank, func(*progress) { w.Memory.Signal(word, v) })
 	w.s.look(w.rank)
@@ -83,7 +83,7 @@ func (w watched) Await(word *node.Word, v uint64) error {
 	return err
 }
 
-// perform runs fn as every member, and returns how often the sleeper looked.
+// perform runs fn as every member and returns how often the sleeper looked at shared memory.
 func (s *schedule) perform(t *testing.T, c node.Config, fn func(rank int, g *node.Group) error) int {
 	t.Helper()
 	room, errs := newRoom(c.Size), make([]error, c.Size)
@@ -115,12 +115,13 @@ func (s *schedule) perform(t *testing.T, c node.Config, fn func(rank int, g *nod
 	return s.members[s.sleeper].looks
 }
 
-// slotCount is the number of slots in tests that go round them.
+// slotCount is the number of slots in tests that use every slot more than once.
 const slotCount = 4
 
-// A member that pauses, at any point, can still read its data when it continues: the
-// others have not overwritten it. So every operation goes round its slots or
-// segments more than once, with each member pausing at each of its looks.
+// TestMemberThatPausesAnywhere checks that a member that pauses at any point can still read its
+// data when it continues, because the others have not overwritten them. Therefore every operation
+// uses its slots or segments more than once, and each member in turn pauses after each of its
+// looks.
 func TestMemberThatPausesAnywhere(t *testing.T) {
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
@@ -157,8 +158,9 @@ func pauseEverywhere(t *testing.T, op operation, c node.Config, sleeper int) {
 	}
 }
 
-// An operation in which every member waits for every other one stores no word for its end:
-// slots are reused when the next one has begun.
+// TestMemberThatPausesBeforeBroadcasts tests operations in which every member waits for every
+// other member. Such an operation stores no word at its end: its slots are reused after the next
+// operation has begun.
 func TestMemberThatPausesBeforeBroadcasts(t *testing.T) {
 	named := func(name string) operation {
 		return operations[slices.IndexFunc(operations, func(o operation) bool { return o.name == name })]

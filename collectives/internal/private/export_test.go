@@ -1,4 +1,4 @@
 package private
 
-// ReadAny is Read, from this process too.
+// ReadAny works as Read, but also reads memory of this process.
 var ReadAny = read

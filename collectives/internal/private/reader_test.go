@@ -19,7 +19,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/private"
 )
 
-// envChild makes this test binary a process whose memory is read.
+// envChild is the environment variable that makes this test binary the process whose memory is
+// read.
 const envChild = "GORUN_TEST_PRIVATE"
 
 func TestMain(m *testing.M) {
@@ -31,8 +32,8 @@ func TestMain(m *testing.M) {
 
 var text = []byte(strings.Repeat("what the other process keeps. ", 10000))
 
-// child says where its text is, and a word of its own, and waits for the end of its
-// standard input.
+// child prints the address of its text, and the value and address of a word of its own. Then it
+// waits for the end of its standard input.
 func child() {
 	word := binary.NativeEndian.AppendUint64(nil, uint64(os.Getpid())<<32|0xc00c1e)
 	fmt.Println(addressOf(text), binary.NativeEndian.Uint64(word), addressOf(word))
@@ -41,7 +42,8 @@ func child() {
 	os.Exit(0)
 }
 
-// start starts another process. It returns where its text is, and what ends it.
+// start starts another process. It returns the process, the address of its text, and a function
+// that ends the process.
 func start(t *testing.T) (p node.Process, addr uint64, end func()) {
 	t.Helper()
 	self, err := os.Executable()
@@ -82,8 +84,8 @@ func TestReadAnotherProcess(t *testing.T) {
 	require.Error(t, private.Reader{}.Read(process, addr, got[:8]), "a process that has ended")
 }
 
-// What has got the id of a process that has ended is not read from, wherever it has
-// memory.
+// TestAnotherProcessWithTheID checks that the reader does not read from a process that has the ID
+// of an ended process, even if that process has memory at the address.
 func TestAnotherProcessWithTheID(t *testing.T) {
 	ended, addr, end := start(t)
 	err := private.Reader{}.Read(ended, addr, make([]byte, 1))
@@ -108,7 +110,7 @@ func TestAnotherProcessWithTheID(t *testing.T) {
 	require.NoError(t, private.Reader{}.Read(process, addr, make([]byte, len(text))))
 }
 
-// own is this process.
+// own returns this process and the memory of its word.
 func own() (node.Process, []byte) {
 	word := make([]byte, 8)
 	return node.Process{ID: uint64(os.Getpid()), CookieAt: addressOf(word)}, word
@@ -127,7 +129,8 @@ func TestReadThisProcess(t *testing.T) {
 	goruntime.KeepAlive(word)
 }
 
-// A read that runs into memory that is not there fails, whatever it has copied.
+// TestReadBeyondTheEnd checks that a read that reaches unmapped memory fails, even if it has
+// copied some bytes.
 func TestReadBeyondTheEnd(t *testing.T) {
 	page := os.Getpagesize()
 	b, err := unix.Mmap(-1, 0, 2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)

@@ -15,11 +15,13 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 )
 
-// A layout says where ranks are: of has their nodes, inside their caches or is nil.
+// layout says where ranks are. of has the node of each rank. inside has the cache of each rank
+// within its node, or is nil.
 type layout struct{ of, inside []int }
 
-// layouts are equal and uneven groups, of one rank and of all, in order and interleaved, and those of
-// three levels. With GORUN_SOAK=1 they go to 257 ranks.
+// layouts returns groups of equal and of different size, with one rank and with all ranks, in
+// order and interleaved, and layouts of three levels. With GORUN_SOAK=1 there are up to 257
+// ranks.
 func layouts() []layout {
 	all := []layout{
 		{of: []int{0}},
@@ -62,10 +64,11 @@ var (
 	product = message.Reduction{Fn: compose, Elem: 8}
 )
 
-// long is two pieces and an element.
+// long is the number of elements of a vector that is divided into several pieces, the last of
+// which is short.
 const long = 2<<17 + 1
 
-// data is the bytes of rank r: n elements that no other rank and no other place has.
+// data returns n elements of rank r. No other rank and no other index has the same element.
 func data(r, n int) []byte {
 	v := make([]uint64, n)
 	for i := range v {
@@ -74,7 +77,7 @@ func data(r, n int) []byte {
 	return kernel.Bytes(v)
 }
 
-// each runs test for all layouts and lengths up to long.
+// each runs test for all layouts and for lengths up to long.
 func each(t *testing.T, long int, test func(t *testing.T, l layout, n int)) {
 	t.Helper()
 	for _, l := range layouts() {
@@ -185,7 +188,7 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-// rooted gathers and scatters.
+// rooted calls Gather and Scatter with a root and compares the results.
 func rooted(p *tier.Nested, mine, joined []byte, root int) error {
 	got := make([]byte, len(mine))
 	if p.Rank() != root {

@@ -13,11 +13,11 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 )
 
-// member is a Peer whose messages travel through channels of this process.
+// member is a message.Peer whose messages travel through channels of this process.
 type member struct {
 	rank  int
 	lanes [][]chan []byte // lanes[from][to]
-	// sent counts messages by their destination.
+	// sent counts the messages to each destination.
 	sent []int
 }
 
@@ -49,7 +49,8 @@ func (*member) Complete() error                      { return errors.ErrUnsuppor
 
 func (*member) Copy(dst, src []byte) int { return kernel.Copy(dst, src) }
 
-// Scratch hands out memory of poor contents, so that an algorithm that counts on zeros is found.
+// Scratch returns memory that is filled with nonzero bytes, so that an algorithm that relies on
+// zeros fails.
 func (m *member) Scratch(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -58,9 +59,9 @@ func (m *member) Scratch(n int) []byte {
 	return b
 }
 
-// run runs fn as every rank of a Tier of two levels, the groups of which are of[0], of[1], ... of
-// the ranks, or of three if inside is not nil: the numbers of the groups within each group. It
-// returns how many messages left a group of the outer level, and how many there were.
+// run runs fn as every rank of a tier. Rank r belongs to group of[r]. If inside is not nil, the
+// tier has three levels, and inside[r] is the group within that group. run returns how many
+// messages left a group of the outer level, and how many messages were sent in all.
 func run(t *testing.T, of, inside []int, fn func(n *tier.Nested) error) (crossed, sent int) {
 	t.Helper()
 	size := len(of)
@@ -91,7 +92,7 @@ func run(t *testing.T, of, inside []int, fn func(n *tier.Nested) error) (crossed
 	return crossed, sent
 }
 
-// nested returns the Tier of one rank.
+// nested returns the tier of one rank.
 func nested(p message.Peer, of, inside []int) *tier.Nested {
 	parts := tier.Divide(of, p.Rank())
 	mine := tier.NewSubset(p, parts.Mine(), parts.Place)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Events come in the order of their times, those of the same time in the order in which they were
-// added, whatever is added in between.
+// TestAgenda checks that events come in the order of their times, also if others are added in
+// between. Events of the same time come in the order in which they were added.
 func TestAgenda(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -13,13 +13,14 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
 )
 
-// ranksMax is the largest group in which algorithms are proven: above a power of two.
+// ranksMax is the size of the largest group in which algorithms are tested: one more than a power
+// of two.
 const ranksMax = 257
 
-// crowd is the number of ranks above which half of the cases are tried, in turn.
+// crowd is the number of ranks above which only every second case is tested.
 const crowd = 33
 
-// groups are the sizes of groups that are tried: all with GORUN_SOAK.
+// groups returns the tested sizes of groups. With GORUN_SOAK it returns all sizes up to ranksMax.
 func groups() []int {
 	if os.Getenv("GORUN_SOAK") == "" {
 		return []int{1, 2, 3, 4, 5, 7, 8, 12, 31}
@@ -31,23 +32,23 @@ func groups() []int {
 	return all
 }
 
-// nodes are two levels with processors to share, so that messages and ranks run in another order
-// than they do where all are equal. Every message of more than 16 bytes waits for its
-// receiver.
+// nodes is a model with two levels and shared processors, in which messages and ranks run in
+// another order than in a model where all ranks are equal. Every message of more than 16 bytes
+// waits for its receiver.
 var nodes = virtual.Model{
 	RanksPerNode: 3, Processors: 2, Visit: 10, Copy: 0.1, Combine: 0.1,
 	Node:    virtual.Level{{Most: 16, Latency: 100, Overhead: 30}, {Latency: 150, Overhead: 50, Rendezvous: true}},
 	Network: virtual.Level{{Most: 16, Latency: 2000, PerByte: 7, Overhead: 100, Gap: 50}, {Latency: 2500, PerByte: 5, Rendezvous: true, Handshake: 10}},
 }
 
-// Every algorithm gives the result of a loop over the ranks and ends, also if every message waits
-// for its receiver.
+// TestCatalog checks that every algorithm ends and gives the result of a loop over the ranks,
+// also if every message waits for its receiver.
 func TestCatalog(t *testing.T) {
 	waits := virtual.Model{Network: virtual.Level{{Latency: alpha, PerByte: beta, Rendezvous: true}}}
 	for _, a := range message.Algorithms() {
 		t.Run(a.Operation.String()+" "+a.Name, func(t *testing.T) {
 			for _, ranks := range groups() {
-				// A few elements, and in turn none, one and more than ranks.
+				// Three elements, and in turn zero, one, or more elements than ranks.
 				elements := []int{3, []int{0, 1, ranks + 1}[ranks%3]}
 				if ranks > crowd {
 					elements = elements[ranks%2:][:1]
@@ -80,8 +81,8 @@ func prove(t *testing.T, a *message.Algorithm, k messagetest.Case, m virtual.Mod
 	require.NoError(t, err, k)
 }
 
-// No algorithm touches its buffers but by its Peer and its Reduction: a simulation without
-// payload would fail.
+// TestCatalogWithoutPayload checks that algorithms access their buffers only through their Peer
+// and their Reduction. Any other access would crash, because the buffers have no memory.
 func TestCatalogWithoutPayload(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		for _, ranks := range []int{1, 2, 4, 7, 16} {
@@ -94,7 +95,7 @@ func TestCatalogWithoutPayload(t *testing.T) {
 	}
 }
 
-// without returns the arguments of a case in address space without memory.
+// without returns the arguments of a case in address space that has no memory.
 func without(r *virtual.Rank, k messagetest.Case) *message.Call {
 	c := k.Call(r.Rank())
 	c.Send, c.Recv = r.Argument(0, len(c.Send)), r.Argument(1, len(c.Recv))
@@ -102,7 +103,8 @@ func without(r *virtual.Rank, k messagetest.Case) *message.Call {
 	return c
 }
 
-// A rank does alone what it does with the others.
+// TestAlone checks that a rank that runs alone has the same cost as a rank that runs with the
+// others.
 func TestAlone(t *testing.T) {
 	const ranks = 13
 	for _, a := range message.Algorithms() {
@@ -132,7 +134,7 @@ func TestAlone(t *testing.T) {
 	require.ErrorContains(t, err, "rank 0 sends to rank 2 of 2")
 }
 
-// Nobody leaves a barrier before all have entered it.
+// TestBarriers checks that no rank leaves a barrier before all ranks have entered it.
 func TestBarriers(t *testing.T) {
 	for _, a := range message.Algorithms() {
 		if a.Operation != message.Barrier {
@@ -142,7 +144,7 @@ func TestBarriers(t *testing.T) {
 			entered, left := make([]virtual.Time, ranks), make([]virtual.Time, ranks)
 			for _, late := range []int{0, ranks / 2, ranks - 1} {
 				simulate(t, ranks, virtual.Model{Copy: 1, Network: uniform.Network}, func(r *virtual.Rank) error {
-					if r.Rank() == late { // it has to copy first
+					if r.Rank() == late { // a long copy delays the rank
 						r.Copy(make([]byte, 1e6), make([]byte, 1e6))
 					}
 					entered[r.Rank()] = r.Now()

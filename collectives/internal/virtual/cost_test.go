@@ -10,8 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
 )
 
-// The time of an algorithm is what the head of its file says, for powers of two, where these are
-// exact: n bytes are the vector or a block, p ranks.
+// TestClosedForms compares the time of each algorithm with the formula at the head of its file.
+// The numbers of ranks are powers of two, for which the formulas are exact. In the formulas, n is
+// the bytes of the vector or of a block, and p the number of ranks.
 func TestClosedForms(t *testing.T) {
 	type form func(p, n, log float64) float64
 	hops := func(p, _, log float64) float64 { return log * alpha }

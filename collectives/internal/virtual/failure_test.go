@@ -15,7 +15,7 @@ import (
 // uniform is the model of most tests.
 var uniform = virtual.Uniform(alpha, beta, gamma)
 
-// waitsForNext is wrong: every rank receives from the next one before it sends.
+// waitsForNext is a wrong algorithm: every rank receives from the next rank before it sends.
 func waitsForNext(r *virtual.Rank) error {
 	next, prev := (r.Rank()+1)%r.Size(), (r.Rank()+r.Size()-1)%r.Size()
 	if err := r.Recv(next, make([]byte, 8)); err != nil {
@@ -24,7 +24,8 @@ func waitsForNext(r *virtual.Rank) error {
 	return r.Send(prev, make([]byte, 8))
 }
 
-// A wrong algorithm ends with a report of the ranks that wait and of those that they wait for.
+// TestDeadlock checks that a wrong algorithm ends with a report of the ranks that wait and of the
+// ranks that they wait for.
 func TestDeadlock(t *testing.T) {
 	_, err := virtual.Run(virtual.Setup{Ranks: 3, Model: uniform, Payload: true}, waitsForNext)
 	var deadlock *virtual.DeadlockError
@@ -37,7 +38,8 @@ func TestDeadlock(t *testing.T) {
 	require.ErrorContains(t, err, "; and 84 more")
 }
 
-// Ranks that send to each other first are right only as long as sends do not wait.
+// TestSendsThatWait lets two ranks first send to each other. This is right only as long as sends
+// do not wait.
 func TestSendsThatWait(t *testing.T) {
 	body := func(r *virtual.Rank) error {
 		peer := r.Rank() ^ 1
@@ -50,7 +52,7 @@ func TestSendsThatWait(t *testing.T) {
 	require.EqualError(t, err, "deadlock: 2 of 2 ranks wait, 0 have ended; rank 0 waits until rank 1 receives 8 bytes; rank 1 waits until rank 0 receives 8 bytes")
 }
 
-// Everything else that a body can do wrong.
+// TestWrongBodies checks the reports of the other errors that a body can make.
 func TestWrongBodies(t *testing.T) {
 	boom := errors.New("boom")
 	for _, c := range []struct {
@@ -98,7 +100,7 @@ func TestWrongBodies(t *testing.T) {
 	}
 }
 
-// Without payload nothing can be touched, but by the Peer.
+// TestUntouchable checks that without payload only the Peer can access buffers.
 func TestUntouchable(t *testing.T) {
 	body := func(touch func(b []byte)) func(r *virtual.Rank) error {
 		return func(r *virtual.Rank) error {

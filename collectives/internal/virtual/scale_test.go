@@ -10,8 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
 )
 
-// A hundred thousand ranks fit into the memory of a small machine: 17 rounds of recursive
-// doubling of 1 GiB, of which none exists. Without GORUN_SOAK fewer ranks.
+// TestScale checks that a hundred thousand simulated ranks fit into the memory of a small
+// machine. They do 17 rounds of recursive doubling of 1 GiB that is never allocated. Without
+// GORUN_SOAK there are fewer ranks.
 func TestScale(t *testing.T) {
 	ranks, rounds := 1<<10, 10
 	if os.Getenv("GORUN_SOAK") != "" {

@@ -11,7 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
 )
 
-// alpha, beta and gamma are parameters of which no sum is another one, in nanoseconds.
+// alpha, beta and gamma are parameters in nanoseconds. Different sums of them have different
+// values.
 const (
 	alpha = 1000
 	beta  = 0.5
@@ -29,10 +30,11 @@ func simulate(t *testing.T, ranks int, m virtual.Model, body func(r *virtual.Ran
 	return res
 }
 
-// nanoseconds is a time as the models have it.
+// nanoseconds converts a time to the unit of the models.
 func nanoseconds(t virtual.Time) float64 { return float64(t) / 1000 }
 
-// The costs of one message and of messages that meet, computed by hand.
+// TestMessages compares the costs of one message, and of messages that contend, with costs
+// computed by hand.
 func TestMessages(t *testing.T) {
 	const n = 1000
 	send := func(r *virtual.Rank) error {
@@ -41,7 +43,7 @@ func TestMessages(t *testing.T) {
 		}
 		return r.Recv(0, make([]byte, n))
 	}
-	// All ranks but the last one send to it.
+	// In incast, all ranks except the last send to the last rank.
 	incast := func(r *virtual.Rank) error {
 		last := r.Size() - 1
 		if r.Rank() < last {
@@ -102,15 +104,17 @@ func TestMessages(t *testing.T) {
 				return r.Recv(0, make([]byte, n))
 			}
 		}, alpha + n*beta},
-		// Rank 0 works for 100, rank 1 is visited at 107 and works as long; 2 and 3 end at their visits.
+		// Rank 0 works for 100 ns. The processor visits rank 1 at 107 ns, and rank 1 works for
+		// 100 ns. Ranks 2 and 3 end when the processor visits them.
 		{"a processor for four, rank 0 sends", 4, shared, func(r *virtual.Rank) error {
 			if r.Rank() > 1 {
 				return nil
 			}
 			return send(r)
 		}, 100 + 7 + 100 + 7 + 7},
-		// As above until rank 2 has answered at 314; the processor goes on by 3 to 0, at 328, which
-		// receives and sends until 528, and then passes by 1.
+		// Until rank 2 has answered at 314 ns, the case is like the previous one. Then the
+		// processor passes rank 3 and reaches rank 0 at 328 ns. Rank 0 receives and sends until
+		// 528 ns. Then the processor passes rank 1.
 		{"a processor for four, two in a dialogue", 4, shared, func(r *virtual.Rank) error {
 			switch r.Rank() {
 			case 0:
@@ -120,7 +124,7 @@ func TestMessages(t *testing.T) {
 			}
 			return nil
 		}, 528 + 2*7 + 100},
-		// Rank 3 sends at 21 to 121; rank 0 is visited next.
+		// Rank 3 sends from 21 ns to 121 ns. The processor visits rank 0 next.
 		{"a processor for four, rank 3 sends", 4, shared, func(r *virtual.Rank) error {
 			switch r.Rank() {
 			case 3:
@@ -138,7 +142,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A segment is for lengths up to its own, both ends included.
+// TestSegments checks that a segment applies to lengths up to its own, which is included.
 func TestSegments(t *testing.T) {
 	m := virtual.Model{Network: virtual.Level{{Most: 8, Latency: 1}, {Most: 64, Latency: 2}, {Latency: 3}}}
 	for n, want := range map[int]float64{0: 1, 8: 1, 9: 2, 64: 2, 65: 3, 1 << 20: 3} {
@@ -152,7 +156,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// Work of a rank is on its own time.
+// TestWork checks that the work of a rank advances only the time of this rank.
 func TestWork(t *testing.T) {
 	m := virtual.Model{Combine: gamma, Copy: 2, Network: virtual.Level{{}}}
 	got := simulate(t, 2, m, func(r *virtual.Rank) error {
@@ -174,7 +178,8 @@ func TestWork(t *testing.T) {
 	require.Equal(t, virtual.Cost{Copied: 8, Combined: 8, Steps: 2, Scratch: 12, Busy: got.Time}, got.Busiest)
 }
 
-// The same setup gives the same result, with everything that ranks can contend for.
+// TestDeterminism checks that the same setup gives the same result when ranks contend for every
+// resource.
 func TestDeterminism(t *testing.T) {
 	m := virtual.Model{
 		RanksPerNode: 5, Processors: 2, Visit: 3, Combine: 0.1, Copy: 0.1,

@@ -14,10 +14,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// numbers has one column of eight bytes a row.
+// numbers is a schema with one column of eight bytes a row.
 var numbers = arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
 
-// of builds a batch of numbers.
+// of builds a batch with n rows of the schema numbers.
 func of(a memory.Allocator, n int) arrow.RecordBatch {
 	b := array.NewRecordBuilder(a, numbers)
 	defer b.Release()
@@ -28,8 +28,9 @@ func of(a memory.Allocator, n int) arrow.RecordBatch {
 	return b.NewRecordBatch()
 }
 
-// The receiver's numbers are at the address at which the sender wrote them, and neither rank allocates
-// memory for them. Released, the memory is the sender's again.
+// TestBatchIsNotCopied checks that the receiver reads the numbers at the address at which the
+// sender wrote them, and that neither rank allocates memory for them. After the release, the
+// memory belongs to the sender again.
 func TestBatchIsNotCopied(t *testing.T) {
 	const rows = 64 << 20 / 8
 	addresses := make(chan string, 1)
@@ -68,7 +69,7 @@ func TestBatchIsNotCopied(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20), "a copy takes 64 MiB")
 }
 
-// rich has columns of every layout: nulls, text, lists, structs, no rows of some.
+// rich returns a schema with columns of every layout, among them nulls, text, lists and structs.
 func rich() *arrow.Schema {
 	return arrow.NewSchema([]arrow.Field{
 		{Name: "flag", Type: arrow.FixedWidthTypes.Boolean, Nullable: true},
@@ -103,8 +104,8 @@ func richBatch(a memory.Allocator, rows int) arrow.RecordBatch {
 	return b.NewRecordBatch()
 }
 
-// Batches of every layout, slices of them, and batches of Go's memory arrive as they are, over each
-// transport, and can be sent on. All memory goes back.
+// TestBatchesGoRound checks that batches of every layout, slices of batches, and batches in Go's
+// memory arrive unchanged over each transport and can be sent on. All memory must be returned.
 func TestBatchesGoRound(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		for _, rows := range []int{0, 1, 9, 1000} {
@@ -157,7 +158,8 @@ func goRound(w *runtime.World, rows int) error {
 	return nil
 }
 
-// Columns that share memory arrive as they were, whatever the receiver does with the first one.
+// TestColumnsThatShareMemory checks that columns that share memory arrive unchanged, whatever the
+// receiver does with the first of them.
 func TestColumnsThatShareMemory(t *testing.T) {
 	const rows = 10_000
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
@@ -186,7 +188,8 @@ func TestColumnsThatShareMemory(t *testing.T) {
 	}))
 }
 
-// A batch of another schema is refused whole, and the next one is received.
+// TestBatchOfAnotherSchema checks that a batch of another schema is refused as a whole, and that
+// the next batch is received.
 func TestBatchOfAnotherSchema(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		a, c := arena.New(w), w.Comm()
@@ -216,7 +219,8 @@ func TestBatchOfAnotherSchema(t *testing.T) {
 	}))
 }
 
-// Memory that grows keeps its contents, and what Arrow frees can be had again.
+// TestAllocator checks that memory that grows keeps its contents, and that memory that Arrow
+// frees can be allocated again.
 func TestAllocator(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		a := arena.New(w)

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/examples/internal/palette"
 )
 
-// lightness is L* of CIE 1976, from 0 to 100: another measure of what the eye sees than
-// the one that the palette is made with.
+// lightness returns L* of CIE 1976, from 0 to 100. The palette is made with another measure of
+// perceived lightness.
 func lightness(c color.Color) float64 {
 	light := func(v uint8) float64 {
 		if v <= 10 {
@@ -27,13 +27,15 @@ func lightness(c color.Color) float64 {
 	return 116*math.Cbrt(y) - 16
 }
 
-// Each colour is lighter than the one before, and no step stands out.
+// TestGlowHasEvenSteps checks that each colour is lighter than the one before, and that all steps
+// are similar.
 func TestGlowHasEvenSteps(t *testing.T) {
 	glow := palette.Glow(256)
 	require.Len(t, glow, 256)
 	require.Less(t, lightness(glow[0]), 3.)
 	require.Equal(t, color.RGBA{255, 255, 255, 255}, glow[255])
-	const step = 8 // colours, as one is a rounding
+	// step is a number of colours. The step to the next colour alone would mostly show rounding.
+	const step = 8
 	for i := step; i < len(glow); i++ {
 		grown := lightness(glow[i]) - lightness(glow[i-step])
 		require.Greater(t, grown, 0.2*100*step/255, "from %v to %v", glow[i-step], glow[i])
@@ -41,7 +43,7 @@ func TestGlowHasEvenSteps(t *testing.T) {
 	}
 }
 
-// In between it has colours: purple, red, yellow.
+// TestGlowIsColourful checks the colours between black and white: purple, red, yellow.
 func TestGlowIsColourful(t *testing.T) {
 	glow := palette.Glow(9)
 	for i, is := range map[int]func(c color.RGBA) bool{
