@@ -12,17 +12,18 @@ import (
 	"github.com/gorun-hpc/gorun/internal/journal"
 )
 
-// patience ends a test that would hang.
+// patience ends a test that hangs.
 const patience = 30 * time.Second
 
-// pipe is a writer that takes a line only when the test reads it.
+// pipe returns a writer that takes a line only when the test reads it, and the channel of these
+// lines.
 func pipe() (lines chan string, write func(string)) {
 	lines = make(chan string)
 	return lines, func(line string) { lines <- line }
 }
 
-// TestLogDoesNotWait: without a reader, as many lines wait as there is room for, and the
-// others are counted where they are missing.
+// TestLogDoesNotWait checks that Log returns when nobody reads. As many lines wait as the journal
+// has room for. The number of dropped lines is printed at the place where they are missing.
 func TestLogDoesNotWait(t *testing.T) {
 	lines, write := pipe()
 	j := journal.New(write)
@@ -35,7 +36,8 @@ func TestLogDoesNotWait(t *testing.T) {
 		require.Equal(t, fmt.Sprint(n), <-lines)
 	}
 	j.Log("later")
-	// One line may be with the writer, beside those that wait, from some time on: there is room for one then.
+	// At some time the writer may hold one line, so that the journal has room for one more
+	// waiting line.
 	next, kept := 30, 30
 	for line := <-lines; line != "later"; line = <-lines {
 		var dropped int
@@ -51,7 +53,8 @@ func TestLogDoesNotWait(t *testing.T) {
 	require.True(t, j.Flush(patience))
 }
 
-// TestLastLinesAreMissed: those that did not fit are counted although none follows.
+// TestLastLinesAreMissed checks that dropped lines are counted in the output even if no line
+// follows.
 func TestLastLinesAreMissed(t *testing.T) {
 	lines, write := pipe()
 	j := journal.New(write)
@@ -71,8 +74,8 @@ func TestLastLinesAreMissed(t *testing.T) {
 	require.Regexp(t, `^[56] lines were dropped here`, last)
 }
 
-// TestLinesKeepTheirOrder: those of a goroutine are in its order, each once, and the
-// writer is never called twice at a time.
+// TestLinesKeepTheirOrder checks that the lines of a goroutine are written in its order and once,
+// and that the writer is never called by two goroutines at the same time.
 func TestLinesKeepTheirOrder(t *testing.T) {
 	const writers, each = 4, 500
 	var mu sync.Mutex
@@ -106,7 +109,8 @@ func TestLinesKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft: the goroutine ends with the lines, and comes again.
+// TestNothingIsLeft checks that the journal's goroutine ends after the last line and restarts for
+// later lines.
 func TestNothingIsLeft(t *testing.T) {
 	before := goruntime.NumGoroutine()
 	var got []string
@@ -122,7 +126,7 @@ func TestNothingIsLeft(t *testing.T) {
 	require.Equal(t, []string{"0", "1", "2"}, got)
 }
 
-// TestWithoutAWriter: a journal without a writer drops its lines.
+// TestWithoutAWriter checks that a journal without a writer drops its lines.
 func TestWithoutAWriter(t *testing.T) {
 	j := journal.New(nil)
 	j.Log("line")

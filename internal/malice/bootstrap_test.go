@@ -17,13 +17,14 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// A job of two nodes: ranks 0 and 1 are on the one of the server, 2 and 3 behind a relay.
+// The job has two nodes. Ranks 0 and 1 are on the node of the server, ranks 2 and 3 connect to a
+// relay.
 const (
 	jobRanks = 4
 	perNode  = 2
 )
 
-// Kinds of frames of a rank to its agent (bootstrap.Server).
+// Kinds of frames that a rank sends to its agent (bootstrap.Server).
 const (
 	frameCard     = 1
 	frameFence    = 2
@@ -38,18 +39,18 @@ const (
 	frameRevoke   = 11
 )
 
-// frameOf is a frame of a rank.
+// frameOf returns a frame of a rank.
 func frameOf(kind byte, body ...byte) []byte {
 	f := binary.LittleEndian.AppendUint32(nil, uint32(1+len(body)))
 	return append(append(f, kind), body...)
 }
 
-// cardOf is the card of a rank, with data that tells it from others.
+// cardOf returns the card of a rank, with data that differ from those of the other ranks.
 func cardOf(rank int) bootstrap.Card {
 	return bootstrap.Card{Rank: rank, PID: 10 + rank, Slot: rank % perNode, Node: bootstrap.NodeID{byte(rank / perNode)}, Host: "h", Data: fmt.Append(nil, "card of ", rank)}
 }
 
-// said are the frames of a rank that says everything once.
+// said returns the frames of a rank that sends each kind of frame at least once.
 func said(tb testing.TB, rank int) [][]byte {
 	tb.Helper()
 	card, err := cardOf(rank).Append(nil)
@@ -61,9 +62,10 @@ func said(tb testing.TB, rank int) [][]byte {
 	}
 }
 
-// voteOf is the vote of a rank in a round of a communicator with another one, as bootstrap.Vote is sent:
-// communicator, round, members, one ballot with its voter, purpose and flags, nobody acknowledged. A
-// list of ranks is a form, 1 for bits, their bytes and they, or 0 for runs, of which there are none.
+// voteOf returns the vote of a rank in a round of a communicator with another rank, encoded as
+// bootstrap.Vote: communicator, round, members, one ballot with its voter, purpose and flags, and
+// an empty list of acknowledged ranks. A list of ranks begins with its form: 1 for bits, followed
+// by the number of bytes and the bytes, or 0 for runs, followed by their number.
 func voteOf(rank, other int, round uint32) []byte {
 	body := binary.LittleEndian.AppendUint64(nil, 9)
 	body = binary.LittleEndian.AppendUint32(body, round)
@@ -72,7 +74,8 @@ func voteOf(rank, other int, round uint32) []byte {
 	return frameOf(frameVote, append(body, 0, 0)...)
 }
 
-// rewrite changes frames as a script says, by their numbers. Moves of FPDUs are those of frames.
+// rewrite changes frames as a script says. The number of a move is that of a frame, not of an
+// FPDU.
 func rewrite(frames [][]byte, script []byte) (stream []byte) {
 	moves, raw := parse(script)
 	for i, f := range frames {
@@ -90,7 +93,7 @@ func rewrite(frames [][]byte, script []byte) (stream []byte) {
 	return stream
 }
 
-// agents serve the ranks of a job: a server, and a relay of the second node.
+// agents serve the ranks of a job: a server on the first node, and a relay on the second.
 type agents struct {
 	server *bootstrap.Server
 	relay  *bootstrap.Relay
@@ -110,12 +113,12 @@ func newAgents() *agents {
 	return a
 }
 
-// tell is a writer of frames to a relay.
+// tell is a writer whose frames go to a relay.
 type tell func(p []byte) error
 
 func (f tell) Write(p []byte) (int, error) { return len(p), f(p) }
 
-// serve serves a rank to the end of its connection, and then says that it has ended.
+// serve serves a rank until its connection ends, and then reports the end of the rank.
 func (a *agents) serve(rank int, conn io.ReadWriter) error {
 	if rank < perNode {
 		err := a.server.Serve(rank, conn)
@@ -128,7 +131,7 @@ func (a *agents) serve(rank int, conn io.ReadWriter) error {
 	return err
 }
 
-// member is the life of a rank that keeps to the protocol.
+// member runs a rank that keeps to the protocol.
 func member(ctx context.Context, rank, malicious int, conn io.ReadWriteCloser) error {
 	s := bootstrap.Attach(bootstrap.Job{
 		Rank: rank, Size: jobRanks, LocalRank: rank % perNode, LocalSize: perNode, NodeRank: rank / perNode, Nodes: jobRanks / perNode,
@@ -156,7 +159,7 @@ func member(ctx context.Context, rank, malicious int, conn io.ReadWriteCloser) e
 	return errors.Join(err, s.Finalize())
 }
 
-// bootstrapWith runs a job with a malicious rank that says what a script makes of its frames.
+// bootstrapWith runs a job with a malicious rank, whose frames a script changes.
 func bootstrapWith(t *testing.T, malicious int, script []byte) {
 	t.Helper()
 	if err := bootstrapBeside(t, malicious, rewrite(said(t, malicious), script)); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -164,8 +167,8 @@ func bootstrapWith(t *testing.T, malicious int, script []byte) {
 	}
 }
 
-// bootstrapBeside runs a job with a malicious rank that sends a stream, and returns what its agent
-// says of it.
+// bootstrapBeside runs a job with a malicious rank that sends a stream. It returns the error with
+// which the agent of this rank ended the connection.
 func bootstrapBeside(t *testing.T, malicious int, stream []byte) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -185,8 +188,8 @@ func bootstrapBeside(t *testing.T, malicious int, stream []byte) error {
 			continue
 		}
 		all.Go(func() {
-			go func() { _, _ = io.Copy(io.Discard, theirs) }() // ends with the connection
-			_, _ = theirs.Write(stream)                        // it may be refused in the midst
+			go func() { _, _ = io.Copy(io.Discard, theirs) }() // ends when the connection ends
+			_, _ = theirs.Write(stream)                        // the agent may refuse the rest
 			_ = theirs.Close()
 		})
 	}
@@ -210,7 +213,7 @@ func bootstrapBeside(t *testing.T, malicious int, stream []byte) error {
 	return served[malicious]
 }
 
-// bootstrapScripts are one move each, of all kinds in all frames.
+// bootstrapScripts returns scripts of one move each: every kind of move, in all frames.
 func bootstrapScripts() (list [][]byte) {
 	for kind := range moveKinds {
 		for number := range byte(12) {
@@ -223,8 +226,9 @@ func bootstrapScripts() (list [][]byte) {
 	return list
 }
 
-// TestMaliciousBootstrap: whatever a rank says to its agent, on the node of gorun or behind another
-// agent, the other ranks get the cards of each other, meet in their fences and end in order.
+// TestMaliciousBootstrap checks that a rank can send anything to its agent without harm to the
+// others, on the node of the launcher and on another node. The other ranks must get each other's
+// cards, meet in their fences and end in order.
 func TestMaliciousBootstrap(t *testing.T) {
 	list := bootstrapScripts()
 	step := 7
@@ -238,9 +242,9 @@ func TestMaliciousBootstrap(t *testing.T) {
 	}
 }
 
-// TestManyVotes: a rank that votes in agreements that do not end is refused where they are gathered, on
-// the node of gorun and behind another agent, and not listened to where the agent has done its part.
-// The others end in order.
+// TestManyVotes lets a rank vote in agreements that do not end. The agent that gathers the votes
+// must refuse the rank, be it the server or a relay. An agent that only forwards its votes
+// ignores them. The other ranks must end in order.
 func TestManyVotes(t *testing.T) {
 	for _, c := range []struct {
 		rank, other int
@@ -254,7 +258,7 @@ func TestManyVotes(t *testing.T) {
 	}
 }
 
-// FuzzMaliciousBootstrap makes the moves up.
+// FuzzMaliciousBootstrap lets the fuzzer choose the moves.
 func FuzzMaliciousBootstrap(f *testing.F) {
 	f.Add([]byte(nil), true)
 	f.Add(move{kind: moveNumber, number: 9, offset: 5, value: 6}.append(nil), false)

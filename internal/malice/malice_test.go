@@ -22,23 +22,24 @@ import (
 )
 
 const (
-	// patience ends a hang: of many jobs at a time, beside other tests.
+	// patience ends a test that hangs. It allows for many jobs at a time and for other tests.
 	patience = 5 * time.Minute
-	// rounds is how often the ranks exchange everything.
+	// rounds is how often the ranks exchange all kinds of messages.
 	rounds = 3
-	// short is sent as it is, long by a rendezvous.
+	// short is the length of an eager message, long that of a message by rendezvous.
 	short, long = 40, 100 << 10
-	// tag is that of messages between the victim and the rogue, last of one that never comes.
+	// tag is the tag of messages between the victim and the rogue. last is the tag of a message
+	// that nobody sends.
 	tag, last = 1, 99
 )
 
-// told is what the bystander tells the victim alone.
+// told is a text that the bystander sends only to the victim.
 var told = []byte("what only the victim is told, and nobody else has to learn of it")
 
-// untouched is what memory has before anything is written to it.
+// untouched is the contents of memory before a message arrives.
 var untouched = bytes.Repeat([]byte{0xA7}, long)
 
-// guarded is memory for a message between two pieces that nothing may be written to.
+// guarded is memory for a message. It lies between two pieces of memory that must not change.
 type guarded struct{ all, part []byte }
 
 func newGuarded(n int) guarded {
@@ -46,14 +47,15 @@ func newGuarded(n int) guarded {
 	return guarded{all, all[n : 2*n : 2*n]}
 }
 
-// intact reports whether the pieces are as they were.
+// intact reports whether the pieces around the message are unchanged.
 func (g guarded) intact() bool {
 	n := len(g.part)
 	return bytes.Equal(g.all[:n], untouched[:n]) && bytes.Equal(g.all[2*n:], untouched[:n])
 }
 
-// converse exchanges messages of all kinds with a peer until it is lost, and returns how many
-// ended well and the memory that they came to. Errors are what is to be expected.
+// converse exchanges messages of all kinds with a peer until the peer is lost. It returns how
+// many operations succeeded, and the memory of the received messages. Errors are expected and
+// ignored.
 func converse(w *runtime.World, peer int) (well int, memory []guarded) {
 	c := w.Comm()
 	s, err := actors.OfConfig(w, actors.Config{Patience: time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
@@ -89,8 +91,8 @@ func converse(w *runtime.World, peer int) (well int, memory []guarded) {
 	return well, memory
 }
 
-// attack runs a job with a malicious rank and returns how many FPDUs were changed, and how many
-// operations of the victim with it ended well.
+// attack runs a job with a malicious rank. It returns how many FPDUs were changed, and how many
+// operations of the victim with the malicious rank succeeded.
 func attack(t *testing.T, script []byte) (changed int64, well int) {
 	t.Helper()
 	n := newNetwork(t, script, told)
@@ -144,8 +146,8 @@ func attack(t *testing.T, script []byte) (changed int64, well int) {
 	return n.in.changed.Load() + n.out.changed.Load(), well
 }
 
-// scripts are one move each: of all kinds, in all the first FPDUs of a rank and in the places
-// where layers have their heads, in steps.
+// scripts returns scripts of one move each, of all kinds. The moves change the first FPDUs of a
+// rank at the offsets where the layers have their headers. Only every step-th script is returned.
 func scripts(step int) [][]byte {
 	var list [][]byte
 	i := 0
@@ -162,8 +164,9 @@ func scripts(step int) [][]byte {
 	return list
 }
 
-// heads are moves in the first messages, one for each field: behind 18 bytes of DDP are 16 of
-// the frame, 8 of the record, 24 of the engine's header, and the payload or an envelope.
+// heads returns scripts for the first messages, one for each header field. After 18 bytes of DDP
+// follow 16 bytes of the frame, 8 of the record, 24 of the engine's header, and the payload or an
+// envelope.
 func heads() [][]byte {
 	var list [][]byte
 	for number := range byte(4) {
@@ -187,8 +190,9 @@ func heads() [][]byte {
 	return list
 }
 
-// TestMaliciousRank: whatever a rank sends, others serve each other, and nothing is written or
-// told that is not to be.
+// TestMaliciousRank checks that the other ranks continue to work whatever a rank sends. The
+// malicious rank must not write to memory of the victim outside its messages, and must not learn
+// the bystander's text.
 func TestMaliciousRank(t *testing.T) {
 	list := heads()
 	switch {
@@ -203,7 +207,7 @@ func TestMaliciousRank(t *testing.T) {
 	t.Run("scripts", func(t *testing.T) {
 		for i, script := range list {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
-				t.Parallel() // most of it is waiting
+				t.Parallel() // each attack mostly waits
 				changed, _ := attack(t, script)
 				all.Add(changed)
 			})
@@ -212,14 +216,15 @@ func TestMaliciousRank(t *testing.T) {
 	require.Positive(t, all.Load())
 }
 
-// TestHonestRank: without a change every message comes, so that the moves concern all of them.
+// TestHonestRank checks that every message arrives if no FPDU is changed, so that moves can
+// affect all messages.
 func TestHonestRank(t *testing.T) {
 	changed, well := attack(t, nil)
 	require.Zero(t, changed)
 	require.Equal(t, rounds*2*2, well)
 }
 
-// FuzzMaliciousRank makes the moves up.
+// FuzzMaliciousRank lets the fuzzer choose the moves.
 func FuzzMaliciousRank(f *testing.F) {
 	if os.Getenv("GORUN_SOAK") == "1" {
 		for _, script := range append(heads(), scripts(97)...) {

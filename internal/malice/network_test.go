@@ -13,20 +13,21 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// The ranks.
+// The ranks of the job.
 const (
 	victim = iota
-	rogue  // the malicious one
+	rogue  // the malicious rank
 	bystander
 	size
 )
 
-// network connects the ranks over TCP, the malicious one with others by wires.
+// network connects the ranks over TCP. The connections between the malicious rank and the victim
+// run through wires.
 type network struct {
 	transports [size]*rdma.Transport
 	sleepers   [size]transport.ChannelSleeper
-	// in carries connections that the malicious rank asks the victim for, out those that the
-	// victim asks it for.
+	// in carries the connections that the malicious rank requests from the victim. out carries
+	// the connections that the victim requests from the malicious rank.
 	in, out *wire
 }
 
@@ -56,7 +57,8 @@ func newNetwork(tb testing.TB, script []byte, told []byte) *network {
 				}
 				return []rdma.Location{{Fabric: rdma.FabricTCP, Address: at}}, nil
 			},
-			// A lost wire is noticed because it refuses connections, however slow the machine is.
+			// The long timeouts do not delay the test: a rank notices a cut wire at once, because
+			// the wire refuses connections.
 			Attempt: patience / 2, Confirm: patience / 2, GiveUp: patience / 2, RetryMin: time.Millisecond, RetryMax: 10 * time.Millisecond,
 			Goodbye: 10 * time.Millisecond, Linger: 10 * time.Millisecond, Absence: 10 * time.Millisecond,
 		})
@@ -77,8 +79,8 @@ func (n *network) Sleeper(rank int) transport.Sleeper { return &n.sleepers[rank]
 // Explain implements localjob.Network.
 func (n *network) Explain(rank, peer int) string { return n.transports[rank].Explain(peer) }
 
-// watch cuts the wires when nothing has passed for a while, a longer one as long as nothing was
-// changed, and waits for their end.
+// watch cuts the wires when nothing has passed for quiet, and waits until they have ended. As
+// long as no FPDU was changed, it waits quietTimes times as long.
 func (n *network) watch(over <-chan struct{}) {
 	last, still := int64(-1), 0
 	ticker := time.NewTicker(quiet)

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// move is what becomes of one FPDU, by its number. Eight bytes of a script are one:
+// move is a change of the FPDU with a number. Eight bytes of a script encode a move:
 //
 //	0 kind   1 number   2 offset (2)   4 value   5 length   6 an earlier FPDU (2)
 //
-// What is behind the last whole move is raw material for inserted ones.
+// The bytes after the last whole move are raw material for inserted FPDUs.
 type move struct {
 	kind   moveKind
 	number byte
@@ -24,22 +24,22 @@ type moveKind uint8
 const (
 	moveFlip   moveKind = iota // changes bits of a byte
 	moveFill                   // sets bytes
-	moveDrop                   // leaves it out
-	moveRepeat                 // sends it twice
-	moveCut                    // shortens it
-	moveExtend                 // makes it longer
-	moveReplay                 // sends an earlier one in its place
-	moveDelay                  // sends the next one first
-	moveInsert                 // sends raw material before it
-	moveNumber                 // sets a word of 8 bytes to one that is near a limit
-	moveEnd                    // ends the connection in the midst of it
+	moveDrop                   // drops the FPDU
+	moveRepeat                 // sends the FPDU twice
+	moveCut                    // shortens the FPDU
+	moveExtend                 // makes the FPDU longer
+	moveReplay                 // sends an earlier FPDU in place of this one
+	moveDelay                  // sends the next FPDU first
+	moveInsert                 // sends raw material before the FPDU
+	moveNumber                 // sets a word of 8 bytes to a value near a limit
+	moveEnd                    // ends the connection in the middle of the FPDU
 	moveKinds
 )
 
-// moveBytes is the length of a move.
+// moveBytes is the length of an encoded move.
 const moveBytes = 8
 
-// movesMax bounds a script.
+// movesMax bounds the moves of a script.
 const movesMax = 16
 
 func (m move) append(b []byte) []byte {
@@ -49,7 +49,7 @@ func (m move) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint16(b, m.other)
 }
 
-// parse reads a script: every sequence of bytes is one.
+// parse decodes a script. Every sequence of bytes is a valid script.
 func parse(b []byte) (moves []move, raw []byte) {
 	for len(b) >= moveBytes && len(moves) < movesMax {
 		moves = append(moves, move{
@@ -60,11 +60,11 @@ func parse(b []byte) (moves []move, raw []byte) {
 	return moves, b
 }
 
-// limits are words that a parser may think of as lengths, offsets and counts.
+// limits lists values that a parser may take for lengths, offsets and counts.
 var limits = []uint64{0, 1, 1<<16 - 1, 1 << 24, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 40, 1<<63 - 1, 1 << 63, 1<<64 - 1}
 
-// change makes of one ULPDU those that are sent in its place. It returns false if the
-// connection ends there.
+// change returns the ULPDUs that are sent in place of a ULPDU. It returns false if the connection
+// ends after them.
 func (m move) change(ulpdu []byte, earlier [][]byte, raw []byte) (list [][]byte, goes bool) {
 	u := slices.Clone(ulpdu)
 	at := int(m.offset) % max(len(u), 1)
@@ -97,7 +97,8 @@ func (m move) change(ulpdu []byte, earlier [][]byte, raw []byte) (list [][]byte,
 		copy(u[at:], word[:])
 	case moveEnd:
 		return [][]byte{u[:at]}, false
-	case moveDelay, moveKinds: // the stream does it; there is none
+	// The wire implements moveDelay. moveKinds is not a kind.
+	case moveDelay, moveKinds:
 	}
 	return [][]byte{u}, true
 }

@@ -15,31 +15,31 @@ import (
 )
 
 const (
-	// startupHead is what of a frame of MPA precedes its private data.
+	// startupHead is the length of the part of an MPA frame that precedes the private data.
 	startupHead = 20
-	// honest is how many FPDUs of the malicious rank are left as they are: the RTR and the
-	// proof, which let it in.
+	// honest is how many first FPDUs of the malicious rank stay unchanged: the RTR and the proof
+	// of the job's secret, without which the victim refuses the connection.
 	honest = 2
-	// quiet is how long nothing passes until the wire is cut, so that no rank waits for what
-	// does not come.
+	// quiet is how long nothing passes before the wire is cut. The cut ends the waits for
+	// messages that were dropped.
 	quiet = 25 * time.Millisecond
-	// quietTimes is how many times as long that is before anything was changed.
+	// quietTimes is the factor by which the wait is longer before any FPDU was changed.
 	quietTimes = 40
 )
 
-// wire carries the connections between the malicious rank and another one, and changes what the
-// former sends.
+// wire carries the connections between the malicious rank and another rank, and changes what the
+// malicious rank sends.
 type wire struct {
 	listener net.Listener
 	to       func() netip.AddrPort
-	// from says that the malicious rank is the one that connects through it.
+	// from says whether the malicious rank is the one that connects through the wire.
 	from  bool
 	moves []move
 	raw   []byte
-	// told is what must not pass to the malicious rank.
+	// told is the text that must not pass to the malicious rank.
 	told []byte
 
-	// passed counts what has passed in either direction, changed the FPDUs that were.
+	// passed counts what has passed in both directions. changed counts the changed FPDUs.
 	passed, changed atomic.Int64
 	leaked          atomic.Bool
 
@@ -57,12 +57,12 @@ func newWire(tb testing.TB, to func() netip.AddrPort, from bool) *wire {
 	return w
 }
 
-// start begins to carry.
+// start starts to accept connections.
 func (w *wire) start() { w.done.Go(w.accept) }
 
 func (w *wire) address() netip.AddrPort { return w.listener.Addr().(*net.TCPAddr).AddrPort() }
 
-// keep takes a connection, which ends with the wire.
+// keep stores a connection, which sever closes.
 func (w *wire) keep(c net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +74,7 @@ func (w *wire) keep(c net.Conn) bool {
 	return true
 }
 
-// sever ends all connections and takes no more.
+// sever closes all connections and the listener.
 func (w *wire) sever() {
 	w.mu.Lock()
 	w.cut = true
@@ -111,7 +111,7 @@ func (w *wire) accept() {
 	}
 }
 
-// honestly passes on what the malicious rank is sent, and looks for what it must not be told.
+// honestly forwards the data for the malicious rank unchanged, and looks for the text in them.
 func (w *wire) honestly(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
@@ -130,7 +130,8 @@ func (w *wire) honestly(to, from net.Conn) {
 	}
 }
 
-// maliciously passes on what the malicious rank sends, FPDU by FPDU, as the script has it.
+// maliciously forwards what the malicious rank sends, FPDU by FPDU, with the changes of the
+// script.
 func (w *wire) maliciously(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
@@ -138,7 +139,7 @@ func (w *wire) maliciously(to, from net.Conn) {
 		return
 	}
 	var earlier [][]byte
-	var late []byte // is sent after the next one
+	var late []byte // is sent after the next FPDU
 	for number := 0; ; number++ {
 		var head [2]byte
 		if _, err := io.ReadFull(from, head[:]); err != nil {
@@ -182,7 +183,7 @@ func (w *wire) maliciously(to, from net.Conn) {
 	}
 }
 
-// startup passes on the frame of MPA that begins each direction.
+// startup forwards the MPA frame at the start of each direction.
 func (w *wire) startup(to, from net.Conn) bool {
 	head := make([]byte, startupHead)
 	if _, err := io.ReadFull(from, head); err != nil {
@@ -197,10 +198,11 @@ func (w *wire) startup(to, from net.Conn) bool {
 	return err == nil
 }
 
-// fpduLength is the length of the FPDU of a ULPDU of n bytes: header, padding, place of a CRC.
+// fpduLength returns the length of the FPDU of a ULPDU of n bytes, with header, padding and room
+// for a CRC.
 func fpduLength(n int) int { return (2+n+3)&^3 + 4 }
 
-// fpdu frames a ULPDU. Nobody looks at the CRC.
+// fpdu frames a ULPDU. The CRC is zero, because CRCs are off and no side checks them.
 func fpdu(ulpdu []byte) []byte {
 	b := make([]byte, fpduLength(len(ulpdu)))
 	binary.BigEndian.PutUint16(b, uint16(len(ulpdu)))

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alone runs a test in a process of its own, which keeps its threads' policies. It returns
-// whether this is that process.
+// alone runs a test in a process of its own, because the threads of the process keep the changed
+// policies. It reports whether the current process is this process.
 func alone(t *testing.T) bool {
 	t.Helper()
 	const env = "GORUN_TEST_MONITOR"
@@ -44,15 +44,16 @@ func deferMonitor(t *testing.T) int {
 	return batch[0]
 }
 
-// The thread that becomes a batch thread is the monitor's: no other one does, and no
-// goroutine ever runs on it.
+// TestDefer checks that only the monitor's thread becomes a batch thread, and that no goroutine
+// runs on it.
 func TestDefer(t *testing.T) {
 	if alone(t) {
 		require.NotContains(t, threadsOfGoroutines(), deferMonitor(t))
 	}
 }
 
-// The monitor's sleeps are longer where the process may change that, and its alone.
+// TestSlack checks that the monitor's thread alone has a longer timer slack, if the process may
+// set it.
 func TestSlack(t *testing.T) {
 	if !alone(t) {
 		return
@@ -70,8 +71,8 @@ func TestSlack(t *testing.T) {
 	}
 }
 
-// A thread that the monitor has started is no batch thread after Restore. The monitor stays
-// one, and the thread keeps its nice value.
+// TestRestore checks that Restore makes a batch thread that the monitor has started a normal
+// thread, with its nice value unchanged. The monitor stays a batch thread.
 func TestRestore(t *testing.T) {
 	if !alone(t) {
 		return
@@ -85,7 +86,7 @@ func TestRestore(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return len(batchThreads(t)) > 1 }, 10*time.Second, time.Millisecond,
 		"the monitor starts threads")
-	require.NoError(t, unix.Close(pipe[1])) // all read the end
+	require.NoError(t, unix.Close(pipe[1])) // all readers get the end of file
 	blocked.Wait()
 
 	goruntime.LockOSThread()
@@ -105,7 +106,8 @@ func TestRestore(t *testing.T) {
 	require.EqualValues(t, 3, a.Nice)
 }
 
-// A process that was given SCHED_BATCH keeps it: Defer and Restore do nothing.
+// TestForeignPolicy checks that a process that was started with SCHED_BATCH keeps this policy:
+// Defer and Restore change nothing.
 func TestForeignPolicy(t *testing.T) {
 	if !alone(t) {
 		return
@@ -140,7 +142,7 @@ func batchThreads(t *testing.T) (batch []int) {
 	for _, tid := range threads(t) {
 		a, err := unix.SchedGetAttr(tid, 0)
 		if errors.Is(err, unix.ESRCH) {
-			continue // it has ended
+			continue // the thread has ended
 		}
 		require.NoError(t, err)
 		if a.Policy == unix.SCHED_BATCH {
@@ -150,8 +152,8 @@ func batchThreads(t *testing.T) (batch []int) {
 	return batch
 }
 
-// threadsOfGoroutines returns the threads that run goroutines, when more of these are
-// locked to a thread each than there were threads.
+// threadsOfGoroutines returns the threads that run goroutines. For this, it locks to threads more
+// goroutines than there were threads.
 func threadsOfGoroutines() map[int]bool {
 	const goroutines = 50
 	threads := make(chan int)
@@ -172,7 +174,8 @@ func threadsOfGoroutines() map[int]bool {
 	return seen
 }
 
-// The first thread after the process is the monitor's, also where numbers began again.
+// TestThread checks that the monitor's thread is the first after the process, also if thread IDs
+// have wrapped around.
 func TestThread(t *testing.T) {
 	for _, tc := range []struct {
 		names []string

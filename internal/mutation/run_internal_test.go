@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fixture is a module with a package whose tests see some breaks.
+// fixture is a module with a package whose tests detect some of the breaks.
 var fixture = map[string]string{
 	"go.mod": "module fixture\n\ngo 1.26\n",
 	"calc/calc.go": `package calc

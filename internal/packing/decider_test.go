@@ -16,12 +16,12 @@ const (
 
 var limits = packing.Limits{Min: 1024, First: 256 << 10, Most: 64 << 20, Packed: 4 << 20}
 
-// way returns a look that counts, and says what it is told.
+// way returns a function that counts its calls in looks and returns p.
 func way(p packing.Pace, looks *int) func() packing.Pace {
 	return func() packing.Pace { *looks++; return p }
 }
 
-// wanting returns a decider that has looked at a slow way and wants a piece to be tried.
+// wanting returns a decider that has measured a slow path and wants to try to compress a piece.
 func wanting(t *testing.T, l packing.Limits) (d packing.Decider, slow func() packing.Pace, looks *int) {
 	t.Helper()
 	d, looks = packing.New(packing.Auto, l), new(int)
@@ -60,7 +60,8 @@ func TestIsOnWhileItPays(t *testing.T) {
 	require.False(t, d.Wants(piece, slow))
 }
 
-// A piece now and then that takes long or gets no shorter does not end it.
+// TestStaysOnThroughAPieceInVain checks that compression stays on although single pieces take
+// long or do not get shorter.
 func TestStaysOnThroughAPieceInVain(t *testing.T) {
 	d, slow, _ := wanting(t, limits)
 	for range 20 {
@@ -101,7 +102,8 @@ func TestGoesOffWhereTheWayGetsFast(t *testing.T) {
 	require.Equal(t, 2, *looks)
 }
 
-// What gets short enough is compressed whatever the way is; the rest is not.
+// TestShortEnough checks that a piece that gets short enough is compressed at any speed of the
+// path, and that other pieces are not.
 func TestShortEnough(t *testing.T) {
 	enough := limits
 	enough.Enough = 4

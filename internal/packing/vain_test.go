@@ -13,15 +13,16 @@ import (
 // gigabit is the rate of a link of 1 Gbit/s in bytes per second.
 const gigabit = 125_000_000
 
-// noise returns random bytes, which nothing makes shorter.
+// noise returns random bytes, which cannot be compressed.
 func noise(n int) []byte {
 	b, random := make([]byte, n), rand.NewChaCha8([32]byte{1})
 	_, _ = random.Read(b)
 	return b
 }
 
-// vain sends payload in pieces over a link of a gigabit that is always full, and returns how many bytes there
-// were when pieces were tried. try compresses one.
+// vain sends bytes of payload in pieces over a link of 1 Gbit/s that is always full. It calls try
+// for each piece that the decider wants to try. It returns how many bytes were sent when each
+// such piece ended.
 func vain(bytes int, try func(d *packing.Decider)) (at []int) {
 	d := packing.New(packing.Auto, limits)
 	for sent := 0; sent < bytes; sent += piece {
@@ -34,8 +35,9 @@ func vain(bytes int, try func(d *packing.Decider)) (at []int) {
 	return at
 }
 
-// Of random data the pieces that are tried in vain are at most one in four at first, and soon one in a
-// thousand, so that what they cost is known from what one costs.
+// TestRandomDataIsTriedRarely checks how many pieces of random data the decider tries in vain: at
+// first at most one in four, later one in a thousand. Therefore the cost of one try gives the
+// cost of all.
 func TestRandomDataIsTriedRarely(t *testing.T) {
 	random := noise(piece)
 	at := vain(1<<30, func(d *packing.Decider) {
@@ -51,7 +53,8 @@ func TestRandomDataIsTriedRarely(t *testing.T) {
 	require.Len(t, at, 8+16, "then once in 64 MiB")
 }
 
-// A piece is compressed if its middle gets shorter, and without a sample where compression is on or told.
+// TestASampleIsTried checks that a piece is compressed only if a sample of its middle gets
+// shorter. The sample is omitted if compression is on or forced.
 func TestASampleIsTried(t *testing.T) {
 	random, smooth := noise(piece), make([]byte, piece)
 	mixed := append(noise(piece/2-2048), make([]byte, piece/2+2048)...)
@@ -82,9 +85,10 @@ func TestASampleIsTried(t *testing.T) {
 	}
 }
 
-// BenchmarkVain is what the pieces of random data that are tried cost, of the time that a link of
-// 1 Gbit/s takes for the payload: as if the link stood still meanwhile, which it does not, because
-// the socket is full. The payload is what a connection sends in all.
+// BenchmarkVain measures the time of the tried pieces of random data, as a fraction of the time
+// that a link of 1 Gbit/s needs for the payload. The result is an upper bound: the link continues
+// to send during a try, because the socket is full. The payload is the total that one connection
+// sends.
 func BenchmarkVain(b *testing.B) {
 	random := noise(piece)
 	for _, c := range []struct {

@@ -12,17 +12,17 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// unlimited is the timeout of a request that has none.
+// unlimited is the timeout of a request without a timeout.
 const unlimited = -time.Second
 
-// startActors spawns the actors of a rank, and waits until all ranks have theirs.
+// startActors spawns the actors of a rank, and waits until all ranks have spawned theirs.
 func (r *rank) startActors() (err error) {
 	if r.system, err = actors.Of(r.world); err != nil {
 		return err
 	}
 	paused := map[int]bool{}
 	behaviours := map[string]actor.ReceiveFunc{
-		// slow pauses once for each phase, and answers all.
+		// slow pauses once in each phase, and answers every request.
 		"slow": func(c actor.Context) {
 			if i, ok := c.Message().(int); ok {
 				if !paused[i] {
@@ -32,7 +32,7 @@ func (r *rank) startActors() (err error) {
 				c.Respond(i)
 			}
 		},
-		// relay passes a request on to slow of the next rank, and does not wait for the answer.
+		// relay forwards a request to slow of the next rank, and does not wait for the answer.
 		"relay": func(c actor.Context) {
 			if i, ok := c.Message().(int); ok {
 				answer := c.RequestFuture(r.system.PID(r.next(), "slow"), i, unlimited)
@@ -45,7 +45,7 @@ func (r *rank) startActors() (err error) {
 			}
 		},
 		"mute": func(actor.Context) {},
-		// asker waits for asker of the next rank.
+		// asker waits for an answer of asker of the next rank.
 		"asker": func(c actor.Context) {
 			if text, ok := c.Message().(string); ok {
 				_, _ = c.RequestFuture(r.system.PID(r.next(), "asker"), text, unlimited).Result()
@@ -66,7 +66,7 @@ func (r *rank) startActors() (err error) {
 	return collectives.Barrier(r.Comm)
 }
 
-// ask waits for the answer of an actor to the number of the phase.
+// ask sends the number of the phase to an actor and waits for the answer.
 func (r *rank) ask(pid *actor.PID) error {
 	answer, err := r.system.Root.RequestFuture(pid, r.tag/tagStride, unlimited).Result()
 	if want := r.tag / tagStride; err == nil && answer != want {
@@ -75,7 +75,7 @@ func (r *rank) ask(pid *actor.PID) error {
 	return err
 }
 
-// actorWaits are those for actors.
+// actorWaits lists the ways to wait for an actor.
 var actorWaits = []wait{
 	{name: "answer", actors: true, run: func(r *rank, p phase) error { return r.ask(r.system.PID(p.late, "slow")) }},
 	{name: "answer by another rank", actors: true, run: func(r *rank, p phase) error { return r.ask(r.system.PID(p.late, "relay")) }},

@@ -19,14 +19,15 @@ import (
 
 const (
 	ranks = 3
-	// atATime is how many programs run at a time: they mostly wait.
+	// atATime is how many programs run at the same time. The programs mostly wait.
 	atATime = 6
 )
 
-// soak says that long tests may run.
+// soak reports whether long tests may run.
 func soak() bool { return os.Getenv("GORUN_SOAK") == "1" }
 
-// seeds returns how many programs are run: few, or GORUN_PHASES or 300 of them.
+// seeds returns how many programs run: few, or the number in GORUN_PHASES, or 300 with
+// GORUN_SOAK=1.
 func seeds(t *testing.T, few int) int {
 	t.Helper()
 	if text := os.Getenv("GORUN_PHASES"); text != "" {
@@ -40,7 +41,7 @@ func seeds(t *testing.T, few int) int {
 	return few
 }
 
-// first is the first seed, that of GORUN_PHASES_FIRST.
+// first returns the first seed: 1 or the number in GORUN_PHASES_FIRST.
 func first(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("GORUN_PHASES_FIRST")
@@ -52,7 +53,7 @@ func first(t *testing.T) int {
 	return n
 }
 
-// outcome is a program, and how it ended.
+// outcome is a program and how it ended.
 type outcome struct {
 	launch.Result
 	seed  int
@@ -60,7 +61,7 @@ type outcome struct {
 	flags []string
 }
 
-// String is what a failure says.
+// String describes the program and its errors for a failure of the test.
 func (o outcome) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d (GORUN_PHASES=1 GORUN_PHASES_FIRST=%[1]d), %v, then %q:\n", o.seed, o.flags, o.end)
@@ -70,7 +71,7 @@ func (o outcome) String() string {
 	return b.String() + o.Errors
 }
 
-// onThisMachine are the flags of a seed: every third is over the network.
+// onThisMachine returns the flags for a seed: every third program uses the network.
 func onThisMachine(seed int) []string {
 	if seed%3 == 0 {
 		return []string{"-transport", "rdma"}
@@ -78,7 +79,7 @@ func onThisMachine(seed int) []string {
 	return []string{"-transport", "shm"}
 }
 
-// runAll runs programs with their flags, some at a time.
+// runAll runs programs with their flags, atATime of them at a time.
 func runAll(t *testing.T, list []outcome) {
 	t.Helper()
 	self, err := os.Executable()
@@ -98,10 +99,11 @@ func runAll(t *testing.T, list []outcome) {
 	running.Wait()
 }
 
-// aStall begins a report that nothing has moved.
+// aStall matches the start of a report that nothing has moved.
 var aStall = regexp.MustCompile(`(?m)^gorun: nothing has moved for 1s: `)
 
-// noAlarm fails the test if a program was not silent, or has reported a stall of 1 s that was none.
+// noAlarm fails the test if a program failed, printed anything unexpected, or reported a stall of
+// 1 s that was none.
 func noAlarm(t *testing.T, o outcome) {
 	t.Helper()
 	require.Zero(t, o.Code, o)
@@ -111,11 +113,11 @@ func noAlarm(t *testing.T, o outcome) {
 	}
 	require.NotContains(t, o.Errors, "deadlock", o)
 	stalls := len(aStall.FindAllString(o.Errors, -1))
-	require.LessOrEqual(t, stalls, 1, o) // one of the pauses is that long
+	require.LessOrEqual(t, stalls, 1, o) // one pause of a program is longer than 1 s
 	require.Equal(t, stalls == 0, o.Errors == "", o)
 }
 
-// proven fails the test if a program was not ended for its deadlock, with one report.
+// proven requires that a program was ended because of its deadlock, with exactly one report.
 func proven(t *testing.T, o outcome) {
 	t.Helper()
 	require.Equal(t, 86, o.Code, o)
@@ -123,7 +125,8 @@ func proven(t *testing.T, o outcome) {
 	require.Contains(t, o.Errors, "what the ranks are doing:", o)
 }
 
-// Programs that are late now and then are in no deadlock, and a report that nothing has moved comes only if that is true.
+// TestNoFalseAlarms checks that no deadlock is reported for programs with late ranks, and that a
+// stall is reported only if nothing has moved for that long.
 func TestNoFalseAlarms(t *testing.T) {
 	list := make([]outcome, seeds(t, 6))
 	for i := range list {
@@ -139,7 +142,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// A deadlock behind such phases is proven, once.
+// TestEveryDeadlockIsProven checks that a deadlock after such phases is reported, once.
 func TestEveryDeadlockIsProven(t *testing.T) {
 	list := make([]outcome, seeds(t, 8))
 	for i := range list {
@@ -152,7 +155,8 @@ func TestEveryDeadlockIsProven(t *testing.T) {
 	}
 }
 
-// Across hosts there are no false alarms either, and deadlocks of actors are proven.
+// TestAlarmsOnHosts checks that there are no false alarms on several hosts, and that deadlocks of
+// actors are reported.
 func TestAlarmsOnHosts(t *testing.T) {
 	c := nscluster.Start(t, ranks)
 	there := []string{"-host", "h0:1,h1:1,h2:1", "-rsh", c.Rsh()}
@@ -175,7 +179,8 @@ func TestAlarmsOnHosts(t *testing.T) {
 	}
 }
 
-// The programs end in one process, too, where nobody looks for deadlocks.
+// TestPhasesInOneProcess checks that the programs also end in one process, where no launcher
+// looks for deadlocks.
 func TestPhasesInOneProcess(t *testing.T) {
 	t.Parallel()
 	for i := range seeds(t, 2) {

@@ -17,14 +17,17 @@ import (
 )
 
 const (
-	// crowd is the end of a program of which most ranks are in a barrier, crowdRanks how many it has.
+	// crowd names an end of a program in which most ranks wait in a barrier. crowdRanks is its
+	// number of ranks.
 	crowd      = "crowd"
 	crowdRanks = 64
 )
 
-// crowd has one rank in no operation. The roots of two operations wait for it, and the others in the one behind them.
+// crowd lets rank 9 call nothing. The roots of two gathers wait for rank 9. The other ranks wait
+// in the barrier that follows.
 func (r *rank) crowd() error {
-	if err := collectives.Barrier(r.Comm); err != nil { // the first operation waits for all, whichever it is
+	// The first operation on a communicator waits for all ranks, whatever operation it is.
+	if err := collectives.Barrier(r.Comm); err != nil {
 		return err
 	}
 	if r.Rank() == 9 {
@@ -38,7 +41,8 @@ func (r *rank) crowd() error {
 	return collectives.Barrier(r.Comm)
 }
 
-// gorun inspect of many ranks says in few lines how many wait where, and names those that are elsewhere.
+// TestInspectOfManyRanks checks that gorun inspect states in few lines how many ranks wait where,
+// and names the ranks that are elsewhere.
 func TestInspectOfManyRanks(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -53,7 +57,7 @@ func TestInspectOfManyRanks(t *testing.T) {
 		require.Error(t, cmd.Wait())
 	}()
 	name := regexp.MustCompile(`\b\d+-[0-9a-f]{8}\b`)
-	// The lines of those that wait are known when their goroutines have slept.
+	// gorun inspect knows the source line of a wait only after the waiting goroutine has slept.
 	sentence := regexp.MustCompile(`(?m)^ranks 0-4,6-8,10-16,18-63 wait at crowd_test\.go:\d+ for .*; rank 9 .* crowd_test\.go:\d+`)
 	shown := ""
 	require.Eventually(t, func() bool {

@@ -9,17 +9,18 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// errLeft is the result of a rank that leaves others in a deadlock.
+// errLeft is the result of a rank that ends and leaves the other ranks in a deadlock.
 var errLeft = errors.New("left")
 
-// deadlock is a kind of it, of all ranks or of some.
+// deadlock is a kind of deadlock, of all ranks or of some.
 type deadlock struct {
 	name   string
-	actors bool // it needs a System
+	actors bool // whether it needs a System
 	run    func(r *rank) error
 }
 
-// deadlocks are all of them. They are set by init, because the actors of some know the phases.
+// deadlocks lists all kinds. It is set by init, because the actors of some kinds refer to the
+// phases.
 var deadlocks []deadlock
 
 func init() { deadlocks = slices.Concat(messageDeadlocks, actorDeadlocks) }
@@ -94,7 +95,7 @@ var messageDeadlocks = []deadlock{
 	}},
 	{name: "two of the ranks", run: func(r *rank) error {
 		if r.Rank() > 1 {
-			select {} // it could do something
+			select {} // in a select, it could still act
 		}
 		return r.hear(1-r.Rank(), 0)
 	}},

@@ -14,14 +14,15 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// mismatch is a kind of calls that do not fit: that of rank 0 and that of the others, with n elements each.
+// mismatch is a pair of calls that do not match: odd is the call of rank 0, rest that of the
+// other ranks. Each call has about n elements.
 type mismatch struct {
 	name      string
 	odd, rest func(c *runtime.Comm, b buffers) error
-	says      [2]string // parts of what the error says of both calls
+	says      [2]string // parts of the error, one for each call
 }
 
-// buffers are those of a call, longer than it needs.
+// buffers holds the buffers of a call. They are longer than the call needs.
 type buffers struct {
 	n          int
 	send, recv []int64
@@ -71,17 +72,19 @@ var mismatches = []mismatch{
 	},
 }
 
-// untouched is what is in the buffers of rank 0 before the call, its own what it sends.
+// untouched is the value in the receive buffers before the call, own the value that every rank
+// sends.
 const untouched, own = -7, 1000
 
-// lengths are those of a message that shares a cache line with its announcement, and of one in many parts.
+// lengths has the length of a message that shares a cache line with its announcement, and of a
+// message in many parts.
 var lengths = []int{1, 9000}
 
-// mismatchName is the end of a program that has a mismatch in place of a deadlock.
+// mismatchName names the end of a program that has a mismatch in place of a deadlock.
 func mismatchName(m mismatch, n int) string { return fmt.Sprintf("mismatch %d %s", n, m.name) }
 
-// runMismatch makes the calls of the end of a program, and returns the error of this rank. It says so if something
-// of the others, who do not call the same, has come into the memory of rank 0.
+// runMismatch makes the calls of the end of a program, and returns the error of this rank. The
+// error says if the memory of rank 0 was overwritten by another rank, whose call differs.
 func (r *rank) runMismatch(end string) error {
 	for _, m := range mismatches {
 		for _, n := range lengths {
@@ -102,7 +105,9 @@ func (r *rank) runMismatch(end string) error {
 					return fmt.Errorf("element %d was overwritten with %d", i, b.recv[i])
 				}
 			}
-			for err == nil { // no rank waits for a root
+			// A barrier follows, so that a rank notices the mismatch even if its call does not
+			// wait for a root.
+			for err == nil {
 				err = collectives.Barrier(r.Comm)
 			}
 			return err
@@ -111,7 +116,8 @@ func (r *rank) runMismatch(end string) error {
 	return fmt.Errorf("no end %q", end)
 }
 
-// named fails the test if an error does not name both calls and both lines, or if memory was overwritten.
+// named requires that an error names both calls and both source lines, and that no memory was
+// overwritten.
 func named(t *testing.T, m mismatch, text string) {
 	t.Helper()
 	require.Contains(t, text, "different collective operations")
@@ -122,7 +128,8 @@ func named(t *testing.T, m mismatch, text string) {
 	}
 }
 
-// onEveryKind runs all kinds of mismatch with flags, and every second of them without soak.
+// onEveryKind runs all kinds of mismatch with flags. Without GORUN_SOAK=1 it uses one length for
+// each kind.
 func onEveryKind(t *testing.T, flags ...string) {
 	t.Helper()
 	var list []outcome
@@ -142,8 +149,9 @@ func onEveryKind(t *testing.T, flags ...string) {
 	}
 }
 
-// Calls that differ are named with both ranks and both lines, before anything is overwritten: on a node, on the network,
-// on several hosts.
+// These tests check that an error names both ranks and both source lines of calls that differ,
+// before any memory is overwritten. The ranks are on a node, on the network, and on several
+// hosts.
 func TestMismatchesOnANode(t *testing.T)      { onEveryKind(t, "-transport", "shm") }
 func TestMismatchesOnTheNetwork(t *testing.T) { onEveryKind(t, "-transport", "rdma") }
 
@@ -152,7 +160,7 @@ func TestMismatchesOnHosts(t *testing.T) {
 	onEveryKind(t, "-host", "h0:2,h1:1", "-rsh", c.Rsh())
 }
 
-// The same in one process.
+// TestMismatchesInOneProcess makes the same checks in one process.
 func TestMismatchesInOneProcess(t *testing.T) {
 	for _, m := range mismatches {
 		for _, n := range lengths {

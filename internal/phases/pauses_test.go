@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// pause is something that a rank does for a time without gorun.
+// pause is an activity of a rank without any call of gorun.
 type pause struct {
 	name string
 	run  func(d time.Duration)
 }
 
-// pauses are all of them.
+// pauses lists all activities.
 var pauses = []pause{
 	{"computes", func(d time.Duration) {
 		for begin := time.Now(); time.Since(begin) < d; {
@@ -128,7 +128,8 @@ var pauses = []pause{
 		_ = held.Close()
 	}},
 	{"is stopped", func(d time.Duration) {
-		if os.Getenv(envSeed) == "" { // ranks of one process are not stopped alone
+		// A rank that is a goroutine cannot be stopped alone.
+		if os.Getenv(envSeed) == "" {
 			time.Sleep(d)
 			return
 		}
@@ -139,7 +140,7 @@ var pauses = []pause{
 	}},
 }
 
-// must ends the process after an error of a pause.
+// must ends the process if an activity fails.
 func must(err error) {
 	if err != nil {
 		panic(err)

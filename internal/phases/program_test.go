@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// envSeed is the seed of the program that a process runs in place of the tests, envEnd the name of the deadlock
-	// behind its phases, "" for none.
+	// envSeed is the variable with the seed of the program that a process runs in place of the
+	// tests. envEnd is the variable with the name of the deadlock after its phases, "" for none.
 	envSeed = "GORUN_TEST_SEED"
 	envEnd  = "GORUN_TEST_END"
 	// phasesMost bounds the phases of a program.
 	phasesMost = 8
-	// A long pause is longer than what a rank waits before it reports that it waits. One phase of a program
-	// has one.
+	// A long pause is longer than the time after which a rank reports that it waits. Exactly one
+	// phase of a program has a long pause.
 	shortPause = 200 * time.Millisecond
 	longPause  = 2500 * time.Millisecond
 )
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	launch.Main(m)
 }
 
-// phase is one phase, of which all ranks know all.
+// phase is one phase of a program. All ranks know all phases.
 type phase struct {
 	wait   wait
 	pause  pause
@@ -45,7 +45,7 @@ type phase struct {
 	length time.Duration
 }
 
-// String is what a failure says.
+// String describes the phase for a failure of the test.
 func (p phase) String() string {
 	return fmt.Sprintf("%s: rank %d %s for %v", p.wait.name, p.late, p.pause.name, p.length)
 }
@@ -65,23 +65,23 @@ func plan(seed uint64, ranks int) []phase {
 	return phases
 }
 
-// rank is what a rank of a program has.
+// rank is the state of a rank of a program.
 type rank struct {
 	*runtime.Comm
 	world  *runtime.World
 	system *actors.System
 	phases []phase
-	tag    int // of the phase
+	tag    int // first tag of the phase
 }
 
-// program runs the phases of a seed and the deadlock.
+// program runs the phases of a seed and then the deadlock.
 func program(w *runtime.World, seed, end string) error {
 	number, err := strconv.ParseUint(seed, 10, 64)
 	if err != nil {
 		return err
 	}
 	r := &rank{Comm: w.Comm(), world: w}
-	if number > 0 { // else there is an end alone
+	if number > 0 { // seed 0 has no phases
 		r.phases = plan(number, w.Size())
 	}
 	if needsActors(r.phases, end) {
@@ -119,7 +119,8 @@ func program(w *runtime.World, seed, end string) error {
 // tagStride is the number of tags of a phase.
 const tagStride = 4
 
-// needsActors reports whether a phase or a deadlock is one of actors. Other ranks have none.
+// needsActors reports whether a phase or the deadlock needs actors. Otherwise, the ranks have no
+// actors.
 func needsActors(phases []phase, end string) bool {
 	for _, p := range phases {
 		if p.wait.actors {
@@ -137,10 +138,10 @@ func needsActors(phases []phase, end string) bool {
 // isLate reports whether this rank is the one for which the others wait.
 func (r *rank) isLate(p phase) bool { return r.Rank() == p.late }
 
-// next is the next rank.
+// next returns the next rank in a ring.
 func (r *rank) next() int { return (r.Rank() + 1) % r.Size() }
 
-// others calls a function for all other ranks.
+// others calls a function for each other rank.
 func (r *rank) others(fn func(rank int) error) error {
 	for other := range r.Size() {
 		if other != r.Rank() {
@@ -152,19 +153,19 @@ func (r *rank) others(fn func(rank int) error) error {
 	return nil
 }
 
-// tell sends a number to all others, with an offset of the tag.
+// tell sends r.tag to all other ranks, with the tag r.tag+offset.
 func (r *rank) tell(offset int) error {
 	return r.others(func(other int) error { return runtime.Send(r.Comm, []int{r.tag}, other, r.tag+offset) })
 }
 
-// hear receives such a number.
+// hear receives a message of tell.
 func (r *rank) hear(source, offset int) error {
 	got := []int{-1}
 	_, err := runtime.Recv(r.Comm, got, source, r.tag+offset)
 	return errors.Join(err, r.check(got[0]))
 }
 
-// check compares what has come with what tell sends.
+// check compares a received number with the number that tell sends.
 func (r *rank) check(got int) error {
 	if got != r.tag {
 		return fmt.Errorf("got %d, want %d", got, r.tag)
@@ -172,5 +173,6 @@ func (r *rank) check(got int) error {
 	return nil
 }
 
-// meet ends a phase in which ranks could run ahead of a receive from any source.
+// meet ends a phase with a barrier, so that no rank can run ahead while another rank receives
+// from any source.
 func (r *rank) meet() error { return collectives.Barrier(r.Comm) }

@@ -11,21 +11,21 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// wait is a way to wait for a rank that is late.
+// wait is a way to wait for a late rank.
 type wait struct {
 	name   string
-	actors bool // it needs a System
+	actors bool // whether it needs a System
 	run    func(r *rank, p phase) error
 }
 
-// waits are all of them. They are set by init, because the actors of some know the phases.
+// waits lists all ways. It is set by init, because the actors of some ways refer to the phases.
 var waits []wait
 
 func init() {
 	waits = slices.Concat(messageWaits, actorWaits)
 }
 
-// late runs the part of the late rank behind its pause, or that of the others.
+// late runs one of two functions. The late rank pauses and runs late. The other ranks run others.
 func (r *rank) late(p phase, late, others func() error) error {
 	if r.isLate(p) {
 		p.pause.run(p.length)
@@ -34,24 +34,25 @@ func (r *rank) late(p phase, late, others func() error) error {
 	return others()
 }
 
-// told is a wait for a message, by any of several operations.
+// told returns a way to wait for a message. The operation hear receives it.
 func told(name string, hear func(r *rank, late int) error) wait {
 	return wait{name: name, run: func(r *rank, p phase) error {
 		return r.late(p, func() error { return r.tell(0) }, func() error { return hear(r, p.late) })
 	}}
 }
 
-// together is a wait in an operation of all.
+// together returns a way to wait in an operation that all ranks call.
 func together(name string, fn func(r *rank, p phase) error) wait {
 	return wait{name: name, run: func(r *rank, p phase) error {
 		return r.late(p, func() error { return fn(r, p) }, func() error { return fn(r, p) })
 	}}
 }
 
-// longMessage is the length of a message that its receiver reads.
+// longMessage is the length of a message that the receiver reads from the sender's memory.
 const longMessage = 1 << 20
 
-// messageWaits are those for messages, for collective operations and for words of shared memory.
+// messageWaits lists the waits for messages, for collective operations and for words of shared
+// memory.
 var messageWaits = []wait{
 	told("receive", func(r *rank, late int) error { return r.hear(late, 0) }),
 	{name: "receive from any source", run: func(r *rank, p phase) error {
@@ -176,7 +177,7 @@ func allReduce(r *rank, _ phase) error {
 	return nil
 }
 
-// besideMessages exchanges messages between the begin and the end of a broadcast.
+// besideMessages exchanges messages between the start and the completion of a broadcast.
 func besideMessages(r *rank, p phase) error {
 	b := make([]int, 1000)
 	request := collectives.IBcast(r.Comm, b, p.late)
@@ -187,7 +188,7 @@ func besideMessages(r *rank, p phase) error {
 	return err
 }
 
-// word waits for a word of the late rank's memory, on its node.
+// word waits for a word of the late rank's memory, if the late rank is on the same node.
 func word(r *rank, p phase) error {
 	near, err := r.Split(r.world.NodeRank(), 0)
 	if err != nil {
@@ -206,7 +207,7 @@ func word(r *rank, p phase) error {
 				return shared.Await(near, shared.Word(there, 0), 1)
 			}
 		}
-		return nil // it is on another node
+		return nil // the late rank is on another node
 	})
 	return errors.Join(err, shared.Close(), near.Close())
 }

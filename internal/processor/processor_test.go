@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// A goroutine that sees a store sees everything written before it.
+// TestStorePublishes checks that a goroutine that sees a store sees everything written before
+// that store.
 func TestStorePublishes(t *testing.T) {
 	const rounds = 20000
 	var data, word uint64

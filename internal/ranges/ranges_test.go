@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
-// few are the limits of the tests.
+// few holds the limits of the tests.
 var few = ranges.Limits{Below: 100, Count: 10}
 
 func TestParse(t *testing.T) {
@@ -56,7 +56,8 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// naive reads a list without ranges of more than one number, nil if it is none.
+// naive parses a list in which every number is separate. It returns nil if the text is not such a
+// list.
 func naive(text string) []int {
 	var all []int
 	for _, word := range strings.Split(text, ",") {

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/registry"
 )
 
-// An actor that was in the table before it was made smaller is found by name, ends, and is
-// not found afterwards; the same holds for later actors.
+// TestShrink checks that actors that were in the table before Shrink are found by name, end, and
+// are not found afterwards. Actors that are spawned after Shrink must behave alike.
 func TestShrink(t *testing.T) {
 	s := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
 	defer s.Shutdown()
@@ -33,7 +33,7 @@ func TestShrink(t *testing.T) {
 	require.Len(t, s.ProcessRegistry.LocalPIDs.LocalPIDs, registry.Buckets)
 	_, ok := s.ProcessRegistry.GetLocal("eventstream")
 	require.True(t, ok)
-	registry.Shrink(s) // again: changes nothing
+	registry.Shrink(s) // a second call changes nothing
 	spawn(each, 2*each)
 	for i := range 2 * each {
 		name := fmt.Sprint("a", i)
@@ -48,7 +48,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// A single dead letter is logged.
+// TestDeadLettersAreLogged checks that a single dead letter is logged.
 func TestDeadLettersAreLogged(t *testing.T) {
 	var text bytes.Buffer
 	s := registry.NewSystem(slog.New(slog.NewTextHandler(&text, nil)))

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/simulate/program"
 )
 
-// TestDeathAtEveryEventOfAnAgreement: a rank dies at each event of a job that agrees, revokes and
-// shrinks. Each rank in turn is the one, with its messages lost or not.
+// TestDeathAtEveryEventOfAnAgreement kills a rank at each event of a job that agrees, revokes and
+// shrinks. Every rank is the victim in turn, with and without loss of its messages.
 func TestDeathAtEveryEventOfAnAgreement(t *testing.T) {
 	seeds, losses := int64(1), []bool{true}
 	switch {

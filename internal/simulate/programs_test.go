@@ -26,19 +26,19 @@ var (
 	freshFlag = flag.Duration("fresh", 0, "run fresh seeds of all programs for this `time`")
 )
 
-// Seeds that every test runs: of each program, from 1 on.
+// Every test run uses the seeds of each program from 1 on, up to these numbers.
 const (
 	seedsShort = 10
 	seedsFull  = 40
 )
 
 func TestMain(m *testing.M) {
-	// The goroutines of a rank take turns in the same order each time.
+	// On one processor, the goroutines of a rank take turns in the same order in every run.
 	goruntime.GOMAXPROCS(1)
 	os.Exit(m.Run())
 }
 
-// run runs a program under a seed, and fails with the report if it found something.
+// run runs a program under a seed, and fails with the report if the run found a defect.
 func run(t *testing.T, p simulate.Program, seed int64, ranks int) simulate.Result {
 	t.Helper()
 	r := simulate.Run(t, p, seed, ranks)
@@ -48,8 +48,8 @@ func run(t *testing.T, p simulate.Program, seed int64, ranks int) simulate.Resul
 	return r
 }
 
-// TestPrograms runs each program under the first seeds, under the one of -seed, or under
-// fresh seeds for the time of -fresh.
+// TestPrograms runs each program under the first seeds, under the seed of -seed, or under fresh
+// seeds for the time of -fresh.
 func TestPrograms(t *testing.T) {
 	programs := program.All()
 	for _, p := range programs {
@@ -76,7 +76,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// runFresh runs a program under new seeds, for some time.
+// runFresh runs a program under new seeds for some time.
 func runFresh(t *testing.T, p simulate.Program, span time.Duration) {
 	t.Helper()
 	n, events := 0, 0
@@ -86,7 +86,7 @@ func runFresh(t *testing.T, p simulate.Program, span time.Duration) {
 	t.Logf("%d seeds, %d events", n, events)
 }
 
-// TestRegressions runs the seeds that found a defect.
+// TestRegressions runs the seeds that have found a defect before.
 func TestRegressions(t *testing.T) {
 	file, err := os.Open("testdata/seeds.txt")
 	require.NoError(t, err)

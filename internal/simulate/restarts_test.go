@@ -10,10 +10,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/simulate/program"
 )
 
-// TestDeathAtEveryEventOfARestart: a rank dies at each event of a job that starts it again, and up to three
-// more a little later, while the others go on in the next generation, or after that.
+// TestDeathAtEveryEventOfARestart kills a rank at each event of a job that restarts lost ranks.
+// Up to three more ranks die a little later, while the others enter the next generation or after
+// that.
 func TestDeathAtEveryEventOfARestart(t *testing.T) {
-	seeds, stride := int64(2), 23 // each seed begins with another event
+	seeds, stride := int64(2), 23 // each seed starts at another event
 	switch {
 	case os.Getenv("GORUN_SOAK") != "":
 		seeds, stride = 1000, 53
@@ -34,7 +35,7 @@ func TestDeathAtEveryEventOfARestart(t *testing.T) {
 	t.Logf("%d jobs", runs)
 }
 
-// dying is Resume in which the first rank dies at an event.
+// dying returns the program Resume, in which the first rank to die dies at an event.
 func dying(seed int64, event int) simulate.Program {
 	p := program.Resume()
 	p.Repeat = fmt.Sprintf("go test ./internal/simulate -run TestDeathAtEveryEventOfARestart -seed %d -event %d", seed, event)
@@ -42,7 +43,7 @@ func dying(seed int64, event int) simulate.Program {
 	p.Adapt = func(c *simulate.Conditions) {
 		adapt(c)
 		if len(c.Deaths) == 0 {
-			return // a rank alone
+			return // a single rank
 		}
 		d := c.Deaths[0]
 		d.Event = event

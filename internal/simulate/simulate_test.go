@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Most seeds repeat the run event by event (package simulate says what keeps the others
-// from it), all of them the number of ranks and the conditions, and another seed is
-// another run.
+// TestSeedRepeatsTheRun checks that most seeds repeat a run event by event. The comment of
+// package simulate says why some seeds do not. All seeds repeat the number of ranks and the
+// conditions, and different seeds give different runs.
 func TestSeedRepeatsTheRun(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector shuffles goroutines")
@@ -36,8 +36,8 @@ func TestSeedRepeatsTheRun(t *testing.T) {
 	}
 }
 
-// A job whose ranks wait for messages that are not sent ends, and the report says where
-// each rank waits and how to repeat the run.
+// TestHangIsFound checks that a job ends whose ranks wait for messages that nobody sends. The
+// report must say where each rank waits and how to repeat the run.
 func TestHangIsFound(t *testing.T) {
 	hang := simulate.Program{Name: "hang", Ranks: []int{3}, Main: func(r simulate.Rank) error {
 		c, buf := r.Comm(), make([]int, 1)
@@ -55,7 +55,7 @@ func TestHangIsFound(t *testing.T) {
 	require.Contains(t, r.String(), "-run 'TestPrograms/hang$' -seed 1 -ranks 3")
 }
 
-// What a program finds wrong is the result.
+// TestFailureOfAProgramIsTheResult checks that the error of a program is the result of the run.
 func TestFailureOfAProgramIsTheResult(t *testing.T) {
 	wrong := errors.New("wrong")
 	r := simulate.Run(t, simulate.Program{Name: "wrong", Ranks: []int{2}, Main: func(r simulate.Rank) error {
@@ -67,7 +67,8 @@ func TestFailureOfAProgramIsTheResult(t *testing.T) {
 	require.ErrorIs(t, r.Err, wrong)
 }
 
-// The death of a rank is a loss for the others, and no failure of the job.
+// TestDeathOfARank checks that the death of a rank is a loss for the others and not a failure of
+// the job.
 func TestDeathOfARank(t *testing.T) {
 	for seed := int64(1); seed < 10; seed++ {
 		heard := make([]error, 3)
@@ -86,14 +87,14 @@ func TestDeathOfARank(t *testing.T) {
 	}
 }
 
-// When a rank gives the job up, the others are aborted, and take back memory that a peer
-// reads: that is no misuse.
+// TestAbortEndsTransfers lets a rank abort the job. The other ranks take back memory that a peer
+// is reading, which must not be reported as misuse.
 func TestAbortEndsTransfers(t *testing.T) {
 	r := simulate.Run(t, simulate.Program{Name: "abort", Ranks: []int{3}, Adapt: func(c *simulate.Conditions) {
 		*c = simulate.Conditions{MaxEager: 64, EagerBest: 64, MaxReads: 1, Get: true, Alone: true, Latency: time.Millisecond, Lane: 8, Budget: 1 << 20}
 	}, Main: func(r simulate.Rank) error {
 		c, buf, peer := r.Comm(), make([]byte, 1<<10), 1-r.Rank()
-		if r.Rank() < 2 { // so that the connections stand
+		if r.Rank() < 2 { // so that the connections are established
 			if _, err := runtime.SendRecv(c, buf[:1], peer, 1, make([]byte, 1), peer, 1); err != nil {
 				return err
 			}
@@ -105,14 +106,14 @@ func TestAbortEndsTransfers(t *testing.T) {
 			_, err := runtime.Recv(c, buf, 0, 0)
 			return err
 		}
-		time.Sleep(3500 * time.Microsecond) // virtual time: the Get is under way
+		time.Sleep(3500 * time.Microsecond) // virtual time: the Get is in progress
 		return simulate.ErrGivenUp
 	}}, 1, 0)
 	require.NoError(t, r.Err)
 	require.Contains(t, r.Last, "1 get of 0, 1024 bytes")
 }
 
-// What a network does wrong is found, by a few seeds.
+// TestFlawsOfTheNetworkAreFound checks that a few seeds find each flaw of a network.
 func TestFlawsOfTheNetworkAreFound(t *testing.T) {
 	for flaw, name := range map[simulate.Flaw]string{
 		simulate.Loses: "loses", simulate.Doubles: "doubles", simulate.Swaps: "swaps", simulate.Deaf: "deaf",

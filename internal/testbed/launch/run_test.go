@@ -28,7 +28,8 @@ func TestExecuteReportsFailure(t *testing.T) {
 	require.NotErrorIs(t, err, launch.ErrTimeout)
 }
 
-// A job that hangs is ended, with its processes in other sessions.
+// TestExecuteEndsWhatHangs checks that a job that hangs is ended, together with its processes in
+// other sessions.
 func TestExecuteEndsWhatHangs(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	_, err := launch.Execute(t.Context(), 300*time.Millisecond, nil,

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// on returns what a command prints on a host.
+// on runs a command on a host and returns its output.
 func on(t *testing.T, c *nscluster.Cluster, host, command string) string {
 	t.Helper()
 	out, err := c.Command(host, "sh", "-c", command).CombinedOutput()
@@ -44,8 +44,10 @@ func TestHostsAreMachines(t *testing.T) {
 func TestHostsReachEachOtherUntilTheCableIsCut(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	reach := func() bool {
-		on(t, c, "h0", "ip neigh flush all") // the other one has to answer anew
-		// No one listens there: it refuses at once, or does not answer.
+		// Host h1 has to answer the address resolution again.
+		on(t, c, "h0", "ip neigh flush all")
+		// Nobody listens at the port: a connected host refuses at once, a cut host does not
+		// answer.
 		err := c.Command("h0", "timeout", "0.5", "bash", "-c", "</dev/tcp/"+c.Address("h1").String()+"/9").Run()
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit)
@@ -72,7 +74,7 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 	require.GreaterOrEqual(t, len(found), 2, "sh and the first sleep")
 	require.Empty(t, c.Processes("h0"))
 	c.Kill("h1")
-	c.Kill("h1") // a dead one does not mind
+	c.Kill("h1") // Kill of a dead host has no effect
 	require.Error(t, cmd.Wait())
 	require.Empty(t, c.Processes("h1"))
 	for _, pid := range found {
@@ -80,7 +82,7 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 	}
 }
 
-// The time of processes that have ended counts, on every host.
+// TestProcessorTime checks that the time of ended processes is counted on every host.
 func TestProcessorTime(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	before, ok := c.Processor()
@@ -109,9 +111,10 @@ func TestMachineIsNotTouched(t *testing.T) {
 	require.NotEmpty(t, c.Rsh())
 }
 
-// Where namespaces, or networks in them, are forbidden to root, tests are skipped with the reason.
+// TestForbiddenNamespacesSkip checks that tests are skipped with the reason if root may not make
+// namespaces, or networks in them.
 func TestForbiddenNamespacesSkip(t *testing.T) {
-	nscluster.Start(t, 1) // which says what else is missing
+	nscluster.Start(t, 1) // skips with another reason if something else is missing
 	setpriv, err := exec.LookPath("setpriv")
 	if err != nil {
 		t.Skip("needs setpriv (apt-get install util-linux)")

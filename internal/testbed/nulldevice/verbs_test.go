@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// harness opens hosts of a fabric.
+// harness opens adapters on the hosts of a fabric.
 type harness struct {
 	fabric *nulldevice.Fabric
 	hosts  byte

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestGuest boots one guest and looks at all that it promises.
+// TestGuest boots one guest and checks everything that package rdmavm promises.
 func TestGuest(t *testing.T) {
 	temporary, share := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temporary)
@@ -35,7 +35,7 @@ func TestGuest(t *testing.T) {
 		require.Equal(t, "from inside\n", string(text))
 		require.Contains(t, run("./tests -test.run ^TestNothingIsAskedFor$ -test.v", 0), "PASS: TestNothingIsAskedFor")
 
-		// A command that waits for another one, and for this machine.
+		// The command waits for another command, and for a connection from this machine.
 		waits, err := g.Start("echo hello | nc -l -p 7000; echo heard")
 		require.NoError(t, err)
 		run("until grep -q ':1B58 ' /proc/net/tcp /proc/net/tcp6; do usleep 10000; done", 0)
@@ -50,7 +50,7 @@ func TestGuest(t *testing.T) {
 		require.Zero(t, status)
 		require.Equal(t, "heard\n", waits.Output())
 
-		// The kernel's RDMA in both kinds.
+		// Both kinds of software RDMA of the kernel work.
 		for device, address := range map[string]string{"rxe": "10.9.0.1", "siw": "10.9.1.1"} {
 			out := run("rdma link; rping -s -a "+address+" -C 2 & until rdma resource show cm_id | grep -qE 'LISTEN.*src-addr "+address+":7174( |$)'; do usleep 20000; done; rping -c -v -C 2 -a "+address, 0)
 			require.Contains(t, out, device+"_dummy")
@@ -62,7 +62,8 @@ func TestGuest(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestGuestHasALimit: a guest that outlives its limit ends, and so do its commands.
+// TestGuestHasALimit checks that a guest ends when its limit is over, and that its commands end
+// too.
 func TestGuestHasALimit(t *testing.T) {
 	if os.Getenv("GORUN_RDMA_VM") != "1" {
 		t.Skip("GORUN_RDMA_VM=1 is not set, which boots an emulated machine")
@@ -72,17 +73,19 @@ func TestGuestHasALimit(t *testing.T) {
 		t.Skip(err.Error())
 	}
 	if errors.Is(err, rdmavm.ErrGone) {
-		return // a slow machine: it was over before it was up
+		// On a slow machine, the limit may be over before the guest has booted.
+		return
 	}
 	require.NoError(t, err)
 	_, _, err = g.Run("sleep 1000")
 	require.ErrorIs(t, err, rdmavm.ErrGone)
 	_, err = g.Start("true")
 	require.ErrorIs(t, err, rdmavm.ErrGone)
-	g.Close() // a dead one does not mind
+	g.Close() // Close of an ended guest has no effect
 }
 
-// TestNothingIsAskedFor: what is missing is one reason to skip, and nothing is left.
+// TestNothingIsAskedFor checks that missing tools are a single reason to skip a test, and that
+// nothing asks for input.
 func TestNothingIsAskedFor(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := rdmavm.Boot(t.Context(), rdmavm.Config{})

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
-// TestStream: the job ends well over shared memory and over TCP.
+// TestStream checks that the job succeeds over shared memory and over TCP.
 func TestStream(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		t.Run(transport, func(t *testing.T) {
@@ -20,7 +20,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestReceiver: what is lost, comes twice, changes its place or is damaged is an error.
+// TestReceiver checks that a lost, duplicated, reordered or damaged message is an error.
 func TestReceiver(t *testing.T) {
 	message := func(sender int, number uint64) []byte {
 		b := make([]byte, head+int(number%100))
