@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A rank without actors blocks no sender for ever: messages to it become dead letters with
-// that reason, and a watch of its actors gets Terminated. When the rank has actors after
-// all, they get the definitions of types that were sent before.
+// TestRankWithoutActors checks that a rank without actors blocks no sender for ever. Messages to
+// this rank become dead letters with this reason, and a watch of its actors gets Terminated. If
+// the rank makes its actors later, it gets the definitions of types that were sent before.
 func TestRankWithoutActors(t *testing.T) {
 	f := transporttest.NewFake(2, transporttest.FakeOptions{NoHandover: true})
 	s := fakeRank(t, f, 2, 0, engine.Config{})(0)

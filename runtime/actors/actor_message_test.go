@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// Kinds of actor messages and of their contents, as on the wire.
+// Kinds of actor messages and of their contents on the wire.
 const (
 	wireName = 1 + iota
 	wireUser
@@ -39,14 +39,14 @@ func (ignore) Refused(*engine.Stream)                                         {}
 func (ignore) Closed(int, uint32)                                             {}
 func (ignore) Lost(int, error)                                                {}
 
-// wire is the engine of a rank 0 without actors, for which the test makes each actor
-// message, and the actors of rank 1.
+// wire has the engine of rank 0, which has no actors, and the actors of rank 1. The test itself
+// makes each actor message of rank 0.
 type wire struct {
 	e *engine.Engine
 	s *actors.System
 }
 
-// newWire makes both.
+// newWire makes a wire with connected ranks.
 func newWire(tb testing.TB, cfg actors.Config) *wire {
 	tb.Helper()
 	f := transporttest.NewFake(2, transporttest.FakeOptions{NoHandover: true})
@@ -71,7 +71,7 @@ func newWire(tb testing.TB, cfg actors.Config) *wire {
 	return &wire{all[0], s}
 }
 
-// priceOf is the credit that an actor message takes from its stream.
+// priceOf returns the credit that an actor message takes from its stream.
 func priceOf(tag, head int, body []byte) uint64 {
 	switch {
 	case tag == wireUser && len(body) >= head:
@@ -91,7 +91,7 @@ func (w *wire) send(tb testing.TB, l *engine.Stream, stream uint32, tag, head in
 	require.True(tb, sent)
 }
 
-// stream makes a stream to an actor.
+// stream makes a stream to the actor with a name.
 func (w *wire) stream(tb testing.TB, name string) *engine.Stream {
 	tb.Helper()
 	l, err := w.e.NewStream(1, nil, &engine.ActorMessage{Tag: wireName}, []byte(name))
@@ -105,7 +105,7 @@ func (w *wire) text(tb testing.TB, l *engine.Stream, s string) {
 	w.send(tb, l, l.Number(), wireUser, 0, wireString, []byte(s))
 }
 
-// announce announces a long string.
+// announce sends the announcement of a long message.
 func (w *wire) announce(tb testing.TB, l *engine.Stream, kind uint32, length uint64, tag uint32) {
 	tb.Helper()
 	body := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, length), tag)
@@ -117,7 +117,7 @@ func (w *wire) long(tag int, b []byte) engine.Handle {
 	return w.e.Isend(engine.Match{Context: contextLarge, Peer: 1, Tag: tag}, 0, b, engine.Standard, 0)
 }
 
-// barrier returns when rank 1 has handled everything that was sent before.
+// barrier returns after rank 1 has handled everything that was sent before.
 func (w *wire) barrier(tb testing.TB, done <-chan any) {
 	tb.Helper()
 	w.text(tb, w.stream(tb, "barrier"), "x")
@@ -128,8 +128,9 @@ func (w *wire) barrier(tb testing.TB, done <-chan any) {
 	}
 }
 
-// Messages that arrive for an actor before it exists and while a long message is on its
-// way stay in order, whichever of the two ends first.
+// TestOrderOfLongMessagesToALateActor sends messages to an actor that does not exist yet. They
+// must be delivered in order, whether the actor is spawned before or after the bytes of the long
+// messages arrive.
 func TestOrderOfLongMessagesToALateActor(t *testing.T) {
 	long := func(first byte) []byte { b := make([]byte, 5000); b[0] = first; return b }
 	for name, c := range map[string]struct {
@@ -174,8 +175,9 @@ func TestOrderOfLongMessagesToALateActor(t *testing.T) {
 	}
 }
 
-// Long messages for one actor are fetched together, so that the first does not delay the
-// others, and are delivered in order with the short ones between them.
+// TestLongMessagesComeTogether checks that the long messages for an actor are fetched at the same
+// time, so that the first does not delay the others. All messages must be delivered in order, the
+// short messages too.
 func TestLongMessagesComeTogether(t *testing.T) {
 	for name, kind := range map[string]uint32{"string": wireString, "bytes": wireBytes} {
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +194,7 @@ func TestLongMessagesComeTogether(t *testing.T) {
 			defer cancel()
 			for _, tag := range []int{3, 2} {
 				h := w.long(tag, pattern(4000+1000*tag, tag))
-				_, err := h.Wait(ctx) // until its bytes were read
+				_, err := h.Wait(ctx) // until the receiver has read the bytes
 				require.NoError(t, err)
 			}
 			require.Empty(t, got)
@@ -210,7 +212,7 @@ func TestLongMessagesComeTogether(t *testing.T) {
 	}
 }
 
-// pattern is n bytes that differ by seed.
+// pattern returns n bytes that depend on seed.
 func pattern(n, seed int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -219,8 +221,9 @@ func pattern(n, seed int) []byte {
 	return b
 }
 
-// If the sender dies while several long messages are on their way, the first one that did
-// not arrive is lost with all later messages, whether these arrived or not.
+// TestDeathAmongLongMessages checks the death of a sender with several long messages in progress.
+// The first message that did not arrive is lost, together with all later messages, even those
+// that arrived.
 func TestDeathAmongLongMessages(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	dead := letters(w.s)
@@ -248,8 +251,9 @@ func TestDeathAmongLongMessages(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// Messages of another stream to the same actor that arrived while a long message was on its
-// way are lost with it: no receiver sees a gap.
+// TestLossOfALongMessageBeforeAnotherLink checks messages that arrive on later streams to an
+// actor while a long message is in progress. If the long message is lost, the later messages are
+// lost too, so that the actor sees no gap.
 func TestLossOfALongMessageBeforeAnotherLink(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	dead := letters(w.s)
@@ -258,7 +262,7 @@ func TestLossOfALongMessageBeforeAnotherLink(t *testing.T) {
 	for _, behind := range []string{"first", "second"} {
 		l := w.stream(t, "in")
 		if behind == "first" {
-			w.announce(t, l, wireString, 5000, 1) // it never arrives
+			w.announce(t, l, wireString, 5000, 1) // its bytes never arrive
 		}
 		w.text(t, l, behind)
 		w.e.CloseStream(l)
@@ -276,8 +280,8 @@ func TestLossOfALongMessageBeforeAnotherLink(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// A long message that the receiver cannot decode is a dead letter there, and its sender
-// gets its memory back.
+// TestLongDeadLetters checks that a long message that cannot be delivered becomes a dead letter
+// at the receiver, and that the sender gets its memory back.
 func TestLongDeadLetters(t *testing.T) {
 	const short = 20 * time.Millisecond
 	for name, c := range map[string]struct {
@@ -285,7 +289,7 @@ func TestLongDeadLetters(t *testing.T) {
 		kind   uint32
 		length uint64
 		want   error
-		first  bool // it follows a short one
+		first  bool // the message follows a short message
 	}{
 		"unknown type":         {"in", 999, 5000, nil, false},
 		"unknown actor":        {"never", wireString, 5000, actors.ErrUnknownActor, false},

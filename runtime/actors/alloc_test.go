@@ -15,10 +15,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// A Tell to another rank allocates nothing at the sender: not for a message of
-// any length, nor for plain data or bytes that are boxed already. The receiver, in
-// the same process here, is kept from polling; the minimum of several runs counts,
-// because its background polls now and then.
+// TestTellAllocatesNothing checks that a Tell to another rank allocates nothing at the sender:
+// not for a Message of any length, and not for plain data or bytes that are already boxed in an
+// interface. The receiver runs in the same process, and its actor is blocked meanwhile. The
+// minimum of several runs counts, because the receiver's background polls now and then.
 func TestTellAllocatesNothing(t *testing.T) {
 	for _, way := range []string{"shm", "rdma"} {
 		t.Run(way, func(t *testing.T) {
@@ -30,8 +30,9 @@ func TestTellAllocatesNothing(t *testing.T) {
 
 func testTellAllocates(t *testing.T) {
 	t.Helper()
-	// The messages of a round are within half the credit: the other half may not have been
-	// returned yet. On a busy machine the receiver may poll during some rounds, but not all.
+	// The messages of a round take at most half of the credit, because the receiver may not have
+	// returned the other half. On a busy machine the receiver may poll during some rounds, but
+	// not during all.
 	const rounds, tries, runs = 20, 5, 4
 	gate := make(chan struct{})
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
@@ -58,7 +59,7 @@ func testTellAllocates(t *testing.T) {
 			"bytes":         func() any { return make([]byte, 64) },
 		}
 		for kind, next := range kinds {
-			s.Root.Send(pid, next()) // the first of a type defines it
+			s.Root.Send(pid, next()) // the first message defines its type
 			least := 1e9
 			for range rounds {
 				var messages []any
@@ -86,7 +87,8 @@ func testTellAllocates(t *testing.T) {
 	}))
 }
 
-// Many actors, on many ranks: each is spawned, gets a message, answers and ends.
+// TestHundredThousandActors checks that many actors on many ranks are spawned, get a message,
+// answer and end.
 func TestHundredThousandActors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -13,11 +13,12 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// blocked returns the report of a rank that hangs.
+// blocked returns the report that a rank gives when it hangs.
 func blocked(w *runtime.World) string { return port.Of(w).(interface{ Blocked() string }).Blocked() }
 
-// The report of a hanging program names each goroutine that waits for an actor, with its
-// source line, and each actor that handles a message. It leaves the serving goroutine out.
+// TestBlockedActorsAreNamed checks that the report of a hanging program names each goroutine that
+// waits for an actor, with its source line, and each actor that handles a message. The report
+// must omit the serving goroutine.
 func TestBlockedActorsAreNamed(t *testing.T) {
 	begun, seen, may := make(chan bool), make(chan bool), make(chan bool)
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
@@ -59,7 +60,8 @@ func TestBlockedActorsAreNamed(t *testing.T) {
 	}))
 }
 
-// The report of a rank that waits for an actor's answer has the source line.
+// TestWaitForAFutureIsNamed checks that the report of a rank that waits for an actor's answer has
+// the source line.
 func TestWaitForAFutureIsNamed(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s, err := actors.Of(w)

@@ -16,21 +16,22 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A type for each way to decode a message, in addition to those of the package.
+// Types of messages: one for each way to decode a message that the package's own types do not
+// use.
 type (
 	spaced struct { // plain data with padding
 		A byte
 		B int64
 	}
-	listed struct { // by gob
+	listed struct { // encoded by gob
 		Names []string
 		Deep  map[string][]int
 	}
-	careless struct{ Values []uint32 } // by a codec that does not check its input
-	picky    struct{ Text string }     // by a codec that does
+	careless struct{ Values []uint32 } // its codec does not check its input
+	picky    struct{ Text string }     // its codec checks its input
 )
 
-// carelessCodec writes a count and then that many numbers.
+// carelessCodec encodes a count and then that many numbers.
 type carelessCodec struct{}
 
 func (carelessCodec) Append(b []byte, v *careless) ([]byte, error) {
@@ -50,7 +51,7 @@ func (carelessCodec) Decode(b []byte, v *careless) error {
 
 var errPicky = errors.New("not to my taste")
 
-// pickyCodec writes a byte before and after the text.
+// pickyCodec encodes a byte before and after the text.
 type pickyCodec struct{}
 
 func (pickyCodec) Append(b []byte, v *picky) ([]byte, error) {
@@ -73,10 +74,10 @@ func init() {
 	actors.RegisterCodec[picky](pickyCodec{})
 }
 
-// wireDefined is the number of the first type that is defined.
+// wireDefined is the number of the first type that is defined on a connection.
 const wireDefined = 16
 
-// bodies are a message of every kind of codec.
+// bodies has a message for every kind of codec.
 var bodies = []any{
 	"text", []byte("bytes"), 7, true, 2.5,
 	spaced{1, 2},
@@ -89,8 +90,8 @@ var bodies = []any{
 	&picky{"q"}, actor.NewPID("rank:0", "proto"),
 }
 
-// numbers returns the number of the type of a message on the wire, and the message's bytes.
-// It sends the definition of the type if necessary.
+// numbers returns the number of a message's type on the wire, and the encoded message. If
+// necessary, it sends the definition of the type.
 func (w *wire) numbers(tb testing.TB, l *engine.Stream, m any, number uint32) (kind uint32, body []byte) {
 	tb.Helper()
 	name, layout, body, err := actors.Travels(m)
@@ -106,8 +107,8 @@ func (w *wire) numbers(tb testing.TB, l *engine.Stream, m any, number uint32) (k
 	return number, body
 }
 
-// outcome waits until a message was delivered, and returns it, or until it became a dead
-// letter because of a malformed body.
+// outcome waits until a message was delivered or became a dead letter because of a malformed
+// body. It returns the message or the dead letter.
 func outcome(tb testing.TB, got <-chan any, dead <-chan *actors.DeadLetter) (any, *actors.DeadLetter) {
 	tb.Helper()
 	select {
@@ -122,9 +123,10 @@ func outcome(tb testing.TB, got <-chan any, dead <-chan *actors.DeadLetter) (any
 	}
 }
 
-// Every truncation of the body of every kind of message, and a byte more, in an actor message
-// and after an announcement, is either a message of its type or a dead letter that is
-// counted, also if it is a request. Later messages arrive.
+// TestTruncatedBodies sends every truncation of every kind of message, and the message with an
+// additional byte, in an actor message and after an announcement. The result must be a message of
+// the same type, or a dead letter that is counted, also for a request. Later messages must
+// arrive.
 func TestTruncatedBodies(t *testing.T) {
 	for i, m := range bodies {
 		t.Run(fmt.Sprintf("%d %T", i, m), func(t *testing.T) {
@@ -166,7 +168,7 @@ func TestTruncatedBodies(t *testing.T) {
 	}
 }
 
-// same compares messages; those of protobuf have memory of their own.
+// same compares two messages. Messages of protobuf are compared by their contents.
 func same(tb testing.TB, want, got any) {
 	tb.Helper()
 	if pid, ok := want.(*actor.PID); ok {
@@ -176,7 +178,7 @@ func same(tb testing.TB, want, got any) {
 	require.Equal(tb, want, got)
 }
 
-// FuzzBody sends any bytes as the body of a message of any type.
+// FuzzBody sends arbitrary bytes as the body of a message of any type.
 func FuzzBody(f *testing.F) {
 	for i, m := range bodies {
 		_, _, body, err := actors.Travels(m)
@@ -217,7 +219,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// garbled is a type whose codec cannot decode what it has encoded: how chooses its failure.
+// garbled is a type whose codec cannot decode what it has encoded. The field how chooses the kind
+// of failure.
 type garbled struct{ how byte }
 
 type garbledCodec struct{}
@@ -233,8 +236,8 @@ func (garbledCodec) Decode(b []byte, _ *garbled) error {
 
 func init() { actors.RegisterCodec[garbled](garbledCodec{}) }
 
-// A request that cannot be decoded is one dead letter at its receiver, counted as malformed,
-// and its sender gets an answer.
+// TestRequestsOfRubbishAreAnswered checks a request that cannot be decoded. The request must be
+// one dead letter at the receiver, counted as malformed, and the sender must get an answer.
 func TestRequestsOfRubbishAreAnswered(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{MaxEager: 700, EagerBest: 300}, nil)
 	in := inbox(t, all[1], "in", all[1].Worker())

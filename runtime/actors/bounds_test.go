@@ -16,11 +16,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// small is a configuration in which bounds are reached soon.
+// small is a configuration with low bounds.
 var small = actors.Config{Mailbox: 4 << 10, Outbox: 8 << 10}
 
-// An actor sends itself more messages than its mailbox takes: those that fit are delivered
-// in order, the rest are dead letters, and nothing hangs.
+// TestSelfFlood lets an actor send itself more messages than its mailbox takes. The messages that
+// fit must be delivered in order, the others must become dead letters, and nothing may hang.
 func TestSelfFlood(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,8 @@ func TestSelfFlood(t *testing.T) {
 					refused++
 				}
 				require.Positive(t, refused)
-				// 64 bytes each: mailbox and outbox, give or take one.
+				// The messages that fit have 64 bytes each and fill the mailbox and the outbox,
+				// with a tolerance of two messages.
 				require.InDelta(t, n-(small.Mailbox+small.Outbox)/64, refused, 2)
 				total := make(chan int, 1)
 				require.Eventually(t, func() bool {
@@ -83,8 +84,8 @@ func (a *chatter) Receive(c actor.Context) {
 	}
 }
 
-// Three actors in a circle, each of which sends the next more messages than it gets: all
-// of them continue, although the surplus is lost.
+// TestCycleOfThree lets three actors in a circle send the next more messages than they get. All
+// of them must continue, although some messages are lost.
 func TestCycleOfThree(t *testing.T) {
 	t.Run("memory", testCycleOfThree)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testCycleOfThree(t) })
@@ -124,8 +125,8 @@ func testCycleOfThree(t *testing.T) {
 	}
 }
 
-// In a chain of actors whose last one is slow, no message is lost, and the messages that
-// wait stay within their bounds.
+// TestBackPressureThroughAChain checks a chain of actors whose last actor is slow. No message may
+// be lost, and the waiting messages must stay within their bounds.
 func TestBackPressureThroughAChain(t *testing.T) {
 	t.Run("memory", testBackPressureThroughAChain)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testBackPressureThroughAChain(t) })
@@ -148,10 +149,10 @@ func testBackPressureThroughAChain(t *testing.T) {
 						<-gate
 						got <- len(m)
 					}
-				}), "slow") // a worker always: it blocks
+				}), "slow") // the default is a worker, which may block
 				require.NoError(t, err)
-				// The PIDs are kept: the stream to an actor that no PID leads to is closed
-				// by the garbage collector, and the next one begins with a window of its own.
+				// The test keeps the PIDs. Without a PID, the garbage collector would close the
+				// stream, and the next stream would begin with a whole window of credit.
 				slow, relay := all[1].PID(2, "slow"), all[0].PID(1, "relay")
 				var passed atomic.Int64
 				_, err = all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
@@ -169,8 +170,9 @@ func testBackPressureThroughAChain(t *testing.T) {
 						sent.Add(1)
 					}
 				})
-				// A window of 232 goes to the slow one, one more is in the outbox that
-				// holds the relay; its sender has the half of a window back, and fills it.
+				// 232 messages, one window, go to the slow actor. One more message is in the
+				// outbox of the relay, which therefore does not run. The relay's sender has used
+				// one window, got half a window back, and used this half.
 				require.EventuallyWithT(t, func(t *assert.CollectT) {
 					assert.EqualValues(t, 233, passed.Load(), "messages of the relay")
 					assert.EqualValues(t, 349, sent.Load(), "messages of its sender")
@@ -190,7 +192,7 @@ func testBackPressureThroughAChain(t *testing.T) {
 	}
 }
 
-// A stuck actor delays only the actors that send to it.
+// TestStuckActorBesideAFastOne checks that a stuck actor delays only the actors that send to it.
 func TestStuckActorBesideAFastOne(t *testing.T) {
 	t.Run("memory", testStuckActorBesideAFastOne)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testStuckActorBesideAFastOne(t) })
@@ -211,7 +213,7 @@ func testStuckActorBesideAFastOne(t *testing.T) {
 		for range 2 {
 			flood.Go(func() {
 				for range 4000 {
-					all[0].Root.Send(all[0].PID(1, "stuck"), "x") // blocks: more than the credit
+					all[0].Root.Send(all[0].PID(1, "stuck"), "x") // more than the credit: Send blocks
 				}
 			})
 			flood.Go(func() {
@@ -224,7 +226,7 @@ func testStuckActorBesideAFastOne(t *testing.T) {
 			all[0].Root.Send(all[0].PID(1, "fast"), i)
 			require.Equal(t, i, next(t, fast))
 		}
-		// System messages get through to the stuck one, too.
+		// System messages reach the stuck actor.
 		stopped := all[0].Root.StopFuture(all[0].PID(1, "stuck"))
 		close(gate)
 		require.NoError(t, stopped.Wait())
@@ -232,8 +234,9 @@ func testStuckActorBesideAFastOne(t *testing.T) {
 	})
 }
 
-// An actor sends a probe when it begins to wait for another one, not with every message
-// that waits. Each of these messages is sent when there is room.
+// TestWaitingActorsAskOnce checks that an actor sends a probe when it begins to wait for another
+// actor, and none for the further messages that wait. Every message must be sent when there is
+// room.
 func TestWaitingActorsAskOnce(t *testing.T) {
 	t.Run("memory", testWaitingActorsAskOnce)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testWaitingActorsAskOnce(t) })
@@ -252,7 +255,7 @@ func testWaitingActorsAskOnce(t *testing.T) {
 						<-gate
 						got <- int(m[0])<<16 | int(m[1])<<8 | int(m[2])
 					}
-				}), "stuck") // a worker always: it blocks
+				}), "stuck") // the default is a worker, which may block
 				require.NoError(t, err)
 				var sent sync.WaitGroup
 				for i := range senders {

@@ -27,14 +27,14 @@ func (a *counter) Receive(c actor.Context) {
 	if d, ok := c.Message().(int); ok {
 		a.n += d
 		if err := a.store.Save(c); err != nil {
-			panic(err) // the actor starts again, from its last snapshot
+			panic(err) // the actor restarts from its last snapshot
 		}
-		c.Respond(a.n) // what is answered is not lost
+		c.Respond(a.n) // an answered number is saved
 	}
 }
 
-// A counter goes on from its snapshot: here after it was stopped, and under gorun -on-failure respawn
-// in the next World, because the Store is made before Resume.
+// A counter continues from its snapshot after it was stopped. Under gorun -on-failure respawn,
+// the counter also continues in the next World, because the Store is made before Resume.
 func ExampleStore_Persist() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		store := actors.NewStore()

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// An actor of rank 0 adds up the numbers in messages of actors and ranks anywhere.
+// An actor of rank 0 adds up the numbers that actors and ranks send to it.
 func ExampleSystem_Spawn() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		s, err := actors.Of(w)
@@ -23,7 +23,7 @@ func ExampleSystem_Spawn() {
 			return nil
 		}
 		sums := make(chan int, w.Size())
-		sum := 0 // the actor's alone: it takes one message at a time
+		sum := 0 // needs no lock: the actor handles one message at a time
 		_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if n, ok := c.Message().(int); ok {
 				sum += n
@@ -43,8 +43,8 @@ func ExampleSystem_Spawn() {
 	// <nil>
 }
 
-// A rank asks an actor of another rank and waits for the answer. The actor need not
-// exist yet when it is asked.
+// A rank sends a request to an actor of another rank and waits for the answer. The actor may be
+// spawned after the request.
 func ExampleSystem_PID() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		s, err := actors.Of(w)
@@ -69,12 +69,12 @@ func ExampleSystem_PID() {
 	// <nil>
 }
 
-// point is a message of the program's own.
+// point is a message type of the program.
 type point struct{ X, Y float64 }
 
-// Values of a registered type travel between ranks.
+// Values of a registered type can be sent between ranks.
 func ExampleRegisterType() {
-	actors.RegisterType[point]() // best in an init function
+	actors.RegisterType[point]() // best called in an init function
 	err := runtime.Local(2, func(w *runtime.World) error {
 		s, err := actors.Of(w)
 		if err != nil {
@@ -98,7 +98,7 @@ func ExampleRegisterType() {
 	// <nil>
 }
 
-// An actor watches one of another rank, and is notified of its end.
+// An actor watches an actor of another rank, and is notified of its end.
 func Example_watch() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		s, err := actors.Of(w)
@@ -137,7 +137,7 @@ func Example_watch() {
 	// <nil>
 }
 
-// A router gives each request to the next worker; there is one on each rank.
+// A router gives each request to the next worker. There is one worker on each rank.
 func ExampleSystem_Route() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		s, err := actors.Of(w)
@@ -178,7 +178,7 @@ func ExampleSystem_Route() {
 	// <nil>
 }
 
-// An actor is found by a name, on whatever rank it lives.
+// An actor is found by a name, on whatever rank it runs.
 func ExampleSystem_LookupName() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		s, err := actors.Of(w)
@@ -250,7 +250,7 @@ func ExampleSystem_PipeTo() {
 	// <nil>
 }
 
-// Memory changes hands: the actor owns the message, and releases it.
+// The memory of a message moves to the actor, which owns the message and releases it.
 func Example_message() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		s, err := actors.Of(w)
@@ -275,7 +275,7 @@ func Example_message() {
 		for i := range values {
 			values[i] = float64(i) / 2
 		}
-		m, err := runtime.NewMessage(b) // b is dead from here on
+		m, err := runtime.NewMessage(b) // b must not be used any more
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// NewOver makes a System over a World of the test's own, and returns a function that closes
-// it after the end of the engine.
+// NewOver makes a System over a World of the test. It returns a function that closes the System
+// after the engine has ended.
 func NewOver(w port.World, cfg Config) (*System, func()) {
 	s := newSystem(w, cfg)
 	if err := s.spawnNames(); err != nil {
@@ -23,18 +23,18 @@ func NewOver(w port.World, cfg Config) (*System, func()) {
 // Lose reports the loss of a rank to the engine.
 func (s *System) Lose(rank int) { s.engine.MarkDown(rank, errors.New("killed by the test")) }
 
-// ParseAddress is parseAddress.
+// ParseAddress calls parseAddress.
 func ParseAddress(a string) (rank int, epoch uint32, err error) { return parseAddress(a) }
 
-// Address is address.
+// Address calls address.
 func Address(rank int, epoch uint32) string { return address(rank, epoch) }
 
-// Probes is how many probes for cycles of waiting actors this rank has begun.
+// Probes returns how many probes for cycles of waiting actors this rank has started.
 func (s *System) Probes() uint32 {
 	return s.waits.Probes()
 }
 
-// Questions is the number of open requests of this rank.
+// Questions returns the number of open requests of this rank.
 func (s *System) Questions() int {
 	s.openRequests.mu.Lock()
 	defer s.openRequests.mu.Unlock()
@@ -48,7 +48,7 @@ func Travels(m any) (name, layout string, body []byte, err error) {
 	return c.Name, c.Layout, body, err
 }
 
-// NameRequest and NameAnswer are the messages between the actors of the names.
+// NameRequest returns a request to the actor of the names.
 func NameRequest(what int, name, address, id string, keeper int) any {
 	return nameRequest{what, name, address, id, keeper}
 }
@@ -58,10 +58,10 @@ func NameAnswer(name, address, id string, refused bool) any {
 	return nameAnswer{name, address, id, refused}
 }
 
-// NamesID is the id of the actor of the names.
+// NamesID is the ID of the actor of the names, which stores the names that its rank keeps.
 const NamesID = namesID
 
-// NameFind is the What of a NameRequest that looks a name up, NameEnd the first invalid one.
+// NameFind is the What of a NameRequest that looks up a name. NameEnd is the first invalid What.
 const (
 	NameFind = nameFind
 	NameEnd  = nameDisown + 1
@@ -76,13 +76,14 @@ func (s *System) Letters() (deadLetters, rubbish uint64) {
 	return s.deadLetters.Load(), s.rubbish.Load()
 }
 
-// Lives reports whether an actor of this rank exists, or its end is not complete.
+// Lives reports whether an actor of this rank exists or has not ended completely.
 func (s *System) Lives(id string) bool {
 	_, ok := s.boxes.Load(id)
 	return ok
 }
 
-// Lines is to how many actors of a rank this one has a stream, open or about to close.
+// Lines returns the number of actors of a rank to which this rank has a stream that is not closed
+// yet.
 func (s *System) Lines(rank int) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +95,7 @@ func (s *System) Lines(rank int) (n int) {
 	return n
 }
 
-// Waiting reports whether a goroutine other than an actor waits for credit.
+// Waiting reports whether a goroutine waits for credit. Waiting actors do not count.
 func (s *System) Waiting() bool {
 	return slices.ContainsFunc(s.engine.Blocked(), func(b engine.Blocked) bool { return strings.HasPrefix(b.Op, "tell ") })
 }
@@ -102,7 +103,7 @@ func (s *System) Waiting() bool {
 // Idle reports whether no actor of this rank is about to run.
 func (s *System) Idle() bool { return s.idle() }
 
-// Futures is how many futures of this rank are in the table of actors.
+// Futures returns how many futures of this rank are in the table of actors.
 func (s *System) Futures() (n int) {
 	for _, part := range s.ProcessRegistry.LocalPIDs.LocalPIDs {
 		part.IterCb(func(id string, _ any) {

@@ -22,7 +22,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// fakeWorld is a rank over the fake: without an arena, so long messages go through
+// fakeWorld is a rank over the fake transport. It has no arena, so that long messages go through
 // the engine.
 type fakeWorld struct {
 	engine      *engine.Engine
@@ -55,7 +55,7 @@ func (w *fakeWorld) Received(m *engine.Message) any                { return &fak
 func (w *fakeWorld) Wrap(_ int, b []byte) any                      { return &fakeMessage{b} }
 func (w *fakeWorld) Release(any)                                   {}
 
-// Hold implements port.World, with an arena that has no room for more than a MiB.
+// Hold implements port.World for an arena that has room for at most 1 MiB.
 func (w *fakeWorld) Hold(n int) (any, error) {
 	if n > 1<<20 {
 		return nil, errors.New("no room")
@@ -63,8 +63,8 @@ func (w *fakeWorld) Hold(n int) (any, error) {
 	return &fakeMessage{make([]byte, n)}, nil
 }
 
-// fake makes the actors of n ranks over a fake. epochs are those of the ranks, 0 if
-// there are none.
+// fake makes the actors of n ranks over a fake transport. epochs has the epochs of the ranks. A
+// missing epoch is 0.
 func fake(t *testing.T, n int, o transporttest.FakeOptions, epochs map[int]int) (*transporttest.Fake, []*actors.System) {
 	t.Helper()
 	o.NoHandover = true
@@ -76,7 +76,8 @@ func fake(t *testing.T, n int, o transporttest.FakeOptions, epochs map[int]int) 
 	return f, all
 }
 
-// fakeRank makes the engine of a rank over a fake, and returns what makes its actors.
+// fakeRank makes the engine of a rank over a fake transport. It returns a function that makes the
+// actors.
 func fakeRank(t *testing.T, f *transporttest.Fake, n, rank int, cfg engine.Config) func(epoch int) *actors.System {
 	t.Helper()
 	tr := f.Transport(rank)
@@ -98,8 +99,9 @@ func fakeRank(t *testing.T, f *transporttest.Fake, n, rank int, cfg engine.Confi
 	}
 }
 
-// What a rank of an earlier generation of the job sends does not reach the actor of the same name.
-// (Between processes nothing of it arrives: its engine and connections have ended.)
+// TestEpochs checks that messages of a rank from an earlier generation of the job do not reach
+// the actor with the same name. Between processes no such message arrives, because the engine and
+// its connections have ended.
 func TestEpochs(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, map[int]int{1: 1})
 	require.Equal(t, "rank:1@1", all[1].Address())
@@ -110,13 +112,13 @@ func TestEpochs(t *testing.T) {
 	require.ErrorIs(t, d, actors.ErrStale)
 	require.Equal(t, "old", d.Message)
 	require.Empty(t, in)
-	// PIDs of all ranks have the address of the generation.
+	// PIDs of all ranks have the address of the current generation.
 	require.Equal(t, "rank:0@1", all[1].PID(0, "in").Address)
 	all[1].Root.Send(all[1].PID(1, "in"), "new")
 	require.Equal(t, "new", next(t, in))
 }
 
-// actorMessage is what the soak sends: the sender's rank, a number, and bytes.
+// actorMessage is the message of the soak test: the sender's rank, a number, and bytes.
 type actorMessage struct {
 	From, Number int
 	Load         []byte
@@ -124,10 +126,10 @@ type actorMessage struct {
 
 func init() { actors.RegisterType[actorMessage]() }
 
-// Actors of four ranks send each other messages of all sizes over a fabric that
-// refuses, delays and connects late, and one of the ranks dies: messages arrive whole and
-// in order, none of a living rank is missing, and each watcher is notified of each death
-// once. GORUN_SOAK=FIRST:COUNT soaks with other seeds.
+// TestSoak lets actors of four ranks send each other messages of all sizes over a transport that
+// refuses frames, delays them and connects late. One of the ranks dies. Messages must arrive
+// whole and in order, no message of a living rank may be missing, and each watcher must be
+// notified of each death once. GORUN_SOAK=FIRST:COUNT runs other seeds.
 func TestSoak(t *testing.T) {
 	first, count := int64(0), int64(6)
 	if text := os.Getenv("GORUN_SOAK"); strings.Contains(text, ":") {

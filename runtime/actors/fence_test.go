@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// fenceRequests is how many requests are made, a million with GORUN_SOAK=1.
+// fenceRequests returns the number of requests: a million with GORUN_SOAK=1.
 func fenceRequests() int {
 	if os.Getenv("GORUN_SOAK") == "1" {
 		return 1_000_000
@@ -21,10 +21,10 @@ func fenceRequests() int {
 	return 10_000
 }
 
-// The timeout of a request is the time that its answer takes, as far as that can be had: a request has
-// either its answer or one error. Several goroutines request at the same time, of an actor here and of one
-// elsewhere. protoactor's futures alone race there, which the race detector
-// finds, and have both.
+// TestTimeoutAtTheTimeOfTheAnswer sets the timeout of a request to about the time that its answer
+// takes. A request must end with either its answer or one error. Several goroutines send requests
+// at the same time to an actor of their rank and to an actor of another rank. With protoactor's
+// futures alone, a request can end with both, and the race detector finds the race.
 func TestTimeoutAtTheTimeOfTheAnswer(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		for _, s := range all {
@@ -42,11 +42,11 @@ func TestTimeoutAtTheTimeOfTheAnswer(t *testing.T) {
 	})
 }
 
-// fenceLanes is how many goroutines make the requests of one actor.
+// fenceLanes is how many goroutines send the requests to one actor.
 const fenceLanes = 16
 
-// timeOut makes requests until enough of both kinds have ended. The timeout follows the time of an
-// answer.
+// timeOut sends requests until enough of them have ended in each of the two ways. It adapts the
+// timeout to the time of an answer.
 func timeOut(t *testing.T, s *actors.System, to *actor.PID, requests int) {
 	t.Helper()
 	const least = 10
@@ -67,8 +67,8 @@ func timeOut(t *testing.T, s *actors.System, to *actor.PID, requests int) {
 	}
 }
 
-// Several answers to a request, and its timeout, at the same time: the first counts. A request that is
-// passed on is fenced once.
+// TestAnswersAtTheSameTime sends several answers to a request, and lets it time out, at the same
+// time. The first result counts. A forwarded request is protected only once.
 func TestAnswersAtTheSameTime(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
@@ -95,7 +95,7 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 		for i := range fenceRequests() / 20 {
 			timeout := soon
 			if i%2 == 0 {
-				timeout = -1 // none
+				timeout = -1 // no timeout
 			}
 			v, err := s.Root.RequestFuture(s.PID(0, "all"), i, timeout).Result()
 			require.NoError(t, err)
@@ -105,7 +105,8 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 	})
 }
 
-// An actor of the same rank answers twice, the second time while the first answer is read.
+// TestSecondAnswer lets an actor of the same rank answer twice. The second answer comes while the
+// first is read.
 func TestSecondAnswer(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {
 		pid, err := all[0].Spawn(actor.PropsFromFunc(func(c actor.Context) {

@@ -7,7 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// godoc shows no fields of a type that is defined elsewhere: its comment does.
+// TestCommentShowsTheFieldsOfAnActor checks that the comment of Actor lists its fields. Go's
+// documentation tools do not show the fields of a type that is defined in another package.
 func TestCommentShowsTheFieldsOfAnActor(t *testing.T) {
 	godoc.Aliases(t, map[string]any{"Actor": actors.Actor{}})
 }

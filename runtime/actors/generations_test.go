@@ -17,8 +17,8 @@ import (
 
 func init() { programs["generations"] = generations }
 
-// The rank that is lost is started again. What actors of before are told, and what reaches those
-// of after.
+// TestGenerations restarts a lost rank. It checks what the actors of the old generation are
+// notified of, and that old PIDs reach no actor of the new generation.
 func TestGenerations(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		t.Run(transport, func(t *testing.T) {
@@ -31,7 +31,8 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// The same where the ranks are on hosts, and one is lost as a whole: its rank is another one's then.
+// TestGenerationsOnHosts makes the same checks on hosts. A whole host is lost, and its rank
+// restarts on another host.
 func TestGenerationsOnHosts(t *testing.T) {
 	c := nscluster.Start(t, 4)
 	r := launchProgram(t, 3, "generations", "-host", "h0,h1,h2,h3", "-rsh", c.Rsh(), "-on-failure", "respawn", "-x", envHostDies+"=1")
@@ -43,9 +44,11 @@ func TestGenerationsOnHosts(t *testing.T) {
 	}
 }
 
-// generations runs beforeLoss and afterLoss, in a process that lives in both and in a new one.
+// generations runs beforeLoss and afterLoss. The survivors run both, the restarted process runs
+// only afterLoss.
 func generations(w *runtime.World) error {
-	var old []*actor.PID // they have found their Process
+	// PIDs that were used in generation 0 and therefore refer to their Process.
+	var old []*actor.PID
 	return w.Resume(func(w *runtime.World) error {
 		s, err := actors.Of(w)
 		if err != nil {
@@ -58,7 +61,8 @@ func generations(w *runtime.World) error {
 		if (w.Role() == runtime.Survivor) != (len(old) == w.Size()) {
 			return fmt.Errorf("%v with %d PIDs of before", w.Role(), len(old))
 		}
-		for rank := range w.Size() { // as text, they are the same for all
+		// Also test PIDs that were made from text. On all ranks they have the same address.
+		for rank := range w.Size() {
 			old = append(old, actor.NewPID(fmt.Sprint("rank:", rank), "actor"))
 		}
 		if err := afterLoss(w, s, old); err != nil {
@@ -71,8 +75,8 @@ func generations(w *runtime.World) error {
 
 const died = 1
 
-// beforeLoss returns the PIDs of the actors of all ranks. An actor learns of the death of one, while
-// its rank calls nothing of gorun.
+// beforeLoss returns the PIDs of the actors of all ranks. An actor must be notified of the death
+// of another rank's actor although its own rank calls nothing of gorun.
 func beforeLoss(w *runtime.World, s *actors.System) ([]*actor.PID, error) {
 	var all []*actor.PID
 	terminated := make(chan *actor.Terminated, 10)
@@ -111,7 +115,8 @@ func beforeLoss(w *runtime.World, s *actors.System) ([]*actor.PID, error) {
 	if pid, err := s.LookupName("service"); err != nil || !pid.Equal(s.PID(died, "actor")) {
 		return nil, fmt.Errorf("name: %v, %w", pid, err)
 	}
-	if w.Rank() == died { // when the others need no message of each other any more
+	// Die only after the other ranks need no message of each other any more.
+	if w.Rank() == died {
 		for _, rank := range []int{0, 2} {
 			if _, err := runtime.Recv(w.Comm(), make([]byte, 1), rank, 8); err != nil {
 				return nil, err
@@ -134,7 +139,8 @@ func beforeLoss(w *runtime.World, s *actors.System) ([]*actor.PID, error) {
 	return all, err
 }
 
-// afterLoss sends to PIDs of before, which reaches no actor of now, and moves the name.
+// afterLoss checks that messages to PIDs of the old generation reach no actor of the new one.
+// Then it registers the name again.
 func afterLoss(w *runtime.World, s *actors.System, old []*actor.PID) error {
 	got := make(chan any, 100)
 	dead := letters(s)

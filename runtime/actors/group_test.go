@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// total adds the sums of all ranks up.
+// total adds up the sums of all ranks.
 func total(c *runtime.Comm, sum []float64) ([]float64, error) {
 	all := append([]float64(nil), sum...)
 	for i := 1; i < c.Size(); i++ {
@@ -36,8 +36,8 @@ func plus(into, values []float64) {
 	}
 }
 
-// Two actors on each of three ranks add numbers up, round by round, and answer
-// meanwhile.
+// TestGroup lets two actors on each of three ranks add up numbers in rounds. The actors answer
+// requests meanwhile.
 func TestGroup(t *testing.T) {
 	const rounds = 20
 	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {
@@ -73,7 +73,7 @@ func TestGroup(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorIs(t, actors.Contribute(group, s.PID(0, "stranger"), nil, plus, total), actors.ErrMember)
 		s.Root.Send(pids[0], "go")
-		ask(t, s, pids[0], 1) // it waits for the other, and answers
+		ask(t, s, pids[0], 1) // answers when the other actor has contributed
 		s.Root.Send(pids[1], "go")
 		for i := range 2 * rounds {
 			r := next(t, results)
@@ -85,7 +85,8 @@ func TestGroup(t *testing.T) {
 	}))
 }
 
-// A round that fails at one rank fails at all, with the reason.
+// TestGroupFailure checks that a round that fails at one rank fails at all ranks, with the
+// reason.
 func TestGroupFailure(t *testing.T) {
 	bad := errors.New("bad round")
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
@@ -110,7 +111,7 @@ func TestGroupFailure(t *testing.T) {
 	}))
 }
 
-// The end of an operation is a message.
+// TestPipeTo checks that the end of an operation arrives as a message.
 func TestPipeTo(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		s, err := actors.Of(w)

@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// collect runs the garbage collector, and returns when it has freed what it can and
-// has called the cleanups of objects that it freed before.
+// collect runs the garbage collector. It returns after the collector has called the cleanups of
+// the objects that it freed before.
 func collect() {
 	done := make(chan struct{})
 	goruntime.AddCleanup(new([64]byte), func(done chan struct{}) { close(done) }, done)
@@ -41,14 +41,14 @@ func collected(t *testing.T, all []weak.Pointer[runtime.World]) {
 	require.Zero(t, left, "of %d Worlds something leads to these", len(all))
 }
 
-// holding is the resources of this process at a time.
+// holding is the resources that this process has at some time.
 type holding struct {
-	heap                int64 // bytes
+	heap                int64 // in bytes
 	goroutines          int
 	descriptors, shared []string
 }
 
-// holdings returns those of this process now.
+// holdings returns the resources that this process has now.
 func holdings(t *testing.T) holding {
 	t.Helper()
 	collect()
@@ -65,17 +65,18 @@ func holdings(t *testing.T) holding {
 	maps, err := os.ReadFile("/proc/self/maps")
 	require.NoError(t, err)
 	for line := range strings.Lines(string(maps)) {
-		if fields := strings.Fields(line); strings.HasSuffix(fields[1], "s") { // threads and the heap have private ones
+		// Shared mappings only: those of threads and of the heap are private.
+		if fields := strings.Fields(line); strings.HasSuffix(fields[1], "s") {
 			h.shared = append(h.shared, line)
 		}
 	}
 	return h
 }
 
-// heapSlack is by how much the heap may differ by chance: much less than a World.
+// heapSlack is the chance variation of the heap in bytes. A World has many times as much.
 const heapSlack = 256 << 10
 
-// unchanged waits until this process has no more than before.
+// unchanged waits until this process has no more resources than before.
 func (before holding) unchanged(t *testing.T) {
 	t.Helper()
 	var now holding

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// waitingCalls are calls that would wait: the other rank neither sends nor receives.
+// waitingCalls has calls that would wait, because the other rank neither sends nor receives.
 var waitingCalls = map[string]func(s *actors.System, c *runtime.Comm) error{
 	"Send":  func(_ *actors.System, c *runtime.Comm) error { return runtime.Send(c, make([]byte, 1<<20), 1, 0) },
 	"Ssend": func(_ *actors.System, c *runtime.Comm) error { return runtime.Ssend(c, make([]byte, 1), 1, 0) },
@@ -53,11 +53,11 @@ var waitingCalls = map[string]func(s *actors.System, c *runtime.Comm) error{
 	"Dup":      func(_ *actors.System, c *runtime.Comm) error { return second(c.Dup()) },
 	"Split":    func(_ *actors.System, c *runtime.Comm) error { return second(c.Split(0, 0)) },
 	"NewGroup": func(s *actors.System, c *runtime.Comm) error { return second(s.NewGroup(c, s.PID(0, "in"))) },
-	// As of a nonblocking collective.
+	// A nonblocking collective operation makes such a request.
 	"NewRequest": func(_ *actors.System, c *runtime.Comm) error {
 		return second(runtime.NewRequest(c, func(c *runtime.Comm) error { return second(runtime.Recv(c, make([]byte, 1), 1, 0)) }).Wait())
 	},
-	// It stays under way, so that it cannot be started again beside itself.
+	// The request stays active, so that the second Start fails.
 	"NewPersistent": func(_ *actors.System, c *runtime.Comm) error {
 		p := runtime.NewPersistent(func() runtime.Request {
 			return runtime.NewRequest(c, func(c *runtime.Comm) error { return second(runtime.Recv(c, make([]byte, 1), 1, 0)) })
@@ -77,15 +77,16 @@ var waitingCalls = map[string]func(s *actors.System, c *runtime.Comm) error{
 	"Lookup":     func(s *actors.System, _ *runtime.Comm) error { return second(s.LookupName("name")) },
 }
 
-// second drops a result.
+// second returns the error and drops the result.
 func second[T any](_ T, err error) error { return err }
 
-// requests is a receive that does not end.
+// requests returns a receive that never completes.
 func requests(c *runtime.Comm) []runtime.Request {
 	return []runtime.Request{runtime.Irecv(c, make([]byte, 1), 1, 0)}
 }
 
-// A call that would wait in an inline handler fails at once, whichever it is.
+// TestInlineHandlersCannotWait checks that every call that would wait fails at once in an inline
+// handler.
 func TestInlineHandlersCannotWait(t *testing.T) {
 	t.Run("memory", testInlineHandlers)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testInlineHandlers(t) })

@@ -27,15 +27,15 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// livesOnce is the number of objects made and dropped, patience how long the collector may
-// take to free them.
+// livesOnce is the number of objects that are made and dropped. patience is the maximum time that
+// the garbage collector may take to free them.
 const (
 	livesOnce = 2000
 	patience  = 5 * time.Second
 )
 
-// lives make and drop objects between two ranks, one after the other. n distinguishes
-// them.
+// lives has functions that make an object between two ranks and drop it. The number n
+// distinguishes the objects.
 var lives = map[string]func(t *testing.T, all []*actors.System, n int){
 	"requests": func(t *testing.T, all []*actors.System, _ int) {
 		t.Helper()
@@ -80,7 +80,7 @@ var lives = map[string]func(t *testing.T, all []*actors.System, n int){
 	},
 }
 
-// warm fills the tables of protoactor, which grow with use.
+// warm fills protoactor's tables, which grow with use.
 func warm(s *actors.System) {
 	for i := range 150_000 {
 		pid, _ := s.ProcessRegistry.Add(s.DeadLetter, fmt.Sprint(i))
@@ -88,7 +88,8 @@ func warm(s *actors.System) {
 	}
 }
 
-// The memory of a rank does not grow with objects that were dropped.
+// TestNothingIsKeptOfWhatHasEnded checks that the memory of a rank does not grow with dropped
+// objects.
 func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 	local(t, 2, actors.Config{Patience: time.Millisecond}, func(all []*actors.System) {
 		warm(all[0])
@@ -104,9 +105,11 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 				}
 			}
 			some(livesOnce)
-			const little = livesOnce * 60 // bytes: less than the smallest object that each could leave
+			// In bytes: less than the objects would leave if each left the smallest object.
+			const little = livesOnce * 60
 			grown := int64(little)
-			for round := 0; grown >= little && round < 5; round++ { // a table may grow, but not each time
+			// A table may grow in one round, but not in every round.
+			for round := 0; grown >= little && round < 5; round++ {
 				before := heap()
 				some(livesOnce)
 				grown = int64(heap()) - int64(before)
@@ -119,11 +122,11 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 	})
 }
 
-// Actors of eight ranks that got messages of other ranks and were stopped leave no memory
-// in use, nor do requests. GORUN_SOAK=1 has 100,000 of them at a time, and a million
-// requests.
+// TestManyLeaveNothing checks that stopped actors of eight ranks leave no memory in use, although
+// they got messages of other ranks, and that requests leave none. With GORUN_SOAK=1 there are
+// 100,000 actors at a time and a million requests.
 func TestManyLeaveNothing(t *testing.T) {
-	const ranks, little = 8, 60 // bytes of each, as above
+	const ranks, little = 8, 60 // little: bytes of each object, as above
 	each, requests := 250, 20_000
 	if os.Getenv("GORUN_SOAK") == "1" {
 		each, requests = 100_000/ranks, 1_000_000
@@ -137,7 +140,8 @@ func TestManyLeaveNothing(t *testing.T) {
 		stays := func(n, before int, kind string, some func(n int)) {
 			some(before)
 			grown := int64(n * little)
-			for round := 0; grown >= int64(n*little) && round < 5; round++ { // a table may grow, but not each time
+			// A table may grow in one round, but not in every round.
+			for round := 0; grown >= int64(n*little) && round < 5; round++ {
 				before := heap()
 				some(n)
 				for deadline := time.Now().Add(patience); ; {

@@ -82,8 +82,9 @@ func TestTreeOfActors(t *testing.T) {
 	})
 }
 
-// The transport's connection actors are in the tree with those of the program, whichever
-// are started first. Other ranks can watch them. Stopping one makes its peer lost.
+// TestTransportActorsAreInTheTree checks that the tree contains the transport's connection actors
+// and the program's actors, whichever start first. Other ranks can watch the connection actors.
+// To stop a connection actor makes its peer lost.
 func TestTransportActorsAreInTheTree(t *testing.T) {
 	overNetwork(t)
 	for name, early := range map[string]bool{"connected before": true, "connected later": false} {
@@ -109,7 +110,7 @@ func TestTransportActorsAreInTheTree(t *testing.T) {
 					return nil
 				}
 
-				// Both watch the one of rank 0, which ends.
+				// Both ranks watch the connection actor of rank 0, which ends.
 				heard := make(chan *actor.Terminated, 1)
 				_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 					switch m := c.Message().(type) {
@@ -139,7 +140,8 @@ func TestTransportActorsAreInTheTree(t *testing.T) {
 	}
 }
 
-// An inline actor that has got a message is about to run, as long as the goroutine that runs it is at another one.
+// TestIdle checks that Idle returns false after an inline actor has got a message and while the
+// goroutine that will run it is busy with another actor.
 func TestIdle(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s, err := actors.Of(w)

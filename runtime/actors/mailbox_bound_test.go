@@ -11,18 +11,18 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// numbered is a message of one of several senders.
+// numbered is a numbered message of one of several senders.
 type numbered struct{ from, number int }
 
-// Goroutines and actors that tell an actor of their rank more than it takes: the
-// mailbox never holds more than its bound, nothing is lost, and the messages of
-// each arrive in order, whether the actor is idle or runs.
+// TestSendersWaitForRoom lets goroutines and actors send an actor of their rank more than its
+// mailbox takes. The mailbox must never exceed its bound, no message may be lost, and the
+// messages of each sender must arrive in order, whether the actor is idle or runs.
 func TestSendersWaitForRoom(t *testing.T) {
 	local(t, 1, actors.Config{Mailbox: small.Mailbox}, func(all []*actors.System) {
 		const n, goroutines, both = 20_000, 3, 5
 		s := all[0]
 		dead := letters(s)
-		var posted, theirs atomic.Int64 // of goroutines
+		var posted, theirs atomic.Int64 // messages of goroutines: sent, and handled
 		taken := 0
 		var next [both]int
 		var wrong atomic.Int64
@@ -32,7 +32,8 @@ func TestSendersWaitForRoom(t *testing.T) {
 			if !ok {
 				return
 			}
-			// What goroutines posted is in the mailbox, or was: 64 bytes each.
+			// A message that a goroutine has posted is in the mailbox or was handled. Each counts
+			// 64 bytes.
 			if m.from < goroutines && posted.Load()-theirs.Add(1) > int64(small.Mailbox/64) {
 				wrong.Add(1)
 			}
@@ -70,7 +71,7 @@ func TestSendersWaitForRoom(t *testing.T) {
 			s.Root.Send(pid, 0)
 		}
 		for range n / 100 {
-			gate <- struct{}{} // now it stands still at times
+			gate <- struct{}{} // the actor stands still between these
 		}
 		close(gate)
 		await(t, done)
@@ -80,8 +81,9 @@ func TestSendersWaitForRoom(t *testing.T) {
 	})
 }
 
-// An actor that fails amid many messages of another rank and its own, and stands
-// still until its parent has restarted it, gets the others in their orders.
+// TestFailureAmidABatch lets an actor fail among many messages of another rank and of its own
+// rank. The actor stands still until its parent has restarted it. The remaining messages of each
+// sender must then arrive in order.
 func TestFailureAmidABatch(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +94,7 @@ func TestFailureAmidABatch(t *testing.T) {
 					switch m := c.Message().(type) {
 					case string:
 						close(inside)
-						<-gate // the rest comes at once then
+						<-gate // then the other messages arrive together
 					case int:
 						if m%100 == 50 && m < 500 {
 							panic("as told")
@@ -117,13 +119,13 @@ func TestFailureAmidABatch(t *testing.T) {
 				for i := range n {
 					all[1].Root.Send(all[1].PID(1, "parent/child"), n+i)
 				}
-				expected := [2]int{0, n} // from afar, from here
+				expected := [2]int{0, n} // of the other rank, of this rank
 				for range 2*n - 5 {
 					i := next(t, got)
 					from := i / n
 					require.Equal(t, expected[from], i)
 					if expected[from]++; expected[from] < 500 && expected[from]%100 == 50 {
-						expected[from]++ // it failed
+						expected[from]++ // the actor failed at this number
 					}
 				}
 			})

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// keptBy returns a name that a rank of two keeps.
+// keptBy returns a name that is kept by one of two ranks.
 func keptBy(rank int) string {
 	for i := 0; ; i++ {
 		if name := fmt.Sprint("a name of the test ", i); actors.Keeper(name, 2) == rank {
@@ -20,8 +20,8 @@ func keptBy(rank int) string {
 	}
 }
 
-// A rank that answers a question about a name with another message does no harm: the
-// caller gets an error that describes the answer.
+// TestAnswersThatAreNoNames checks a rank that answers a question about a name with another kind
+// of message. The caller must get an error that describes the answer.
 func TestAnswersThatAreNoNames(t *testing.T) {
 	name := keptBy(0)
 	for what, answer := range map[string]any{
@@ -53,8 +53,8 @@ func TestAnswersThatAreNoNames(t *testing.T) {
 	}
 }
 
-// A message to the actor of the names that is no request for a name, or an unknown
-// request, becomes a dead letter at once, without an answer.
+// TestRequestsThatAreNoNames checks messages to the actor of the names that are not a valid
+// request for a name. They must become dead letters at once, without an answer.
 func TestRequestsThatAreNoNames(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
 	dead := letters(all[1])
@@ -73,14 +73,14 @@ func TestRequestsThatAreNoNames(t *testing.T) {
 	require.Empty(t, dead)
 }
 
-// nameMessages are what actors of the names tell each other.
+// nameMessages has the messages that actors of the names send each other.
 var nameMessages = map[string]any{
 	"request": actors.NameRequest(actors.NameFind, "name", "rank:0", "in", 1),
 	"answer":  actors.NameAnswer("name", "rank:0", "in", true),
 }
 
-// Every truncation of a message to the actor of the names is a dead letter, and it goes
-// on.
+// TestTruncatedNames checks that every truncation of a message to the actor of the names is a
+// dead letter, and that the actor continues.
 func TestTruncatedNames(t *testing.T) {
 	for what, m := range nameMessages {
 		t.Run(what, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestTruncatedNames(t *testing.T) {
 	}
 }
 
-// keepsNames finds out whether rank 1 still keeps names.
+// keepsNames checks that rank 1 still keeps names.
 func (w *wire) keepsNames(tb testing.TB) {
 	tb.Helper()
 	name := keptBy(1)
@@ -111,8 +111,8 @@ func (w *wire) keepsNames(tb testing.TB) {
 	require.True(tb, pid.Equal(found))
 }
 
-// FuzzNames tells the actor of the names anything: good messages with odd contents, and
-// bytes.
+// FuzzNames sends arbitrary messages to the actor of the names: valid messages with unusual
+// contents, and bytes.
 func FuzzNames(f *testing.F) {
 	f.Add(uint8(0), 0, "name", "rank:1", "in", 1, []byte{})
 	f.Add(uint8(0), 3, "name", "rank:0", "in", 0, []byte{})
@@ -132,7 +132,7 @@ func FuzzNames(f *testing.F) {
 			m = actors.NameAnswer(name, address, id, what%2 == 1)
 		}
 		if name == keptBy(1) {
-			return // it would be in use
+			return // the name is in use otherwise
 		}
 		w := newWire(t, actors.Config{})
 		l := w.stream(t, actors.NamesID)

@@ -35,7 +35,7 @@ func TestNames(t *testing.T) {
 		require.NoError(t, all[0].UnregisterName("name1"))
 		require.NoError(t, all[0].UnregisterName("name1"))
 		require.NoError(t, all[0].RegisterName("name1", pids[0]))
-		// A name ends with its actor.
+		// When an actor ends, its name becomes free.
 		require.NoError(t, all[1].Root.StopFuture(pids[2]).Wait())
 		require.Eventually(t, func() bool {
 			_, err := all[0].LookupName("name2")
@@ -45,8 +45,9 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// The names of living actors outlive the ranks that stored them, one after the other,
-// and can be registered and unregistered as before; those of dead actors are free.
+// TestNamesOutliveTheirKeepers kills the ranks that store names, one after the other. The names
+// of living actors must remain, and can be registered and unregistered. The names of dead actors
+// must become free.
 func TestNamesOutliveTheirKeepers(t *testing.T) {
 	const ranks, count = 5, 40
 	f, all := fake(t, ranks, transporttest.FakeOptions{Seed: 1, AgainRate: 0.1, DelayPolls: 5, ConnectPolls: 20}, nil)
@@ -85,12 +86,12 @@ func TestNamesOutliveTheirKeepers(t *testing.T) {
 			require.NoError(t, all[0].UnregisterName(text))
 		}
 	}
-	// Those of the dead are free, at once.
+	// The names of dead actors are free at once.
 	require.NoError(t, all[0].RegisterName("name1", pids[0]))
 	found, err := all[4].LookupName("name1")
 	require.NoError(t, err)
 	require.True(t, found.Equal(pids[0]))
-	// A name ends with its actor, on whichever rank the name is stored.
+	// When an actor ends, its name becomes free, on whatever rank the name is stored.
 	require.NoError(t, all[0].Root.StopFuture(pids[0]).Wait())
 	require.Eventually(t, func() bool {
 		_, one := all[4].LookupName("name1")

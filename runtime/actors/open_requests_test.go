@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// errKilled is why the ranks of tests are lost.
+// errKilled is the reason why ranks of the tests are lost.
 var errKilled = errors.New("killed")
 
 // silent spawns an actor that handles messages and answers none.
@@ -24,8 +24,8 @@ func silent(t *testing.T, s *actors.System, name string) <-chan any {
 	return inbox(t, s, name, s.Worker())
 }
 
-// The loss of a rank ends every kind of request to its actors: here, no request ends
-// otherwise.
+// TestFuturesEndWithTheRank checks that the loss of a rank ends every kind of request to its
+// actors. In this test no request can end in another way.
 func TestFuturesEndWithTheRank(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -38,8 +38,9 @@ func TestFuturesEndWithTheRank(t *testing.T) {
 				"root": s.Root.RequestFuture(there(), "root", soon),
 			}
 
-			// An actor asks, and goes on when that has ended; another one, whose name is
-			// like a future's, asks under its own name and gets no message.
+			// An actor sends a request and continues when the request has ended. Another actor
+			// has a name like that of a future. It sends a request under its own name and gets no
+			// message.
 			reentered, piped := make(chan error, 1), make(chan any, 1)
 			asker, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 				switch m := c.Message().(type) {
@@ -55,7 +56,7 @@ func TestFuturesEndWithTheRank(t *testing.T) {
 			namesake := inbox(t, s, "future$0", mode(s))
 			s.Root.RequestWithCustomSender(there(), "namesake", s.PID(0, "future$0"))
 
-			// It is passed on by an actor of the same rank, and by routers.
+			// An actor of the same rank and routers forward requests.
 			forward, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 				if _, ok := c.Message().(string); ok {
 					c.Forward(there())
@@ -91,8 +92,8 @@ func TestFuturesEndWithTheRank(t *testing.T) {
 	}
 }
 
-// A request to a router with FirstAnswer ends without an answer only when every receiver
-// has refused it, cannot answer or is lost.
+// TestFirstAnswerWithoutTheLost checks a request to a router with FirstAnswer. The request ends
+// without an answer only after every receiver has refused the request, cannot answer, or is lost.
 func TestFirstAnswerWithoutTheLost(t *testing.T) {
 	f, all := fake(t, 4, transporttest.FakeOptions{}, nil)
 	s := all[0]
@@ -124,7 +125,8 @@ func TestFirstAnswerWithoutTheLost(t *testing.T) {
 	require.ErrorIs(t, future.Wait(), actor.ErrDeadLetter)
 }
 
-// The loss of a rank ends also requests of an actor that still wait for credit.
+// TestWaitingFuturesEndWithTheRank checks that the loss of a rank also ends requests that still
+// wait for credit.
 func TestWaitingFuturesEndWithTheRank(t *testing.T) {
 	const requests = 3 * engine.StreamWindow / 1000
 	f, all := fake(t, 2, transporttest.FakeOptions{}, nil)
@@ -159,8 +161,9 @@ func TestWaitingFuturesEndWithTheRank(t *testing.T) {
 	}
 }
 
-// Many actors send requests to two ranks, one of which dies meanwhile: every request to the
-// other one is answered, and every request to the lost one ends.
+// TestFuturesRaceWithTheLoss lets many actors send requests to two ranks, one of which dies
+// meanwhile. Every request to the surviving rank must be answered, and every request to the lost
+// rank must end.
 func TestFuturesRaceWithTheLoss(t *testing.T) {
 	const goroutines, requests = 8, 50
 	for seed := range int64(2) {
@@ -202,7 +205,8 @@ func TestFuturesRaceWithTheLoss(t *testing.T) {
 	}
 }
 
-// The memory of a rank does not grow with the number of its requests.
+// TestAnsweredFuturesAreForgotten checks that the memory of a rank does not grow with the number
+// of its requests.
 func TestAnsweredFuturesAreForgotten(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
 	s := all[0]
@@ -233,8 +237,9 @@ func TestAnsweredFuturesAreForgotten(t *testing.T) {
 	require.LessOrEqual(t, s.Questions(), open)
 }
 
-// A request to another rank ends when the job is aborted, whatever its timeout,
-// because no answer can arrive. So does a request made afterwards.
+// TestRequestsEndWithTheJob checks that a request to another rank ends when the job is aborted,
+// whatever its timeout, because no answer can arrive. A request that is made after the abort must
+// end too.
 func TestRequestsEndWithTheJob(t *testing.T) {
 	ended := make(chan error, 2)
 	err := runtime.Local(2, func(w *runtime.World) error {

@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// The credit of handled messages is returned to the sender as soon as it is half of the
-// window, although the actor still handles the last of them.
+// TestCreditReturnsWhileAnActorIsAtWork checks that the credit of handled messages is returned to
+// the sender as soon as it is half of the window, even if the actor is still handling the last of
+// them.
 func TestCreditReturnsWhileAnActorIsAtWork(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const length, overhead = 1000, 128
@@ -45,14 +46,16 @@ func TestCreditReturnsWhileAnActorIsAtWork(t *testing.T) {
 	})
 }
 
-// The credit of messages that an actor handled before it stopped is returned to the sender,
-// although it is less than half of the window, and later messages do not reach the actor.
+// TestCreditOfAnActorThatHasStopped checks the credit of messages that an actor handled before it
+// stopped. This credit is returned although it is less than half of the window and although later
+// messages do not reach the actor.
 func TestCreditOfAnActorThatHasStopped(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const overhead = 128
 		const short, before = 1000, engine.StreamWindow * 2 / 5 / (1000 + overhead)
-		// Two long ones and all before them fit into the window, three do not; and two are
-		// less than the half of which the sender would be told.
+		// Two long messages and the messages before them fit into the window, three long messages
+		// do not. Two long messages are less than half of the window, so that the receiver alone
+		// would not return their credit.
 		const long, after = engine.StreamWindow/4 - 2*overhead, 20
 		taken := 0
 		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {

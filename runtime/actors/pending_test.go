@@ -14,9 +14,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Waiting for an actor that never exists ends in the same way for its own rank and for
-// others: messages become dead letters with the reason, requests get an answer, and watches
-// get Terminated.
+// TestPendingActorsEnd checks the wait for an actor that never exists. The wait ends in the same
+// way for actors of the own rank and of other ranks: messages become dead letters with the
+// reason, requests get an answer, and watches get Terminated.
 func TestPendingActorsEnd(t *testing.T) {
 	local(t, 1, actors.Config{Patience: 10 * time.Millisecond, Mailbox: 1000}, func(all []*actors.System) {
 		s := all[0]
@@ -40,7 +40,8 @@ func TestPendingActorsEnd(t *testing.T) {
 	})
 }
 
-// A pending actor takes as many messages as a mailbox, and passes them to the actor.
+// TestPendingActorsAreBounded checks that a pending actor takes as many messages as a mailbox,
+// and that the messages are passed to the actor.
 func TestPendingActorsAreBounded(t *testing.T) {
 	local(t, 1, actors.Config{Mailbox: 1000, Patience: soon}, func(all []*actors.System) {
 		s := all[0]
@@ -57,8 +58,8 @@ func TestPendingActorsAreBounded(t *testing.T) {
 		require.Equal(t, "0", next(t, in).(string)[:1])
 		require.Equal(t, "1", next(t, in).(string)[:1])
 
-		// The end arrived after them. Then no actor has its name, and the same PID leads to
-		// the next actor of that name.
+		// The order to stop has arrived after the messages. Then no actor has the name, and the
+		// same PID leads to the next actor with this name.
 		require.Eventually(t, func() bool {
 			_, lives := s.ProcessRegistry.GetLocal("late")
 			return !lives
@@ -69,8 +70,8 @@ func TestPendingActorsAreBounded(t *testing.T) {
 	})
 }
 
-// Messages of each sender keep their order while the actor is spawned, whichever PIDs of
-// System.PID they use.
+// TestOrderWhileAnActorAppears checks that the messages of each sender keep their order while the
+// actor is spawned, with any PIDs of System.PID.
 func TestOrderWhileAnActorAppears(t *testing.T) {
 	const senders, messages = 4, 300
 	for name, mode := range modes {
@@ -105,8 +106,8 @@ func TestOrderWhileAnActorAppears(t *testing.T) {
 	}
 }
 
-// slowBox is a mailbox whose first message is delivered when may is closed; the later ones
-// are delivered at once.
+// slowBox is a mailbox that delays the delivery of its first message until may is closed. The
+// later messages are delivered at once.
 type slowBox struct {
 	actor.Mailbox
 	begun, may chan struct{}
@@ -126,8 +127,8 @@ func (b *slowBox) PostUserMessage(m any) {
 	b.got <- m
 }
 
-// Nothing overtakes the backlog of an actor that was spawned, neither a message of its own
-// rank nor one of another rank.
+// TestNothingOvertakesABacklog checks that no message of the own rank or of another rank
+// overtakes the backlog of an actor that has just been spawned.
 func TestNothingOvertakesABacklog(t *testing.T) {
 	for name, from := range map[string]int{"own rank": 1, "other rank": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +160,8 @@ func TestNothingOvertakesABacklog(t *testing.T) {
 	}
 }
 
-// A router leads to an actor of its own rank that is spawned later, and is notified of its end.
+// TestRouterToAPendingActor checks that a router leads to an actor of its own rank that is
+// spawned later, and that the router is notified of the end of the actor.
 func TestRouterToAPendingActor(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
@@ -182,9 +184,10 @@ func TestRouterToAPendingActor(t *testing.T) {
 	})
 }
 
-// Messages of this rank and of another wait for one actor in the order in which each sent
-// them, followed by their senders' later ones; the credit of those from the other rank is
-// returned when the actor takes them, and when it is never spawned.
+// TestAllRanksWaitForAPendingActor checks messages of two ranks that wait for one actor. The
+// messages of each sender stay in order, followed by the sender's later messages. The credit of
+// messages from the other rank is returned when the actor takes the messages, and also if the
+// actor is never spawned.
 func TestAllRanksWaitForAPendingActor(t *testing.T) {
 	const size, messages = 1000, 3 * engine.StreamWindow / (1000 + 128)
 	local(t, 2, actors.Config{Patience: soon}, func(all []*actors.System) {
@@ -212,7 +215,7 @@ func TestAllRanksWaitForAPendingActor(t *testing.T) {
 	})
 	local(t, 2, actors.Config{Patience: 10 * time.Millisecond}, func(all []*actors.System) {
 		dead := letters(all[1])
-		for range messages { // without credit it would block
+		for range messages { // without credit, Send would block
 			all[0].Root.Send(all[0].PID(1, "never"), make([]byte, size))
 		}
 		require.ErrorIs(t, next(t, dead), actors.ErrUnknownActor)

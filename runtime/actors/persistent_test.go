@@ -26,21 +26,22 @@ func init() {
 	actors.RegisterType[balance]()
 }
 
-// entry is a number of a rank for the account. A rank may send it again.
+// entry is a number that a rank sends to the account. A rank may send the same entry again.
 type entry struct{ From, Number int }
 
-// balance is the answer to an entry: what the account has.
+// balance is the answer to an entry: the state of the account.
 type balance struct {
-	Last  map[int]int // of each rank, the last number
+	Last  map[int]int // the last number of each rank
 	Total int
 }
 
-// account adds up the numbers of the ranks, each once, and answers when that is saved.
+// account adds up entries, each once. It answers after the sum is saved.
 type account struct {
 	balance
 	store *actors.Store
-	// kill ends the rank at a number: before it is added, when it is saved, or when it is
-	// answered, in turn.
+	// kill has functions that end the rank when the total has a value. Depending on the value,
+	// the function is called before the entry is added, after it is saved, or after it is
+	// answered.
 	kill map[int]func()
 }
 
@@ -64,7 +65,9 @@ func (a *account) Receive(c actor.Context) {
 		a.Last[e.From] = e.Number
 		a.Total++
 		if err := a.store.Save(c); err != nil {
-			a.Last[e.From]-- // otherwise the number, sent again, would be answered as if it were saved
+			// Otherwise the account would answer the number, if it is sent again, although it is
+			// not saved.
+			a.Last[e.From]--
 			a.Total--
 			c.Respond(err.Error())
 			return
@@ -73,14 +76,15 @@ func (a *account) Receive(c actor.Context) {
 	if kill != nil && a.Total%3 == 1 {
 		kill()
 	}
-	c.Respond(balance{maps.Clone(a.Last), a.Total}) // an answer on this rank is no copy
+	// The clone is necessary, because an answer on the same rank is not copied.
+	c.Respond(balance{maps.Clone(a.Last), a.Total})
 	if kill != nil {
 		kill()
 	}
 }
 
-// enter sends the numbers of a rank up to a last one, until one gets no answer because of a loss, and
-// returns the next.
+// enter sends the numbers of a rank up to last. It stops when a number gets no answer because of
+// a loss. It returns the next number to send.
 func enter(s *actors.System, to *actor.PID, first, last int) (int, error) {
 	for first <= last {
 		v, err := s.Root.RequestFuture(to, entry{s.Rank(), first}, soon).Result()
@@ -88,7 +92,7 @@ func enter(s *actors.System, to *actor.PID, first, last int) (int, error) {
 		case ok && b.Last[s.Rank()] >= first:
 			first++
 		case errors.Is(err, actor.ErrDeadLetter), err == nil && !ok:
-			return first, nil // also if the account could not save
+			return first, nil // the account may also have failed to save
 		default:
 			return first, fmt.Errorf("entry %d: %v, %w", first, v, err)
 		}
@@ -96,12 +100,13 @@ func enter(s *actors.System, to *actor.PID, first, last int) (int, error) {
 	return first, nil
 }
 
-const entries = 40 // of each rank
+const entries = 40 // numbers of each rank
 
-// An actor goes on at the next rank, with its state, when its rank is lost, in whatever order the ranks
-// learn of that.
+// TestSpawnAmong checks that an actor continues with its state on the next rank when its rank is
+// lost. The ranks may learn of the loss in any order.
 func TestSpawnAmong(t *testing.T) {
-	overNetwork(t) // a rank of this process that is lost lives on, and would write to shared memory
+	// A "lost" rank of this process lives on, and would continue to write to shared memory.
+	overNetwork(t)
 	local(t, 4, actors.Config{}, func(all []*actors.System) {
 		var pids []*actor.PID
 		stores := make([]*actors.Store, len(all))
@@ -125,7 +130,8 @@ func TestSpawnAmong(t *testing.T) {
 				}
 			}
 			require.Eventually(t, func() bool { return all[lost+1].Lives("account") }, soon, time.Millisecond)
-			require.Eventually(t, func() bool { // it may have to learn of the loss first
+			// Rank 0 may have to learn of the loss first.
+			require.Eventually(t, func() bool {
 				next, err = enter(all[0], pids[0], next, (lost+1)*entries)
 				return err == nil && next > (lost+1)*entries
 			}, soon, time.Millisecond, err)
@@ -142,9 +148,11 @@ func TestSpawnAmong(t *testing.T) {
 	})
 }
 
-// What is told to stop, and watched, is the actor where it is.
+// TestSpawnAmongIsWatched checks that Stop and Watch reach the actor on the rank where it
+// currently runs.
 func TestSpawnAmongIsWatched(t *testing.T) {
-	overNetwork(t) // a rank of this process that is lost lives on, and would write to shared memory
+	// A "lost" rank of this process lives on, and would continue to write to shared memory.
+	overNetwork(t)
 	local(t, 3, actors.Config{}, func(all []*actors.System) {
 		pid, err := all[0].SpawnAmong(idle(), "roams", 1, 2)
 		require.NoError(t, err)
@@ -159,14 +167,15 @@ func TestSpawnAmongIsWatched(t *testing.T) {
 		m := next(t, heard)
 		require.Equal(t, all[0].PID(1, "roams").String(), m.Who.String())
 		require.Equal(t, actor.TerminatedReason_AddressTerminated, m.Why)
-		ask(t, all[0], w, pid) // where it is now
+		ask(t, all[0], w, pid) // on its current rank
 		ask(t, all[0], pid, 1)
 		all[0].Root.Stop(pid)
 		require.Equal(t, all[0].PID(2, "roams").String(), next(t, heard).Who.String())
 	})
 }
 
-// Snapshots survive the restart of an actor, and are refused for other actors.
+// TestPersistentRestarts checks that snapshots survive the restart of an actor, and are refused
+// for other actors.
 func TestPersistentRestarts(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s, store := all[0], actors.NewStore()
@@ -176,7 +185,8 @@ func TestPersistentRestarts(t *testing.T) {
 		require.NoError(t, err)
 		_, err = enter(s, pid, 1, 4)
 		require.NoError(t, err)
-		s.Root.Send(pid, entry{0, 5}) // it is saved, then the actor fails
+		// The number is saved, and then the actor fails.
+		s.Root.Send(pid, entry{0, 5})
 		v, err := s.Root.RequestFuture(pid, entry{0, 1}, soon).Result()
 		require.NoError(t, err)
 		require.Equal(t, 5, v.(balance).Total)
@@ -191,10 +201,12 @@ func TestPersistentRestarts(t *testing.T) {
 	})
 }
 
-// An actor that is replaced at ranks that cannot reach it cannot save any more, even at a rank that still
-// reaches both, and the new actor has everything that the former has answered.
+// TestReplacedActorsCannotSave replaces an actor on ranks that cannot reach it. The old actor
+// must not be able to save any more, even with a rank that still reaches both actors. The new
+// actor must have every number that the old actor has answered.
 func TestReplacedActorsCannotSave(t *testing.T) {
-	overNetwork(t) // a rank of this process that is lost lives on, and would write to shared memory
+	// A "lost" rank of this process lives on, and would continue to write to shared memory.
+	overNetwork(t)
 	local(t, 3, actors.Config{}, func(all []*actors.System) {
 		var pids []*actor.PID
 		var stores []*actors.Store
@@ -207,7 +219,7 @@ func TestReplacedActorsCannotSave(t *testing.T) {
 		spawn := func(rank int, name string) {
 			pid, err := all[rank].Spawn(newAccount(stores[rank], nil), name)
 			require.NoError(t, err)
-			ask(t, all[rank], pid, entry{}) // it has started
+			ask(t, all[rank], pid, entry{}) // returns after the actor has started
 			pids = append(pids, pid)
 		}
 		accepted := func(rank int, pid *actor.PID, number int, want balance) {
@@ -221,10 +233,10 @@ func TestReplacedActorsCannotSave(t *testing.T) {
 			require.Contains(t, v, actors.ErrOldSnapshot.Error())
 		}
 		spawn(0, "account")
-		spawn(1, "account") // both keep their copies at rank 2
+		spawn(1, "account") // both actors keep their copies at rank 2
 		refused(0, pids[0], 1)
 		accepted(1, pids[1], 1, balance{map[int]int{1: 1}, 1})
-		spawn(0, "again") // claims a number above the one of rank 1
+		spawn(0, "again") // claims the key with a higher number than rank 1 did
 		accepted(0, pids[2], 1, balance{map[int]int{0: 1, 1: 1}, 2})
 		refused(1, pids[1], 2)
 		refused(0, pids[0], 1)
@@ -232,8 +244,8 @@ func TestReplacedActorsCannotSave(t *testing.T) {
 	})
 }
 
-// The rank of the actor is killed, again and again: what was answered is not lost, and nothing is
-// added twice.
+// TestPersistentActorsOfKilledRanks kills the rank of the actor repeatedly. No answered number
+// may be lost, and no number may be added twice.
 func TestPersistentActorsOfKilledRanks(t *testing.T) {
 	for program, c := range map[string]struct {
 		policy string
@@ -257,20 +269,20 @@ func TestPersistentActorsOfKilledRanks(t *testing.T) {
 
 func killSelf() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 
-// envHostDies says that killPlace ends a rank's host, by its agent.
+// envHostDies is the variable that makes killPlace end the whole host, through its agent.
 const envHostDies = "GORUN_TEST_HOST_DIES"
 
-// killPlace ends the rank, or all of its host.
+// killPlace ends the rank, or its whole host.
 func killPlace() {
 	if os.Getenv(envHostDies) == "" {
 		killSelf()
 	}
 	_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
-	select {} // until the end
+	select {} // until the process is killed
 }
 
-// The same on hosts: the copies are on other ones, where the ranks of a lost host, or the actor alone,
-// go on.
+// TestPersistentActorsOfLostHosts makes the same checks on hosts. The copies are on other hosts.
+// The ranks of a lost host, or only the actor, continue there.
 func TestPersistentActorsOfLostHosts(t *testing.T) {
 	c := nscluster.Start(t, 4)
 	for name, test := range map[string]struct {
@@ -283,7 +295,7 @@ func TestPersistentActorsOfLostHosts(t *testing.T) {
 		errs    string
 	}{
 		"ranks, persistent": {"persistent", "h0:2,h1:2", "respawn", "", 0, 0, "; it is started again (3 of 3)"},
-		// The next rank to that of the account is lost with it.
+		// The rank after that of the account is lost together with it.
 		"hosts, persistent": {"persistent", "h0,h1:2,h2:3,h3:4", "respawn", "1", 0, 0, "host h1 is lost with rank 1, 2: "},
 		"ranks, among":      {"among", "h0:2,h1,h2", "continue", "", 2, 128 + int(syscall.SIGKILL), "rank 3 (host h2, pid "},
 		"hosts, among":      {"among", "h0:2,h1,h2", "continue", "1", 2, 125, "host h2 is lost with rank 3: "},
@@ -299,7 +311,7 @@ func TestPersistentActorsOfLostHosts(t *testing.T) {
 	}
 }
 
-// persistentAmong moves the account from rank 3 to rank 2 and rank 0.
+// persistentAmong lets the account move from rank 3 to rank 2 and then to rank 0.
 func persistentAmong(w *runtime.World) error {
 	s, err := actors.Of(w)
 	if err != nil {
@@ -333,8 +345,9 @@ func persistentAmong(w *runtime.World) error {
 	return meet(w.Comm(), 0, 1)
 }
 
-// persistentAgain starts the account at rank 1 in each generation, and kills that rank, and others. A
-// survivor goes on after what was answered, which an account that began anew would not accept.
+// persistentAgain starts the account at rank 1 in each generation. It kills this rank and others.
+// A survivor continues with the number after the last answered one, which an account with lost
+// state would not accept.
 func persistentAgain(w *runtime.World) error {
 	store, first := actors.NewStore(), 1
 	return w.Resume(func(w *runtime.World) error {
@@ -345,16 +358,20 @@ func persistentAgain(w *runtime.World) error {
 		if err := store.Open(s); err != nil {
 			return err
 		}
-		kills := []map[int]func(){{85: killPlace}, {124: killPlace}, nil, nil} // more than two ranks enter: others have answers
+		// These totals need entries of more than two ranks, so that other ranks have got answers
+		// too.
+		kills := []map[int]func(){{85: killPlace}, {124: killPlace}, nil, nil}
 		if w.Rank() == 1 {
 			if _, err := s.Spawn(newAccount(store, kills[w.Generation()]), "account"); err != nil {
 				return err
 			}
 		}
 		pid := s.PID(1, "account")
-		next, err := enter(s, pid, first, entries) // a process that is new does not know what it has entered
+		// A new process does not know which numbers it has entered, and begins again with the
+		// first.
+		next, err := enter(s, pid, first, entries)
 		if first = next; err == nil && next <= entries {
-			_, err = runtime.Recv(w.Comm(), make([]byte, 1), 1, 9) // the loss
+			_, err = runtime.Recv(w.Comm(), make([]byte, 1), 1, 9) // ends when rank 1 is lost
 		}
 		if err == nil {
 			err = meet(w.Comm(), 0, 1, 2, 3)

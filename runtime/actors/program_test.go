@@ -19,8 +19,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// envProgram names the program that a process started by a test runs instead of
-// the tests.
+// envProgram is the variable that names the program that a process runs instead of the tests.
 const envProgram = "GORUN_TEST_PROGRAM"
 
 // programs are the programs of such processes.
@@ -34,7 +33,7 @@ var programs = map[string]func(w *runtime.World) error{
 // victim is the rank that is killed.
 const victim = 2
 
-// launchProgram runs a program as so many ranks, with flags of gorun.
+// launchProgram runs a program with a number of ranks and flags of gorun.
 func launchProgram(t *testing.T, ranks int, program string, flags ...string) launch.Result {
 	t.Helper()
 	self, err := os.Executable()
@@ -43,8 +42,8 @@ func launchProgram(t *testing.T, ranks int, program string, flags ...string) lau
 	return launch.Run(t, nil, append(command, self)...)
 }
 
-// survive runs a program as four ranks, of which all but victim are to say that they
-// have survived.
+// survive runs a program with four ranks. All ranks except victim must print that they have
+// survived.
 func survive(t *testing.T, transport, program string) {
 	t.Helper()
 	r := launchProgram(t, 4, program, "-transport", transport, "-on-failure", "continue")
@@ -59,8 +58,9 @@ func survive(t *testing.T, transport, program string) {
 	require.Equal(t, 128+int(syscall.SIGKILL), r.Code, r.Errors)
 }
 
-// Names outlive a killed process that stored some of them; and requests to a rank, and
-// watches of its actors, end when it is killed, in whatever phase.
+// TestKilledRanks checks that names outlive a killed process that stored some of them. Requests
+// to a killed rank, and watches of its actors, must end, whatever the rank was doing when it was
+// killed.
 func TestKilledRanks(t *testing.T) {
 	for _, program := range []string{"names", "before actors", "worker", "inline"} {
 		for _, transport := range []string{"shm", "rdma"} {
@@ -69,7 +69,7 @@ func TestKilledRanks(t *testing.T) {
 	}
 }
 
-// meet returns when all of the ranks have called it.
+// meet returns after all of the ranks have called it.
 func meet(c *runtime.Comm, ranks ...int) error {
 	if c.Rank() != ranks[0] {
 		_, err := runtime.SendRecv(c, []byte{1}, ranks[0], 1, make([]byte, 1), ranks[0], 2)
@@ -91,7 +91,7 @@ func meet(c *runtime.Comm, ranks ...int) error {
 	return nil
 }
 
-// until asks again and again, for a while, until ok.
+// until calls ok repeatedly until ok returns true or a time limit is over.
 func until(what string, ok func() bool) error {
 	for deadline := time.Now().Add(soon); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -101,8 +101,8 @@ func until(what string, ok func() bool) error {
 	return nil
 }
 
-// namesOutliveARank registers names, of which victim stores some, has it killed from
-// outside and looks the names up.
+// namesOutliveARank registers names, of which victim stores some. Then the test kills victim from
+// outside, and the other ranks look up the names.
 func namesOutliveARank(w *runtime.World) error {
 	const each = 10
 	c := w.Comm()
@@ -137,7 +137,7 @@ func namesOutliveARank(w *runtime.World) error {
 		if err := runtime.Send(c, []int{os.Getpid()}, 0, 3); err != nil {
 			return err
 		}
-		select {} // until it is killed
+		select {} // until this process is killed
 	case 0:
 		pid := make([]int, 1)
 		if _, err := runtime.Recv(c, pid, victim, 3); err != nil {
@@ -168,7 +168,7 @@ func namesOutliveARank(w *runtime.World) error {
 	if err := meet(c, 0, 1, 3); err != nil {
 		return err
 	}
-	if w.Rank() == 0 { // the names of the dead are free
+	if w.Rank() == 0 { // the names of dead actors are free
 		if err := s.RegisterName(name(victim, 0), pid); err != nil {
 			return err
 		}
@@ -186,20 +186,21 @@ func namesOutliveARank(w *runtime.World) error {
 	return nil
 }
 
-// killAfter is the number of messages after which victim dies: of those that follow
-// some are on their way, some wait for credit, and one is being sent.
+// killAfter is the number of messages after which victim dies. At this time, some of the further
+// messages are in transit, some wait for credit, and one is being sent.
 const killAfter = 100
 
-// tellAfter is the number of messages after which a victim without actors is told to
-// die: fewer than it takes.
+// tellAfter is the number of messages after which a victim without actors is told to die. It is
+// less than the number of messages that the victim's engine stores.
 const tellAfter = 40
 
-// dieIn lets all others flood an actor of victim with messages, some of them long, and
-// watch it. It dies while it takes them, in a handler of a mode, or without having had
-// any actors.
+// dieIn lets all other ranks flood an actor of victim with messages, some of them long, and watch
+// the actor. The victim dies while the messages arrive: in a handler of the actor with a mode,
+// or, if mode is nil, without actors.
 func dieIn(w *runtime.World, mode func(*actors.System) actor.PropsOption) error {
 	if w.Rank() == victim && mode == nil {
-		// When it gets this, others have sent its actors many messages.
+		// When this message arrives, the other ranks have sent many messages to the actors of
+		// this rank.
 		_, err := runtime.Recv(w.Comm(), make([]byte, 1), 0, 3)
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		return err
@@ -236,7 +237,7 @@ func dieIn(w *runtime.World, mode func(*actors.System) actor.PropsOption) error 
 		return err
 	}
 	unanswered := s.Root.RequestFuture(s.PID(victim, "in"), 1, soon)
-	const messages = 5000 // more than fits
+	const messages = 5000 // more than the credit and the outbox
 	text := []string{strings.Repeat("s", 1000), strings.Repeat("l", 300_000)}
 	for i := range messages {
 		if i == tellAfter && w.Rank() == 0 && mode == nil {
@@ -268,7 +269,8 @@ func dieIn(w *runtime.World, mode func(*actors.System) actor.PropsOption) error 
 	if _, err := s.Root.RequestFuture(s.PID(victim, "in"), "late", soon).Result(); !errors.Is(err, actor.ErrDeadLetter) {
 		return fmt.Errorf("a request to the dead: %w", err)
 	}
-	for _, rank := range []int{0, 1, 3} { // the others continue, and are notified once
+	// The other ranks continue, and are notified only once.
+	for _, rank := range []int{0, 1, 3} {
 		if v, err := s.Root.RequestFuture(s.PID(rank, "watcher"), 7, soon).Result(); err != nil || v != 7 {
 			return fmt.Errorf("asked rank %d: %v, %w", rank, v, err)
 		}

@@ -11,11 +11,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// The examples of protoactor's documentation, with the actor on one rank and its
-// user on another. Nothing differs but where the PIDs come from.
+// These are the examples of protoactor's documentation, with the actor on one rank and its user
+// on another rank. The only difference is the origin of the PIDs.
 
-// far is a PID as another rank has it. Ranks of one process must not share PIDs,
-// which remember their Process.
+// far returns the PID as another rank has it. Ranks of one process must not share PIDs, because a
+// PID caches its Process.
 func far(pid *actor.PID) *actor.PID { return actor.NewPID(pid.Address, pid.Id) }
 
 type hello struct{ Who string }
@@ -30,7 +30,7 @@ func (*helloActor) Receive(c actor.Context) {
 
 func init() { actors.RegisterType[hello]() }
 
-// examples/actor-helloworld and actor-requestresponse.
+// TestExampleHelloWorld runs examples/actor-helloworld and actor-requestresponse.
 func TestExampleHelloWorld(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		props := actor.PropsFromProducer(func() actor.Actor { return &helloActor{} })
@@ -43,7 +43,7 @@ func TestExampleHelloWorld(t *testing.T) {
 	})
 }
 
-// examples/actor-behavior: SetBehaviorActor.
+// behaving is SetBehaviorActor of examples/actor-behavior.
 type behaving struct{ actor.Behavior }
 
 func newBehaving() actor.Actor {
@@ -78,8 +78,9 @@ func TestExampleBehavior(t *testing.T) {
 	})
 }
 
-// examples/actor-supervision: a child panics and is restarted by its parent's
-// strategy; examples/actor-lifecycleevents: it gets the events of that.
+// TestExampleSupervision runs examples/actor-supervision, in which a child panics and is
+// restarted by the strategy of its parent. As in examples/actor-lifecycleevents, the child gets
+// the events of the restart.
 func TestExampleSupervision(t *testing.T) {
 	strategies := map[string]actor.SupervisorStrategy{
 		"one for one": actor.NewOneForOneStrategy(10, time.Second, func(any) actor.Directive { return actor.RestartDirective }),
@@ -123,8 +124,8 @@ func TestExampleSupervision(t *testing.T) {
 	}
 }
 
-// examples/actor-reenter and futures piped to an actor of another rank, from an
-// inline actor, which must not wait.
+// TestExampleReenter runs examples/actor-reenter. It also pipes futures to an actor of another
+// rank, from an inline actor, which must not wait.
 func TestExampleReenter(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +153,7 @@ func TestExampleReenter(t *testing.T) {
 	}
 }
 
-// examples/actor-middleware, and touch (AutoRespond).
+// TestExampleMiddlewareAndTouch runs examples/actor-middleware and touch (AutoRespond).
 func TestExampleMiddlewareAndTouch(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		var seen atomic.Int32

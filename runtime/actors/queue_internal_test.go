@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pushed items are popped in order, whatever the lengths of bursts and however many pieces
-// are allocated in between; a piece that was freed is not in the queue while something
-// else uses it.
+// TestQueueKeepsOrder checks that pushed items are popped in order, for bursts of any length and
+// any number of pieces allocated in between. A freed piece must not be in the queue when another
+// queue uses it.
 func TestQueueKeepsOrder(t *testing.T) {
 	for _, burst := range []int{1, 3, pieceOwn, pieceOwn + 1, pieceWhole, 5 * pieceWhole} {
 		rng := rand.New(rand.NewPCG(1, uint64(burst)))
 		var queues [2]queue
-		var expected [2][]uint32 // the oracle: a slice
+		var expected [2][]uint32 // the expected contents, as a slice
 		next := uint32(0)
 		for range 300 {
 			which := rng.IntN(2)
@@ -50,7 +50,8 @@ func TestQueueKeepsOrder(t *testing.T) {
 	}
 }
 
-// A queue that was long has room for no more than a few items when it is empty.
+// TestQueueGivesRoomBack checks that an empty queue that was long keeps room for a few items
+// only.
 func TestQueueGivesRoomBack(t *testing.T) {
 	var q queue
 	q.pushAll(make([]item, 20*pieceWhole))
@@ -60,8 +61,8 @@ func TestQueueGivesRoomBack(t *testing.T) {
 	require.LessOrEqual(t, cap(q.last)+cap(q.spare)+cap(q.full), 2*pieceOwn)
 }
 
-// Cache lines: a sender writes no line that the goroutine running the mailbox writes, and
-// no line that both read for every message.
+// TestMailboxLines checks the cache lines of a mailbox. A sender writes no line that the
+// goroutine that runs the mailbox writes, and no line that both read for every message.
 func TestMailboxLines(t *testing.T) {
 	const line = 64
 	at := func(name string) uintptr {
@@ -72,7 +73,7 @@ func TestMailboxLines(t *testing.T) {
 	require.Less(t, at("overflow"), at("mu"))
 	require.Less(t, at("limit"), at("taken"))
 	require.Equal(t, at("taken"), at("lent"))
-	// Objects of a whole number of lines, up to 512 bytes, begin at one.
+	// Go aligns objects of a whole number of cache lines, up to 512 bytes, to a cache line.
 	size := reflect.TypeFor[mailbox]().Size()
 	require.Zero(t, size%line)
 	require.LessOrEqual(t, size, uintptr(512))

@@ -15,9 +15,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A stream ends when no PID leads to it any more, and the next PID makes another:
-// messages arrive in order and once, also while long messages of the previous stream
-// are still on their way and before the actor exists.
+// TestOrderFromStreamToStream checks messages over several streams. A stream ends when no PID
+// leads to it any more, and the next PID makes another stream. Messages must arrive in order and
+// once, even while long messages of the previous stream are in transit and before the actor
+// exists.
 func TestOrderFromStreamToStream(t *testing.T) {
 	for seed := range int64(3) {
 		_, all := fake(t, 2, transporttest.FakeOptions{
@@ -45,8 +46,8 @@ func TestOrderFromStreamToStream(t *testing.T) {
 	}
 }
 
-// The test ends streams by hand: arrivals of a later stream to the same actor wait behind
-// those that wait at an earlier one, with two earlier streams as well.
+// TestOrderBehindClosedStreams closes streams explicitly. Messages of a later stream to an actor
+// must wait for the messages of an earlier stream, also if there are two earlier streams.
 func TestOrderBehindClosedStreams(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	done := inbox(t, w.s, "barrier", w.s.Worker())
@@ -73,7 +74,7 @@ func TestOrderBehindClosedStreams(t *testing.T) {
 	for _, want := range "12345" {
 		require.Equal(t, string(want), next(t, got).(string)[:1])
 	}
-	// Nothing waits: the arrivals of the next stream, which reuses the first number, are
+	// No message waits. The messages of the next stream, which reuses the first number, are
 	// delivered at once.
 	w.e.CloseStream(three)
 	w.barrier(t, done)
@@ -82,12 +83,13 @@ func TestOrderBehindClosedStreams(t *testing.T) {
 	require.NoError(t, w.e.Down(1))
 }
 
-// The end of an unknown stream is a dead letter and has no other effect.
+// TestEndOfAnUnknownStream checks that the end of an unknown stream is a dead letter and has no
+// other effect.
 func TestEndOfAnUnknownStream(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	dead := letters(w.s)
 	got := inbox(t, w.s, "in", w.s.Worker())
-	l, err := w.e.NewStream(1, nil, nil, nil) // it was announced to no rank
+	l, err := w.e.NewStream(1, nil, nil, nil) // no rank has been told of this stream
 	require.NoError(t, err)
 	w.e.CloseStream(l)
 	require.Contains(t, next(t, dead).Error(), "end of stream 1")
@@ -95,9 +97,10 @@ func TestEndOfAnUnknownStream(t *testing.T) {
 	require.Equal(t, "x", next(t, got))
 }
 
-// An actor that handles nothing gets no more than a window of credit, although its sender
-// stores no PID, so that the garbage collector closes the sender's end of the stream again
-// and again. In the end all messages arrive, in order and once, and the stream is closed.
+// TestWindowOutlivesItsPIDs checks that an actor that handles nothing gets at most one window of
+// messages. The sender stores no PID, so that the garbage collector closes the sender's end of
+// the stream repeatedly. In the end all messages must have arrived in order and once, and the
+// stream must be closed.
 func TestWindowOutlivesItsPIDs(t *testing.T) {
 	t.Run("memory", testWindowOutlivesItsPIDs)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testWindowOutlivesItsPIDs(t) })
@@ -128,7 +131,7 @@ func testWindowOutlivesItsPIDs(t *testing.T) {
 				sent.Add(1)
 			}
 		})
-		// 256 KiB of 1128 bytes each.
+		// The window of 256 KiB holds 232 messages of 1128 bytes.
 		require.Eventually(t, func() bool { return sent.Load() == 232 && all[0].Waiting() }, soon, time.Millisecond)
 		close(gate)
 		for i := range n {

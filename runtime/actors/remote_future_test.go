@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// Each of many open requests of two ranks, more than the table of recent ones has, gets its
-// own answer, in whatever order the answers are sent. So does one whose PID was made from
-// its text.
+// TestAnswersFindTheirFutures opens more requests between two ranks than the table of recent
+// requests can hold. Each request must get its own answer, in whatever order the answers are
+// sent. A request whose PID was made from its text must get its answer too.
 func TestAnswersFindTheirFutures(t *testing.T) {
 	const each = 150
 	local(t, 3, actors.Config{}, func(all []*actors.System) {
@@ -55,8 +55,9 @@ func TestAnswersFindTheirFutures(t *testing.T) {
 	})
 }
 
-// An actor may have a name that begins as those of futures do, and gets messages by it.
-// Messages to a future that has its answer, or that never existed, are dead letters.
+// TestNamesOfFutures checks that an actor whose name begins like that of a future gets messages
+// under this name. Messages to a future that already has its answer, or that never existed, must
+// be dead letters.
 func TestNamesOfFutures(t *testing.T) {
 	for name, mode := range modes {
 		local(t, 2, actors.Config{}, func(all []*actors.System) {

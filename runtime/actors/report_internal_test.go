@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A second has reportsMax reports, of which the last says that there may be more.
+// TestReportsAreFew checks that there are at most reportsMax reports a second. The last of them
+// says that there may be more.
 func TestReportsAreFew(t *testing.T) {
 	var r reports
 	now := time.Unix(1000, 0)

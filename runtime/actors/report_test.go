@@ -26,7 +26,7 @@ func (l *logged) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// await returns the first line with a text.
+// await returns the first line that contains a text.
 func (l *logged) await(t *testing.T, text string) (line string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -43,7 +43,7 @@ func (l *logged) await(t *testing.T, text string) (line string) {
 	return line
 }
 
-// Mistakes that lose messages or actors are logged by default.
+// TestMistakesAreLogged checks that mistakes that lose messages or actors are logged by default.
 func TestMistakesAreLogged(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestMistakesAreLogged(t *testing.T) {
 	}
 }
 
-// call asks an actor.
+// call sends a request to an actor and returns the answer.
 func call(t *testing.T, s *actors.System, pid *actor.PID, m any) any {
 	t.Helper()
 	v, err := s.Root.RequestFuture(pid, m, soon).Result()
@@ -89,7 +89,8 @@ func call(t *testing.T, s *actors.System, pid *actor.PID, m any) any {
 	return v
 }
 
-// A request whose answer cannot be sent ends with an error that says so.
+// TestAnswersThatCannotTravel checks that a request whose answer cannot be sent ends with an
+// error that says so.
 func TestAnswersThatCannotTravel(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
@@ -108,7 +109,7 @@ func TestAnswersThatCannotTravel(t *testing.T) {
 	})
 }
 
-// A name can be used once, and the error contains it.
+// TestSpawnTwice checks that a name can be used only once, and that the error contains the name.
 func TestSpawnTwice(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {
 		inbox(t, all[0], "in", all[0].Worker())

@@ -20,15 +20,16 @@ func (k keyed) Hash() string { return fmt.Sprint(k.Key) }
 
 func init() { actors.RegisterType[keyed]() }
 
-// initial is a message whose Hash panics with an empty text.
+// initial is a message whose Hash panics if the text is empty.
 type initial struct{ Text string }
 
 func (i initial) Hash() string { return i.Text[:1] }
 
 func init() { actors.RegisterType[initial]() }
 
-// A message whose Hash panics is a dead letter of the router, also if it came from another
-// rank: then the goroutine that delivers the rank's arrivals calls Hash.
+// TestHashThatPanics checks that a message whose Hash panics is a dead letter of the router. This
+// must also hold for a message of another rank, for which the goroutine that delivers arrivals
+// calls Hash.
 func TestHashThatPanics(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		dead := letters(all[1])
@@ -45,7 +46,7 @@ func TestHashThatPanics(t *testing.T) {
 	})
 }
 
-// tellers spawns an actor per rank that reports its rank for each message.
+// tellers spawns an actor on each rank that reports its rank for each message.
 func tellers(t *testing.T, all []*actors.System) []*actor.PID {
 	t.Helper()
 	var pids []*actor.PID
@@ -109,7 +110,7 @@ func TestRouters(t *testing.T) {
 		s.Root.Send(everybody, new(runtime.Message))
 		require.ErrorIs(t, next(t, dead), actors.ErrRoute)
 
-		// The end of one changes nothing for the keys of the others.
+		// The end of one actor does not change the keys of the others.
 		require.NoError(t, s.Root.StopFuture(s.PID(1, "teller")).Wait())
 		require.Eventually(t, func() bool {
 			return !slices.Contains([]any{call(turns, 1), call(turns, 1), call(turns, 1)}, any(1))
@@ -122,7 +123,7 @@ func TestRouters(t *testing.T) {
 			}
 		}
 
-		// A router can be watched and stopped as an actor can.
+		// A router can be watched and stopped like an actor.
 		require.NoError(t, all[1].Root.StopFuture(actor.NewPID(turns.Address, turns.Id)).Wait())
 		s.Root.Stop(s.PID(0, "teller"))
 		s.Root.Stop(s.PID(2, "teller"))

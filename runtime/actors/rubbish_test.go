@@ -15,13 +15,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// raw is an actor message, well-formed or not.
+// raw is an actor message, which may be malformed.
 type raw struct {
 	stream, tag, kind, epoch uint32
 	body                     []byte
 }
 
-// rawMessages are one valid message of each kind, for stream 1, which leads to "in".
+// rawMessages returns a valid message of each kind, for stream 1, which leads to actor "in".
 func rawMessages(tb testing.TB) map[string]raw {
 	tb.Helper()
 	head, err := (&codec.Head{
@@ -47,7 +47,7 @@ func rawMessages(tb testing.TB) map[string]raw {
 	}
 }
 
-// hurl sends an actor message, well-formed or not.
+// hurl sends an actor message, which may be malformed.
 func (w *wire) hurl(tb testing.TB, l *engine.Stream, r raw) {
 	tb.Helper()
 	p := engine.ActorMessage{Stream: r.stream, Tag: r.tag & (1<<31 - 1), Type: r.kind, ID: r.epoch}
@@ -57,15 +57,15 @@ func (w *wire) hurl(tb testing.TB, l *engine.Stream, r raw) {
 	require.True(tb, sent)
 }
 
-// unharmed checks that rank 1 still works, and delivers messages.
+// unharmed checks that rank 1 still works and delivers messages.
 func (w *wire) unharmed(tb testing.TB, done <-chan any) {
 	tb.Helper()
 	w.barrier(tb, done)
 	require.NoError(tb, w.e.Down(1))
 }
 
-// Every truncation of every kind of actor message, and one byte more, does no harm: other
-// traffic continues.
+// TestTruncatedActorMessages checks that every truncation of every kind of actor message, and one
+// additional byte, does no harm: other messages are still delivered.
 func TestTruncatedActorMessages(t *testing.T) {
 	for name, good := range rawMessages(t) {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,8 @@ func TestTruncatedActorMessages(t *testing.T) {
 	}
 }
 
-// A malformed actor message is a dead letter with that reason, one for each message.
+// TestRubbishIsADeadLetter checks that each malformed actor message is one dead letter with this
+// reason.
 func TestRubbishIsADeadLetter(t *testing.T) {
 	w := newWire(t, actors.Config{Patience: time.Millisecond})
 	done := inbox(t, w.s, "barrier", w.s.Worker())
@@ -123,8 +124,9 @@ func TestRubbishIsADeadLetter(t *testing.T) {
 	w.unharmed(t, done)
 }
 
-// A system message without a sender, or with an unknown type, is a dead letter. It disturbs
-// neither an actor nor a router, which handles it where the rank's arrivals are delivered.
+// TestSystemMessagesWithoutASender checks that a system message without a sender, or with an
+// unknown type, is a dead letter. The message must disturb neither an actor nor a router, which
+// handles it in the goroutine that delivers arrivals.
 func TestSystemMessagesWithoutASender(t *testing.T) {
 	w := newWire(t, actors.Config{Patience: time.Millisecond})
 	done := inbox(t, w.s, "barrier", w.s.Worker())
@@ -163,7 +165,7 @@ func TestSystemMessagesWithoutASender(t *testing.T) {
 	w.unharmed(t, done)
 }
 
-// FuzzActorMessage sends any actor message to the actors of a rank, which continue.
+// FuzzActorMessage sends arbitrary actor messages to the actors of a rank, which must continue.
 func FuzzActorMessage(f *testing.F) {
 	for _, r := range rawMessages(f) {
 		f.Add(r.stream, r.tag, r.kind, r.epoch, r.body)
@@ -174,7 +176,8 @@ func FuzzActorMessage(f *testing.F) {
 		_, err := w.s.Spawn(idle(), "in")
 		require.NoError(t, err)
 		if tag&0xff == wireName && stream == 2 {
-			return // that of the barrier, which then goes elsewhere
+			// This message would rename the stream of the barrier.
+			return
 		}
 		w.hurl(t, w.stream(t, "in"), raw{stream, tag, kind, epoch, body})
 		w.unharmed(t, done)

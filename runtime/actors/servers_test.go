@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// Actors on workers may wait within their handlers for actors of this rank and of another
-// one in turn: although each request causes the next one, all are answered.
+// TestHandlersThatAskFurther lets actors on workers wait in their handlers for actors of their
+// own rank and of another rank in turn. Each request causes the next one, and all of them must be
+// answered.
 func TestHandlersThatAskFurther(t *testing.T) {
 	t.Run("memory", testAskFurther)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testAskFurther(t) })
@@ -49,9 +50,9 @@ func testAskFurther(t *testing.T) {
 	})
 }
 
-// An actor on a worker that handles a message of another rank may wait for a message
-// of the World, although the goroutine that received its own message runs it; an inline
-// actor may not. Other actors are served meanwhile.
+// TestHandlersThatReceive lets an actor on a worker wait in its handler for a message of the
+// World. This must work even if the handler runs on the goroutine that received the actor's
+// message. An inline actor must not wait. Other actors must be served meanwhile.
 func TestHandlersThatReceive(t *testing.T) {
 	const times = 50
 	got := make(chan error, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// records is a slog.Handler that passes on what is logged.
+// records is a slog.Handler that sends the records to a channel.
 type records chan slog.Record
 
 func (r records) Enabled(_ context.Context, l slog.Level) bool       { return l >= slog.LevelWarn }
@@ -20,7 +20,8 @@ func (r records) Handle(_ context.Context, record slog.Record) error { r <- reco
 func (r records) WithAttrs([]slog.Attr) slog.Handler                 { return r }
 func (r records) WithGroup(string) slog.Handler                      { return r }
 
-// The log names an inline actor that waits for a message that cannot arrive, and no other.
+// TestInlineActorsThatWaitAreNamed checks that the log names an inline actor that waits for a
+// message that cannot arrive, and names no other actor.
 func TestInlineActorsThatWaitAreNamed(t *testing.T) {
 	logged := make(records, 10)
 	local(t, 2, actors.Config{Logger: slog.New(logged)}, func(all []*actors.System) {
@@ -45,7 +46,7 @@ func TestInlineActorsThatWaitAreNamed(t *testing.T) {
 			ask(t, s, s.PID(0, name), 1)
 		}
 		s.Root.Send(s.PID(0, "waits"), "wait")
-		ask(t, s, s.PID(0, "after"), 1) // it was only delayed
+		ask(t, s, s.PID(0, "after"), 1) // this actor was only delayed
 		record := next(t, named)
 		require.Contains(t, record.Message, "ReenterAfter")
 		var attributes []string
@@ -58,7 +59,7 @@ func TestInlineActorsThatWaitAreNamed(t *testing.T) {
 	})
 }
 
-// unread is a slog.Handler that blocks with every record until the test ends.
+// unread is a slog.Handler that blocks at every record until the test ends.
 type unread struct {
 	records
 	logging, over chan struct{}
@@ -70,7 +71,8 @@ func (u unread) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// A blocked log does not keep actors from being spawned.
+// TestStallDetectorWithABlockedLog checks that a blocked log does not prevent actors from being
+// spawned.
 func TestStallDetectorWithABlockedLog(t *testing.T) {
 	logged := unread{logging: make(chan struct{}, 1), over: make(chan struct{})}
 	local(t, 1, actors.Config{Logger: slog.New(logged)}, func(all []*actors.System) {

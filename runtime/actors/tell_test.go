@@ -37,7 +37,7 @@ type rich struct {
 
 type own struct{ text string }
 
-// ownCodec is a codec of the program's own.
+// ownCodec is a codec that the program provides.
 type ownCodec struct{}
 
 func (ownCodec) Append(b []byte, v *own) ([]byte, error) {
@@ -51,7 +51,7 @@ func (ownCodec) Decode(b []byte, v *own) error { v.text = string(b); return nil 
 
 func init() {
 	actors.RegisterType[plain]()
-	actors.RegisterType[plain]() // again: changes nothing
+	actors.RegisterType[plain]() // a second call changes nothing
 	actors.RegisterType[padded]()
 	actors.RegisterType[nothing]()
 	actors.RegisterType[rich]()
@@ -109,7 +109,8 @@ func message(t *testing.T, w *runtime.World, n int, v byte) *runtime.Message {
 	return m
 }
 
-// A message's memory changes hands without a copy, once or several times.
+// TestMessageMemory checks that the memory of a message changes its owner without a copy, once or
+// several times.
 func TestMessageMemory(t *testing.T) {
 	t.Run("memory", testMessageMemory)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testMessageMemory(t) })
@@ -124,7 +125,7 @@ func testMessageMemory(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 				if m, ok := c.Message().(*runtime.Message); ok && w.Rank() == 1 {
-					c.Send(s.PID(0, "in"), m) // pass on: that is a copy
+					c.Send(s.PID(0, "in"), m) // forwarding on the same rank copies the message
 				} else if ok {
 					got <- m
 				}
@@ -169,8 +170,8 @@ func TestMessageIsNotCopied(t *testing.T) {
 	}))
 }
 
-// Several senders send messages of all sizes to one actor that is spawned late: those of
-// each sender arrive in order and once.
+// TestOrder lets several senders send messages of all sizes to one actor that is spawned late.
+// The messages of each sender must arrive in order and once.
 func TestOrder(t *testing.T) {
 	t.Run("memory", testOrder)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testOrder(t) })
@@ -211,8 +212,8 @@ func testOrder(t *testing.T) {
 	}
 }
 
-// All parts of a request arrive: its sender, wherever that is, its headers, and
-// PIDs in it.
+// TestRequestForwardAndPIDs checks that all parts of a request arrive: its sender on any rank,
+// its headers, and the PIDs that the message contains.
 func TestRequestForwardAndPIDs(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -293,7 +294,7 @@ func TestDeadLettersSayWhy(t *testing.T) {
 				require.ErrorIs(t, d, c.want, name)
 			}
 			require.Equal(t, c.pid.Id, d.PID.Id, name)
-			if name != "loop" { // a failure would be printed without an end
+			if name != "loop" { // printing a loop would never end
 				require.Equal(t, c.message, d.Message, name)
 			}
 			require.Contains(t, d.Error(), "dead letter to "+c.pid.Address, name)
@@ -314,7 +315,8 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// Messages wait for an actor that does not exist yet, watches too.
+// TestMessagesWaitForTheActor checks that messages and watches wait for an actor that does not
+// exist yet.
 func TestMessagesWaitForTheActor(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
@@ -344,7 +346,8 @@ func waitsForTheActor(t *testing.T, s *actors.System, rank int, there *actors.Sy
 	v, err = first.Result()
 	require.NoError(t, err)
 	require.Equal(t, "one", v)
-	// The message after the watch: the actor is stopped when it is watched.
+	// This message was sent after the watch, so that the actor is stopped only when it is
+	// watched.
 	_, err = s.Root.RequestFuture(s.PID(rank, "late"), "three", soon).Result()
 	require.NoError(t, err)
 	require.Equal(t, []string{"one", "two", "three"}, order)

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// protobufCodec sends values that are messages of protobuf, as a program would select it.
+// protobufCodec encodes values that are messages of protobuf, as a program would do.
 type protobufCodec[T any, P interface {
 	*T
 	proto.Message
@@ -26,7 +26,7 @@ func (protobufCodec[T, P]) Decode(b []byte, v *P) error {
 	return proto.Unmarshal(b, *v)
 }
 
-// shouted has a codec of package runtime.
+// shouted is a type with a codec of package runtime.
 type shouted struct{ text string }
 
 type shoutedCodec struct{}
@@ -42,7 +42,8 @@ func init() {
 	runtime.RegisterCodec(protobufCodec[actor.PID, *actor.PID]{})
 }
 
-// Values and messages of actors share codecs, whichever package they are registered with.
+// TestCodecsAreShared checks that values and messages of actors share codecs, whichever package
+// registers them.
 func TestCodecsAreShared(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		c := w.Comm()
@@ -60,7 +61,7 @@ func TestCodecsAreShared(t *testing.T) {
 	})
 }
 
-// Messages of protobuf are values with a codec of four lines.
+// TestProtobufValues checks that a codec of four lines sends messages of protobuf as values.
 func TestProtobufValues(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()

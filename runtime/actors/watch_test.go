@@ -14,7 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// watcher watches the actors named in its messages, and reports every Terminated.
+// watcher spawns an actor that watches the actors named in its messages, and reports every
+// Terminated.
 func watcher(t *testing.T, s *actors.System, name string) (*actor.PID, <-chan *actor.Terminated) {
 	t.Helper()
 	heard := make(chan *actor.Terminated, 1<<12)
@@ -34,14 +35,14 @@ func watcher(t *testing.T, s *actors.System, name string) (*actor.PID, <-chan *a
 	return pid, heard
 }
 
-// ask is a request that must be answered.
+// ask sends a request and requires an answer.
 func ask(t *testing.T, s *actors.System, pid *actor.PID, m any) {
 	t.Helper()
 	_, err := s.Root.RequestFuture(pid, m, soon).Result()
 	require.NoError(t, err)
 }
 
-// idle is an actor that does nothing.
+// idle returns the properties of an actor that only answers requests.
 func idle() *actor.Props {
 	return actor.PropsFromFunc(func(c actor.Context) {
 		if m, ok := c.Message().(int); ok {
@@ -50,7 +51,7 @@ func idle() *actor.Props {
 	})
 }
 
-// sync waits until rank 1 has taken what was sent to one of its actors before.
+// settle waits until a rank has handled what was sent to one of its actors before.
 func settle(t *testing.T, s *actors.System, rank int) {
 	t.Helper()
 	ask(t, s, s.PID(rank, "idle"), 1)
@@ -76,13 +77,13 @@ func testWatchAcrossRanks(t *testing.T) {
 			there, err := all[1].Spawn(idle(), "")
 			require.NoError(t, err)
 			ask(t, s, pid, there)
-			ask(t, s, there, 1) // it has the watch
+			ask(t, s, there, 1) // returns after the watch has arrived
 			end(actor.NewPID(there.Address, there.Id))
 			m := next(t, heard)
 			require.Equal(t, there.Id, m.Who.Id, name)
 			require.Equal(t, "rank:1", m.Who.Address, name)
 			require.Equal(t, actor.TerminatedReason_Stopped, m.Why, name)
-			// It has ended, or is about to: a watch that begins now gets Terminated at once.
+			// The actor has ended or is about to end. A new watch gets Terminated at once.
 			ask(t, s, pid, actor.NewPID(there.Address, there.Id))
 			require.Contains(t, []actor.TerminatedReason{actor.TerminatedReason_NotFound, actor.TerminatedReason_Stopped}, next(t, heard).Why, name)
 		}
@@ -101,8 +102,8 @@ func testWatchAcrossRanks(t *testing.T) {
 	})
 }
 
-// Watches race with stops, and both with the loss of the rank: every watcher gets
-// one Terminated per actor, whatever comes first.
+// TestWatchRaces checks watches that race with stops and with the loss of the rank. Every watcher
+// must get exactly one Terminated for each actor.
 func TestWatchRaces(t *testing.T) {
 	t.Run("memory", testWatchRaces)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testWatchRaces(t) })
@@ -158,8 +159,8 @@ func testWatchRaces(t *testing.T) {
 	}
 }
 
-// Messages to a lost rank, in an outbox, in a blocked call or sent later, are dead letters
-// with that reason.
+// TestLossOfARank checks that messages to a lost rank are dead letters with this reason: messages
+// in an outbox, in a blocked call, and messages that are sent later.
 func TestLossOfARank(t *testing.T) {
 	t.Run("memory", testLossOfARank)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testLossOfARank(t) })
@@ -207,7 +208,7 @@ func testLossOfARank(t *testing.T) {
 			}
 		}
 		require.Greater(t, lost, 2)
-		// The flooder runs again.
+		// The flooding actor runs again.
 		ask(t, s, s.PID(0, "flood"), "again")
 		close(gate)
 	}))

@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// soon is how long tests wait for something that happens at once.
+// soon is the longest time that tests wait for something that normally happens at once.
 const soon = 20 * time.Second
 
 // overNetwork makes ranks of this process use the network instead of shared memory.
@@ -26,8 +26,8 @@ func overNetwork(t *testing.T) {
 	t.Setenv("GORUN_TRANSPORT", "rdma")
 }
 
-// TestMain fails when a goroutine of the package is left. In processes that gorun
-// started for a test it runs a program.
+// TestMain fails if a goroutine of the package is left after the tests. A process that gorun has
+// started for a test runs a program instead.
 func TestMain(m *testing.M) {
 	if program := os.Getenv(envProgram); program != "" {
 		runtime.Main(programs[program])
@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaked returns the stacks of goroutines that run code of this module, the tests'
-// own excepted, when they do not end soon.
+// leaked returns the stacks of goroutines that run code of this module and do not end soon. The
+// goroutines of the tests themselves are excepted.
 func leaked() string {
 	deadline := time.Now().Add(5 * time.Second)
 	for {
@@ -68,7 +68,7 @@ func local(t *testing.T, n int, cfg actors.Config, test func(all []*actors.Syste
 	require.NoError(t, localErr(n, cfg, test))
 }
 
-// localErr is local for a World that may fail.
+// localErr works as local, and returns the error of the World.
 func localErr(n int, cfg actors.Config, test func(all []*actors.System)) error {
 	all := make([]*actors.System, n)
 	var made sync.WaitGroup
@@ -92,13 +92,13 @@ func localErr(n int, cfg actors.Config, test func(all []*actors.System)) error {
 	})
 }
 
-// modes are both delivery modes.
+// modes has both modes of delivery.
 var modes = map[string]func(*actors.System) actor.PropsOption{
 	"worker": (*actors.System).Worker,
 	"inline": (*actors.System).Inline,
 }
 
-// inbox spawns an actor that passes on its messages.
+// inbox spawns an actor that sends its messages to a channel.
 func inbox(t *testing.T, s *actors.System, name string, mode actor.PropsOption) <-chan any {
 	t.Helper()
 	c := make(chan any, 1<<17)
@@ -127,7 +127,7 @@ func next[T any](t *testing.T, c <-chan T) T {
 	}
 }
 
-// letters returns the dead letters of a rank.
+// letters returns a channel of the dead letters of a rank.
 func letters(s *actors.System) <-chan *actors.DeadLetter {
 	c := make(chan *actors.DeadLetter, 1<<17)
 	s.EventStream.Subscribe(func(e any) {

@@ -18,13 +18,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// worldRanks is the size of the worlds.
+// worldRanks is the number of ranks of each World.
 const worldRanks = 4
 
-// errWanted fails a world on purpose.
+// errWanted is the error with which a World fails on purpose.
 var errWanted = errors.New("wanted")
 
-// worldPrograms are the programs of the ranks of a world, with its error.
+// worldPrograms has the programs of the ranks of a World, and the error of the World.
 var worldPrograms = map[string]struct {
 	run  func(w *runtime.World) error
 	want error
@@ -64,7 +64,7 @@ func plainRank(w *runtime.World) error {
 		return err
 	}
 	m.Close()
-	runtime.Irecv(c, make([]byte, 10), last, 99) // dropped
+	runtime.Irecv(c, make([]byte, 10), last, 99) // never completes, and its handle is dropped
 	shared, err := runtime.NewShared(c, 4096)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func plainRank(w *runtime.World) error {
 	return shared.Close()
 }
 
-// actorsRank makes an actor that others ask, watch and find by name.
+// actorsRank makes an actor that other ranks send requests to, watch, and find by name.
 func actorsRank(w *runtime.World) error {
 	s, err := actors.OfConfig(w, actors.Config{Patience: time.Hour, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -109,7 +109,7 @@ func actorsRank(w *runtime.World) error {
 	return err
 }
 
-// answerer answers each request with its message.
+// answerer returns the properties of an actor that answers each request with its message.
 func answerer(mode actor.PropsOption) *actor.Props {
 	return actor.PropsFromFunc(func(c actor.Context) {
 		if c.Sender() != nil {
@@ -118,10 +118,10 @@ func answerer(mode actor.PropsOption) *actor.Props {
 	}, mode)
 }
 
-// strandedRank returns while operations are pending for an hour or for ever: messages for
-// actors that never exist, at its own rank and, beyond the window of credit, at another
-// one; a request; a timeout of an actor; and a goroutine that waits for room in the mailbox
-// of an actor that does not run, because its own messages are pending.
+// strandedRank returns while operations are pending that would last for an hour or for ever.
+// Messages wait for actors that never exist, on its own rank and, beyond the window of credit, on
+// another rank. A request, and the timeout of an actor, are pending. A goroutine waits for room
+// in the mailbox of an actor that does not run, because the actor's own messages are pending.
 func strandedRank(w *runtime.World) error {
 	s, err := actors.OfConfig(w, actors.Config{Patience: time.Hour, Mailbox: 10_000, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -154,7 +154,8 @@ func strandedRank(w *runtime.World) error {
 	return nil
 }
 
-// failingRank fails when it has run a program, while the others wait for it.
+// failingRank returns a rank that fails after it has run a program, while the other ranks wait
+// for it.
 func failingRank(program func(w *runtime.World) error) func(w *runtime.World) error {
 	return func(w *runtime.World) error {
 		if err := program(w); err != nil {
@@ -168,7 +169,8 @@ func failingRank(program func(w *runtime.World) error) func(w *runtime.World) er
 	}
 }
 
-// panickingRank is failingRank with a panic.
+// panickingRank returns a rank that panics after it has run a program, while the other ranks wait
+// for it.
 func panickingRank(program func(w *runtime.World) error) func(w *runtime.World) error {
 	return failingRank(func(w *runtime.World) error {
 		if err := program(w); err != nil {
@@ -216,8 +218,8 @@ func untilDone(c *runtime.Comm) error {
 	return err
 }
 
-// worldsTotal returns how many worlds of a kind a test makes, and how many of them between
-// two checks that the garbage collector has freed them.
+// worldsTotal returns how many Worlds of a kind a test makes, and how many Worlds it makes
+// between two checks that the garbage collector has freed them.
 func worldsTotal() (total, once int) {
 	if testing.Short() {
 		return 6, 3
@@ -225,7 +227,8 @@ func worldsTotal() (total, once int) {
 	return 200, 40
 }
 
-// A World frees everything, however it ends: memory, goroutines, descriptors and mappings.
+// TestWorldsLeaveNothing checks that a World frees its memory, goroutines, descriptors and
+// mappings, however it ends.
 func TestWorldsLeaveNothing(t *testing.T) {
 	total, once := worldsTotal()
 	for _, way := range []string{"shm", "rdma"} {
@@ -246,7 +249,7 @@ func TestWorldsLeaveNothing(t *testing.T) {
 					}
 					collected(t, all)
 				}
-				live(once) // makes what is made once per process
+				live(once) // makes what exists once per process
 				before := holdings(t)
 				for range total/once - 1 {
 					live(once)

@@ -10,10 +10,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// here is the address of the rank whose heads are tested.
+// here is the address of the rank that encodes and decodes the heads.
 const here = "rank:1"
 
-// heads are heads and their bytes.
+// heads has heads and their encoded bytes.
 var heads = map[string]struct {
 	head  codec.Head
 	bytes string
@@ -29,7 +29,7 @@ var heads = map[string]struct {
 	},
 }
 
-// parsed returns the head in b.
+// parsed returns the head that b contains.
 func parsed(b []byte) (codec.Head, error) {
 	r, err := codec.ParseHead(b)
 	h := codec.Head{Name: string(r.Name), Headers: r.Headers}
@@ -72,7 +72,8 @@ func TestHeadsOnTheWire(t *testing.T) {
 	require.ErrorIs(t, err, codec.ErrMalformed)
 }
 
-// Sole finds the string of a head that has one only, whatever its length.
+// TestSoleStrings checks that Sole finds the string of a head that contains only one string, of
+// any length.
 func TestSoleStrings(t *testing.T) {
 	long := string(make([]byte, 300))
 	for name, c := range map[string]struct {

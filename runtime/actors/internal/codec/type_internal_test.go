@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// When there is no room for another type, a peer that defines one is notified that it cannot be
-// sent, a message of one is refused, and Register panics.
+// TestTypesAreFull checks a full table of types. A peer that defines another type gets no decoder
+// for it, a message of another type is refused, and Register panics.
 func TestTypesAreFull(t *testing.T) {
 	const name = protoPrefix + "actor.Unwatch"
 	old := types.all

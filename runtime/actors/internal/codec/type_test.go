@@ -12,25 +12,25 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// A type for each way to encode a value.
+// Types of values, one for each way to encode a value.
 type (
 	plain struct{ A, B int32 }
-	// padded has three bytes of padding, and seven at its end.
+	// padded has three bytes of padding, and seven more at its end.
 	padded struct {
 		A byte
 		B int32
 		C int64
 		D byte
 	}
-	listed struct{ Names []string } // by gob
+	listed struct{ Names []string } // encoded by gob
 	looped struct {
 		Name string
 		Next *looped
 		Any  any
 	}
-	own   struct{ Text string } // by a codec of its own
+	own   struct{ Text string } // encoded by a codec of its own
 	empty struct{}
-	wide  [100]int64 // too long to share memory
+	wide  [100]int64 // too long to be one of several values in a block of memory
 )
 
 var errRefused = errors.New("refused")
@@ -64,7 +64,7 @@ func init() {
 // message stands for *runtime.Message.
 type message struct{}
 
-// there returns the types of a rank to which those of messages were defined.
+// there returns the types of a rank after the types of the messages have been defined to it.
 func there(t *testing.T, messages ...any) *codec.Definitions {
 	t.Helper()
 	d := &codec.Definitions{}
@@ -77,8 +77,9 @@ func there(t *testing.T, messages ...any) *codec.Definitions {
 	return d
 }
 
-// What is encoded at one rank is decoded at another, as a value or as a pointer, at once
-// or, where it is a copy, by several at a time.
+// TestMessagesArrive checks that a value that one rank encodes is decoded at another rank, as a
+// value or as a pointer. A value that is decoded as a copy must also be decoded by several
+// goroutines at the same time.
 func TestMessagesArrive(t *testing.T) {
 	word := "in place"
 	for _, m := range []any{
@@ -139,8 +140,8 @@ func TestMessagesArrive(t *testing.T) {
 	require.Nil(t, codec.Message.Decode)
 }
 
-// A value that contains itself, or is nested too deeply, is refused before gob, which would overflow
-// the stack.
+// TestLoops checks that a value that contains itself, or that is nested too deeply, is refused.
+// gob would overflow the stack on such a value.
 func TestLoops(t *testing.T) {
 	pointer := &looped{}
 	pointer.Next = pointer
@@ -157,7 +158,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// Messages of protobuf need no registration.
+// TestProtobuf checks that messages of protobuf need no registration.
 func TestProtobuf(t *testing.T) {
 	m := actor.NewPID("rank:0", "x")
 	c := codec.Of(m)
@@ -172,8 +173,8 @@ func TestProtobuf(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Padding is sent as zeros, not as what was in memory, and values with padding are not
-// sent in place.
+// TestPadding checks that padding is sent as zeros and not as the contents of memory. Values with
+// padding must not be sent in place.
 func TestPadding(t *testing.T) {
 	dirty := make([]byte, 24)
 	for i := range dirty {
@@ -190,7 +191,7 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-// Nil pointers are refused, whatever would encode them.
+// TestNilPointers checks that nil pointers of all types are refused.
 func TestNilPointers(t *testing.T) {
 	for _, m := range []any{(*plain)(nil), (*padded)(nil), (*empty)(nil), (*listed)(nil), (*own)(nil)} {
 		c := codec.Of(m)
@@ -202,7 +203,8 @@ func TestNilPointers(t *testing.T) {
 	}
 }
 
-// A codec of the program may refuse a peer's message, or panic.
+// TestCodecsAreContained checks that a codec of the program may refuse a peer's message, or
+// panic.
 func TestCodecsAreContained(t *testing.T) {
 	for _, m := range []any{own{}, &own{}} {
 		_, err := codec.Of(m).Decode([]byte("?"))
@@ -255,7 +257,8 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// A type is defined to a peer once, and again after all definitions were dropped.
+// TestAnnounced checks that a type is defined to a peer once, and again after all definitions
+// were dropped.
 func TestAnnounced(t *testing.T) {
 	a := &codec.Announced{}
 	one, other := codec.Of(plain{}), codec.Of(&plain{})
@@ -272,7 +275,7 @@ func TestAnnounced(t *testing.T) {
 	require.False(t, a.Needs(&codec.Type{Number: codec.NumberDefined + codec.TypesMax - 1}))
 }
 
-// Of allocates nothing, nor does a view.
+// TestNoAllocations checks that Of and a view allocate nothing.
 func TestNoAllocations(t *testing.T) {
 	var m any = &plain{1, 2}
 	var sum int
@@ -282,7 +285,7 @@ func TestNoAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = codec.Of(v).Append(b, v) }))
 }
 
-// FuzzDefinition makes a peer define a type and send a message of it.
+// FuzzDefinition lets a peer define an arbitrary type and send a message of this type.
 func FuzzDefinition(f *testing.F) {
 	for _, m := range []any{plain{1, 2}, &padded{}, listed{[]string{"a"}}, actor.NewPID("rank:0", "x")} {
 		c := codec.Of(m)
@@ -312,7 +315,7 @@ func FuzzDefinition(f *testing.F) {
 	})
 }
 
-// fill sets all memory of v, padding too, to b.
+// fill sets all memory of v to b, padding included.
 func fill(v *padded, b []byte) {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v)), b)
 }

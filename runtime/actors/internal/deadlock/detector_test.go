@@ -11,11 +11,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
 )
 
-// job is actors of several ranks that wait for each other. Actor i lives at rank i modulo
+// job is a set of actors on several ranks that wait for each other. Actor i is on rank i modulo
 // the number of ranks, and is named by its number.
 type job struct {
 	ranks []deadlock.Detector[int, int]
-	// transit are the probes on their way, with the actor that each is for.
+	// transit has the probes in transit, each with its destination.
 	transit []arrival
 	found   map[int]bool // actors that got their own probe back
 }
@@ -35,7 +35,7 @@ func (j *job) origin(actor int) deadlock.Origin {
 	return deadlock.Origin{Rank: j.rank(actor), ID: fmt.Sprint(actor)}
 }
 
-// wait makes an actor wait for another.
+// wait lets actor who wait for actor target.
 func (j *job) wait(who, target int) {
 	d := &j.ranks[j.rank(who)]
 	if begins, _ := d.Hold(who, target, 1, 1<<30); begins {
@@ -43,7 +43,7 @@ func (j *job) wait(who, target int) {
 	}
 }
 
-// arrive delivers one of the probes on their way.
+// arrive delivers the probe with index i in transit.
 func (j *job) arrive(i int) {
 	a := j.transit[i]
 	j.transit = append(j.transit[:i], j.transit[i+1:]...)
@@ -56,7 +56,8 @@ func (j *job) arrive(i int) {
 	}
 }
 
-// reaches returns which actors lead to which, by any number of edges.
+// reaches returns, for each pair of actors, whether a path of edges leads from the first to the
+// second.
 func reaches(n int, edges [][2]int) [][]bool {
 	r := make([][]bool, n)
 	for i := range r {
@@ -75,8 +76,8 @@ func reaches(n int, edges [][2]int) [][]bool {
 	return r
 }
 
-// check begins the waits in random order, while probes arrive at any time. An
-// actor that gets its own probe back is in a cycle, and each cycle has such an actor.
+// check starts the waits in random order, while probes arrive at random times. An actor that gets
+// its own probe back must be in a cycle, and each cycle must have such an actor.
 func check(t *testing.T, n, ranks int, edges [][2]int, r *rand.Rand) {
 	t.Helper()
 	j := newJob(ranks)
@@ -103,7 +104,7 @@ func check(t *testing.T, n, ranks int, edges [][2]int, r *rand.Rand) {
 	}
 }
 
-// All graphs of four actors, and some of many more.
+// TestCycles checks all graphs of four actors, and some graphs of 30 actors.
 func TestCycles(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const n = 4
@@ -134,7 +135,8 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// Probes of one number are passed on once, later ones again, also when the numbers wrap.
+// TestProbesArePassedOnOnce checks that a probe is forwarded once, and that a probe with a later
+// number is forwarded again, also after the number has wrapped.
 func TestProbesArePassedOnOnce(t *testing.T) {
 	d := &deadlock.Detector[string, int]{}
 	origin := deadlock.Origin{Rank: 9, ID: "x"}
@@ -149,8 +151,8 @@ func TestProbesArePassedOnOnce(t *testing.T) {
 	require.Equal(t, []int{5}, d.Pass(deadlock.Probe{Origin: deadlock.Origin{Rank: 8, ID: "x"}, Number: 1}, "a"), "of another actor")
 }
 
-// The bytes that wait in an actor are bounded, but for one message; the actor waits for a
-// target until all bytes for it are gone.
+// TestHolding checks that the bytes that wait in an actor are bounded. One message is always
+// accepted. An actor waits for a target until all bytes for this target have been sent.
 func TestHolding(t *testing.T) {
 	d := &deadlock.Detector[string, int]{}
 	begins, held := d.Hold("a", 1, 500, 100)
