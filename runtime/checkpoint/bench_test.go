@@ -7,8 +7,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
-// BenchmarkSave is a Save of two ranks with 32 MiB each, by the way of the copies, the data and the mode. bytes/op
-// that are sent and filed are what compression has made of them.
+// BenchmarkSave measures a Save of two ranks with 32 MiB each, for each path of the copies, kind
+// of data and mode of compression. The reported bytes that an operation sends and writes to files
+// are counted after compression.
 func BenchmarkSave(b *testing.B) {
 	const floats = 4 << 20
 	modes := map[string]checkpoint.Compression{"auto": checkpoint.CompressAuto, "never": checkpoint.CompressNever}
@@ -31,7 +32,7 @@ func BenchmarkSave(b *testing.B) {
 	}
 }
 
-// save saves the state of two ranks again and again.
+// save saves the state of two ranks repeatedly.
 func save(b *testing.B, config checkpoint.Config, fill func([]float64), floats int) {
 	b.Helper()
 	err := runtime.Local(2, func(w *runtime.World) error {
@@ -41,7 +42,8 @@ func save(b *testing.B, config checkpoint.Config, fill func([]float64), floats i
 		}
 		state := make([]float64, floats)
 		fill(state)
-		const warm = 2 // what is adaptive has looked at the ways
+		// After two steps, the adaptive compression has measured its paths.
+		const warm = 2
 		for step := range warm {
 			if err := store.Save(w.Comm(), step, checkpoint.Slice(state)); err != nil {
 				return err

@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A keeper is another rank, each rank keeps the copy of one, and it is on another node where no
-// node has more than half of the ranks.
+// TestRing checks the choice of keepers. The keeper of a rank's copy is another rank, and each
+// rank keeps the copy of one rank. If no node has more than half of the ranks, the keeper is on
+// another node.
 func TestRing(t *testing.T) {
 	for _, nodes := range [][]int{{0, 0}, {0, 1}, {0, 0, 0}, {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 1, 1, 2}, {2, 1, 1, 0, 0, 2, 3}, {0, 0, 0, 1}} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
@@ -32,8 +33,9 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// What is restored after a loss in the middle of Save of step 20, 10 having been saved: three
-// ranks, of which rank 1 is lost, with its copies and those of rank 0, which it keeps.
+// TestChoose checks which step is restored after a loss in the middle of the Save of step 20.
+// Step 10 was saved before. There are three ranks. Rank 1 is lost, with its own copies and with
+// the copies of rank 0, which it keeps.
 func TestChoose(t *testing.T) {
 	survivor := func(ward int, own, kept, committed int) holding {
 		return holding{Own: [2]int{10, own}, Kept: [2]int{10, kept}, Ward: [2]int{ward, ward}, Committed: committed}

@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
-// kinds make data of a rank at a step. A field that changes slowly from cell to cell is like the edges that
-// ranks exchange.
+// kinds has functions that make the data of a rank at a step. In the kind "field", values change
+// slowly from cell to cell, as in the halos that ranks exchange.
 var kinds = map[string]func(s []float64, seed uint64){
 	"zeros": func([]float64, uint64) {},
 	"field": func(s []float64, seed uint64) {
@@ -31,7 +31,8 @@ var kinds = map[string]func(s []float64, seed uint64){
 	},
 }
 
-// stuff is a rank's state at a step: several blocks, the last one not whole, and NaNs among it.
+// stuff returns a rank's state at a step. The state has several blocks, an incomplete last block,
+// and some NaNs.
 func stuff(kind string, rank, step int) []float64 {
 	s := make([]float64, 40_000+1000*rank)
 	kinds[kind](s, uint64(1000*rank+step))
@@ -57,7 +58,7 @@ func (r ranks) keep(t *testing.T, kind string, steps ...int) {
 	})
 }
 
-// brings restores a step of a kind of data.
+// brings restores a step of a kind of data and checks every bit.
 func (r ranks) brings(t *testing.T, kind string, want int) {
 	t.Helper()
 	r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
@@ -70,8 +71,9 @@ func (r ranks) brings(t *testing.T, kind string, want int) {
 	})
 }
 
-// Whatever the data, the way and the mode, survivors, newcomers and a whole new job get every bit back; what gets
-// shorter is compressed between nodes and in files, and nothing within a node.
+// TestCompression checks that survivors, newcomers and a whole new job get every bit back, for
+// all data, transports and modes. Data that get shorter are compressed between nodes and in
+// files, and never within a node.
 func TestCompression(t *testing.T) {
 	for _, transport := range transports {
 		t.Setenv("GORUN_TRANSPORT", transport)
@@ -109,7 +111,8 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// A field gets short enough in files to be compressed on any disk.
+// TestFilesGetShort checks that a field is compressed in files on any disk, because it gets short
+// enough.
 func TestFilesGetShort(t *testing.T) {
 	r := newRanks(t, 1, t.TempDir())
 	r.keep(t, "field", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
@@ -118,7 +121,8 @@ func TestFilesGetShort(t *testing.T) {
 	require.Equal(t, []string{fmt.Sprintf("checkpoint: copies of %.1f MiB written to files as %.1f MiB", float64(v.Filed)/(1<<20), float64(v.FiledAs)/(1<<20))}, r[0].Explain())
 }
 
-// The loss of both holders is told as of copies that are not compressed.
+// TestCompressedIsLost checks that the loss of both holders of a compressed copy is reported,
+// like that of other copies.
 func TestCompressedIsLost(t *testing.T) {
 	for _, transport := range transports {
 		t.Setenv("GORUN_TRANSPORT", transport)
@@ -126,7 +130,7 @@ func TestCompressedIsLost(t *testing.T) {
 		r := newRanksOf(t, 4, config)
 		r.keep(t, "zeros", 3)
 		r.loseOf(t, 1, config)
-		r.loseOf(t, 2, config) // it keeps the copy of rank 1
+		r.loseOf(t, 2, config) // rank 2 keeps the copy of rank 1
 		r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
 			_, found, err := s.Restore(c)
 			lost, ok := errors.AsType[*checkpoint.LostError](err)
@@ -138,7 +142,8 @@ func TestCompressedIsLost(t *testing.T) {
 	}
 }
 
-// Parts of other lengths are refused, by the newcomer that has the copy in its compressed form, too.
+// TestCompressedOfAnotherShape checks that parts of other lengths are refused, also by a newcomer
+// that gets the compressed copy.
 func TestCompressedOfAnotherShape(t *testing.T) {
 	for _, transport := range transports {
 		t.Setenv("GORUN_TRANSPORT", transport)
@@ -160,7 +165,8 @@ func TestCompressedOfAnotherShape(t *testing.T) {
 	}
 }
 
-// GORUN_COMPRESS=0 keeps the length of what goes through the network from telling its content.
+// TestNothingIsSentCompressed checks that nothing is compressed with GORUN_COMPRESS=0. Then the
+// number of bytes on the network does not depend on the data.
 func TestNothingIsSentCompressed(t *testing.T) {
 	t.Setenv("GORUN_COMPRESS", "0")
 	for _, transport := range transports {

@@ -16,15 +16,15 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
-// endurance is a program that computes in steps, saves its state, and panics at chosen moments.
+// endurance is a program that computes in steps, saves its state, and panics at random steps.
 type endurance struct {
 	ranks, steps int
-	panics       atomic.Int32 // still to come
+	panics       atomic.Int32 // the panics that are still to come
 	roles        [3]atomic.Int32
-	final        []int64 // of each rank
+	final        []int64 // the final state of each rank
 }
 
-// main is the function of LocalRespawn.
+// main is the function that LocalRespawn runs.
 func (e *endurance) main(w *runtime.World) error {
 	store, err := checkpoint.New(checkpoint.Config{})
 	if err != nil {
@@ -57,8 +57,8 @@ func (e *endurance) main(w *runtime.World) error {
 	})
 }
 
-// restore returns the step of the state that it has restored, -1 for none. A rank and the one that keeps
-// its copy may be lost one after the other: then all begin anew.
+// restore returns the step of the restored state, or -1 if there is none. If a rank and the
+// keeper of its copy are lost one after the other, all ranks begin again.
 func (e *endurance) restore(w *runtime.World, store **checkpoint.Store, part checkpoint.Part) (int, error) {
 	step, found, err := (*store).Restore(w.Comm(), part)
 	if errors.Is(err, checkpoint.ErrLost) {
@@ -70,7 +70,7 @@ func (e *endurance) restore(w *runtime.World, store **checkpoint.Store, part che
 	return step, err
 }
 
-// step mixes the states of all ranks.
+// step computes the next state from the states of all ranks.
 func (e *endurance) step(w *runtime.World, state []int64, step int) error {
 	n := w.Size()
 	from := []int64{0, 0}
@@ -89,7 +89,7 @@ func (e *endurance) step(w *runtime.World, state []int64, step int) error {
 	return nil
 }
 
-// expected are the states at the end, computed without ranks.
+// expected returns the states at the end, computed without ranks.
 func (e *endurance) expected() []int64 {
 	states := make([]int64, e.ranks)
 	for i := range states {

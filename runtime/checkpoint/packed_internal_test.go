@@ -18,7 +18,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// packedOf is the packed form of an image of rank 1 of 2 at step 3.
+// packedOf returns the packed form of an image of rank 1 of 2 at step 3.
 func packedOf(tb testing.TB, mode packing.Mode, image []byte) []byte {
 	tb.Helper()
 	p := &packer{Decider: packing.New(mode, wayLimits)}
@@ -30,7 +30,7 @@ func packedOf(tb testing.TB, mode packing.Mode, image []byte) []byte {
 	return b
 }
 
-// mixed is a part of two blocks of which the first gets shorter.
+// mixed returns a part of two blocks. Only the first block gets shorter by compression.
 func mixed() Part {
 	b := make([]byte, blockBytes+1000)
 	for i := range b[blockBytes-500:] {
@@ -71,7 +71,8 @@ func TestPackedImages(t *testing.T) {
 	}
 }
 
-// The lengths of very many parts do not fit into the first block.
+// TestPackedImageOfManyParts packs an image with so many parts that their lengths do not fit into
+// the first block.
 func TestPackedImageOfManyParts(t *testing.T) {
 	parts := make([]Part, blockBytes/8)
 	for i := range parts {
@@ -87,7 +88,8 @@ func TestPackedImageOfManyParts(t *testing.T) {
 	require.ErrorContains(t, err, "its parts have 32768 bytes together, and 32767 are to be restored")
 }
 
-// A length that is not that of the parts is damage.
+// TestPackedImageOfAnotherLength checks that an image whose length differs from that of the parts
+// is refused.
 func TestPackedImageOfAnotherLength(t *testing.T) {
 	part := Slice([]byte{1, 2, 3})
 	image := append(writeImage(nil, 3, 2, 1, []Part{part}), 0)
@@ -95,7 +97,8 @@ func TestPackedImageOfAnotherLength(t *testing.T) {
 	require.ErrorIs(t, err, ErrCorrupt)
 }
 
-// Every truncation is refused, also one with a checksum of its own, and every damaged byte.
+// TestDamagedPackedImages checks that every damaged byte and every truncation is refused, even if
+// the checksum of the truncated image is right.
 func TestDamagedPackedImages(t *testing.T) {
 	parts := []Part{Slice(make([]byte, 3000)), Slice([]int32{1, 2, 3})}
 	image := writeImage(nil, 3, 2, 1, parts)
@@ -114,7 +117,7 @@ func TestDamagedPackedImages(t *testing.T) {
 	}
 }
 
-// forgeries are packed images with a right checksum that no rank sends.
+// forgeries returns packed images with a right checksum that no correct rank sends.
 func forgeries(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	part := mixed()
@@ -134,7 +137,8 @@ func forgeries(tb testing.TB) map[string][]byte {
 		garbage[packedHeader+3+i] = 0xFF
 	}
 	bomb := packedHead(3, 2, 1, len(image))
-	block := s2.Encode(nil, make([]byte, 64<<20)) // in place of a block of 256 KiB
+	// 64 MiB in place of a block of 256 KiB.
+	block := s2.Encode(nil, make([]byte, 64<<20))
 	bomb = append(append(bomb, block...), image[blockBytes:]...)
 	bomb = binary.LittleEndian.AppendUint32(bomb, uint32(len(block)))
 	bomb = binary.LittleEndian.AppendUint32(bomb, uint32(len(image)-blockBytes))
@@ -161,15 +165,16 @@ func TestForgedPackedImages(t *testing.T) {
 		_, err := unpack(b, 1, []Part{part})
 		require.Error(t, err, name)
 		require.True(t, errors.Is(err, ErrCorrupt) || errors.Is(err, ErrShape), "%s: %v", name, err)
-		if name != "garbage" { // that is found when it is unpacked
+		// The garbage is detected only when the image is unpacked.
+		if name != "garbage" {
 			_, err = checkImage(b, 2, 1)
 			require.ErrorIs(t, err, ErrCorrupt, name)
 		}
 	}
 }
 
-// What another rank sends in place of a packed copy is an error, and takes no more memory than twice what it
-// has sent.
+// TestHostilePackedCopies checks that wrong messages in place of a packed copy are an error. The
+// receiver must not take more than twice the memory of what was sent.
 func TestHostilePackedCopies(t *testing.T) {
 	good := packedOf(t, packing.Always, writeImage(nil, 3, 2, 1, []Part{Slice(make([]byte, 100))}))
 	table := len(good) - entryBytes - sumBytes
@@ -213,7 +218,7 @@ func TestHostilePackedCopies(t *testing.T) {
 			}))
 		})
 	}
-	require.NoError(t, runtime.Local(1, func(w *runtime.World) error { // heads
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error { // wrong heads
 		for _, head := range [][]int{{140}, {140, 2}, {140, -1}, {math.MinInt, formPacked}, {imageHeader - 1, formPacked}, {}} {
 			r := runtime.Isend(w.Comm(), head, 0, tagHead)
 			var d copied
@@ -224,10 +229,11 @@ func TestHostilePackedCopies(t *testing.T) {
 	}))
 }
 
-// second drops a first result.
+// second drops the first result.
 func second(_ any, err error) error { return err }
 
-// Files of the first version are read, and those of a later one are an error, not as if they were not there.
+// TestFilesOfOtherVersions checks that files of the first version are read. A file of a later
+// version must be an error, and not be treated as a missing file.
 func TestFilesOfOtherVersions(t *testing.T) {
 	s, err := New(Config{Directory: t.TempDir()})
 	require.NoError(t, err)
@@ -265,21 +271,21 @@ func TestFilesOfOtherVersions(t *testing.T) {
 	}
 }
 
-// A packed copy whose blocks do not unpack to the image is found when it is restored, and the next Restore takes
-// another one.
+// TestCopyThatDoesNotUnpack checks a packed copy whose blocks do not unpack to the image. The
+// error must be found when the copy is restored, so that the next Restore uses another copy.
 func TestCopyThatDoesNotUnpack(t *testing.T) {
 	part := mixed()
 	d := copied{rank: 1, step: 3, image: forgeries(t)["garbage"]}
 	require.ErrorIs(t, d.read(2, []Part{part}), ErrCorrupt)
 	require.Equal(t, none, d.step)
 	image := writeImage(nil, 3, 2, 1, []Part{part})
-	image[len(image)-1]++ // behind its checksum
+	image[len(image)-1]++ // after the checksum was computed
 	d = copied{rank: 1, step: 3, image: packedOf(t, packing.Never, image)}
 	require.ErrorIs(t, d.read(2, []Part{part}), ErrCorrupt)
 	require.Equal(t, none, d.step)
 }
 
-// FuzzImage: whatever a rank sends or a file has is an image of the parts, or refused.
+// FuzzImage checks that arbitrary bytes are either an image of the parts or refused.
 func FuzzImage(f *testing.F) {
 	small := writeImage(nil, 3, 2, 1, []Part{Slice([]byte("a part of a rank's state")), Slice([]int32{1})})
 	f.Add(small)

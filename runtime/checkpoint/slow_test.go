@@ -19,7 +19,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
-// Variables of the program that saves.
+// Environment variables of the program that saves.
 const (
 	envKind  = "CHECKPOINT_TEST_KIND"
 	envMode  = "CHECKPOINT_TEST_MODE"
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	testbed.Main(m)
 }
 
-// saveSteps saves steps of a kind of data, and prints how long the steps after the first took.
+// saveSteps saves steps of a kind of data, and prints the times of all steps except the first.
 func saveSteps(w *runtime.World) error {
 	const steps = 3
 	mode, err := strconv.Atoi(os.Getenv(envMode))
@@ -69,8 +69,8 @@ func saveSteps(w *runtime.World) error {
 	return nil
 }
 
-// overSlowLink runs saveSteps on two hosts, and returns what it prints and the copies' MiB and what was sent of
-// them.
+// overSlowLink runs saveSteps on two hosts. It returns the output, the MiB of the copies, and the
+// MiB that were sent for them.
 func overSlowLink(t *testing.T, c *nscluster.Cluster, kind string, mode checkpoint.Compression, floats int) (said string, copies, sent float64) {
 	t.Helper()
 	self, err := os.Executable()
@@ -88,7 +88,8 @@ func overSlowLink(t *testing.T, c *nscluster.Cluster, kind string, mode checkpoi
 	return string(out), copies, sent
 }
 
-// Over a link of 200 Mbit/s a field is compressed, and random data are not.
+// TestSlowLinkCompresses checks that a field is compressed over a link of 200 Mbit/s, and that
+// random data are not.
 func TestSlowLinkCompresses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a slow link")
@@ -102,7 +103,7 @@ func TestSlowLinkCompresses(t *testing.T) {
 	require.InDelta(t, copies, sent, 0.11)
 }
 
-// TestSaveOverSlowLinks prints what compression is worth on links of 1 Gbit/s and more.
+// TestSaveOverSlowLinks prints the time that compression saves on links of 1 Gbit/s and more.
 func TestSaveOverSlowLinks(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") != "1" {
 		t.Skip("a measurement: GORUN_SOAK=1")

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
-// ranks are the stores of a job's ranks, which live longer than its Worlds.
+// ranks has the stores of the ranks of a job. The stores live longer than the Worlds.
 type ranks []*checkpoint.Store
 
 func newRanks(t *testing.T, n int, directory string) ranks {
@@ -20,7 +20,7 @@ func newRanks(t *testing.T, n int, directory string) ranks {
 	return newRanksOf(t, n, checkpoint.Config{Directory: directory})
 }
 
-// newRanksOf is newRanks with a configuration.
+// newRanksOf works as newRanks, with a configuration.
 func newRanksOf(t *testing.T, n int, config checkpoint.Config) ranks {
 	t.Helper()
 	stores := make(ranks, n)
@@ -30,13 +30,13 @@ func newRanksOf(t *testing.T, n int, config checkpoint.Config) ranks {
 	return stores
 }
 
-// lose gives a rank a new process.
+// lose replaces the store of a rank by that of a new process.
 func (r ranks) lose(t *testing.T, rank int, directory string) {
 	t.Helper()
 	r.loseOf(t, rank, checkpoint.Config{Directory: directory})
 }
 
-// loseOf is lose with a configuration.
+// loseOf works as lose, with a configuration.
 func (r ranks) loseOf(t *testing.T, rank int, config checkpoint.Config) {
 	t.Helper()
 	var err error
@@ -44,13 +44,13 @@ func (r ranks) loseOf(t *testing.T, rank int, config checkpoint.Config) {
 	require.NoError(t, err)
 }
 
-// run runs fn with the stores in a new World.
+// run runs fn with each store in a new World.
 func (r ranks) run(t *testing.T, fn func(c *runtime.Comm, s *checkpoint.Store) error) {
 	t.Helper()
 	require.NoError(t, runtime.Local(len(r), func(w *runtime.World) error { return fn(w.Comm(), r[w.Rank()]) }))
 }
 
-// state is what a rank has at a step, of a length of its own.
+// state returns the state of a rank at a step. Its length depends on the rank.
 func state(rank, step int) []float64 {
 	s := make([]float64, 1000*rank+10)
 	for i := range s {
@@ -72,7 +72,8 @@ func (r ranks) saves(t *testing.T, steps ...int) {
 	})
 }
 
-// restores restores a step, or none if it is negative, and checks the parts.
+// restores restores a step and checks the parts. If want is negative, it requires that no step is
+// restored.
 func (r ranks) restores(t *testing.T, want int) {
 	t.Helper()
 	r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
@@ -102,7 +103,8 @@ func TestRestore(t *testing.T) {
 			if n == 1 {
 				break
 			}
-			// One after the other: each Restore gives a new process what it is to keep.
+			// The ranks are lost one after the other. Each Restore gives a new process the copy
+			// that it has to keep.
 			r.lose(t, lost, "")
 			r.restores(t, 12)
 		}
@@ -111,12 +113,12 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// The rank and its keeper are lost: all ranks get the same error, which names the rank.
+// TestLost loses a rank and its keeper. All ranks must get the same error, which names the rank.
 func TestLost(t *testing.T) {
 	r := newRanks(t, 4, "")
 	r.saves(t, 3)
 	r.lose(t, 1, "")
-	r.lose(t, 2, "") // on one node the keeper is the next rank
+	r.lose(t, 2, "") // on one node, the next rank is the keeper
 	r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
 		_, found, err := s.Restore(c)
 		require.False(t, found)
@@ -129,7 +131,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// A whole job is started again from its files; those that are not whole do not count.
+// TestDirectory restarts a whole job from its files. Files that are not complete must be ignored.
 func TestDirectory(t *testing.T) {
 	dir := t.TempDir()
 	newRanks(t, 3, dir).saves(t, 5, 6, 8)
@@ -138,7 +140,7 @@ func TestDirectory(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, files, 6, "two of each rank, and none that is temporary")
 
-	name := filepath.Join(dir, "rank-1.0.checkpoint") // of the third Save
+	name := filepath.Join(dir, "rank-1.0.checkpoint") // the file of the third Save
 	b, err := os.ReadFile(name)
 	require.NoError(t, err)
 	for _, damaged := range [][]byte{b[:len(b)-1], b[:7], nil, append([]byte{b[0] ^ 1}, b[1:]...), append(append([]byte{}, b[:len(b)-1]...), b[len(b)-1]^1)} {
@@ -161,8 +163,8 @@ func TestDirectory(t *testing.T) {
 	})
 }
 
-// A process that is killed while it writes leaves a file that no Save will rename: Restore removes it, and
-// nothing else.
+// TestDirectoryAfterKill checks files that a killed process was writing. No later Save renames
+// such a file. Restore must remove these files of its rank and no other file.
 func TestDirectoryAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	r := newRanks(t, 2, dir)
@@ -180,7 +182,8 @@ func TestDirectoryAfterKill(t *testing.T) {
 	require.Equal(t, []string{"else.part", "rank-0.0.checkpoint", "rank-1.0.checkpoint", "rank-1.0.checkpoint.bak"}, files)
 }
 
-// Bad arguments of one rank are an error of all, and change nothing.
+// TestArguments checks that bad arguments of one rank are an error at all ranks and change
+// nothing.
 func TestArguments(t *testing.T) {
 	r := newRanks(t, 3, "")
 	r.saves(t, 4)

@@ -9,8 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A keeper that is lost in the middle of a copy, or a communicator that breaks, ends the delivery with an error
-// and leaves nothing under way.
+// TestDeliveryThatFails checks the delivery of a copy when the keeper is lost in the middle or
+// the communicator is revoked. The delivery must end with an error and leave no operation in
+// progress.
 func TestDeliveryThatFails(t *testing.T) {
 	gone := errors.New("gone")
 	for name, end := range map[string]func(c *runtime.Comm) error{

@@ -14,7 +14,7 @@ import (
 
 var errTruncated = errors.New("truncated")
 
-// forged returns an image of rank 1 whose checksum is right after it was changed.
+// forged returns a changed image of rank 1 with a right checksum.
 func forged(change func(b []byte) []byte) []byte {
 	b := change(writeImage(nil, 3, 2, 1, []Part{Slice([]int32{1, 2, 3}), Slice([]byte{4})}))
 	if len(b) >= imageHeader {
@@ -23,8 +23,8 @@ func forged(change func(b []byte) []byte) []byte {
 	return b
 }
 
-// What another rank sends in place of its copy is an error: no panic, and no more memory than what it
-// has sent.
+// TestHostileCopies checks that wrong messages in place of a copy are an error. The receiver must
+// not panic and must not take more memory than was sent.
 func TestHostileCopies(t *testing.T) {
 	same := func(b []byte) []byte { return b }
 	parts := func(n uint32) func([]byte) []byte {
@@ -34,7 +34,7 @@ func TestHostileCopies(t *testing.T) {
 		return func(b []byte) []byte { binary.LittleEndian.PutUint64(b[imageHeader:], n); return b }
 	}
 	for name, c := range map[string]struct {
-		said  int // added to the length
+		said  int // added to the announced length
 		image []byte
 		want  error
 	}{
@@ -69,7 +69,8 @@ func TestHostileCopies(t *testing.T) {
 					return fmt.Errorf("%w, step %d", err, d.step)
 				}
 				if c.said == 0 && errors.Is(err, ErrCorrupt) && len(c.image) < imageHeader {
-					_, err := runtime.Recv(comm, make([]byte, imageHeader), 1, tagImage) // it was not taken
+					// Take the message that the receiver has refused.
+					_, err := runtime.Recv(comm, make([]byte, imageHeader), 1, tagImage)
 					return err
 				}
 				if c.said == math.MinInt {
@@ -82,7 +83,7 @@ func TestHostileCopies(t *testing.T) {
 	}
 }
 
-// Copies of several pieces arrive whole.
+// TestLongCopies checks that copies of several pieces arrive whole.
 func TestLongCopies(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		part := make([]byte, 2*pieceBytes+5)
@@ -104,7 +105,8 @@ func TestLongCopies(t *testing.T) {
 	}))
 }
 
-// An error of a member is one of all; the loss of a rank that one has noticed is one, too.
+// TestAgree checks that an error of one member is an error of all members. The loss of a rank,
+// even if only one member has noticed it, is also an error of all.
 func TestAgree(t *testing.T) {
 	own := errors.New("own")
 	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {

@@ -2,5 +2,6 @@
 
 package checkpoint_test
 
-// transports are those over which copies go: the network is Linux's.
+// transports lists the transports of the tests: only shm, because the network transport needs
+// Linux.
 var transports = []string{"shm"}

@@ -2,5 +2,5 @@
 
 package checkpoint_test
 
-// transports are those over which copies go; rdma makes each rank a node.
+// transports lists the transports of the tests. With rdma, each rank is a node of its own.
 var transports = []string{"shm", "rdma"}

@@ -12,7 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// passing ends blocks of n bytes that a way of a rate takes, every so many of which the sender waits for.
+// passing simulates count blocks of n bytes on a path with a rate. The sender waits for one of
+// every blocks.
 func passing(w *way, now time.Time, count, n int, rate float64, every int) time.Time {
 	for i := range count {
 		now = now.Add(time.Duration(float64(n) / rate * float64(time.Second)))
@@ -21,7 +22,8 @@ func passing(w *way, now time.Time, count, n int, rate float64, every int) time.
 	return now
 }
 
-// A way is measured while blocks are under way all the time, whether each is waited for or not.
+// TestWay checks the measured rate of a path while blocks are always in progress, whether the
+// sender waits for each block or for one of three.
 func TestWay(t *testing.T) {
 	var w way
 	require.Zero(t, w.pace(), "nothing is known")
@@ -33,7 +35,8 @@ func TestWay(t *testing.T) {
 		require.InEpsilon(t, 1e8, p.Rate, 0.01)
 		require.False(t, w.pace().Bound, "it was told")
 	}
-	// The time without a block under way does not count, nor what has ended since the last wait.
+	// The time without a block in progress does not count, and neither do the blocks that ended
+	// after the last wait.
 	now = passing(&w, now, 10, blockBytes, 2e8, 1)
 	w.ended(blockBytes, now, false)
 	w.idle()
@@ -44,8 +47,8 @@ func TestWay(t *testing.T) {
 	require.False(t, w.pace().Bound, "one end is no interval")
 }
 
-// Of data that get no shorter only a sample is tried for each look, of which there are few, and all
-// blocks go as they are.
+// TestRandomDataIsOnlySampled checks data that do not get shorter. There must be few measurements
+// of the path, only a sample is compressed for each, and all blocks are sent unchanged.
 func TestRandomDataIsOnlySampled(t *testing.T) {
 	for name, limits := range map[string]packing.Limits{"way": wayLimits, "files": fileLimits} {
 		block := make([]byte, blockBytes)
@@ -55,7 +58,7 @@ func TestRandomDataIsOnlySampled(t *testing.T) {
 		looks := 0
 		p := packer{Decider: packing.New(packing.Auto, limits), look: func() packing.Pace { looks++; return packing.Pace{Rate: 1e6, Bound: true} }}
 		var room []byte
-		const count = 4096 // 1 GiB
+		const count = 4096 // 1 GiB in all
 		for range count {
 			p.Block()
 			require.Len(t, p.pack(block, &room), blockBytes)
@@ -68,7 +71,7 @@ func TestRandomDataIsOnlySampled(t *testing.T) {
 	}
 }
 
-// A block whose middle alone gets shorter is sent as it is.
+// TestABlockIsTriedWhole checks that a block is sent unchanged if only its middle gets shorter.
 func TestABlockIsTriedWhole(t *testing.T) {
 	block := make([]byte, blockBytes)
 	for i := range block {
@@ -85,7 +88,8 @@ func TestABlockIsTriedWhole(t *testing.T) {
 	require.True(t, room != nil, "it was tried")
 }
 
-// Where the keeper takes a block in some milliseconds, what gets shorter is compressed after the first blocks.
+// TestSlowKeeper checks a keeper that takes some milliseconds for a block. After the first
+// blocks, data that get shorter must be compressed.
 func TestSlowKeeper(t *testing.T) {
 	s, err := New(Config{})
 	require.NoError(t, err)
@@ -101,7 +105,7 @@ func TestSlowKeeper(t *testing.T) {
 			if _, err := runtime.Recv(w.Comm(), make([]byte, blockBytes), 0, tagImage); err != nil {
 				return err
 			}
-			time.Sleep(3 * time.Millisecond) // this is the way
+			time.Sleep(3 * time.Millisecond) // simulates a slow path
 		}
 		return nil
 	}))
@@ -112,7 +116,8 @@ func TestSlowKeeper(t *testing.T) {
 	require.Len(t, s.Explain(), 1)
 }
 
-// A file gets compressed where nothing is known of the disk, if that makes it four times shorter.
+// TestFileOnAnUnknownDisk checks that a file is compressed although the rate of the disk is
+// unknown, if compression makes the file four times shorter.
 func TestFileOnAnUnknownDisk(t *testing.T) {
 	s, err := New(Config{})
 	require.NoError(t, err)
@@ -124,7 +129,8 @@ func TestFileOnAnUnknownDisk(t *testing.T) {
 	require.Less(t, s.filed.to.Load(), s.filed.from.Load()/2)
 }
 
-// Compressed blocks stay as they are while they may be under way.
+// TestBlocksUnderWay checks that the memory of a compressed block does not change while the block
+// may be in transit.
 func TestBlocksUnderWay(t *testing.T) {
 	image := make([]byte, 40*blockBytes)
 	for i := range image {

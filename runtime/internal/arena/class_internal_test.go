@@ -10,7 +10,7 @@ func TestClassesAgainstSearch(t *testing.T) {
 	require.Equal(t, LargeMin, classSize(classes-1))
 	class := 0
 	for n := range LargeMin + 1 {
-		for classSize(class) < n { // sizes ascend, so the first that fits is the least
+		for classSize(class) < n { // sizes ascend, so that the first that fits is the smallest
 			class++
 		}
 		if got := classOf(n); got != class {
@@ -25,7 +25,7 @@ func TestClassesAgainstSearch(t *testing.T) {
 
 func TestSlabsFitTheirSlotNumbers(t *testing.T) {
 	for c := range classes {
-		slots := slabBytes(c, 64<<10) / classSize(c) // the largest page there is
+		slots := slabBytes(c, 64<<10) / classSize(c) // 64 KiB is the largest page size
 		require.LessOrEqual(t, slots, 1<<16)
 		require.GreaterOrEqual(t, slots, slabSlots)
 	}

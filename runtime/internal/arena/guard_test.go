@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 )
 
-// faults says whether reading b faults.
+// faults reports whether reading b faults.
 func faults(b []byte) (yes bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { yes = recover() != nil }()
@@ -46,10 +46,10 @@ func TestGuardedArenaFaultsOnUseAfterTheEnd(t *testing.T) {
 		require.NoError(t, a.Return(uint64(own.Off), 0))
 		require.True(t, faults(own.Bytes))
 
-		again := newLease(t, a, n) // some of these pages, open again
+		again := newLease(t, a, n) // contains some of these pages, accessible again
 		require.False(t, faults(again.Bytes))
 		require.NoError(t, a.Free(again))
 	}
-	// In the end all memory is accessible again, for Munmap and others.
+	// At the end, make all memory accessible again, because Munmap and others access it.
 	require.NoError(t, arena.Guard(mapped, false))
 }

@@ -16,7 +16,7 @@ func newLease(t *testing.T, a *arena.Arena, n int) arena.Lease {
 	return l
 }
 
-// give gives a lease away and confirms it.
+// give gives a lease to a rank and confirms the transfer.
 func give(t *testing.T, a *arena.Arena, l arena.Lease, rank int) arena.Lease {
 	t.Helper()
 	given, err := a.Give(l, rank)
@@ -102,7 +102,7 @@ func TestMemoryInFlightIsNotReused(t *testing.T) {
 	}
 }
 
-// An address within a long lease names no lease.
+// TestReturnNamesTheBeginning checks that only the first address of a long lease names the lease.
 func TestReturnNamesTheBeginning(t *testing.T) {
 	a := arena.New(whole(4<<20), arena.Config{})
 	l := newLease(t, a, arena.LargeMin)
@@ -161,7 +161,7 @@ func TestHostileReturnsChangeNothing(t *testing.T) {
 	if testing.Short() {
 		step = 7
 	}
-	for off := uint64(0); off < 400_000; off += step { // the leases end before
+	for off := uint64(0); off < 400_000; off += step { // the leases end below 400,000
 		require.Error(t, a.Return(off, ranks[off%5]))
 	}
 	for _, off := range []uint64{1 << 40, 1 << 63, math.MaxUint64} {

@@ -8,12 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// memory is a transport.Arena over the heap. With pieces it behaves like ranks
-// of one process: the bytes of one call are one allocation, and no later call can cross
-// its ends.
+// memory is a transport.Arena on the heap. With pieces, it behaves like the arena of ranks in one
+// process: each call of Bytes returns an allocation of its own, and a later call must not cross
+// the ends of an earlier allocation.
 type memory struct {
 	size      int
-	whole     []byte // unless pieces
+	whole     []byte // nil with pieces
 	pieces    map[int][]byte
 	discarded [][2]int
 	refuse    error
@@ -65,7 +65,7 @@ func (m *memory) Offset(b []byte) (int, bool) {
 	return int(at - base), true
 }
 
-// aligned says that b begins at a multiple of n.
+// aligned requires that b begins at a multiple of n.
 func aligned(t *testing.T, b []byte, off, n int) {
 	t.Helper()
 	if off%n != 0 {

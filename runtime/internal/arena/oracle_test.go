@@ -23,11 +23,11 @@ type model struct {
 
 type entry struct {
 	l      arena.Lease
-	given  arena.Lease // what Give returned
-	good   bool        // l is not a stale handle: the lease was not given away
+	given  arena.Lease // the result of Give
+	good   bool        // l is valid: the lease was not given away
 	flight bool
 	stamp  uint64
-	holder int // -1: none
+	holder int // -1 for none
 }
 
 const self = 0
@@ -50,7 +50,7 @@ func (m *model) alloc(n int) {
 	m.leases = append(m.leases, e)
 }
 
-// write puts the stamp at both ends and in the middle; check reads it.
+// write writes the stamp at both ends and in the middle. check compares it.
 func (e *entry) write() {
 	for _, at := range e.places() {
 		binary.LittleEndian.PutUint64(e.l.Bytes[at:], e.stamp)
@@ -70,12 +70,13 @@ func (e *entry) places() []int {
 	case n < 8:
 		return nil
 	case n < 24:
-		return []int{0} // three would overlap
+		return []int{0} // three stamps would overlap
 	}
 	return []int{0, (n - 8) / 2, n - 8}
 }
 
-// drop mirrors the end of a hold. It reports whether rank had one.
+// drop does in the model what the end of a rank's hold does. It reports whether the rank held the
+// lease.
 func (m *model) drop(e *entry, rank int) bool {
 	if e.holder != rank || e.good {
 		return false
@@ -91,7 +92,7 @@ func (m *model) settle(e *entry) {
 	}
 }
 
-// step does one operation chosen by three numbers.
+// step does one operation, chosen by three numbers.
 func (m *model) step(op, which byte, arg int) {
 	if op%8 < 3 || len(m.leases) == 0 {
 		m.alloc(arg)
@@ -173,7 +174,7 @@ func (m *model) finish(size int) {
 	require.NoError(m.t, err, "pages were lost")
 }
 
-// sizeOf spreads a number over small, large and huge sizes.
+// sizeOf maps a number to a small, large or huge size.
 func sizeOf(n uint32) int {
 	switch n % 4 {
 	case 0:
@@ -185,7 +186,7 @@ func sizeOf(n uint32) int {
 	}
 }
 
-// few is n, or a fifth of it with -short.
+// few returns n, or a fifth of n with -short.
 func few(n int) int {
 	if testing.Short() {
 		return n / 5
@@ -227,8 +228,8 @@ func FuzzArena(f *testing.F) {
 	})
 }
 
-// TestArenaFromManyGoroutines proves the mutex under the race detector: the
-// contents of a lease belong to one goroutine at a time.
+// TestArenaFromManyGoroutines tests the arena's mutex under the race detector: the contents of a
+// lease belong to one goroutine at a time.
 func TestArenaFromManyGoroutines(t *testing.T) {
 	a := arena.New(whole(64<<20), arena.Config{Keep: 1 << 20})
 	var wg sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// newEngines makes engines of two ranks that wait as those of a job of processes do.
+// newEngines makes the engines of two ranks, with the waits of ranks that are processes.
 func newEngines(tb testing.TB, discard bool, carried func()) [2]*engine.Engine {
 	tb.Helper()
 	w := newNetwork(tb, discard, carried)
@@ -66,17 +66,18 @@ func engineMessages(tb testing.TB, n int, carried func()) *dialogue {
 	return meet(d)
 }
 
-// none is no context: calls cannot be cancelled.
+// none is a nil context: calls with it cannot be cancelled.
 var none context.Context
 
-// check ends the program with an error.
+// check ends the program if there is an error.
 func check(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// meet sends the first messages: a connection needs both sides at a time.
+// meet exchanges the first messages. Each side runs on a goroutine of its own, because both are
+// needed to connect.
 func meet(d *dialogue) *dialogue {
 	sent := make(chan struct{})
 	go func() {
@@ -104,7 +105,9 @@ func engineReads(tb testing.TB, n, atOnce int) func() {
 		for i := range sends {
 			sends[i] = of.Isend(to, 0, out, engine.Standard, 0)
 		}
-		_, _, err := of.Iprobe(to) // as the end of a long stream, which waits: what shares a frame goes
+		// Poll as a goroutine does that waits at the end of a long stream. The poll sends
+		// messages that wait to share a frame.
+		_, _, err := of.Iprobe(to)
 		check(err)
 		for _, h := range [][]engine.Handle{receives, sends} {
 			for i := range h {

@@ -7,18 +7,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// level is a layer at which a program could use the adapter.
+// level is a software layer at which a program could use the adapter.
 type level struct {
 	name string
-	// messages connects two sides that send n bytes. carried, if not nil, is called when the
-	// adapter has been told of a message.
+	// messages connects two sides that send n bytes. If carried is not nil, it is called after
+	// the adapter has been told of a message.
 	messages func(tb testing.TB, n int, carried func()) *dialogue
-	// reads connects two sides, of which the first gets n bytes that the other one has, several
-	// times at once, whenever read is called.
+	// reads connects two sides. Each call of read transfers n bytes of the second side to the
+	// first, atOnce times in parallel.
 	reads func(tb testing.TB, n, atOnce int) (read func())
 }
 
-// levels are all of them, the lowest first.
+// levels lists all levels, the lowest first.
 var levels = []level{
 	{"1-provider", bareMessages, bareReads},
 	{"2-verbs", verbsMessages, verbsReads},
@@ -27,21 +27,22 @@ var levels = []level{
 	{"5-runtime", runtimeMessages, runtimeReads},
 }
 
-// dialogue is two sides that send to each other. A message of either side is sent by send, and
-// received at the other one by receive. flush polls once, which sends what the side holds back
-// to send it together with more.
+// dialogue has two sides that send messages to each other. One side calls send, and the other
+// side calls receive. flush polls once. The poll sends messages that the side holds back in order
+// to send them together with later messages.
 type dialogue struct {
 	send, receive, flush [2]func()
-	// expect posts the receive of the next message, which receive then waits for; nil where
-	// receives belong to no message.
+	// expect posts the receive of the next message, for which receive then waits. It is nil if
+	// posted receives do not belong to a particular message.
 	expect [2]func()
 }
 
 // window is how many messages of a stream are sent before the first is received.
 const window = 64
 
-// stream is n messages one way, and one back, which brings the acknowledgement. The sender would
-// hold back one more until it polls, which it does not while the other side waits.
+// stream sends n messages one way, and one message back, which carries the acknowledgement. The
+// explicit flush is necessary because the sender would otherwise hold back one message while the
+// other side waits for it.
 func (d *dialogue) stream(n int) {
 	for range n {
 		d.send[0]()
@@ -54,7 +55,7 @@ func (d *dialogue) stream(n int) {
 	d.receive[0]()
 }
 
-// round is a message there and one back.
+// round sends a message there and a message back.
 func (d *dialogue) round() {
 	d.send[0]()
 	d.receive[1]()
@@ -62,7 +63,7 @@ func (d *dialogue) round() {
 	d.receive[0]()
 }
 
-// ready does what a receiver does before the message comes.
+// ready does what a receiver does before the message arrives.
 func (d *dialogue) ready(side int) {
 	if d.expect[side] != nil {
 		d.expect[side]()
@@ -70,8 +71,8 @@ func (d *dialogue) ready(side int) {
 	d.flush[side]()
 }
 
-// warm is how many rounds there are before a measurement: connections stand then, and all
-// memory was used.
+// warm is the number of rounds before a measurement. After them, the connections are established
+// and all memory has been touched.
 const warm = 1000
 
 func (l *level) dialogue(tb testing.TB, n int, carried func()) *dialogue {
@@ -83,7 +84,8 @@ func (l *level) dialogue(tb testing.TB, n int, carried func()) *dialogue {
 	return d
 }
 
-// BenchmarkMessage is one message of 8 bytes of a dialogue, both sides together.
+// BenchmarkMessage measures one message of 8 bytes of a dialogue, the work of both sides
+// together.
 func BenchmarkMessage(b *testing.B) {
 	for i := range levels {
 		b.Run(levels[i].name, func(b *testing.B) {
@@ -97,13 +99,13 @@ func BenchmarkMessage(b *testing.B) {
 	}
 }
 
-// perMessage reports the time of one of n messages of an iteration.
+// perMessage reports the time of a message if an iteration sends n messages.
 func perMessage(b *testing.B, n int) {
 	b.Helper()
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/msg")
 }
 
-// BenchmarkStream is one message of 8 bytes of a stream.
+// BenchmarkStream measures one message of 8 bytes of a stream.
 func BenchmarkStream(b *testing.B) {
 	for i := range levels {
 		b.Run(levels[i].name, func(b *testing.B) {
@@ -120,11 +122,11 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency is the part of a message of 8 bytes of a dialogue that its receiver waits
-// for: at the sender until the adapter has been told, and at the receiver from there on. What
-// is left is done while the message or its answer is on its way: after is that of the sender,
-// ahead posts the receive and polls once, which finds nothing. The time that the clock takes is
-// measured and left out.
+// BenchmarkLatency measures the part of the work for a message of 8 bytes for which the receiver
+// waits: at the sender until the adapter has been told, and at the receiver from then on. The
+// remaining work is done while the message or its answer is in transit. "after" is the remaining
+// work of the sender. "ahead" posts the receive and polls once without success. The time to read
+// the clock is measured and subtracted.
 func BenchmarkLatency(b *testing.B) {
 	for i := range levels {
 		b.Run(levels[i].name, func(b *testing.B) {
@@ -157,14 +159,14 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-// durations counts how often something took so many ns. What takes longer than there are places
-// is in the last one.
+// durations counts how often an operation took each number of nanoseconds. The last element
+// counts all longer durations.
 type durations [1 << 12]int
 
 func (d *durations) add(t time.Duration) { d[min(max(int(t), 0), len(d)-1)]++ }
 
-// typical is the mean in ns of those that are not longer than twice the median: a goroutine that
-// loses its processor meanwhile does not count, and a clock with long ticks does no harm.
+// typical returns the mean in nanoseconds of the durations up to twice the median. Therefore, a
+// goroutine that loses its processor does not count, and a clock with coarse ticks does no harm.
 func (d *durations) typical() float64 {
 	all := 0
 	for _, n := range d {
@@ -183,11 +185,12 @@ func (d *durations) typical() float64 {
 	return float64(sum) / float64(counted)
 }
 
-// BenchmarkRead is a message of 64 KiB, of which no byte is moved: the time beside the wire's.
+// BenchmarkRead measures a message of 64 KiB. No byte is moved, so that the result excludes the
+// time on the wire.
 func BenchmarkRead(b *testing.B) { benchmarkReads(b, 1) }
 
-// BenchmarkReadStream is one of several messages of 64 KiB that are under way together, as in
-// ib_read_bw.
+// BenchmarkReadStream measures one of several messages of 64 KiB that are in progress together,
+// as in ib_read_bw.
 func BenchmarkReadStream(b *testing.B) { benchmarkReads(b, 16) }
 
 func benchmarkReads(b *testing.B, atOnce int) {
@@ -207,16 +210,20 @@ func benchmarkReads(b *testing.B, atOnce int) {
 	}
 }
 
-// TestNothingIsAllocated: no layer allocates for a short message, in either way to send.
+// TestNothingIsAllocated checks that no level allocates for a short message, in a dialogue or in
+// a stream.
 func TestNothingIsAllocated(t *testing.T) {
 	for i := range levels {
 		t.Run(levels[i].name, func(t *testing.T) {
 			d := levels[i].dialogue(t, 8, nil)
 			require.Zero(t, testing.AllocsPerRun(1000, d.round), "dialogue")
 			if levels[i].name == "5-runtime" {
-				return // its waiting goroutines sleep sooner, with the timers of ranks of one process
+				// Waiting goroutines of ranks in one process sleep sooner, with timers that
+				// allocate.
+				return
 			}
-			// Few enough for the credit of the peer: a wait for more may sleep, with a timer.
+			// The stream fits into the peer's credit. Otherwise a wait for more credit may sleep,
+			// with a timer that allocates.
 			stream := func() { d.stream(16) }
 			for range warm / 10 {
 				stream()

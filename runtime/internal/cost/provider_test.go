@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// hosts are two hosts of a fabric.
+// hosts returns two hosts of a fabric.
 func hosts(discard bool, carried func()) [2]*nulldevice.Host {
 	f := nulldevice.NewFabric()
 	var list [2]*nulldevice.Host
@@ -21,8 +21,8 @@ func hosts(discard bool, carried func()) [2]*nulldevice.Host {
 	return list
 }
 
-// bare is a side that uses the device as ib_send_lat and ib_read_bw do theirs: it posts one
-// request that is always the same, and polls.
+// bare is a side that uses the device as ib_send_lat and ib_read_bw use theirs: it repeatedly
+// posts the same request, and polls.
 type bare struct {
 	sync.Mutex
 	device  provider.Device
@@ -32,19 +32,19 @@ type bare struct {
 	shared  provider.SharedReceiveQueue
 	pair    provider.QueuePair
 	request provider.Request
-	// posted counts the requests that wait for Next, which are all the same one. count are the
-	// requests taken, complete those that are done.
+	// posted counts the requests that wait for Next. All requests are the same one. count counts
+	// the requests that the device has taken, complete those that are done.
 	posted          int
 	established     bool
 	count, complete uint64
 	receive         provider.Receive
-	// arrived counts messages that were not received.
+	// arrived counts messages that the side has not received yet.
 	arrived int
 }
 
 func (s *bare) Happened(provider.Event) {}
 
-// Next, Done and the others are the two queues of a bare side.
+// Next, Done and the methods that follow implement the two queues of a bare side.
 func (s *bare) Next() *provider.Request {
 	if s.posted == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (s *bare) Len() int                                { return 0 }
 func (s *bare) Done(*provider.Request)                  {}
 func (s *bare) Fail(*provider.Request, provider.Status) {}
 
-// bareReceives is where messages come.
+// bareReceives is the receive queue of a bare side.
 type bareReceives struct{ *bare }
 
 func (s bareReceives) Done(*provider.Receive, provider.Arrival) { s.arrived++ }
@@ -80,7 +80,7 @@ func (s *bare) Established(*provider.Proposal, netip.AddrPort, netip.AddrPort) e
 	return nil
 }
 
-// newBare makes two sides with memory of n bytes each, and connects them.
+// newBare makes two connected sides with memory of n bytes each.
 func newBare(tb testing.TB, n int, discard bool, carried func()) [2]*bare {
 	tb.Helper()
 	var sides [2]*bare
@@ -127,7 +127,7 @@ func newBare(tb testing.TB, n int, discard bool, carried func()) [2]*bare {
 	return sides
 }
 
-// receives is how many are posted, more than a window has messages.
+// receives is the number of posted receives. It is larger than a window of messages.
 const receives = 128
 
 func (s *bare) progress() {
@@ -152,7 +152,7 @@ func bareMessages(tb testing.TB, n int, carried func()) *dialogue {
 	return d
 }
 
-// await polls for a message and posts its receive again.
+// await polls until a message has arrived, and posts its receive again.
 func (s *bare) await() {
 	for s.arrived == 0 {
 		s.progress()

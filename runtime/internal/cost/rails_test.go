@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma"
 )
 
-// BenchmarkRails is Gets of 64 MiB between two ranks that have one adapter each or two, which
-// are links of 1 GB/s: MB/s over two is at most twice that over one. The adapters move no
-// bytes, and the goroutine is both ranks.
+// BenchmarkRails measures Gets of 64 MiB between two ranks that have one or two adapters each.
+// The adapters simulate links of 1 GB/s, so that the rate over two adapters is at most twice that
+// over one. The adapters move no bytes. One goroutine runs both ranks.
 func BenchmarkRails(b *testing.B) {
 	for _, rates := range [][]float64{{1e9}, {1e9, 1e9}, {1e9, 0.5e9}} {
 		b.Run(fmt.Sprint(rates), func(b *testing.B) {
@@ -31,7 +31,8 @@ func BenchmarkRails(b *testing.B) {
 				}
 				reader.completed = 0
 			}
-			for range 4 { // the rank measures what two adapters gain
+			// In these Gets, the rank measures whether the second adapter increases the rate.
+			for range 4 {
 				get()
 			}
 			b.SetBytes(length)
@@ -46,7 +47,8 @@ func BenchmarkRails(b *testing.B) {
 	}
 }
 
-// railsOf returns the rails of two ranks: adapters of the same rates, each in a network of its own.
+// railsOf returns the rails of two ranks: adapters with the same rates, each in a network of its
+// own.
 func railsOf(rates []float64) [2][]rdma.Rail {
 	f := nulldevice.NewFabric()
 	var rails [2][]rdma.Rail

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// newComms makes the communicators of a world of two ranks, which stay in their functions
-// until the test is over.
+// newComms makes the communicators of a World of two ranks. The functions of the ranks do not
+// return until the test is over.
 func newComms(tb testing.TB, discard bool, carried func()) [2]*runtime.Comm {
 	tb.Helper()
 	type member struct {
@@ -39,7 +39,7 @@ func newComms(tb testing.TB, discard bool, carried func()) [2]*runtime.Comm {
 	return comms
 }
 
-// tag is that of all messages.
+// tag is the tag of all messages.
 const tag = 1
 
 func runtimeMessages(tb testing.TB, n int, carried func()) *dialogue {

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma"
 )
 
-// network is the transports of two ranks, and what their goroutines sleep on.
+// network has the transports of two ranks, and the Sleepers of their goroutines.
 type network struct {
 	transports [2]*rdma.Transport
 	sleepers   [2]*transport.ChannelSleeper
@@ -42,7 +42,7 @@ func networkOn(tb testing.TB, rails [2][]rdma.Rail) *network {
 	return w
 }
 
-// Transport, Sleeper and Explain make it a network of a job.
+// Transport, Sleeper and Explain implement localjob.Network.
 func (w *network) Transport(rank int) localjob.Transport { return w.transports[rank] }
 func (w *network) Sleeper(rank int) transport.Sleeper    { return w.sleepers[rank] }
 func (w *network) Explain(rank, peer int) string         { return fmt.Sprintf("%d to %d: null", rank, peer) }
@@ -53,11 +53,12 @@ type rank struct {
 	transport *rdma.Transport
 	endpoint  transport.Endpoint
 	payload   []byte
-	// arrived and completed count what Poll has handed over and was not taken.
+	// arrived and completed count the messages and completions that Poll has delivered and that
+	// were not taken yet.
 	arrived, completed int
 }
 
-// budget is how many messages one Poll of the engine takes at most.
+// budget is the maximum number of messages that one Poll of the engine takes.
 const budget = 64
 
 func (r *rank) Arrive(_ int, _ transport.Header, payload []byte) {
@@ -80,13 +81,13 @@ func (r *rank) poll() {
 	}
 }
 
-// newRanks makes two ranks that are connected.
+// newRanks makes two connected ranks.
 func newRanks(tb testing.TB, n int, discard bool, carried func()) [2]*rank {
 	tb.Helper()
 	return connected(tb, newNetwork(tb, discard, carried), n)
 }
 
-// ranksOn makes two ranks that are connected, with these rails.
+// ranksOn makes two connected ranks with these rails.
 func ranksOn(tb testing.TB, rails [2][]rdma.Rail, n int) [2]*rank {
 	tb.Helper()
 	return connected(tb, networkOn(tb, rails), n)
@@ -99,7 +100,7 @@ func connected(tb testing.TB, w *network, n int) [2]*rank {
 	for i, t := range w.transports {
 		e, err := t.Endpoint(1 - i)
 		require.NoError(tb, err)
-		t.UseLock(func(func()) {}) // frames that wait are sent by the next Poll
+		t.UseLock(func(func()) {}) // the next Poll sends frames that wait
 		ranks[i] = &rank{tb: tb, transport: t, endpoint: e, payload: make([]byte, n)}
 	}
 	tb.Cleanup(func() {
@@ -116,7 +117,7 @@ func connected(tb testing.TB, w *network, n int) [2]*rank {
 	return ranks
 }
 
-// await polls until a message comes.
+// await polls until a message has arrived.
 func (r *rank) await() {
 	for r.arrived == 0 {
 		r.poll()

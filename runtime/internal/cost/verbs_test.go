@@ -20,7 +20,7 @@ type verbsSide struct {
 	into     [1]verbs.Completion
 }
 
-// newVerbs makes two sides with memory of n bytes each, and connects them.
+// newVerbs makes two connected sides with memory of n bytes each.
 func newVerbs(tb testing.TB, n int, discard bool, carried func()) [2]*verbsSide {
 	tb.Helper()
 	var sides [2]*verbsSide
@@ -60,7 +60,7 @@ func newVerbs(tb testing.TB, n int, discard bool, carried func()) [2]*verbsSide 
 	return sides
 }
 
-// poll polls until something of a stream comes.
+// poll polls until a completion of a stream comes.
 func (s *verbsSide) poll(stream verbs.Stream) *verbs.Completion {
 	for s.queue.Poll(s.into[:]) == 0 || s.into[0].Stream != stream {
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// quieter is a stranger that says whether its lane is quiet.
+// quieter is a stranger whose endpoint reports whether its lane is quiet.
 type quieter struct {
 	stranger
 	quiet bool
@@ -18,7 +18,8 @@ type quieter struct {
 func (q *quieter) Endpoint(int) (transport.Endpoint, error) { return q, nil }
 func (q *quieter) Quiet() bool                              { return q.quiet }
 
-// A message between EagerBest and EagerAlone does not wait for its receiver while the lane is quiet.
+// TestAMessageAlone checks that the send of a message with a length between EagerBest and
+// EagerAlone completes at once if the lane is quiet.
 func TestAMessageAlone(t *testing.T) {
 	q := &quieter{stranger: stranger{
 		caps:     transport.Caps{MaxEager: 256, EagerBest: 64, EagerAlone: 128, Put: true},

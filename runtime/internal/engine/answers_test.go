@@ -10,8 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// An answer to an operation counts when it comes from the peer of that operation. From
-// another peer it violates the protocol: that peer is given up, and the operation continues.
+// TestAnswersOfAnotherPeer checks that an answer counts only if it comes from the peer of the
+// operation. An answer of another peer violates the protocol: the engine gives that peer up, and
+// the operation continues.
 func TestAnswersOfAnotherPeer(t *testing.T) {
 	to, from := engine.Match{Peer: 1, Tag: 1}, engine.Match{Peer: 1, Tag: 1}
 	announced := func(e *engine.Engine) engine.Handle {
@@ -21,9 +22,9 @@ func TestAnswersOfAnotherPeer(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		begin  func(s *stranger, e *engine.Engine) engine.Handle
-		answer transport.Header // to the first operation of the engine
+		answer transport.Header // answers the first operation of the engine
 		body   []byte
-		err    error // of the operation, by the answer of its peer
+		err    error // the result of the operation after the peer's answer
 	}{
 		{"ACK", func(_ *stranger, e *engine.Engine) engine.Handle {
 			return e.Isend(to, 0, make([]byte, 8), engine.Synchronous, 0)
@@ -49,7 +50,8 @@ func TestAnswersOfAnotherPeer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, e := newStranger(t)
 			r := c.begin(s, e)
-			e.Poll() // the messages of the operation itself
+			// Exchange the first frames of the operation.
+			e.Poll()
 			s.frames = append(s.frames, strange{2, c.answer, c.body})
 			e.Poll()
 			require.ErrorIs(t, e.Down(2), engine.ErrProtocol)

@@ -14,14 +14,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// sequence records what a goroutine does before it sleeps. The engine's lock guards prepared
-// and armed.
+// sequence records what a goroutine does before it sleeps. The engine's lock guards prepared and
+// armed.
 type sequence struct {
 	prepared, armed bool
 	sleeps          chan struct{}
 }
 
-// sequenceSleeper and sequenceTransport are the two that it is done with.
+// sequenceSleeper and sequenceTransport record the calls in a sequence.
 type sequenceSleeper struct {
 	transport.Sleeper
 	of *sequence
@@ -47,7 +47,7 @@ func (s *sequenceTransport) Arm() bool {
 	return s.Transport.Arm()
 }
 
-// newSequence makes a rank whose goroutines sleep in a recorded sequence.
+// newSequence makes a rank whose goroutines record what they do before they sleep.
 func newSequence(t *testing.T) (*engine.Engine, *sequence) {
 	t.Helper()
 	s := &sequence{sleeps: make(chan struct{}, 1)}
@@ -60,20 +60,25 @@ func newSequence(t *testing.T) (*engine.Engine, *sequence) {
 	return w.engines[1], s
 }
 
-// A goroutine looks at its word between the arming of the transports and its sleep, and the
-// transports are armed after Prepare: who changes words relies on it, see runtime.Shared.
+// TestWordsAreLookedAtBehindTheArmedTransports checks the order of steps before a goroutine
+// sleeps: Prepare, arming of the transports, look at the word. A goroutine that changes a word
+// relies on this order (see runtime.Shared).
 func TestWordsAreLookedAtBehindTheArmedTransports(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // of a hang
+	// The timeout ends a hang.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e, s := newSequence(t)
 	require.NoError(t, e.Await(ctx, func() bool { return s.armed }, 0, "word"))
 	require.Empty(t, s.sleeps)
 }
 
-// So it is, too, where the goroutine is parked and the one that polled in its place leaves that
-// to one which has slept since before: its own Prepare knows nothing of the wait that is parked.
+// TestWordsOfTheParkedAreLookedAtWhenTheTokenIsLent checks the same order for a parked goroutine.
+// The goroutine that polled in its place lends the poll token to a goroutine that has been asleep
+// since before the wait began. The Prepare of the sleeping goroutine was therefore too early for
+// this wait.
 func TestWordsOfTheParkedAreLookedAtWhenTheTokenIsLent(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // of a hang
+	// The timeout ends a hang.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	e, s := newSequence(t)
 	var seen atomic.Bool

@@ -21,13 +21,13 @@ const (
 	batchKind = 17
 )
 
-// costly is a stranger whose Sends are costly. It stores the frames that are sent to
-// it.
+// costly is a stranger whose Sends are costly, so that the engine makes batches. It stores the
+// frames that are sent to it.
 type costly struct {
 	stranger
 	bodies [][]byte
-	refuse bool // every frame
-	forget bool // what is sent
+	refuse bool // refuse every frame
+	forget bool // do not store the frames
 	count  atomic.Int64
 }
 
@@ -46,8 +46,8 @@ func (s *costly) Send(h transport.Header, b []byte) error {
 	return nil
 }
 
-// newCostly makes an engine without background over it, with an actor receiver and a stream
-// to rank 1. most is the length of the longest frame in bytes.
+// newCostly makes an engine over a costly transport, without background progress, with an actor
+// receiver and a stream to rank 1. most is the length of the longest frame in bytes.
 func newCostly(tb testing.TB, most int) (*costly, *engine.Engine, *actorReceiver, *engine.Stream) {
 	tb.Helper()
 	s := &costly{stranger: stranger{
@@ -65,7 +65,7 @@ func newCostly(tb testing.TB, most int) (*costly, *engine.Engine, *actorReceiver
 	return s, e, c, l
 }
 
-// tell sends an actor message of a given length with a number as its tag.
+// tell sends an actor message of n bytes with a number as its tag.
 func tell(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) {
 	tb.Helper()
 	p := engine.ActorMessage{Stream: l.Number(), Tag: uint32(number), Type: 7, ID: 9}
@@ -86,7 +86,7 @@ func naive(numbers []int, n int) []byte {
 	return b
 }
 
-// kinds are the kinds of the frames that were sent.
+// kinds returns the kinds of the frames that were sent.
 func (s *costly) kinds() []int {
 	all := make([]int, len(s.sent))
 	for i, h := range s.sent {
@@ -95,14 +95,14 @@ func (s *costly) kinds() []int {
 	return all
 }
 
-// The first actor message is sent at once. Those that follow share a frame, which is sent at
-// the next poll, or before any other frame. After a frame of the peer the next one is sent
-// at once.
+// TestActorMessagesShareAFrame checks when actor messages are sent. The first message is sent at
+// once. The messages that follow share a frame, which is sent at the next poll or before any
+// other frame. After a frame of the peer has arrived, the next message is again sent at once.
 func TestActorMessagesShareAFrame(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBatches(false)
 	poll := func() { e.Iprobe(engine.Match{Peer: 2}) }
-	heard := strange{1, transport.Header{A: 8}, nil} // a frame of credit
+	heard := strange{1, transport.Header{A: 8}, nil} // a frame that only returns credit
 	s.frames = append(s.frames, heard)
 	poll()
 	tellMany(t, e, l, 0, 4)
@@ -139,12 +139,12 @@ func TestActorMessagesShareAFrame(t *testing.T) {
 		require.Len(t, s.sent, 2, name)
 		require.Equal(t, batchKind, s.kinds()[0], "%s overtook", name)
 		require.Equal(t, naive([]int{0, 1, 2}, 8), s.bodies[0])
-		message() // by the fast path
+		message() // sent by the fast path
 		require.Len(t, s.sent, 3)
 	}
 }
 
-// tellMany sends actor messages of 8 bytes and a head from number on.
+// tellMany sends n actor messages of 8 bytes and a head. Their numbers begin at number.
 func tellMany(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) {
 	tb.Helper()
 	for i := range n {
@@ -152,8 +152,8 @@ func tellMany(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) 
 	}
 }
 
-// Batches are split at the maximum length of a frame, for all sizes, and cost the same
-// credit as their actor messages.
+// TestBatchesAreSplit checks that batches of all sizes are split at the maximum length of a
+// frame, and cost the credit of the actor messages that they contain.
 func TestBatchesAreSplit(t *testing.T) {
 	for _, most := range []int{128, 700, 4096, 1 << 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) { testSplit(t, most) })
@@ -193,7 +193,8 @@ func testSplit(t *testing.T, most int) {
 	}
 }
 
-// While the lane refuses frames the batch grows; then it is sent after them.
+// TestBatchesWaitForTheLane checks that a batch grows while the lane refuses frames, and is then
+// sent after these frames.
 func TestBatchesWaitForTheLane(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBatches(false)
@@ -209,8 +210,8 @@ func TestBatchesWaitForTheLane(t *testing.T) {
 	require.Equal(t, naive([]int{0, 1, 2, 3, 4}, 8), s.bodies[1])
 }
 
-// Every truncation of a batch, and every length that exceeds it: messages before the
-// damage are delivered, and the sender is given up.
+// TestBrokenBatches checks every truncation of a batch and every length beyond its end. Messages
+// before the damage must be delivered, and the receiver must give the sender up.
 func TestBrokenBatches(t *testing.T) {
 	const actorMessage = 20 + 4 + 8
 	whole := naive([]int{0, 1, 2}, 8)
@@ -248,8 +249,8 @@ func TestBrokenBatches(t *testing.T) {
 	hurt("negative tag", b, 1)
 }
 
-// Actor messages, names of streams and messages over a fabric that refuses, delays and
-// connects late: each arrives once and in order, as without batches.
+// TestBatchesOverAFabric sends actor messages, names of streams and messages over a transport
+// that refuses frames, delays them and connects late. Each must arrive once and in order.
 func TestBatchesOverAFabric(t *testing.T) {
 	for seed := range int64(5) {
 		w, c := actorReceivers(t, transporttest.FakeOptions{Seed: seed, AgainRate: 0.2, ConnectPolls: 10, DelayPolls: 4, CostlySend: true})
@@ -280,8 +281,8 @@ func TestBatchesOverAFabric(t *testing.T) {
 	}
 }
 
-// A batch is sent although no goroutine polls, and before a rank that flushes leaves. The
-// batch to a peer that is lost is dropped.
+// TestBatchesAreNotForgotten checks that a batch is sent even if no goroutine of the program
+// polls, and before Flush returns. A batch to a lost peer must be dropped.
 func TestBatchesAreNotForgotten(t *testing.T) {
 	w, c := actorReceivers(t, transporttest.FakeOptions{CostlySend: true})
 	e := w.engines[0]
@@ -308,17 +309,18 @@ func TestBatchesAreNotForgotten(t *testing.T) {
 	require.Equal(t, []int{1}, c[0].lost)
 }
 
-// A timer sends a batch when no goroutine polls at all.
+// TestBatchesHaveATimer checks that a timer sends a batch if nothing polls at all.
 func TestBatchesHaveATimer(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBatches(true)
-	tellMany(t, e, l, 0, 1) // the timer could send several in two frames
+	// With several messages, the timer could send two frames.
+	tellMany(t, e, l, 0, 1)
 	soonTrue(t, func() bool { return s.count.Load() == 1 })
 	require.NoError(t, e.Close())
 	require.Equal(t, naive([]int{0}, 8), s.bodies[0])
 }
 
-// Actor messages that share frames cost no memory.
+// TestBatchesAllocateNothing checks that actor messages that share frames allocate nothing.
 func TestBatchesAllocateNothing(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	s.forget = true

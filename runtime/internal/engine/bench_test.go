@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// mirror is a transport with little cost: frames to a peer arrive from the same peer,
-// through a small ring.
+// mirror is a transport with little cost. Frames that are sent to a peer arrive from the same
+// peer through a small ring.
 type mirror struct {
 	headers [256]transport.Header
 	bytes   [256][64]byte
@@ -70,7 +70,7 @@ func newMirrored(tb testing.TB) *engine.Engine {
 	return e
 }
 
-// BenchmarkOverhead is what the engine adds to a message sent and received.
+// BenchmarkOverhead measures the time that the engine adds to sending and receiving a message.
 func BenchmarkOverhead(b *testing.B) {
 	e := newMirrored(b)
 	buf := make([]byte, 8)
@@ -85,7 +85,7 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// BenchmarkWindow is what it adds with 64 nonblocking operations under way.
+// BenchmarkWindow measures this time with 64 nonblocking operations in progress.
 func BenchmarkWindow(b *testing.B) {
 	e := newMirrored(b)
 	buf := make([]byte, 8)

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// turns is a stranger that knows whether its peer has a processor, and a Sleeper that notes the polls
-// before each yield.
+// turns is a stranger that knows whether its peer has a processor. It is also a Sleeper that
+// records the number of polls before each yield.
 type turns struct {
 	stranger
 	transport.Sleeper
@@ -37,8 +37,9 @@ func (s *turns) Yield() {
 	}
 }
 
-// Where ranks outnumber processors, a receive from a rank without a processor yields after each poll, and one from
-// a rank that runs polls for its answer; of any rank it knows nothing.
+// TestPollsBeforeAYield checks how often a receive polls before it yields when ranks outnumber
+// processors: once if the peer has no processor, and more often if the peer runs. A receive from
+// any source does not know the peer, and polls an intermediate number of times.
 func TestPollsBeforeAYield(t *testing.T) {
 	for name, c := range map[string]struct {
 		peer        int
@@ -56,7 +57,8 @@ func TestPollsBeforeAYield(t *testing.T) {
 			})
 			require.NoError(t, err)
 			defer e.Close()
-			require.NoError(t, e.Send(ctx, engine.Match{Peer: 1}, 0, nil, engine.Standard, 0)) // it knows the peer
+			// After this send, the engine knows the peer.
+			require.NoError(t, e.Send(ctx, engine.Match{Peer: 1}, 0, nil, engine.Standard, 0))
 			s.polls, s.list = 0, nil
 			_, err = e.Recv(ctx, engine.Match{Peer: c.peer}, 0, nil, 0)
 			require.ErrorIs(t, err, context.Canceled)
@@ -65,7 +67,7 @@ func TestPollsBeforeAYield(t *testing.T) {
 	}
 }
 
-// flood is a stranger of which each poll finds something, but nothing that anybody waits for.
+// flood is a stranger of which each poll finds something that no goroutine waits for.
 type flood struct {
 	turns
 	cancelAt int
@@ -83,7 +85,8 @@ func (s *flood) Poll(h transport.Handler, budget int) (int, error) {
 
 func (s *flood) Yield() {}
 
-// Polls that find something do not keep a wait from its context's end.
+// TestAFloodDoesNotKeepAWait checks that a wait ends with its context even if every poll finds
+// something.
 func TestAFloodDoesNotKeepAWait(t *testing.T) {
 	for _, spin := range []time.Duration{0, time.Hour} {
 		ctx, cancel := context.WithCancel(context.Background())

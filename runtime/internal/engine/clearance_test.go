@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// A CTS gets as much of a message as it asks for, and ends its peer when that is more
-// than the message has: no byte beside it may leave.
+// TestClearanceForMoreThanTheMessageEndsThePeer checks that a CTS frame gets as many bytes of a
+// message as it requests. If it requests more than the message has, the engine gives the peer up,
+// so that no byte behind the message is sent.
 func TestClearanceForMoreThanTheMessageEndsThePeer(t *testing.T) {
 	const n = 100
 	for _, c := range []struct {
@@ -27,7 +28,7 @@ func TestClearanceForMoreThanTheMessageEndsThePeer(t *testing.T) {
 				h := transport.Header{A: 4, C: 1} // CTS for the first operation
 				body := make([]byte, 28)
 				if put {
-					h.A |= 0x200 // with a key
+					h.A |= 0x200 // with a key, for a Put
 				}
 				binary.LittleEndian.PutUint64(body, c.room)
 				s.frames = append(s.frames, strange{1, h, body})

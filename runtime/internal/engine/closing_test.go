@@ -12,8 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// The number of a closed stream is reused, but not before all frames of the old one have
-// arrived; so the new one has its own credit.
+// TestClosedStreamsGiveTheirNumberBack checks that the number of a closed stream is reused only
+// after all frames of the old stream have arrived, so that the new stream has a credit of its
+// own.
 func TestClosedStreamsGiveTheirNumberBack(t *testing.T) {
 	for _, o := range []transporttest.FakeOptions{{}, {Seed: 3, AgainRate: 0.3, ConnectPolls: 10, DelayPolls: 4}} {
 		w, c := actorReceivers(t, o)
@@ -31,8 +32,8 @@ func TestClosedStreamsGiveTheirNumberBack(t *testing.T) {
 			require.True(t, sent, "the credit of a new stream")
 			want = append(want, first, last)
 			soonTrue(t, func() bool { return c[1].count() == len(want) })
-			// Credit that is granted before the receiver knows of the end has no effect, and
-			// none is granted after it.
+			// A grant of credit before the receiver knows of the end has no effect. After the
+			// end, the receiver grants no credit.
 			over := false
 			w.engines[1].Grant(0, n, 2*engine.StreamWindow, &over)
 			e.CloseStream(l)
@@ -50,8 +51,9 @@ func TestClosedStreamsGiveTheirNumberBack(t *testing.T) {
 	}
 }
 
-// The end of a stream waits for the actor receiver as its actor messages do, and of a peer that is
-// down, or after the engine is closed, it is not reported.
+// TestLinksAreClosedWhenever checks the end of a stream. The end waits for the actor receiver, as
+// actor messages do. The end is not reported if the peer is down or after the engine has been
+// closed.
 func TestLinksAreClosedWhenever(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
@@ -84,18 +86,19 @@ func TestLinksAreClosedWhenever(t *testing.T) {
 	e.CloseStream(last)
 }
 
-// A receive whose bytes a transport moves when the engine is closed ends when the transport
-// has finished, and not before: until then the bytes are written.
+// TestReceivesOfMovingBytesEnd checks a receive whose bytes a transport is moving when the engine
+// is closed. The receive must not end before the transport has finished, because the memory is
+// written until then.
 func TestReceivesOfMovingBytesEnd(t *testing.T) {
 	b, e := newBomb(t)
 	r := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, make([]byte, 1000), 0)
 	b.announce(0x202, 1000)
 	e.Iprobe(engine.Match{Peer: 2, Tag: 1})
-	b.done = nil // its Get never ends
+	b.done = nil // the Get does not complete
 	ends := make(chan error, 1)
 	go func() { _, err := r.Wait(none); ends <- err }()
 	for len(e.Blocked()) < 1 {
-		time.Sleep(100 * time.Microsecond) // between two looks
+		time.Sleep(100 * time.Microsecond) // interval between two checks
 	}
 	require.NoError(t, e.Close())
 	require.Len(t, e.Blocked(), 1)
@@ -109,7 +112,8 @@ func TestReceivesOfMovingBytesEnd(t *testing.T) {
 	}
 }
 
-// After the engine's end its owner closes what functions of Await read.
+// TestNothingIsAskedAfterClose checks that Await does not call its function after Close, because
+// the owner of the engine then frees what such functions read.
 func TestNothingIsAskedAfterClose(t *testing.T) {
 	_, e := newBomb(t)
 	require.NoError(t, e.Close())

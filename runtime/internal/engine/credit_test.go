@@ -9,11 +9,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// A peer that sends and is sent nothing gets the credit that came back before it has
-// used more than half of its window, and not by a frame for each message.
+// TestCreditThatCameBackIsTold checks the credit of a peer that sends and gets no messages. The
+// peer must be told of returned credit before it has used more than half of its window, but not
+// by a frame for each message.
 func TestCreditThatCameBackIsTold(t *testing.T) {
 	const (
-		window = 256 << 10 // of a peer that has not requested more
+		// The window of a peer that has not requested more.
+		window = 256 << 10
 		n      = 256
 		cost   = n + 448
 		many   = 4 * window / cost

@@ -1,7 +1,6 @@
 package engine
 
-// Done reports whether the operation is finished, without taking the result. It does
-// not poll.
+// Done reports whether the operation is finished. It does not take the result and does not poll.
 func (h Handle) Done() bool {
 	if h.request == nil {
 		return true
@@ -13,8 +12,8 @@ func (h Handle) Done() bool {
 	return r == nil || r.phase == phaseDone
 }
 
-// Age has the record of h be in its last generation, and returns the handle of it. h is as one of 2^32
-// operations ago.
+// Age sets the record of h to its last generation and returns the handle of this generation. h
+// itself becomes a handle of 2^32 operations ago.
 func (h Handle) Age() Handle {
 	e := h.request.e
 	e.lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// dozer is a Sleeper that reports the begin of every Sleep.
+// dozer is a Sleeper that reports the beginning of every Sleep.
 type dozer struct {
 	transport.Sleeper
 	dozing chan struct{}
@@ -24,12 +24,14 @@ func (d *dozer) Sleep(ticket uint32, nanos int64) {
 	d.Sleeper.Sleep(ticket, nanos)
 }
 
-// A sleeping goroutine whose message is found by the goroutine that polls in its place is
-// woken by that one: an arrival rings no doorbell while a goroutine polls.
+// TestSleeperIsWokenByThePollerInItsPlace checks a sleeping goroutine whose message is found by
+// the goroutine that polls in its place. The polling goroutine must wake it, because an arrival
+// rings no doorbell while a goroutine polls.
 func TestSleeperIsWokenByThePollerInItsPlace(t *testing.T) {
 	for name, goesOn := range map[string]bool{"the poller waits on": true, "the poller's wait ends with it": false} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // of a hang
+			// The timeout ends a hang.
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			heard, d := 0, &dozer{dozing: make(chan struct{}, 1)}
 			w := newWorldOf(t, 2, transporttest.FakeOptions{}, false, func(c *engine.Config) {
@@ -51,7 +53,8 @@ func TestSleeperIsWokenByThePollerInItsPlace(t *testing.T) {
 			looks := 0
 			require.NoError(t, e.Await(ctx, func() bool {
 				looks++
-				if looks == 2 { // the first look is before the other one's token is taken
+				// At the first look, this goroutine has not taken the token of the sleeper yet.
+				if looks == 2 {
 					w.engines[0].Notify(1, 0, nil)
 				}
 				return told.Load() || !goesOn && heard > 0
@@ -61,7 +64,7 @@ func TestSleeperIsWokenByThePollerInItsPlace(t *testing.T) {
 	}
 }
 
-// idler is a Sleeper that reports how goroutines go to sleep.
+// idler is a Sleeper that reports in which way goroutines go to sleep.
 type idler struct {
 	transport.Sleeper
 	slept, idled chan struct{}
@@ -77,7 +80,7 @@ func (d *idler) Idle(ticket uint32, nanos int64) {
 	d.Sleeper.Idle(ticket, nanos)
 }
 
-// note makes a channel with room for one ready to be received from.
+// note puts a value into a channel with room for one, if it is empty.
 func note(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -85,8 +88,9 @@ func note(c chan struct{}) {
 	}
 }
 
-// The background sleeps beside goroutines that compute and leaves Go's processor to
-// them; a goroutine that waits sleeps the cheaper way.
+// TestBackgroundLeavesTheProcessor checks that the background goroutine sleeps with Idle, which
+// leaves Go's processor to goroutines that compute. A goroutine that waits must use Sleep, which
+// costs less.
 func TestBackgroundLeavesTheProcessor(t *testing.T) {
 	d := &idler{slept: make(chan struct{}, 1), idled: make(chan struct{}, 1)}
 	w := newWorldOf(t, 2, transporttest.FakeOptions{}, true, func(c *engine.Config) {

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// Actor messages wait for the actor receiver, up to a bound; then their sender is notified. Losses
-// wait, too.
+// TestActorMessagesWaitForTheActorReceiver checks that actor messages wait for the actor receiver
+// up to a bound. Beyond the bound the sender is notified. Reports of losses wait too.
 func TestActorMessagesWaitForTheActorReceiver(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	sender, receiver := &actorReceiver{}, &actorReceiver{}
@@ -37,9 +37,10 @@ func TestActorMessagesWaitForTheActorReceiver(t *testing.T) {
 	soonTrue(t, func() bool { _, err := e.SendActorMessage(l, engine.ActorMessage{}, nil, nil, 0); return err != nil })
 }
 
-// Actor messages do not wait for ever: those that have waited are refused, later ones are
-// refused at once, those without a stream are dropped, and ends of streams are answered,
-// until there is an actor receiver after all.
+// TestActorMessagesDoNotWaitForEver checks a rank without an actor receiver after the time limit.
+// Messages that have waited are refused, later messages are refused at once, messages without a
+// stream are dropped, and ends of streams are answered. A later actor receiver must still get
+// messages.
 func TestActorMessagesDoNotWaitForEver(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, func(c *engine.Config) { c.Early = time.Millisecond })
 	sender, receiver := &actorReceiver{}, &actorReceiver{}
@@ -54,14 +55,14 @@ func TestActorMessagesDoNotWaitForEver(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, sent)
 	}
-	for round := range 2 { // in the second no message waits
+	for round := range 2 { // in the second round no message waits
 		l, err := e.NewStream(1, nil, &engine.ActorMessage{}, []byte("name"))
 		require.NoError(t, err)
 		send(l, l.Number())
 		send(l, 0)
 		e.CloseStream(l)
 		soonTrue(t, func() bool { return refused() == 2*(round+1) })
-		// Its number is free: the end was answered.
+		// The number of the stream is free, because the end was answered.
 		soonTrue(t, func() bool {
 			again, err := e.NewStream(1, nil, nil, nil)
 			require.NoError(t, err)

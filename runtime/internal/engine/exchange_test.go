@@ -11,7 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// protocols are fakes on which each protocol for long messages is the only one.
+// protocols has options of the fake transport, each of which enables a single protocol for long
+// messages.
 var protocols = []struct {
 	name    string
 	options transporttest.FakeOptions
@@ -77,7 +78,7 @@ func TestUnexpectedMessagesOfEverySize(t *testing.T) {
 					rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: 6}, 0, nil, engine.Standard, 0))
 					return errors.Join(e.WaitAll(none, rs)...)
 				}
-				// The last message is received first: all others are unexpected.
+				// The last message is received first, so that all others are unexpected.
 				if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: 6}, 0, nil, 0); err != nil {
 					return err
 				}
@@ -103,7 +104,7 @@ func TestSelf(t *testing.T) {
 	for _, n := range []int{0, 1, 4096, 64 << 10, 100_000} {
 		for _, mode := range []engine.Mode{engine.Standard, engine.Synchronous} {
 			self := engine.Match{Peer: 0, Tag: 1}
-			// Posted first.
+			// The receive is posted first.
 			in := make([]byte, n)
 			r := e.Irecv(self, 0, in, 0)
 			require.NoError(t, e.Send(none, self, 0, pattern(n, 1), mode, 0))
@@ -111,7 +112,7 @@ func TestSelf(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, engine.Status{Tag: 1, Bytes: n}, s)
 			require.Equal(t, pattern(n, 1), in)
-			// Sent first.
+			// The message is sent first.
 			q := e.Isend(self, 0, pattern(n, 2), mode, 0)
 			s, err = e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in, 0)
 			require.NoError(t, err)

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// Held returns the bytes of unexpected messages that a rank stores, as counted by its
-// credits, and the number of such messages.
+// Held returns the bytes of the unexpected messages that a rank stores, as its credit counts
+// them, and the number of these messages.
 func (e *Engine) Held() (bytes, messages int) {
 	e.lock()
 	defer e.unlock()
@@ -20,8 +20,7 @@ func (e *Engine) Held() (bytes, messages int) {
 	return bytes, e.match.unexpected[shapeExact].entries
 }
 
-// Spent returns the credit that eager messages to a peer have used, and Charged the credit
-// that those of a peer have used here.
+// Spent returns the credit that eager messages from this rank to a peer have used.
 func (e *Engine) Spent(peer int) uint32 {
 	e.lock()
 	defer e.unlock()
@@ -32,7 +31,7 @@ func (e *Engine) Spent(peer int) uint32 {
 	return p.out.sent
 }
 
-// Charged is the other side of Spent.
+// Charged returns the credit that eager messages from a peer to this rank have used.
 func (e *Engine) Charged(peer int) uint32 {
 	e.lock()
 	defer e.unlock()
@@ -43,8 +42,8 @@ func (e *Engine) Charged(peer int) uint32 {
 	return p.in.arrived
 }
 
-// Occupied returns the bytes of memory that a rank's unexpected messages take, and those
-// that are kept for the next ones.
+// Occupied returns the bytes of memory of a rank's unexpected messages, and the bytes that the
+// rank keeps for later ones.
 func (e *Engine) Occupied() (used, kept int) {
 	e.lock()
 	defer e.unlock()
@@ -53,11 +52,11 @@ func (e *Engine) Occupied() (used, kept int) {
 	return used, e.spare.bytes + e.spare.kept*record
 }
 
-// RecordBytes bounds what a message takes besides its bytes.
+// RecordBytes bounds the memory of a message in addition to its bytes.
 const RecordBytes = messageOverhead
 
-// SpareMemory allocates n bytes as for an unexpected message, after it has freed those of
-// the previous call.
+// SpareMemory returns a function that allocates n bytes as for an unexpected message. The
+// function first frees the memory of its previous call.
 func SpareMemory() func(n int) []byte {
 	var s spareMemory
 	var last []byte
@@ -68,8 +67,8 @@ func SpareMemory() func(n int) []byte {
 	}
 }
 
-// Idle reports whether nothing is under way: no operation waits for an answer, no
-// receive is posted, no message kept, no frame pending.
+// Idle reports whether nothing is in progress: no operation waits for an answer, no receive is
+// posted, no message is stored, no frame is pending, and the poll token is free.
 func (e *Engine) Idle() bool {
 	e.lock()
 	defer e.unlock()
@@ -89,20 +88,21 @@ func (e *Engine) Idle() bool {
 	return len(e.backlog) == 0 && e.moving == 0 && e.token.State() == progress.Free
 }
 
-// Poll polls once, also after an Abort.
+// Poll polls once. It also polls after an Abort.
 func (e *Engine) Poll() {
 	e.lock()
 	defer e.unlock()
 	e.poll(pollBudget)
 }
 
-// HoldBatches stops the clock of batches: only after a frame of the peer is an actor
-// message sent at once. Without timer only a poll sends batches.
+// HoldBatches stops the clock of batches: an actor message is sent at once only after a frame of
+// the peer has arrived. If timer is false, only a poll sends batches.
 func (e *Engine) HoldBatches(timer bool) {
 	e.lock()
 	defer e.unlock()
 	e.mail.batches.within, e.mail.batches.running = time.Hour, !timer
 }
 
-// Crowded says that a goroutine is parked. The caller holds the lock, as functions of Await do.
+// Crowded reports whether a goroutine is parked. The caller holds the lock, as a function passed
+// to Await does.
 func (e *Engine) Crowded() bool { return e.token.Crowded() }

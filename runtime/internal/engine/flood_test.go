@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// worstOfFlood makes each of the senders send rank 0 a number of messages of 0 to 3 times
-// unit bytes without posted receives, then receives and checks them all. It returns the
-// maximum of the memory that rank 0 used.
+// worstOfFlood makes each sender send rank 0 each messages of 0 to 3 times unit bytes. At first,
+// no receive is posted. Then rank 0 receives and checks all messages. worstOfFlood returns the
+// maximum memory that rank 0 used, in bytes.
 func worstOfFlood(t *testing.T, w *world, senders, each, unit int) int {
 	t.Helper()
 	worst := 0
@@ -28,12 +28,12 @@ func worstOfFlood(t *testing.T, w *world, senders, each, unit int) int {
 			}
 			return nil
 		}
-		// Measure the flood while nothing is received.
+		// Measure the memory while nothing is received.
 		for range 3000 {
 			e.Iprobe(engine.Match{Peer: 1, Tag: 2})
 			held, _ := e.Held()
 			used, _ := e.Occupied()
-			worst = max(worst, held, 2*used/3) // sizes are rounded up
+			worst = max(worst, held, 2*used/3) // sizes are rounded up by at most half
 		}
 		next, in := make([]int, senders+1), make([]byte, 4*unit)
 		for range senders * each {
@@ -60,13 +60,15 @@ func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
 	w := newWorld(t, senders+1, o, func(c *engine.Config) { c.UnexpectedBudget = budget })
 	worst := worstOfFlood(t, w, senders, each, 1000)
 	require.LessOrEqual(t, worst, budget)
-	require.Greater(t, worst, budget/8, "the budget is not used") // how much of it is random
+	// How much of the budget is used depends on chance.
+	require.Greater(t, worst, budget/8, "the budget is not used")
 	held, messages := w.engines[0].Held()
 	require.Zero(t, held)
 	require.Zero(t, messages)
 }
 
-// Floods of many peers share the budget, and the messages of every peer arrive.
+// TestFloodOfManyPeers checks that floods of many peers share the budget, and that the messages
+// of every peer arrive.
 func TestFloodOfManyPeers(t *testing.T) {
 	const budget, senders, each = 1 << 20, 24, 150
 	o := transporttest.FakeOptions{MaxEager: 4096, EagerBest: 4096}
@@ -74,8 +76,9 @@ func TestFloodOfManyPeers(t *testing.T) {
 	require.LessOrEqual(t, worstOfFlood(t, w, senders, each, 1000), budget)
 }
 
-// Messages without a posted receive are announced beyond the budget: each takes a record,
-// and any of them can be received first. Afterwards most of the memory is freed.
+// TestAnnouncedMessagesTakeARecordEach checks messages without a posted receive beyond the
+// budget. Such a message takes only a record, and any message can be received first. Afterwards
+// most of the memory must be freed.
 func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
 	const budget, many, n = 64 << 10, 5000, 100
 	for _, senders := range []int{1, 5} {
@@ -89,7 +92,7 @@ func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
 				}
 				return errors.Join(e.WaitAll(context.Background(), rs)...)
 			}
-			for source := 1; source <= senders; source++ { // all have arrived
+			for source := 1; source <= senders; source++ { // returns after all messages have arrived
 				if _, err := e.Probe(none, engine.Match{Peer: source, Tag: each - 1}, 0); err != nil {
 					return err
 				}
@@ -118,8 +121,8 @@ func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
 	}
 }
 
-// The memory of a message is at least as long as the message, and less than 1.5 times as
-// long.
+// TestSizesOfSpareMemory checks that the memory of a message is at least as long as the message,
+// and less than 1.5 times as long.
 func TestSizesOfSpareMemory(t *testing.T) {
 	get := engine.SpareMemory()
 	require.Nil(t, get(0))
@@ -176,7 +179,7 @@ func TestOutOfCreditTheTagsDoNotBlockEachOther(t *testing.T) {
 			return errors.Join(e.WaitAll(context.Background(), rs)...)
 		}
 		in := make([]byte, 300)
-		for i := many - 1; i >= 0; i-- { // the last first
+		for i := many - 1; i >= 0; i-- { // the last message first
 			if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: i}, 0, in, 0); err != nil {
 				return err
 			}

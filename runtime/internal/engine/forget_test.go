@@ -12,19 +12,20 @@ import (
 
 var errOver = errors.New("over")
 
-// in is an address in a context.
+// in returns an address in a context.
 func in(context uint32, peer, tag int) engine.Match {
 	return engine.Match{Context: context, Peer: peer, Tag: tag}
 }
 
-// Forget drops the messages of a context, ends the sends that wait for it, and leaves those
-// of other contexts.
+// TestForgetDropsMessages checks that Forget drops the messages of a context and ends the sends
+// that wait for their receivers, and that messages of other contexts remain.
 func TestForgetDropsMessages(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	a, b := w.engines[0], w.engines[1]
 	big := make([]byte, 1<<16+1)
 	var left []engine.Handle
-	for _, e := range w.engines { // b sends to itself, too
+	// Both ranks send to b.
+	for _, e := range w.engines {
 		for context := range uint32(2) {
 			left = append(left,
 				e.Isend(in(context, 1, 1), 0, pattern(40, int(context)), engine.Standard, 0),
@@ -61,7 +62,8 @@ func TestForgetDropsMessages(t *testing.T) {
 	require.NoError(t, b.Down(0))
 }
 
-// It ends receives and probes that wait, and the memory of a break.
+// TestForgetEndsWhatWaits checks that Forget ends receives and probes that wait, and the effect
+// of an earlier Break.
 func TestForgetEndsWhatWaits(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
@@ -80,7 +82,7 @@ func TestForgetEndsWhatWaits(t *testing.T) {
 		require.ErrorIs(t, err, errOver)
 	}
 	require.ErrorIs(t, <-probed, errOver)
-	// Later ones are as new.
+	// Operations after Forget work as in a new context.
 	again := e.Irecv(in(7, 1, 1), 0, make([]byte, 9), 0)
 	for _, context := range []uint32{6, 7} {
 		require.NoError(t, w.engines[1].Send(none, in(context, 0, 1), 0, pattern(9, 1), engine.Standard, 0))
@@ -92,7 +94,8 @@ func TestForgetEndsWhatWaits(t *testing.T) {
 	}
 }
 
-// A loss that was acknowledged in a context is not in a new one of that number.
+// TestForgetEndsAcknowledgements checks that the acknowledgement of a loss in a context does not
+// hold in a later context with the same number.
 func TestForgetEndsAcknowledgements(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
@@ -116,11 +119,13 @@ func TestForgetEndsAcknowledgements(t *testing.T) {
 	require.ErrorAs(t, receive(), &lost)
 }
 
-// What begins in a context after its end is refused until the context is forgotten.
+// TestCloseContexts checks that operations that begin in a closed context are refused until the
+// context is forgotten.
 func TestCloseContexts(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
-	require.NoError(t, e.Send(none, in(4, 1, 1), 0, nil, engine.Standard, 0)) // later ones can go at once
+	// After this send, later sends can complete at once.
+	require.NoError(t, e.Send(none, in(4, 1, 1), 0, nil, engine.Standard, 0))
 	posted := e.Irecv(in(5, 1, 1), 0, nil, 0)
 	e.Break(6, errBroken)
 	e.CloseContexts(errOver, 5, 6)
@@ -133,7 +138,7 @@ func TestCloseContexts(t *testing.T) {
 		_, err = e.Probe(none, in(context, engine.AnySource, engine.AnyTag), 0)
 		require.ErrorIs(t, err, want)
 	}
-	for _, context := range []uint32{4, 7} { // others, below and above
+	for _, context := range []uint32{4, 7} { // other contexts, below and above
 		require.NoError(t, e.Send(none, in(context, 0, 1), 0, nil, engine.Standard, 0))
 		_, err = e.Recv(none, in(context, 0, 1), 0, nil, 0)
 		require.NoError(t, err)
@@ -146,14 +151,16 @@ func TestCloseContexts(t *testing.T) {
 	require.ErrorIs(t, err, errOver)
 }
 
-// A message that arrives in a closed context is dropped, and its sender does not wait for the match.
+// TestMessagesForClosedContexts checks that a message that arrives in a closed context is
+// dropped, and that its sender does not wait for the match.
 func TestMessagesForClosedContexts(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	a, b := w.engines[0], w.engines[1]
 	b.CloseContexts(errOver, 5)
 	require.ErrorIs(t, a.Send(none, in(5, 1, 1), 0, nil, engine.Synchronous, 0), engine.ErrForgotten)
 	require.ErrorIs(t, a.Send(none, in(5, 1, 1), 0, make([]byte, 1<<16), engine.Standard, 0), engine.ErrForgotten)
-	for range 100 { // more than the credit: one that waits for that is dropped, too
+	// More messages than the credit: messages that wait for credit are dropped too.
+	for range 100 {
 		if err := a.Send(none, in(5, 1, 1), 0, make([]byte, 4096), engine.Standard, 0); err != nil {
 			require.ErrorIs(t, err, engine.ErrForgotten)
 		}
@@ -171,7 +178,8 @@ func TestMessagesForClosedContexts(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// After Abort a rank drops messages without telling their senders.
+// TestAbortedEnginesForgetInSilence checks that a rank that was aborted drops messages without
+// notifying their senders.
 func TestAbortedEnginesForgetInSilence(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	a, b := w.engines[0], w.engines[1]

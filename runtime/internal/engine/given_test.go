@@ -13,10 +13,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// givenLengths are of messages by every protocol, on the fake and on the network.
+// givenLengths has lengths of messages that use every protocol, on the fake transport and on the
+// network.
 var givenLengths = []int{0, 10, 3000, 20_000, 300_000, 3 << 20}
 
-// ledger counts by rank how often memory came back, by the Addr of its key.
+// ledger counts by rank how often memory was returned, by the Addr of its key.
 type ledger []map[uint64]int
 
 func newLedger(ranks int) ledger {
@@ -27,8 +28,9 @@ func newLedger(ranks int) ledger {
 	return l
 }
 
-// keep makes the engine of c record returned memory. Each rank gives to its successor:
-// memory that another rank returns is recorded under a key that does not occur otherwise.
+// keep makes the engine of c record returned memory. Each rank gives memory only to its
+// successor. Memory that another rank returns is recorded under a key that does not occur
+// otherwise.
 func (l ledger) keep(c *engine.Config) {
 	back, successor := l[c.Rank], (c.Rank+1)%c.Size
 	c.Release = func(holder int, off uint64) {
@@ -39,15 +41,16 @@ func (l ledger) keep(c *engine.Config) {
 	}
 }
 
-// settled waits until a number of pieces of memory of a rank are returned, and returns them.
+// settled waits until the number of returned pieces of memory of a rank is want, and returns the
+// counts.
 func (l ledger) settled(t *testing.T, e *engine.Engine, rank, want int) map[uint64]int {
 	t.Helper()
 	require.NoError(t, e.Await(none, func() bool { return len(l[rank]) == want }, 0, "release"))
 	return l[rank]
 }
 
-// giveAround makes every rank give buffers of all lengths to its successor before it
-// receives any: a rank that waited for its receiver would wait for ever.
+// giveAround makes every rank give buffers of all lengths to its successor before it receives
+// any. If a send waited for its receiver, all ranks would wait for ever.
 func giveAround(rank, size int, e *engine.Engine) error {
 	for i, n := range givenLengths {
 		to := engine.Match{Peer: (rank + 1) % size, Tag: i}
@@ -99,8 +102,9 @@ func TestRingOfGivenBuffers(t *testing.T) {
 	}
 }
 
-// TestGivenMemoryComesBackOnce: also when its message never arrives, and never when
-// the call failed.
+// TestGivenMemoryComesBackOnce checks that given memory is returned exactly once, even if its
+// message never arrives. If the call failed, the memory must not be returned, because it still
+// belongs to the caller.
 func TestGivenMemoryComesBackOnce(t *testing.T) {
 	cause := errors.New("the test ends it")
 	ends := map[string]func(w *world){
@@ -135,8 +139,9 @@ func TestGivenMemoryComesBackOnce(t *testing.T) {
 	}
 }
 
-// TestGivenMemoryThatStillMovesIsTakenBack: a peer breaks the protocol while Puts read
-// the memory. Lost takes it back, so that the end of the Puts must not.
+// TestGivenMemoryThatStillMovesIsTakenBack lets a peer violate the protocol while Puts read the
+// memory. The loss of the peer returns the memory, so that the end of the Puts must not return it
+// again.
 func TestGivenMemoryThatStillMovesIsTakenBack(t *testing.T) {
 	s := &stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64, Put: true}, reported: map[int]bool{}}
 	back, lost := newLedger(1), false

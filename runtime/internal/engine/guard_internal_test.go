@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryLockIsGivenUpByADefer checks the rule of guard.go: a function that takes the
-// lock defers its release in the next statement, and no other code uses mu.
+// TestEveryLockIsGivenUpByADefer checks the rule of guard.go: a function that takes the lock
+// defers its release in the next statement, and no other code uses mu.
 func TestEveryLockIsGivenUpByADefer(t *testing.T) {
 	files := token.NewFileSet()
 	packages, err := parser.ParseDir(files, ".", func(f fs.FileInfo) bool { //nolint:staticcheck // build tags are of no interest here
@@ -55,7 +55,7 @@ func TestEveryLockIsGivenUpByADefer(t *testing.T) {
 	require.Greater(t, entries, 30)
 }
 
-// callOf returns the call that a statement is, if it is one of a method of that name.
+// callOf returns the call of a statement that only calls a method with this name.
 func callOf(s ast.Stmt, name string) *ast.CallExpr {
 	x, ok := s.(*ast.ExprStmt)
 	if !ok {
@@ -67,7 +67,7 @@ func callOf(s ast.Stmt, name string) *ast.CallExpr {
 	return nil
 }
 
-// called is the name of the method that a call is of.
+// called returns the name of the method that a call calls.
 func called(c *ast.CallExpr) string {
 	if s, ok := c.Fun.(*ast.SelectorExpr); ok {
 		return s.Sel.Name

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A handle whose result was taken returns ErrTaken, and does not touch the operation that has its
-// record now.
+// TestTakenHandleLeavesTheNextOperationAlone checks that a handle whose result was taken returns
+// ErrTaken. It must not touch the operation that uses its record now.
 func TestTakenHandleLeavesTheNextOperationAlone(t *testing.T) {
 	e := newWorld(t, 1, transporttest.FakeOptions{}, nil).engines[0]
 	self := engine.Match{Peer: 0, Tag: 1}
@@ -45,7 +45,8 @@ func TestTakenHandleLeavesTheNextOperationAlone(t *testing.T) {
 	require.Equal(t, []byte{5}, buf)
 }
 
-// A handle does not touch a later operation however many have had its record in the meantime.
+// TestHandleOfARecordWhoseGenerationsAreUsedUp checks that a handle does not touch a later
+// operation, however many operations have used its record since.
 func TestHandleOfARecordWhoseGenerationsAreUsedUp(t *testing.T) {
 	e := newWorld(t, 1, transporttest.FakeOptions{}, nil).engines[0]
 	self := engine.Match{Peer: 0, Tag: 1}

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// broken is a transport that fails for good after some polls.
+// broken is a transport that fails permanently after some polls.
 type broken struct {
 	mirror
 	left int
@@ -30,7 +30,8 @@ func (b *broken) Poll(transport.Handler, int) (int, error) {
 	return 0, nil
 }
 
-// A wait ends with the engine, at whichever of its polls that ends.
+// TestEngineThatEndsDuringAPollEndsTheWait checks that a wait ends when the engine ends during
+// any of the wait's polls.
 func TestEngineThatEndsDuringAPollEndsTheWait(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -105,8 +106,8 @@ func TestFloodBeyondCreditEndsThePeer(t *testing.T) {
 	require.LessOrEqual(t, held, 300<<10)
 }
 
-// TestDamageWhileBytesMove ends a receive whose Gets are under way when their peer
-// is given up: as lost, unless they were the last.
+// TestDamageWhileBytesMove gives a peer up while the Gets of a receive are in progress. The
+// receive must end as lost, except if these Gets were its last.
 func TestDamageWhileBytesMove(t *testing.T) {
 	for _, n := range []int{100, 1000} {
 		s, e := newStranger(t)
@@ -131,7 +132,8 @@ func TestUnrequestedData(t *testing.T) {
 	s, e := newStranger(t)
 	m := engine.Match{Peer: 1, Tag: 1}
 	var rs []engine.Handle
-	for range 3 { // two Gets at a time
+	// Two of the three Gets run at a time.
+	for range 3 {
 		rs = append(rs, e.Irecv(m, 0, make([]byte, 64), 0))
 		body := make([]byte, 24)
 		binary.LittleEndian.PutUint64(body, 64)
@@ -146,8 +148,8 @@ func TestUnrequestedData(t *testing.T) {
 	}
 }
 
-// TestDataForASend comes for a send whose record served a receive before that had asked
-// for DATA: the caller's slice is not written to.
+// TestDataForASend sends DATA for a send. The record of the send was used before by a receive
+// that had requested DATA. The engine must not write to the slice of the sender.
 func TestDataForASend(t *testing.T) {
 	s, e := newStrangerOf(t, func(*engine.Config) {})
 	s.caps.Get, s.caps.Put = false, false
@@ -167,7 +169,8 @@ func TestDataForASend(t *testing.T) {
 	require.Equal(t, make([]byte, 300), out)
 }
 
-// MPICH's pt2pt/big_count_status.c: a status tells lengths up to 1<<62.
+// TestLengthsOf64Bits checks that a status can state lengths up to 1<<62 (MPICH's
+// pt2pt/big_count_status.c).
 func TestLengthsOf64Bits(t *testing.T) {
 	for _, n := range []int{5 << 30, 1<<62 - 1, 1 << 62} {
 		s, e := newStranger(t)
@@ -184,9 +187,9 @@ func TestLengthsOf64Bits(t *testing.T) {
 	}
 }
 
-// TestAnnouncedLengthIsNotBelieved: the length in an envelope alone allocates nothing. A
-// message that is too long for this machine fails its receive; a length that no machine has
-// ends the peer that sent it. In both cases everything else continues.
+// TestAnnouncedLengthIsNotBelieved checks that the announced length alone allocates nothing. A
+// message that is too long for this machine fails its receive. A length that no machine can have
+// makes the engine give the sender up. In both cases all other operations continue.
 func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 	m := engine.Match{Peer: 1, Tag: 1}
 	for how, receive := range map[string]func(s *stranger, e *engine.Engine, f strange) error{
@@ -221,7 +224,7 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 						require.NoError(t, e.Down(1))
 						require.Equal(t, uint64(6), s.sent[len(s.sent)-1].A, "the sender hears that it has ended")
 					}
-					// The engine continues.
+					// The engine continues to work.
 					require.NoError(t, e.Send(none, engine.Match{Peer: 2, Tag: 1}, 0, []byte("x"), engine.Standard, 0))
 					s.frames = append(s.frames, strange{2, transport.Header{A: 1, B: 1}, []byte("x")})
 					_, err = e.Recv(none, engine.Match{Peer: 2, Tag: 1}, 0, make([]byte, 1), 0)
@@ -233,11 +236,11 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 	}
 }
 
-// FuzzFrames feeds frames of a peer to an engine that has all kinds of operations
-// under way. The peer may be given up; the engine must continue.
+// FuzzFrames sends arbitrary frames of a peer to an engine with operations of all kinds in
+// progress. The engine may give the peer up, and must continue.
 //
-// A frame of the script is 11 bytes and its body: kind, flags, context, unused, tag, type,
-// three unused, id, the length of the body.
+// A frame of the script has 11 bytes and a body: kind, flags, context, unused, tag, type, three
+// unused, ID, and the length of the body.
 func FuzzFrames(f *testing.F) {
 	frame := func(kind, flags, tag, id byte, body ...byte) []byte {
 		return append([]byte{kind, flags, 1, 0, tag, 0, 0, 0, 0, id, byte(len(body))}, body...)
@@ -254,7 +257,7 @@ func FuzzFrames(f *testing.F) {
 		}
 		f.Add(frame(3, 0, 2, 7, append(envelope(n), make([]byte, 16)...)...))
 	}
-	// A receive whose Gets are to come, and DATA that was not requested.
+	// A receive whose Gets have not started, and DATA that was not requested.
 	f.Add(append(frame(2, 2, 1, 7, append(envelope(100), make([]byte, 16)...)...), frame(5, 0, 0, 3, make([]byte, 100)...)...))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s, e := newStrangerOf(t, func(c *engine.Config) {

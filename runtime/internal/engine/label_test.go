@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A message with a label is received with that label and no other, by every protocol.
+// TestLabelsAgreeWhenTheyAreTheSame checks, for every protocol, that only a receive with the same
+// label gets a message with a label.
 func TestLabelsAgreeWhenTheyAreTheSame(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	for _, size := range []int{0, 8, 20_000} {

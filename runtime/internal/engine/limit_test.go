@@ -12,10 +12,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// nodeEager is the longest message that does not wait for its receiver on a node.
+// nodeEager is the length in bytes of the longest message on a node whose send does not wait for
+// the receiver.
 const nodeEager = 16 << 10
 
-// numbered is a message whose bytes depend on its number.
+// numbered returns a message whose bytes depend on its number.
 func numbered(number, size int) []byte {
 	b := make([]byte, size)
 	for i := range b {
@@ -24,7 +25,7 @@ func numbered(number, size int) []byte {
 	return b
 }
 
-// sendNumbered starts the sends of messages of these sizes from rank 0 to rank 1.
+// sendNumbered starts sends of messages with these sizes from rank 0 to rank 1.
 func sendNumbered(w *world, sizes []int, tag int) []engine.Handle {
 	sends := make([]engine.Handle, len(sizes))
 	for i, n := range sizes {
@@ -33,7 +34,7 @@ func sendNumbered(w *world, sizes []int, tag int) []engine.Handle {
 	return sends
 }
 
-// recvNumbered receives message i of them.
+// recvNumbered receives and checks message i of sendNumbered.
 func recvNumbered(w *world, i, size, tag int) error {
 	buf := make([]byte, size+1)
 	s, err := w.engines[1].Recv(none, engine.Match{Peer: 0, Tag: tag}, 0, buf, 0)
@@ -46,7 +47,8 @@ func recvNumbered(w *world, i, size, tag int) error {
 func TestAMessageUpToTheEagerLimitDoesNotWait(t *testing.T) {
 	for size, wait := range map[int]bool{0: false, nodeEager - 1: false, nodeEager: false, nodeEager + 1: true} {
 		w := newLocalWorld(t, 2, patient)
-		for tag := range 40 { // in the inbox, then in the ring
+		// The first messages go through the inbox, the later ones through a ring.
+		for tag := range 40 {
 			send := sendNumbered(w, []int{size}, tag)[0]
 			require.Equal(t, wait, !send.Look(), "%d bytes", size)
 			require.NoError(t, recvNumbered(w, 0, size, tag))
@@ -56,8 +58,8 @@ func TestAMessageUpToTheEagerLimitDoesNotWait(t *testing.T) {
 	}
 }
 
-// Messages are matched in the order of their sends, whichever of them travel with their
-// bytes, and whether they find room, credit and a receive or not.
+// TestOrderAroundTheEagerLimit checks that messages are matched in the order of their sends, for
+// eager and rendezvous messages, with and without room, credit and a posted receive.
 func TestOrderAroundTheEagerLimit(t *testing.T) {
 	for seed := range uint64(soak(4)) {
 		rng := rand.New(rand.NewPCG(seed, 16))
@@ -80,8 +82,8 @@ func TestOrderAroundTheEagerLimit(t *testing.T) {
 	}
 }
 
-// Messages beyond the credit, or without room, wait; a canceled one does not arrive, and
-// the others arrive in order.
+// TestCreditAndCancelAtTheEagerLimit checks that messages beyond the credit or without room wait.
+// A cancelled message must not arrive, and the others must arrive in order.
 func TestCreditAndCancelAtTheEagerLimit(t *testing.T) {
 	w := newLocalWorld(t, 2, patient)
 	sizes := make([]int, 60)
@@ -96,7 +98,8 @@ func TestCreditAndCancelAtTheEagerLimit(t *testing.T) {
 		sends[i].Cancel()
 		_, err := sends[i].Wait(none)
 		waited[i] = true
-		if err != nil { // else the receiver's background has made room for it meanwhile
+		// Without an error, the receiver's background has meanwhile made room for the message.
+		if err != nil {
 			require.ErrorIs(t, err, engine.ErrCanceled, "send %d", i)
 			canceled[i] = true
 		}

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The mutex has one holder at a time, the next one sees what it wrote, and every goroutine
-// gets the mutex in the end, also where all share a processor with a holder that yields.
+// TestMutexExcludes checks that the mutex has one holder at a time, and that the next holder sees
+// what the previous one wrote. Every goroutine must get the mutex in the end, even if all share a
+// processor with a holder that yields.
 func TestMutexExcludes(t *testing.T) {
 	const goroutines, rounds, giveWay = 8, 2000, 50
 	for _, processors := range []int{1, 2} {
@@ -42,7 +43,8 @@ func TestMutexExcludes(t *testing.T) {
 	}
 }
 
-// TryLock fails while the mutex is held, and succeeds after it was released.
+// TestMutexTryLock checks that TryLock fails while the mutex is held and succeeds after its
+// release.
 func TestMutexTryLock(t *testing.T) {
 	var m mutex
 	require.True(t, m.TryLock())

@@ -33,7 +33,8 @@ func TestAnySourceEndsUntilTheDeathIsAcknowledged(t *testing.T) {
 	require.Equal(t, []int{2}, lost)
 
 	var down *engine.PeerError
-	for _, r := range []engine.Handle{a, b, anyOf(1)} { // those that wait, and a later one
+	// Two receives that wait, and a receive that starts after the loss.
+	for _, r := range []engine.Handle{a, b, anyOf(1)} {
 		_, err := w.finish(t, r)
 		require.ErrorAs(t, err, &down)
 		require.Equal(t, 2, down.Rank)
@@ -46,7 +47,8 @@ func TestAnySourceEndsUntilTheDeathIsAcknowledged(t *testing.T) {
 	b = anyOf(1)
 	require.False(t, b.Done())
 
-	// Context 2 has not acknowledged the loss: its next receive ends, unless it finds a message.
+	// Context 2 has not acknowledged the loss. Its next receive ends with the loss if it finds no
+	// message.
 	require.NoError(t, w.engines[1].Send(none, engine.Match{Context: 2, Peer: 0, Tag: 1}, 0, []byte("m"), engine.Standard, 0))
 	for range 10 {
 		e.Iprobe(at(1, 9))
@@ -55,11 +57,12 @@ func TestAnySourceEndsUntilTheDeathIsAcknowledged(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.finish(t, anyOf(2))
 	require.ErrorAs(t, err, &down)
-	e.Acknowledge(2, []int{2, 1}) // rank 1 before its death
+	// Rank 1 is acknowledged before it dies.
+	e.Acknowledge(2, []int{2, 1})
 	c := anyOf(2)
 	require.False(t, c.Done())
 
-	// The survivors continue.
+	// Receives from the survivors continue.
 	for _, r := range []struct {
 		r engine.Handle
 		c uint32
@@ -85,7 +88,7 @@ func TestWhatArrivedBeforeTheDeathStaysReceivable(t *testing.T) {
 	s, err := e.Recv(none, at(1, 1), 0, in, 0)
 	require.NoError(t, err)
 	require.Equal(t, pattern(20, 1), in[:s.Bytes])
-	_, err = e.Recv(none, at(1, 1), 0, in, 0) // its bytes are gone
+	_, err = e.Recv(none, at(1, 1), 0, in, 0) // the bytes of this message are lost
 	var down *engine.PeerError
 	require.ErrorAs(t, err, &down)
 	_, err = e.Probe(none, at(1, 1), 0)
@@ -126,8 +129,9 @@ func TestMarkDownEndsWhoWaits(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A probe that was woken for a message finds the loss of its sender, with which the message
-// went before the probe could look.
+// TestLossTakesTheMessageOfAProbe wakes a probe for a message whose sender is lost in the same
+// poll. The message was dropped because of the loss before the probe could look. The probe must
+// return the loss.
 func TestLossTakesTheMessageOfAProbe(t *testing.T) {
 	for name, from := range map[string]engine.Match{"named": at(1, 9), "any": {Context: 1, Peer: engine.AnySource, Tag: engine.AnyTag}} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +143,7 @@ func TestLossTakesTheMessageOfAProbe(t *testing.T) {
 			for len(e.Blocked()) == 0 {
 				goruntime.Gosched()
 			}
-			// One poll finds both.
+			// One poll finds the message and the loss.
 			require.NoError(t, e.Await(none, func() bool {
 				s.frames = append(s.frames, strange{peer: 1, h: transport.Header{A: 2 | 1<<32, B: 9}, body: make([]byte, 24)})
 				s.down = append(s.down, 1)
@@ -152,7 +156,8 @@ func TestLossTakesTheMessageOfAProbe(t *testing.T) {
 	}
 }
 
-// The transport is told of the end of a peer that had been given up before.
+// TestMarkDownAfterLoss checks that the transport is told of the end of a peer that the engine
+// had given up before.
 func TestMarkDownAfterLoss(t *testing.T) {
 	s, e := newStranger(t)
 	s.MarkDown(1, transport.ErrDamaged)
@@ -161,6 +166,7 @@ func TestMarkDownAfterLoss(t *testing.T) {
 	require.Empty(t, s.down)
 	e.MarkDown(1, errors.New("signal 9"))
 	require.Equal(t, []int{1}, s.down)
-	e.MarkDown(0, errors.New("signal 9")) // the rank itself
+	// Nothing is told about this rank itself.
+	e.MarkDown(0, errors.New("signal 9"))
 	require.Equal(t, []int{1}, s.down)
 }

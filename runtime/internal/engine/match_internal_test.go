@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naive is matching by its definition: lists that are searched from their front.
+// naive implements matching by its definition: lists that are searched from the front.
 type naive struct {
-	posted []key // with the index of the receive in ids
+	posted []key // ids has the receive of each
 	ids    []int
 	stored []key
 	names  []int
@@ -53,7 +53,7 @@ func (n *naive) arrive(k key, name int) int {
 	return -1
 }
 
-// cancel takes a posted receive out.
+// cancel removes a posted receive.
 func (n *naive) cancel(id int) int {
 	for i := range n.ids {
 		if n.ids[i] == id {
@@ -65,7 +65,7 @@ func (n *naive) cancel(id int) int {
 	return -1
 }
 
-// probe returns the message a probe sees, or -1.
+// probe returns the message that a probe sees, or -1.
 func (n *naive) probe(k key) int {
 	for i, s := range n.stored {
 		if covers(k, s) {
@@ -75,7 +75,7 @@ func (n *naive) probe(k key) int {
 	return -1
 }
 
-// real is the matcher with the same interface.
+// real is the engine's matcher with the interface of naive.
 type real struct {
 	matcher
 	receives map[int]*entry
@@ -162,7 +162,7 @@ func TestMatcherAgreesWithTheNaiveOne(t *testing.T) {
 	}
 }
 
-// steps counts the entries that a lookup compares.
+// steps returns the number of entries that a lookup compares.
 func steps(tb *table, k key) int {
 	n := 0
 	for e := tb.buckets[k.hash()&uint32(len(tb.buckets)-1)]; e != nil && e.key != k; e = e.chain {
@@ -176,7 +176,7 @@ func TestMatchingDoesNotSearchUnrelatedEntries(t *testing.T) {
 	const many = 20_000
 	for i := range many {
 		m.matcher.post(&entry{key: key{1, int32(i % 100), int32(i)}, req: &Request{}})
-		m.matcher.post(&entry{key: key{1, 7, 7}, req: &Request{}}) // one long queue
+		m.matcher.post(&entry{key: key{1, 7, 7}, req: &Request{}}) // makes one long queue
 		m.arrive(key{2, int32(i % 100), int32(i)}, i)
 	}
 	worst := 0
@@ -187,14 +187,16 @@ func TestMatchingDoesNotSearchUnrelatedEntries(t *testing.T) {
 	require.Less(t, worst, 16, "entries compared for one lookup")
 }
 
-// waiting returns how many receives are posted.
+// waiting returns the number of posted receives.
 func (r *real) waiting() (n int) {
 	r.eachPosted(func(*entry) { n++ })
 	return n
 }
 
-// Receives of one key stay out of the tables while these are empty, and are matched before
-// those in the tables; the next ones do not join them while the tables hold any.
+// TestReceivesOfOneKeyAreInNoTable checks receives with the same key. While the tables are empty,
+// these receives are in the front queue and not in the tables, and are matched before the
+// receives in the tables. While the tables hold a receive, later receives do not join the front
+// queue.
 func TestReceivesOfOneKeyAreInNoTable(t *testing.T) {
 	m := newReal()
 	wild, exact := key{0, AnySource, AnyTag}, key{0, 3, 5}
@@ -229,7 +231,8 @@ func TestReceivesOfOneKeyAreInNoTable(t *testing.T) {
 	}
 }
 
-// The tail of the front can be removed first; the front then ends with the one before it.
+// TestTheFrontLosesItsTail removes the last receive of the front queue first. The receive before
+// it must become the last.
 func TestTheFrontLosesItsTail(t *testing.T) {
 	m, k := newReal(), key{1, 0, 7}
 	for id := range 3 {
@@ -245,8 +248,7 @@ func TestTheFrontLosesItsTail(t *testing.T) {
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// TestMatcherTranscripts runs testdata/*.match: lines of commands, each followed
-// by its result.
+// TestMatcherTranscripts runs testdata/*.match. Each line is a command, followed by its result.
 func TestMatcherTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.match")
 	require.NoError(t, err)
@@ -264,7 +266,7 @@ func TestMatcherTranscripts(t *testing.T) {
 	}
 }
 
-// transcript runs the commands of a transcript and writes it anew.
+// transcript runs the commands of a transcript and returns them with their present results.
 func transcript(t *testing.T, text []byte) []byte {
 	t.Helper()
 	m, oracle := newReal(), &naive{}

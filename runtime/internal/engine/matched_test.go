@@ -9,7 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A message that a matched probe has taken is received: a cancel of its sender is too late.
+// TestCancelAfterAMatchedProbeIsTooLate checks that a message that a matched probe has taken is
+// received, although the sender cancels it afterwards.
 func TestCancelAfterAMatchedProbeIsTooLate(t *testing.T) {
 	for _, c := range []struct {
 		name    string

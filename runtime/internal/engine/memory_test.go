@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// store is a Config.Allocate that waits for the test.
+// store has a Config.Allocate that waits for the test.
 type store struct {
 	asked chan int
 	give  chan error
@@ -29,13 +29,13 @@ func (s *store) allocate(n int) ([]byte, error) {
 	return make([]byte, n), nil
 }
 
-// received is what RecvMessage returned.
+// received has the results of RecvMessage.
 type received struct {
 	m   engine.Message
 	err error
 }
 
-// receiving starts a RecvMessage and returns when it asks for memory, or has ended.
+// receiving starts a RecvMessage on a goroutine. It returns the channel of the result.
 func (s *store) receiving(ctx context.Context, e *engine.Engine, from engine.Match) chan received {
 	done := make(chan received, 1)
 	go func() {
@@ -45,8 +45,8 @@ func (s *store) receiving(ctx context.Context, e *engine.Engine, from engine.Mat
 	return done
 }
 
-// While memory is allocated for a message, other operations continue. What happens to the
-// message meanwhile takes effect when there is memory.
+// TestMemoryIsMadeOutsideTheLock checks that other operations continue while memory is allocated
+// for a message. Events that concern this message take effect after the allocation.
 func TestMemoryIsMadeOutsideTheLock(t *testing.T) {
 	const n = 200_000
 	errEmpty, errEnd := errors.New("the store is empty"), errors.New("the job ends")
@@ -116,12 +116,12 @@ func TestMemoryIsMadeOutsideTheLock(t *testing.T) {
 				done = s.receiving(ctx, e, at(c.from, 1))
 				if late {
 					for len(e.Blocked()) == 0 {
-						time.Sleep(100 * time.Microsecond) // between two looks
+						time.Sleep(100 * time.Microsecond) // interval between two checks
 					}
 					send = w.engines[c.from].Isend(at(1, 1), 0, pattern(n, 3), engine.Standard, 0)
 				}
 				require.Equal(t, n, <-s.asked)
-				// No other operation waits for the memory.
+				// Other operations do not wait for the memory.
 				require.NoError(t, w.engines[2].Send(none, at(1, 2), 0, []byte("x"), engine.Standard, 0))
 				_, err := e.Recv(none, at(2, 2), 0, make([]byte, 1), 0)
 				require.NoError(t, err)
@@ -147,8 +147,8 @@ func TestMemoryIsMadeOutsideTheLock(t *testing.T) {
 	}
 }
 
-// Short messages, and those whose bytes have arrived, need no second step: their memory is
-// allocated on arrival, with their length.
+// TestMemoryOfShortMessages checks that short messages, and messages whose bytes have arrived, do
+// not use Config.Allocate: their memory is allocated on arrival with their length.
 func TestMemoryOfShortMessages(t *testing.T) {
 	for name, o := range map[string]transporttest.FakeOptions{
 		"eager": {MaxEager: 1 << 20, EagerBest: 1 << 20}, "rendezvous": {MaxEager: 64, EagerBest: 64},

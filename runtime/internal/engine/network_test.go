@@ -20,18 +20,18 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// nodes says which node each rank of a world is on. Ranks of one node use shared
-// memory, others iWARP over the loopback interface.
+// nodes has the node of each rank of a world. Ranks of one node use shared memory. Other ranks
+// use iWARP over the loopback interface.
 type nodes []int
 
-// newNetworkWorld makes engines whose ranks, goroutines of this process, pretend to
-// be on several nodes.
+// newNetworkWorld makes engines whose ranks are goroutines of this process and act as if they
+// were on several nodes.
 func newNetworkWorld(tb testing.TB, on nodes, change func(*engine.Config)) *world {
 	tb.Helper()
 	return newNetworkWorldOf(tb, on, change, rdma.Config{})
 }
 
-// newNetworkWorldOf is newNetworkWorld with more options for the network.
+// newNetworkWorldOf works as newNetworkWorld, with more options for the network.
 func newNetworkWorldOf(tb testing.TB, on nodes, change func(*engine.Config), network rdma.Config) *world {
 	tb.Helper()
 	n := len(on)
@@ -92,8 +92,8 @@ func TestNetworkGoroutineStorm(t *testing.T) {
 	newNetworkWorld(t, nodes{0, 0, 1}, nil).storm(t, 12, 50)
 }
 
-// TestNetworkFloodFillsTheBudgetAndNoMore: messages without a posted receive take the
-// receiver's budget and no more, from whichever transport they come.
+// TestNetworkFloodFillsTheBudgetAndNoMore checks that messages without a posted receive never
+// take more than the receiver's budget, over whatever transport they arrive.
 func TestNetworkFloodFillsTheBudgetAndNoMore(t *testing.T) {
 	const budget, senders, each = 1 << 20, 2, 3000
 	w := newNetworkWorld(t, nodes{0, 0, 1}, func(c *engine.Config) { c.UnexpectedBudget = budget })
@@ -101,8 +101,9 @@ func TestNetworkFloodFillsTheBudgetAndNoMore(t *testing.T) {
 	require.LessOrEqual(t, worst, budget)
 }
 
-// TestAnySourceServesEveryTransport: a flood by one transport does not keep the
-// messages of another from an AnySource receive. The flood ends when they have arrived.
+// TestAnySourceServesEveryTransport checks that a flood over one transport does not keep the
+// messages of another transport from a receive with AnySource. The flood ends after these
+// messages have arrived.
 func TestAnySourceServesEveryTransport(t *testing.T) {
 	const quiet = 200
 	for name, on := range map[string]nodes{"flood by shm": {0, 0, 1}, "flood by rdma": {0, 1, 0}} {
@@ -146,8 +147,8 @@ func TestAnySourceServesEveryTransport(t *testing.T) {
 	}
 }
 
-// TestFiveGibibytesBetweenNodes sends more than 32 bits of bytes, by Reads and, where
-// none are granted, by Writes.
+// TestFiveGibibytesBetweenNodes sends more bytes than 32 bits can count, by RDMA Reads, or by
+// RDMA Writes if no Reads are granted.
 func TestFiveGibibytesBetweenNodes(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") != "1" {
 		t.Skip("needs GORUN_SOAK=1 and 12 GiB of memory")

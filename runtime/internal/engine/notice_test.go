@@ -27,12 +27,13 @@ func TestNoticeReachesThePeer(t *testing.T) {
 	require.Equal(t, notice{0, 7, "seven"}, <-heard)
 	w.engines[0].Notify(1, 8, []byte(strings.Repeat("x", 1000)))
 	require.Len(t, (<-heard).text, 256)
-	w.engines[0].Notify(0, 1, nil) // a rank itself and a rank that does not exist get no notice
+	// A notice to the rank itself, or to a rank that does not exist, has no effect.
+	w.engines[0].Notify(0, 1, nil)
 	w.engines[0].Notify(5, 1, nil)
 }
 
-// Break ends every kind of operation of its context, under way or later, and none
-// of another one.
+// TestBreakEndsTheOperationsOfAContext checks that Break ends every kind of operation of its
+// context, started before or after it, and no operation of another context.
 func TestBreakEndsTheOperationsOfAContext(t *testing.T) {
 	broken := errors.New("broken")
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
@@ -70,8 +71,8 @@ func TestBreakEndsTheOperationsOfAContext(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The report of a sleeping goroutine has the line of its caller, or of the program counter
-// that it was given.
+// TestBlockedShowsTheStack checks that the report of a sleeping goroutine has the line of the
+// caller, or of the program counter that was passed.
 func TestBlockedShowsTheStack(t *testing.T) {
 	w := newWorld(t, 1, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]

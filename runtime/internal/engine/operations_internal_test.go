@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The answer to an operation that has ended does not meet the next one: its id comes
-// again only after every other of its index.
+// TestIdsAreNotUsedAgainSoon checks that the answer to an ended operation cannot match the next
+// operation. An ID is used again only after every other ID with its index has been used.
 func TestIdsAreNotUsedAgainSoon(t *testing.T) {
 	var o operations
 	beside := new(Request)

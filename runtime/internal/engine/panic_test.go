@@ -15,17 +15,17 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// bomb is a transport, and all other callbacks that run under the engine's lock: the armed
-// one panics.
+// bomb implements a transport and all other callbacks that run under the engine's lock. The
+// callback named in armed panics.
 type bomb struct {
 	*stranger
 	transport.ChannelSleeper
 	armed string
-	// slept is called when a goroutine is about to sleep, unless it is nil.
+	// slept, if not nil, is called when a goroutine is about to sleep.
 	slept func()
 }
 
-// burst is the value of its panics.
+// burst is the type of the values with which a bomb panics.
 type burst string
 
 func (b *bomb) at(where string) {
@@ -77,7 +77,7 @@ func (b *bomb) Poll(h transport.Handler, n int) (int, error) {
 	return b.stranger.Poll(h, n)
 }
 
-// The bomb as an ActorReceiver.
+// These methods implement engine.ActorReceiver.
 func (b *bomb) ActorMessage(int, engine.ActorMessage, []byte, *engine.Message) { b.at("ActorMessage") }
 func (b *bomb) Credit(*engine.Stream)                                          { b.at("Credit") }
 func (b *bomb) Refused(*engine.Stream)                                         { b.at("Refused") }
@@ -104,16 +104,16 @@ func newBomb(tb testing.TB) (*bomb, *engine.Engine) {
 	return b, e
 }
 
-// announce makes rank 1 send an envelope or another frame with 24 bytes.
+// announce makes rank 1 send an envelope, or another frame with 24 bytes.
 func (b *bomb) announce(a uint64, length int) {
 	body := make([]byte, 24)
 	binary.LittleEndian.PutUint64(body, uint64(length))
 	b.frames = append(b.frames, strange{1, transport.Header{A: a, B: 1, C: 5}, body})
 }
 
-// TestNoPanicLeavesTheLockTaken makes each callback panic that runs under the engine's lock.
-// For the goroutine that recovers, and every other one, the engine then works, or returns
-// the error that a panic ended it.
+// TestNoPanicLeavesTheLockTaken makes each callback that runs under the engine's lock panic.
+// Afterwards, every call of the engine, by the goroutine that recovers and by others, must either
+// work or return the error that a panic ended the engine.
 func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 	m := engine.Match{Peer: 1, Tag: 1}
 	never := func() bool { return false }
@@ -147,7 +147,7 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 		{"Disarm", nil, func(b *bomb, e *engine.Engine) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			b.slept = cancel // when the transports are armed
+			b.slept = cancel // cancels after the transports are armed
 			e.Recv(ctx, m, 0, nil, 0)
 		}},
 		{"Endpoint", nil, func(_ *bomb, e *engine.Engine) { e.Send(none, m, 0, nil, engine.Standard, 0) }},
@@ -211,8 +211,8 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 	}
 }
 
-// answers checks that every call of an engine returns: it works, or returns the error
-// that a panic ended it.
+// answers checks that every call of an engine returns, with success or with the error that a
+// panic ended the engine.
 func answers(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	done := make(chan error, 1)
@@ -237,15 +237,15 @@ func answers(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// A panic of the goroutine that polls for the others does not make them wait for ever, and
-// operations under way in a transport end.
+// TestWhoWaitsHearsOfThePanicOfThePoller lets the goroutine that polls for others panic. The
+// other goroutines must not wait for ever, and operations whose bytes a transport moves must end.
 func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 	b, e := newBomb(t)
 	m := engine.Match{Peer: 1, Tag: 1}
 	moving := e.Irecv(m, 0, make([]byte, 1000), 0)
 	b.announce(0x202, 1000)
 	e.Iprobe(engine.Match{Peer: 2, Tag: 1})
-	b.done = nil // its Get never ends
+	b.done = nil // the Get does not complete
 	require.False(t, moving.Look())
 	armed, ends := make(chan bool), make(chan error, 3)
 	poller := make(chan any, 1)
@@ -255,7 +255,8 @@ func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 		e.Await(none, func() bool {
 			select {
 			case <-armed:
-				if engine.Goroutine() == self { // others ask for it, too
+				// Other goroutines call this function too.
+				if engine.Goroutine() == self {
 					panic(burst("done"))
 				}
 			default:
@@ -265,7 +266,7 @@ func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 	}()
 	blocked := func(n int) {
 		for len(e.Blocked()) < n {
-			time.Sleep(100 * time.Microsecond) // between two looks
+			time.Sleep(100 * time.Microsecond) // interval between two checks
 		}
 	}
 	blocked(1)
@@ -282,8 +283,8 @@ func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 	require.ErrorIs(t, e.Send(none, m, 0, nil, engine.Standard, 0), engine.ErrPanicked)
 }
 
-// An access to unmapped memory of the caller panics if the program has set
-// debug.SetPanicOnFault: the file of a mapping was truncated.
+// TestMemoryThatFaultsDoesNotLeaveTheLockTaken accesses a mapping whose file was truncated. With
+// debug.SetPanicOnFault, the access panics under the engine's lock.
 func TestMemoryThatFaultsDoesNotLeaveTheLockTaken(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "cut")
 	require.NoError(t, err)

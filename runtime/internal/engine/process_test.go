@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	pairEnv   = "GORUN_ENGINE_PAIR" // rank of a child of BenchmarkProcesses
-	pairRange = 1 << 30             // bytes of a rank's range
+	pairEnv   = "GORUN_ENGINE_PAIR" // the rank of a child of BenchmarkProcesses
+	pairRange = 1 << 30             // the bytes of a rank's memory range
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runPair is one rank of a pair of processes: it measures and rank 0 prints.
+// runPair runs one rank of a pair of processes. Both measure, and rank 0 prints the results.
 func runPair(rank int) int {
 	node, err := shm.OpenNode(3, 2, pairRange)
 	if err != nil {
@@ -74,8 +74,8 @@ func runPair(rank int) int {
 	return 0
 }
 
-// windows runs f in short windows and prints the least and the median time per
-// round, in ns.
+// windows runs f in short windows and prints the minimum and the median time per round in
+// nanoseconds.
 func windows(rank, rounds int, what string, share float64, f func() error) error {
 	var each []float64
 	for range 40 {
@@ -136,18 +136,19 @@ func rateOf(e *engine.Engine, rank int) error {
 	})
 }
 
-// spent is the processor time of this process.
+// spent returns the processor time of this process.
 func spent() time.Duration {
 	var u unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// waitOf measures what waiting costs: rank 0 blocks while rank 1 makes no call,
-// then sends 64 MiB to rank 1, which computes.
+// waitOf measures the cost of waiting. First, rank 0 blocks while rank 1 makes no call. Then rank
+// 0 sends 64 MiB to rank 1, which computes.
 func waitOf(e *engine.Engine, rank int) error {
 	m := engine.Match{Peer: 1 - rank, Tag: 1}
-	long := pattern(64<<20, rank) // touched: the first touch is not the engine's
+	// pattern touches the memory, so that the measurement excludes the first page faults.
+	long := pattern(64<<20, rank)
 	if err := e.Send(none, m, 0, nil, engine.Standard, 0); err != nil {
 		return err
 	}
@@ -168,29 +169,30 @@ func waitOf(e *engine.Engine, rank int) error {
 		fmt.Fprintf(os.Stdout, "64 MiB to a rank that computes: %v\n", time.Since(start))
 		return nil
 	}
-	time.Sleep(pause) // what is measured
+	// The processor time of both ranks during this pause is measured.
+	time.Sleep(pause)
 	fmt.Fprintf(os.Stdout, "without a call: %v of %v\n", spent()-before, pause)
 	r := e.Irecv(m, 0, long, 0)
 	if err := e.Send(none, m, 0, nil, engine.Standard, 0); err != nil {
 		return err
 	}
 	for start := time.Now(); time.Since(start) < 200*time.Millisecond; {
-		work++ // computes
+		work++ // stands for a computation
 	}
 	_, err := r.Wait(none)
 	return err
 }
 
-// work is what a rank computes.
+// work is the result of the computation.
 var work int
 
-// BenchmarkWaiting prints what waiting costs.
+// BenchmarkWaiting prints the cost of waiting.
 func BenchmarkWaiting(b *testing.B) { runProcesses(b, "GORUN_ENGINE_PART=wait") }
 
-// BenchmarkProcesses measures two processes over shared memory, a core each.
+// BenchmarkProcesses measures two processes over shared memory, each on a core of its own.
 func BenchmarkProcesses(b *testing.B) { runProcesses(b) }
 
-// runProcesses runs a pair.
+// runProcesses runs a pair of processes.
 func runProcesses(b *testing.B, env ...string) {
 	b.Helper()
 	fd, err := unix.MemfdCreate("engine", 0)

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A send of a rank to itself that nothing matched, or that a matched probe took, ends
-// with the engine.
+// TestAbortEndsSendsToItself checks that an abort ends the sends of a rank to itself that were
+// not matched, or that were taken by a matched probe.
 func TestAbortEndsSendsToItself(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
@@ -20,7 +20,7 @@ func TestAbortEndsSendsToItself(t *testing.T) {
 	go func() { ends <- e.Send(none, at(0, 1), 0, nil, engine.Synchronous, 0) }()
 	go func() { ends <- e.Send(none, at(0, 1), 0, make([]byte, 1<<20), engine.Standard, 0) }()
 	for len(e.Blocked()) < 2 {
-		time.Sleep(100 * time.Microsecond) // between two looks
+		time.Sleep(100 * time.Microsecond) // interval between two checks
 	}
 	r := e.Isend(at(0, 1), 0, nil, engine.Synchronous, 0)
 	matched := e.Isend(at(0, 2), 0, nil, engine.Synchronous, 0)

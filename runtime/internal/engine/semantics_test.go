@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// at shortens the addresses of tests.
+// at returns an address in context 1.
 func at(peer, tag int) engine.Match { return engine.Match{Context: 1, Peer: peer, Tag: tag} }
 
 func TestTruncationLosesNothingElse(t *testing.T) {
@@ -45,7 +45,8 @@ func TestTruncationLosesNothingElse(t *testing.T) {
 }
 
 func TestTypesAgreeByTheirText(t *testing.T) {
-	// The ranks number the same layouts differently. Long texts differ at their end.
+	// The ranks give the same layouts different numbers. The long texts differ only at their
+	// ends.
 	long := "struct{" + strings.Repeat("field int64; ", 1000)
 	names := []map[engine.Type]string{
 		{3: "int64", 5: "float64", 64: "struct{a int64}", 65: "struct{b int8}", 66: long + "}"},
@@ -127,7 +128,7 @@ func TestHandover(t *testing.T) {
 		back = nil
 	}
 
-	// The receiver sees the memory itself.
+	// The receiver gets the sender's memory without a copy.
 	k, mem := lease(4096, 10_000)
 	require.NoError(t, a.SendHandover(none, at(1, 1), 5, k, mem, 0))
 	m, err := b.RecvMessage(none, at(engine.AnySource, 1), 0)
@@ -138,7 +139,7 @@ func TestHandover(t *testing.T) {
 	m.Release()
 	returned(1, k)
 
-	// A plain receive copies and releases.
+	// A receive into a buffer copies the message and releases the memory.
 	k, mem = lease(20_000, 300)
 	require.NoError(t, a.SendHandover(none, at(1, 1), 0, k, mem, 0))
 	s, err := b.Probe(none, at(0, 1), 0)
@@ -151,7 +152,7 @@ func TestHandover(t *testing.T) {
 	require.Equal(t, pattern(300, 20_000), in)
 	returned(1, k)
 
-	// To itself.
+	// The rank sends to itself.
 	require.NoError(t, a.SendHandover(none, at(0, 1), 0, k, mem, 0))
 	m, err = a.RecvMessage(none, at(0, 1), 0)
 	require.NoError(t, err)
@@ -159,7 +160,7 @@ func TestHandover(t *testing.T) {
 	m.Release()
 	returned(0, k)
 
-	// A plain message becomes memory of the receiver.
+	// RecvMessage returns an ordinary message in memory of the receiver.
 	require.NoError(t, b.Send(none, at(0, 1), 5, pattern(100, 9), engine.Standard, 0))
 	m, err = a.RecvMessage(none, at(1, engine.AnyTag), 0)
 	require.NoError(t, err)
@@ -204,10 +205,10 @@ func TestMatchedProbe(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, engine.Status{Source: 0, Tag: 1, Bytes: n}, m.Status())
 				in := make([]byte, n)
-				_, err = w.engines[1].Recv(none, at(0, 1), 0, in, 0) // the second
+				_, err = w.engines[1].Recv(none, at(0, 1), 0, in, 0) // gets the second message
 				require.NoError(t, err)
 				require.Equal(t, pattern(n, 2), in)
-				first.Cancel() // too late: it is matched
+				first.Cancel() // too late: the message is matched
 				_, err = m.Recv(none, 0, in, 0)
 				require.NoError(t, err)
 				require.Equal(t, pattern(n, 1), in)
@@ -271,7 +272,7 @@ func TestContextsEndBlockingCalls(t *testing.T) {
 			go func() { done <- call(ctx) }()
 			if late {
 				for len(e.Blocked()) == 0 {
-					time.Sleep(100 * time.Microsecond) // between two looks
+					time.Sleep(100 * time.Microsecond) // interval between two checks
 				}
 				cancel(reason)
 			}
@@ -283,7 +284,7 @@ func TestContextsEndBlockingCalls(t *testing.T) {
 	for rank := range w.engines {
 		require.Zero(t, w.fake.Exposed(rank))
 	}
-	// No state of all that is left.
+	// These operations leave no state.
 	out := e.Isend(at(1, 1), 0, pattern(9, 1), engine.Standard, 0)
 	in := make([]byte, 9)
 	_, err := w.engines[1].Recv(none, at(0, 1), 0, in, 0)
@@ -306,7 +307,7 @@ func TestBlockedSaysWhatWaits(t *testing.T) {
 	go func() { done <- e.Await(none, func() bool { return false }, 79, "barrier") }()
 	var list []engine.Blocked
 	for len(list) < 3 {
-		time.Sleep(100 * time.Microsecond) // between two looks
+		time.Sleep(100 * time.Microsecond) // interval between two checks
 		list = e.Blocked()
 	}
 	for _, b := range list {
@@ -350,7 +351,7 @@ func TestAddressesOutOfRange(t *testing.T) {
 	}
 }
 
-// waitAny is WaitAny of some handles.
+// waitAny calls WaitAny with some handles.
 func waitAny(ctx context.Context, e *engine.Engine, hs ...engine.Handle) (int, engine.Status, error) {
 	return e.WaitAny(ctx, len(hs), func(i int) engine.Handle { return hs[i] })
 }
@@ -375,8 +376,8 @@ func TestWaitAny(t *testing.T) {
 	}
 }
 
-// TestAbortSendsNothingHalf aborts a rank whose eager message was refused by the
-// lane; the peer must not see an empty one instead.
+// TestAbortSendsNothingHalf aborts a rank whose eager message the lane has refused. The peer must
+// not get an empty message in place of it.
 func TestAbortSendsNothingHalf(t *testing.T) {
 	w := quiet(t, transporttest.FakeOptions{ConnectPolls: 5})
 	r := w.engines[0].Isend(at(1, 1), 0, pattern(100, 1), engine.Standard, 0)

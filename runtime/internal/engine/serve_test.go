@@ -12,7 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// Serve calls work when ready returns true, and what it calls cannot wait.
+// TestServe checks that Serve calls work when ready returns true, and that calls of the engine in
+// work cannot wait.
 func TestServe(t *testing.T) {
 	w, _ := actorReceivers(t, transporttest.FakeOptions{})
 	e := w.engines[0]
@@ -43,17 +44,17 @@ func TestServe(t *testing.T) {
 	require.Equal(t, engine.Goroutine(), engine.Goroutine())
 }
 
-// echo is an actor receiver; a serving goroutine sends each of its actor messages back.
+// echo is an actor receiver whose serving goroutine answers each actor message.
 type echo struct {
 	actorReceiver
 	engine *engine.Engine
 	stream *engine.Stream
-	// server is the goroutine that serves, own counts the actor messages that it polled
-	// itself.
+	// server is the serving goroutine. own counts the actor messages that the serving goroutine
+	// has polled itself.
 	server atomic.Uintptr
 	own    atomic.Int64
 	queued int
-	// before is called before each answer.
+	// before, if not nil, is called before each answer.
 	before func()
 }
 
@@ -64,7 +65,7 @@ func (c *echo) ActorMessage(int, engine.ActorMessage, []byte, *engine.Message) {
 	}
 }
 
-// serve answers until the engine ends.
+// serve answers actor messages until the engine ends.
 func (c *echo) serve(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	c.engine = e
@@ -92,7 +93,7 @@ func (c *echo) serve(t *testing.T, e *engine.Engine) {
 	})
 }
 
-// pinger sends actor messages to the echo and waits for each answer.
+// pinger returns a function that sends an actor message to the echo and waits for the answer.
 func pinger(t *testing.T, e *engine.Engine) func() {
 	t.Helper()
 	answers := &actorReceiver{}
@@ -109,8 +110,9 @@ func pinger(t *testing.T, e *engine.Engine) func() {
 	}
 }
 
-// While actor messages arrive, the serving goroutine polls and wakes no other goroutine,
-// although another one waits and polled before; that one still gets its message.
+// TestServeKeepsTheToken checks that the serving goroutine polls while actor messages arrive, and
+// wakes no other goroutine, even if another goroutine waits and has polled before. That goroutine
+// must still get its message.
 func TestServeKeepsTheToken(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[1]
@@ -146,12 +148,14 @@ func TestServeKeepsTheToken(t *testing.T) {
 	}
 }
 
-// The serving goroutine wakes the others whose messages it has polled before it works: its
-// work may take any time.
+// TestServerTellsOthersBeforeItWorks checks that the serving goroutine wakes the goroutines whose
+// messages it has polled before it works, because its work may take any time.
 func TestServerTellsOthersBeforeItWorks(t *testing.T) {
 	heard := 0
 	w := newWorldOf(t, 2, transporttest.FakeOptions{}, false, func(c *engine.Config) {
-		c.Wait = engine.WaitPolicy{Yield: time.Hour} // a sleeper would have the token
+		// The serving goroutine yields and does not sleep. A sleeping goroutine would hold the
+		// token.
+		c.Wait = engine.WaitPolicy{Yield: time.Hour}
 		if c.Rank == 1 {
 			c.Notice = func(int, int, []byte) { heard++ }
 		}
@@ -186,17 +190,19 @@ func TestServerTellsOthersBeforeItWorks(t *testing.T) {
 	}
 	send()
 	<-inside
-	w.engines[0].Notify(1, 0, nil) // no goroutine polls: both are found at once
+	// No goroutine polls now, so that one poll finds the notice and the actor message.
+	w.engines[0].Notify(1, 0, nil)
 	send()
 	close(on)
 	<-inside
 }
 
-// A goroutine that waits again and again polls for itself, although the serving one
-// had the token.
+// TestWaitsThatBeginPoll checks that a goroutine that waits repeatedly polls itself, although the
+// serving goroutine had the token.
 func TestWaitsThatBeginPoll(t *testing.T) {
 	var heard [2]int
-	var poller uintptr // of rank 1's last notice
+	// The goroutine that found the last notice of rank 1.
+	var poller uintptr
 	rank := 0
 	w := newWorld(t, 2, transporttest.FakeOptions{}, func(c *engine.Config) {
 		mine := rank
@@ -246,8 +252,8 @@ func blockedIn(e *engine.Engine, op string) bool {
 	return false
 }
 
-// A handler that blocks delays no goroutine that waits, whether it waited before or begins
-// to meanwhile.
+// TestBlockedWorkDelaysNoWaiter checks that a handler that blocks delays no other goroutine,
+// whether that goroutine began to wait before or after the handler.
 func TestBlockedWorkDelaysNoWaiter(t *testing.T) {
 	for name, early := range map[string]bool{"waits before": true, "waits later": false} {
 		t.Run(name, func(t *testing.T) {
@@ -272,7 +278,7 @@ func TestBlockedWorkDelaysNoWaiter(t *testing.T) {
 				soonTrue(t, func() bool { return blockedIn(w.engines[1], "receive") })
 			}
 			for range 100 {
-				ping() // the serving goroutine has the token
+				ping() // gives the token to the serving goroutine
 			}
 			blocks.Store(true)
 			ended := make(chan struct{})
@@ -292,8 +298,9 @@ func TestBlockedWorkDelaysNoWaiter(t *testing.T) {
 	}
 }
 
-// Goroutines serve in turn: one that has left may wait, and the next one serves what
-// arrives. While none serves, waiting goroutines still get their messages.
+// TestServeInTurn lets goroutines serve in turn. A goroutine that has stopped serving may wait,
+// and the next one serves later messages. While none serves, waiting goroutines must still get
+// their messages.
 func TestServeInTurn(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[1]

@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// newLocalWorld makes engines over the shared memory transport, the ranks being
-// goroutines of this process.
+// newLocalWorld makes engines over the shared memory transport. The ranks are goroutines of this
+// process.
 func newLocalWorld(tb testing.TB, n int, wait engine.WaitPolicy) *world {
 	tb.Helper()
 	node, err := shm.NewLocalNode(n)
@@ -57,7 +57,8 @@ func TestSharedMemoryGoroutineStorm(t *testing.T) {
 	newLocalWorld(t, 3, patient).storm(t, 12, 100)
 }
 
-// BenchmarkSharedMemory is a ping-pong between two goroutines; ns/op is one way.
+// BenchmarkSharedMemory measures a ping-pong between two goroutines. ns/op is the time of one
+// way.
 func BenchmarkSharedMemory(b *testing.B) {
 	for _, n := range []int{8, 1024, 8192, 64 << 10, 1 << 20} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -90,7 +91,7 @@ func BenchmarkSharedMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkSharedMemoryRate is one way with 64 operations under way.
+// BenchmarkSharedMemoryRate measures messages in one direction with 64 operations in progress.
 func BenchmarkSharedMemoryRate(b *testing.B) {
 	w := newLocalWorld(b, 2, engine.WaitPolicy{Spin: 20 * time.Microsecond, Yield: 100 * time.Microsecond})
 	b.ReportAllocs()

@@ -13,19 +13,19 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A step is one poll of one rank. The tests of this file run a message through
-// every protocol and interfere after every possible number of steps.
+// A step is one poll of one rank. The tests of this file send a message by every protocol and
+// interfere after every possible number of steps.
 
-// nowhere is a receive that no message matches; a probe for it polls.
+// nowhere is an address that no message matches. A probe for it only polls.
 var nowhere = engine.Match{Context: 999, Peer: 0, Tag: 1}
 
-// quiet returns a world whose engines move only when they are stepped.
+// quiet returns a world whose engines make progress only when the test calls step.
 func quiet(tb testing.TB, o transporttest.FakeOptions) *world {
 	tb.Helper()
 	return newWorldOf(tb, 2, o, false, func(c *engine.Config) { c.ChunkBytes = 4096 })
 }
 
-// step polls the ranks in turn.
+// step polls the ranks in turn, n times in all.
 func (w *world) step(n int) {
 	for i := range n {
 		m := nowhere
@@ -34,7 +34,7 @@ func (w *world) step(n int) {
 	}
 }
 
-// finish steps until the request is finished.
+// finish calls step until the request is finished.
 func (w *world) finish(tb testing.TB, r engine.Handle) (engine.Status, error) {
 	tb.Helper()
 	for range 20_000 {
@@ -47,16 +47,17 @@ func (w *world) finish(tb testing.TB, r engine.Handle) (engine.Status, error) {
 	return engine.Status{}, nil
 }
 
-// scene is one message of one protocol.
+// scene describes one message of one protocol.
 type scene struct {
 	name    string
 	options transporttest.FakeOptions
 	size    int
 	mode    engine.Mode
-	late    bool // the receive is posted after the send was announced
+	// The receive is posted only after the send has been announced.
+	late bool
 }
 
-// scenes are all protocols, each with the receive early and late.
+// scenes returns all protocols, each with an early and a late receive.
 func scenes() []scene {
 	var list []scene
 	for _, late := range []bool{false, true} {
@@ -79,11 +80,11 @@ func scenes() []scene {
 	return list
 }
 
-// maxSteps is more than any scene needs.
+// maxSteps is more than the number of steps of any scene.
 const maxSteps = 120
 
-// moments returns the steps after which something happens to a scene: with -short
-// the first ones, in which most of it happens, and some of the rest.
+// moments returns the numbers of steps after which a test interferes. With -short, these are the
+// first steps, in which most events happen, and some of the others.
 func moments() []int {
 	var all []int
 	for steps := range maxSteps {
@@ -94,8 +95,8 @@ func moments() []int {
 	return all
 }
 
-// play runs a scene and calls interfere after some steps; it returns both requests
-// and the buffer received into.
+// play runs a scene and calls interfere after some steps. It returns both requests and the
+// receive buffer.
 func play(w *world, s scene, steps int, interfere func(send, receive engine.Handle)) (send, receive engine.Handle, in []byte) {
 	in = make([]byte, s.size)
 	pause := steps % 2 * 60
@@ -117,7 +118,8 @@ func play(w *world, s scene, steps int, interfere func(send, receive engine.Hand
 	w.step(steps)
 	interfere(send, receive)
 	if receive == (engine.Handle{}) {
-		w.step(pause) // the receive meets the interference, or what came of it
+		// Let the receive meet the interference or its consequences.
+		w.step(pause)
 		post()
 	}
 	return send, receive, in
@@ -132,7 +134,7 @@ func TestCancelOfTheSendAtEveryStep(t *testing.T) {
 				send, receive, in := play(w, s, steps, func(send, _ engine.Handle) { send.Cancel() })
 				_, err := w.finish(t, send)
 				if errors.Is(err, engine.ErrCanceled) {
-					// No message arrived: a later one matches the receive.
+					// No message arrived, so that a later message matches the receive.
 					canceled++
 					again := w.engines[0].Isend(engine.Match{Context: 1, Peer: 1, Tag: 4}, 0, pattern(s.size, 3), engine.Standard, 0)
 					_, err = w.finish(t, again)
@@ -222,7 +224,8 @@ func TestDeathAtEveryStep(t *testing.T) {
 	}
 }
 
-// settle steps until no rank has anything under way.
+// settle calls step until no rank has an operation in progress. It then requires that all credit
+// is returned.
 func (w *world) settle(tb testing.TB) {
 	tb.Helper()
 	for range 2000 {

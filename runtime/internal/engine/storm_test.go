@@ -17,7 +17,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// soak is the length of a test: 50 times n in soak runs, a fifth of it with -short.
+// soak returns the length of a test: n, 50 times n with GORUN_SOAK=1, or a fifth of n with
+// -short.
 func soak(n int) int {
 	switch {
 	case os.Getenv("GORUN_SOAK") == "1":
@@ -28,7 +29,7 @@ func soak(n int) int {
 	return n
 }
 
-// some is a fake with random capabilities and faults.
+// some returns options of a fake transport with random capabilities and faults.
 func some(rng *rand.Rand) transporttest.FakeOptions {
 	o := transporttest.FakeOptions{
 		Seed: rng.Int64(), NoGet: rng.IntN(2) == 0, NoPut: rng.IntN(2) == 0, TargetPolls: rng.IntN(2) == 0,
@@ -47,8 +48,8 @@ func some(rng *rand.Rand) transporttest.FakeOptions {
 	return o
 }
 
-// TestRandomSchedules lets ranks exchange random messages in random ways. Every
-// message carries its number within its lane, so that order is checked too.
+// TestRandomSchedules lets ranks exchange random messages in random order. The bytes of every
+// message depend on its number in its lane, so that the order is checked too.
 func TestRandomSchedules(t *testing.T) {
 	for seed := range uint64(soak(30)) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -69,7 +70,7 @@ func TestRandomSchedules(t *testing.T) {
 	}
 }
 
-// policies are ways to wait, from sleeping at once to not at all.
+// policies lists ways to wait, from sleeping at once to hardly ever.
 var policies = []engine.WaitPolicy{
 	{},
 	{Yield: 100 * time.Microsecond},
@@ -77,8 +78,8 @@ var policies = []engine.WaitPolicy{
 	{Spin: 10 * time.Microsecond, Yield: time.Second},
 }
 
-// TestSleeperLendsTheToken: a goroutine sleeps as the poller while another one sends and
-// receives; afterwards the first is still woken by its own message.
+// TestSleeperLendsTheToken lets a goroutine sleep as the poller while another goroutine sends and
+// receives. Afterwards, the sleeping goroutine must still be woken by its own message.
 func TestSleeperLendsTheToken(t *testing.T) {
 	for i, policy := range policies[:3] {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -114,13 +115,13 @@ func TestSleeperLendsTheToken(t *testing.T) {
 	}
 }
 
-// lengthOf is the length of message i of a lane, known to both sides.
+// lengthOf returns the length of message i of a lane, as both sides compute it.
 func lengthOf(from, to, i int) int {
 	h := uint64(from*1_000_003+to*7919+i) * 0x9e3779b97f4a7c15
 	return []int{0, 1, 100, 300, 1000, 5000, 30_000}[h>>40%7]
 }
 
-// chat sends each messages to every rank, this one included, and receives as many.
+// chat sends each messages to every rank, its own rank included, and receives as many.
 func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
 	type incoming struct {
 		r    engine.Handle
@@ -163,8 +164,8 @@ func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
 	return errors.Join(e.WaitAll(none, out)...)
 }
 
-// TestGoroutineStorm: many goroutines of every rank exchange messages, each with its
-// counterpart, some from AnySource in a context of their own.
+// TestGoroutineStorm lets many goroutines of every rank exchange messages. Each has a counterpart
+// on the other ranks, with which it shares a context. Some receive from AnySource.
 func TestGoroutineStorm(t *testing.T) {
 	const ranks, goroutines = 3, 12
 	rounds := soak(60)
@@ -181,8 +182,8 @@ func TestGoroutineStorm(t *testing.T) {
 	}
 }
 
-// storm makes a number of goroutines in every rank play pingpong, and does more in each
-// rank beside them.
+// storm runs pingpong on a number of goroutines of every rank, and the functions in beside on
+// further goroutines.
 func (w *world) storm(tb testing.TB, goroutines, rounds int, beside ...func(e *engine.Engine)) {
 	tb.Helper()
 	w.each(tb, func(rank int, e *engine.Engine) error {
@@ -199,7 +200,7 @@ func (w *world) storm(tb testing.TB, goroutines, rounds int, beside ...func(e *e
 	})
 }
 
-// pingpong goes round the ring of ranks.
+// pingpong sends messages around the ring of ranks.
 func pingpong(e *engine.Engine, rank, ranks, g, rounds int) error {
 	for i := range rounds {
 		n := []int{0, 8, 600, 5000}[(g+i)%4]
@@ -224,7 +225,7 @@ func pingpong(e *engine.Engine, rank, ranks, g, rounds int) error {
 	return nil
 }
 
-// deep grows the stack and fills a buffer that may lie on it.
+// deep grows the stack and fills a buffer that may lie on the stack.
 //
 //go:noinline
 func deep(n int) byte {
@@ -235,15 +236,15 @@ func deep(n int) byte {
 	return frame[n%1024] + 1
 }
 
-// TestRendezvousDuringCollectionsAndStackGrowth keeps nothing but the requests
-// alive while the collector runs and the stack moves.
+// TestRendezvousDuringCollectionsAndStackGrowth keeps only the requests alive while the garbage
+// collector runs and the stack moves.
 func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 	for _, p := range protocols[:5] {
 		t.Run(p.name, func(t *testing.T) {
 			w := newWorld(t, 2, p.options, func(c *engine.Config) { c.ChunkBytes = 8 << 10 })
 			w.each(t, func(rank int, e *engine.Engine) error {
 				for i := range 5 {
-					var small [5000]byte // may live on the stack
+					var small [5000]byte // may lie on the stack
 					copy(small[:], pattern(len(small), i))
 					to := engine.Match{Peer: 1 - rank, Tag: i}
 					out := e.Isend(to, 0, small[:], engine.Standard, 0)
@@ -273,7 +274,8 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 	}
 }
 
-// TestLongSendToABusyRank is served by the receiver's background goroutine.
+// TestLongSendToABusyRank checks that the receiver's background goroutine moves a long message to
+// a rank that makes no call.
 func TestLongSendToABusyRank(t *testing.T) {
 	for _, p := range protocols[:5] {
 		t.Run(p.name, func(t *testing.T) {
@@ -281,7 +283,7 @@ func TestLongSendToABusyRank(t *testing.T) {
 			in := make([]byte, 1<<20)
 			from := engine.Match{Peer: 0, Tag: 1}
 			r := w.engines[1].Irecv(from, 0, in, 0)
-			// Rank 1 makes no call until the send is through.
+			// Rank 1 makes no call of the engine until the send has completed.
 			require.NoError(t, w.engines[0].Send(none, engine.Match{Peer: 1, Tag: 1}, 0, pattern(1<<20, 1), engine.Synchronous, 0))
 			_, err := r.Wait(none)
 			require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// stranger is a transport whose peers send whatever a test says. Reads of their
-// memory succeed at once, with rubbish.
+// stranger is a transport whose peers send the frames that a test prescribes. Gets of the peers'
+// memory succeed at once, with arbitrary contents.
 type stranger struct {
 	mirror
 	caps     transport.Caps
@@ -78,7 +78,7 @@ func (s *stranger) Poll(h transport.Handler, _ int) (int, error) {
 	return len(frames) + len(done) + len(down), nil
 }
 
-// tell has a frame arrive at the next poll. The engine's lock is not held.
+// tell makes a frame arrive at the next poll. The caller must not hold the engine's lock.
 func (s *stranger) tell(e *engine.Engine, f strange) error {
 	return e.Await(none, func() bool { s.frames = append(s.frames, f); return true }, 0, "tell")
 }
@@ -88,7 +88,7 @@ func newStranger(tb testing.TB) (*stranger, *engine.Engine) {
 	return newStrangerOf(tb, func(*engine.Config) {})
 }
 
-// newStrangerOf is newStranger with more options of the configuration.
+// newStrangerOf works as newStranger, and change may alter the configuration.
 func newStrangerOf(tb testing.TB, change func(*engine.Config)) (*stranger, *engine.Engine) {
 	tb.Helper()
 	s := &stranger{

@@ -44,7 +44,7 @@ func (c *actorReceiver) Closed(_ int, stream uint32) {
 }
 func (c *actorReceiver) Lost(peer int, _ error) { c.lost = append(c.lost, peer) }
 
-// count returns how many actor messages arrived.
+// count returns the number of actor messages that have arrived.
 func (c *actorReceiver) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,13 +62,14 @@ func actorReceivers(t *testing.T, o transporttest.FakeOptions) (*world, [2]*acto
 	return w, c
 }
 
-// soonTrue waits for an effect of the background.
+// soonTrue waits for an effect of the background goroutine.
 func soonTrue(t *testing.T, f func() bool) {
 	t.Helper()
 	require.Eventually(t, f, 10*time.Second, time.Millisecond)
 }
 
-// Actor messages arrive in order, heads before bodies, whatever the lane refuses.
+// TestActorMessagesArriveInOrder checks that actor messages arrive in order, each with its head
+// before its body, although the lane refuses frames.
 func TestActorMessagesArriveInOrder(t *testing.T) {
 	w, c := actorReceivers(t, transporttest.FakeOptions{Seed: 1, AgainRate: 0.3, ConnectPolls: 10, DelayPolls: 4})
 	l, err := w.engines[0].NewStream(1, "owner", nil, nil)
@@ -98,8 +99,8 @@ func TestActorMessagesArriveInOrder(t *testing.T) {
 	require.ErrorIs(t, err, transport.ErrTooLong)
 }
 
-// A stream sends its window and no more, until it is granted more; other streams, and
-// messages without cost, are not limited by it.
+// TestLinkCredit checks that a stream sends at most its window until it is granted more. Other
+// streams, and messages without cost, are not limited by it.
 func TestLinkCredit(t *testing.T) {
 	w, c := actorReceivers(t, transporttest.FakeOptions{})
 	e := w.engines[0]
@@ -125,7 +126,7 @@ func TestLinkCredit(t *testing.T) {
 	require.Equal(t, []*engine.Stream{full}, c[0].credits)
 	require.True(t, send(full, engine.StreamWindow/2))
 	require.False(t, send(full, 1))
-	// A grant of more than was ever sent is invalid.
+	// A grant of more credit than was ever used is invalid.
 	w.engines[1].Grant(0, full.Number(), 10*engine.StreamWindow, new(bool))
 	soonTrue(t, func() bool { _, err := e.SendActorMessage(full, engine.ActorMessage{}, nil, nil, 0); return err != nil })
 	var lost *engine.PeerError
@@ -139,8 +140,8 @@ func TestLinkCredit(t *testing.T) {
 	require.ErrorIs(t, e.Down(2), engine.ErrAddress)
 }
 
-// First actor messages of streams that several goroutines make at a time travel in the order
-// of their numbers.
+// TestFirstActorMessagesTravelInOrder lets several goroutines make streams at the same time. The
+// first actor messages of the streams must be sent in the order of the streams' numbers.
 func TestFirstActorMessagesTravelInOrder(t *testing.T) {
 	w, c := actorReceivers(t, transporttest.FakeOptions{})
 	const makers, links = 4, 200

@@ -9,15 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A context may end after the wait that it should end, when the next wait of the same
-// record has begun. That one continues.
+// TestLateContextDoesNotEndTheNextWait checks a context that ends after its wait, when the next
+// wait with the same record has already begun. The next wait must continue.
 func TestLateContextDoesNotEndTheNextWait(t *testing.T) {
 	e, err := New(Config{Size: 1, Wait: WaitPolicy{Spin: time.Hour}})
 	require.NoError(t, err)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	looks := 0
-	w := &waiter{done: func() bool { looks++; return looks > 1000 }} // more than are made before waitLong
+	// 1000 is more than the number of looks before waitLong.
+	w := &waiter{done: func() bool { looks++; return looks > 1000 }}
 	first := w.era
 	e.lock()
 	require.NoError(t, e.wait(t.Context(), w))
@@ -39,8 +40,8 @@ func TestLateContextDoesNotEndTheNextWait(t *testing.T) {
 	require.NoError(t, e.Close())
 }
 
-// A probe that was woken for a message, and finds that another goroutine has taken it, ends
-// with what has ended the probes of its context meanwhile.
+// TestBreakWhileAProbeWakes wakes a probe for a message that another goroutine has taken. If the
+// probes of the context have been ended meanwhile, the probe must return that error.
 func TestBreakWhileAProbeWakes(t *testing.T) {
 	e, err := New(Config{Size: 1})
 	require.NoError(t, err)

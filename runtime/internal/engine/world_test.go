@@ -14,22 +14,23 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// none is no context: calls cannot be cancelled.
+// none is a nil context: calls with it cannot be cancelled.
 var none context.Context
 
-// world is n engines over one fake.
+// world has n engines over one fake transport.
 type world struct {
 	fake    *transporttest.Fake
 	engines []*engine.Engine
 }
 
-// newWorld makes engines over a fake; change may alter the configuration of each.
+// newWorld makes engines over a fake transport. change may alter the configuration of each
+// engine.
 func newWorld(tb testing.TB, n int, o transporttest.FakeOptions, change func(*engine.Config)) *world {
 	tb.Helper()
 	return newWorldOf(tb, n, o, true, change)
 }
 
-// newWorldOf is newWorld with or without background progress.
+// newWorldOf works as newWorld, with or without background progress.
 func newWorldOf(tb testing.TB, n int, o transporttest.FakeOptions, start bool, change func(*engine.Config)) *world {
 	tb.Helper()
 	if o.MaxEager == 0 && o.EagerBest == 0 {
@@ -76,14 +77,14 @@ func (w *world) each(tb testing.TB, f func(rank int, e *engine.Engine) error) {
 	}
 }
 
-// noise is what patterns are cut from; its length is prime.
+// noise is the data from which patterns are cut. Its length is prime.
 var noise = func() []byte {
 	b := make([]byte, 1<<16+1)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // it has no errors
+	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // Read returns no error
 	return b
 }()
 
-// pattern fills n bytes that differ by seed and place.
+// pattern returns n bytes that depend on seed and on the position.
 func pattern(n, seed int) []byte {
 	b := make([]byte, n)
 	for rest, from := b, int(uint32(seed)*0x9e3779b9>>16); len(rest) > 0; from = 0 {

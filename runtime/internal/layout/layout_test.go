@@ -80,7 +80,7 @@ func TestSingleKinds(t *testing.T) {
 	}
 }
 
-// The error for a type with pointers names the first of them.
+// TestPointers checks that the error for a type with pointers names the first pointer.
 func TestPointers(t *testing.T) {
 	type inner struct{ Names []string }
 	for _, c := range []struct {
@@ -108,7 +108,7 @@ func TestPointers(t *testing.T) {
 	}
 }
 
-// Long texts end with a hash of the whole.
+// TestLongTexts checks that a long text ends with a hash of the whole text.
 func TestLongTexts(t *testing.T) {
 	fields := func(last reflect.Type) string {
 		var all []reflect.StructField

@@ -9,8 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// A poller that may spin does so whatever the peer does. Else it polls once for a rank without a
-// processor, but for a trial now and then, and longest for one that runs.
+// TestBurst checks the number of polls before a yield. A goroutine that may spin polls equally
+// often for every peer. Any other goroutine polls once for a peer without a processor, except for
+// an occasional trial, and most often for a peer that runs.
 func TestBurst(t *testing.T) {
 	var spins, yields progress.Burst
 	spins.Start(progress.Policy{Spin: time.Microsecond})

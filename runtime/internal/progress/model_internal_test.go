@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A model of a rank: the token, the goroutines of the driver as programs of steps, the
-// lock, the Sleeper's tickets, the transports' arming, and what comes from outside. A
-// step cannot be interrupted by a goroutine that needs the lock; events from outside do not
-// need it and occur between any two steps.
+// The model of a rank has the token, the goroutines of the driver as programs of steps, the lock,
+// the Sleeper's tickets, the arming of the transports, and events from outside. A goroutine that
+// needs the lock cannot run during a step of another goroutine. Events from outside do not need
+// the lock and can occur between any two steps.
 
-// Places of the goroutines.
+// Indices of the goroutines.
 const (
 	modelWaiters  = 3
 	modelServer   = modelWaiters
@@ -21,24 +21,24 @@ const (
 	modelRoutines = modelWaiters + 3
 )
 
-// kind is what a goroutine waits for.
+// kind says what a goroutine waits for.
 type kind uint8
 
 const (
 	absent  kind = iota
-	message      // an arrival
-	word         // a word of shared memory
-	present      // of a goroutine that does not wait: it is there
+	message      // waits for an arrival
+	word         // waits for a word of shared memory
+	present      // exists and waits for nothing
 )
 
-// at is where a goroutine is in its program.
+// at is the point of its program that a goroutine has reached.
 type at uint8
 
 const (
-	atStart at = iota // outside; begins at any time
+	atStart at = iota // has not begun, and can begin at any time
 	atFirst           // polls for the first time
 	atPoll
-	atPrepare // the steps of Arm
+	atPrepare // the next three are the steps of Arm
 	atArm
 	atLook
 	atSleep
@@ -46,29 +46,29 @@ const (
 	atPause
 	atRest
 	atWork
-	atWant // wants the lock back
+	atWant // wants to take the lock again
 	atServe
 	atEnd
 )
 
-// routine is a goroutine.
+// routine is the state of a goroutine.
 type routine struct {
 	kind     kind
 	at       at
 	action   Action
 	armed    bool // the result of Arm
-	open     bool // a ticket: a Ring counts
-	rung     bool // rung since Prepare
-	naps     bool // sleeps not longer than a nap
-	signal   bool // in its channel
+	open     bool // it has a ticket, so that a Ring reaches it
+	rung     bool // it was rung since Prepare
+	naps     bool // its sleep is at most a nap long
+	signal   bool // its channel has a value
 	fired    bool
-	canceled bool // its error is there
-	word     bool // has the value that it waits for
-	ringing  bool // the goroutine that changed the word has yet to ring
-	told     bool // of the engine's end, where the driver tells the listed
+	canceled bool // the error of its context is set
+	word     bool // its word has the expected value
+	ringing  bool // the goroutine that changed the word has not rung yet
+	told     bool // the driver has told it of the engine's end
 }
 
-// flaw is a mistake of the driver, for the test of the search.
+// flaw is a defect of the driver that the test of the search introduces.
 type flaw uint8
 
 const (
@@ -90,24 +90,25 @@ type world struct {
 	token    Token
 	places   [modelServer + 1]Waiter
 	routines [modelRoutines]routine
-	lock     int8 // its holder, -1 for none
+	lock     int8 // the holder of the lock, -1 for none
 
 	arrivals [4]int8 // the goroutine of each arrival, in order
 	queued   int8
-	coming   [2]int8 // the goroutine of each later arrival; -1: none, failing: an error of the transport
-	ready    int8    // arrivals that the server has to work at
-	armed    bool    // the transports
+	coming   [2]int8 // the goroutine of each later arrival, -1 for none, or failing
+	ready    int8    // arrivals that the server has to process
+	armed    bool    // whether the transports are armed
 
-	cancels, aborts, closes bool // yet to come: the end of waiter 0's context, a failure, the close
-	posts                   bool // yet to come: a frame that only a poll can drive
+	// Events that are still to come: the end of waiter 0's context, a failure, the close.
+	cancels, aborts, closes bool
+	posts                   bool // still to come: a frame that only a poll can send
 	backlog                 bool
 	failed, closed          bool
 	flaw                    flaw
-	fault                   string // what no driver may do
+	fault                   string // an error that no correct driver makes
 	seen                    *transitions
 }
 
-// transition is an event with its state before and after, and what it asks for.
+// transition is an event with the states before and after it, and the actions that it requests.
 type transition struct {
 	event    string
 	from, to State
@@ -115,32 +116,32 @@ type transition struct {
 	wakes    bool
 }
 
-// transitions are those that a search has met.
+// transitions is the set of transitions that a search has found.
 type transitions map[transition]bool
 
-// event is carried out, and noted.
+// event carries out the actions that an event requests, and records the transition.
 func (w *world) event(name string, from State, r Ready) {
 	w.seen.note(transition{name, from, w.token.state, r.Do, r.Wake != nil})
 	w.obey(r)
 }
 
-// tell tells the token of an event.
+// tell reports an event to the token.
 func (w *world) tell(name string, event func() Ready) {
 	from := w.token.state
 	w.event(name, from, event())
 }
 
-// note adds one.
+// note adds a transition.
 func (s *transitions) note(t transition) {
 	if s != nil && !(*s)[t] {
 		(*s)[t] = true
 	}
 }
 
-// failing is an arrival that is the end of the transport.
+// failing is an arrival that means a failure of the transport.
 const failing = 100
 
-// newWorld makes the first state.
+// newWorld makes the first state of a search.
 func newWorld(c bounds) *world {
 	w := &world{lock: -1, coming: c.arrivals, cancels: c.cancel, aborts: c.abort, closes: c.closes, posts: c.post, flaw: c.flaw, seen: c.seen}
 	w.token.Init()
@@ -172,7 +173,7 @@ func (w *world) clone() *world {
 	return n
 }
 
-// move makes the pointers of a copy point into it.
+// move makes the pointers in a copy refer to the copy.
 func (w *world) move(from *world) {
 	relocate := func(p *Waiter) *Waiter {
 		switch {
@@ -196,7 +197,7 @@ func (w *world) move(from *world) {
 	}
 }
 
-// over reports whether the wait of i has ended.
+// over reports whether the wait of goroutine i has ended.
 func (w *world) over(i int) bool {
 	r := &w.routines[i]
 	failed := w.failed
@@ -221,13 +222,13 @@ func (w *world) ring() {
 	}
 }
 
-// arm arms the transports.
+// arm arms the transports. It fails if an arrival is queued.
 func (w *world) arm() bool {
 	w.armed = w.queued == 0
 	return w.armed
 }
 
-// obey carries out what an event asks for.
+// obey carries out the actions that an event requests.
 func (w *world) obey(r Ready) {
 	if r.Do&Disarm != 0 && w.flaw != keepArmed {
 		w.armed = false
@@ -255,7 +256,7 @@ func (w *world) obey(r Ready) {
 	}
 }
 
-// ask fires those whose word has changed.
+// ask ends the waits for words that have their expected values.
 func (w *world) ask() {
 	if w.flaw == askNone {
 		return
@@ -270,7 +271,7 @@ func (w *world) ask() {
 	}
 }
 
-// fire ends the wait of i.
+// fire ends the wait of goroutine i.
 func (w *world) fire(i int) {
 	w.routines[i].fired = true
 	if w.flaw != fireQuietly {
@@ -294,12 +295,13 @@ func (w *world) fail() {
 			w.fire(i)
 			continue
 		}
-		g.told = g.at != atFirst // by the list of those that wait for long
+		// The driver tells the goroutines in its list of long waits.
+		g.told = g.at != atFirst
 		w.tell("Rouse", func() Ready { return w.token.Rouse(&w.places[i]) })
 	}
 }
 
-// poll takes up to so many arrivals.
+// poll takes at most most arrivals.
 func (w *world) poll(most int8) {
 	w.backlog = false
 	for ; w.queued > 0 && most > 0; most-- {
@@ -312,7 +314,7 @@ func (w *world) poll(most int8) {
 		case to == modelServer:
 			w.ready++
 			w.tell("Call", func() Ready { return w.token.Call() })
-		case w.routines[to].kind == word: // which is not reported
+		case w.routines[to].kind == word: // words are not reported to the token
 			w.routines[to].word = true
 		case !w.routines[to].fired:
 			w.fire(int(to))
@@ -366,5 +368,5 @@ func (w *world) String() string {
 	return s.String()
 }
 
-// names are those of the goroutines.
+// names has the names of the goroutines.
 var names = [modelRoutines]string{"0", "1", "2", "server", "background", "caller"}

@@ -2,12 +2,14 @@
 
 package progress
 
-// The moves. Below moveTick a move is a step of that goroutine, or, moveArm above it, one
-// whose Pace says Arm.
+// Moves are numbered. A move below moveArm is a step of the goroutine with this index, whose Pace
+// says Yield. From moveArm to moveTick, it is a step of a goroutine whose Pace says Arm.
 const (
-	moveArm   = modelRoutines
-	moveTick  = 2 * modelRoutines
-	moveNap   = moveTick + 1 // of waiter 0, and so on, the background included
+	moveArm  = modelRoutines
+	moveTick = 2 * modelRoutines
+	// The first move in which the sleep of a goroutine ends by itself. Each goroutine has such a
+	// move, also the background.
+	moveNap   = moveTick + 1
 	moveCome  = moveNap + modelRoutines
 	moveWord  = moveCome + 2
 	moveRing  = moveWord + modelWaiters
@@ -19,17 +21,17 @@ const (
 	moves     = moveEnd + 5
 )
 
-// class says whether a move is one of a goroutine, the clock or the environment.
+// class says who makes a move: a goroutine of the engine, the clock, or the environment.
 type class uint8
 
 const (
 	never   class = iota
-	own           // the engine's goroutines: they go on as soon as they can
-	clock         // the time that passes
+	own           // goroutines of the engine, which continue as soon as they can
+	clock         // the passing of time
 	outside       // peers and the program
 )
 
-// can says whether a move is possible, and whose it is.
+// can returns the class of a move, or never if the move is not possible.
 func (w *world) can(m int, early bool) class {
 	free := w.lock < 0
 	outsideIf := func(ok bool) class {
@@ -128,12 +130,12 @@ func (w *world) make(m int) {
 	}
 }
 
-// come is an arrival.
+// come adds a coming arrival to the queue, and rings if the transports are armed.
 func (w *world) come(k int) {
 	w.arrivals[w.queued] = w.coming[k]
 	w.queued++
 	w.coming[k] = -1
-	if w.armed { // for one ring
+	if w.armed { // armed transports ring once
 		w.armed = false
 		w.ring()
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// steps runs a Pace until it returns Arm, with a clock that goes on by so much at each
-// step and is shown only when Timed asks for it; it returns how often it said what.
+// steps calls a Pace until it returns Arm, and returns how often it returned each action. The
+// clock advances by step at each call. The time is passed only if Timed requests it.
 func steps(t *testing.T, p *progress.Pace, step time.Duration) map[progress.Action]int {
 	t.Helper()
 	said := make(map[progress.Action]int)
@@ -25,7 +25,8 @@ func steps(t *testing.T, p *progress.Pace, step time.Duration) map[progress.Acti
 	return said
 }
 
-// A wait spins, yields and sleeps as long as its policy says, and anew after a success.
+// TestPace checks that a wait spins, yields and sleeps as long as its policy says, and starts
+// again after a success.
 func TestPace(t *testing.T) {
 	const us = time.Microsecond
 	for _, c := range []struct {
@@ -45,7 +46,7 @@ func TestPace(t *testing.T) {
 			require.Equal(t, c.spins, said[progress.Spin])
 			require.Equal(t, c.yields, said[progress.Yield])
 
-			// After a sleep that finds nothing, a longer sleep follows at once.
+			// After a sleep that finds nothing, the next sleep is longer and follows at once.
 			for _, nap := range []time.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us, progress.NapLast, progress.NapLast} {
 				require.Equal(t, nap, p.Nap())
 				require.False(t, p.Timed())

@@ -8,31 +8,33 @@ import (
 	"strings"
 )
 
-// bounds is what happens in a search, each at most once and at any time.
+// bounds selects the goroutines and events of a search. Each event happens at most once, at any
+// time.
 type bounds struct {
 	name       string
 	waiters    [modelWaiters]kind
 	server     bool
 	background bool
 	arrivals   [2]int8 // the goroutine of each arrival
-	cancel     bool    // the end of the context of waiter 0
+	cancel     bool    // the context of waiter 0 ends
 	abort      bool
 	closes     bool
-	call       bool // one that polls and does not wait
-	post       bool // a frame that only a poll can drive
+	call       bool // a call that polls and does not wait
+	post       bool // a frame that only a poll can send
 	early      bool // a Sleep may end early
 	flaw       flaw
-	seen       *transitions // those met are added
+	seen       *transitions // the search adds the transitions that it finds
 }
 
-// waits reports whether the wait of i is under way.
+// waits reports whether goroutine i is in a wait.
 func (w *world) waits(i int) bool {
 	at := w.routines[i].at
 	return w.routines[i].kind != absent && at != atStart && at != atEnd && at != atWork && at != atServe
 }
 
-// wrong says what is wrong with a state; still says that nothing goes on but for the
-// clock and what comes from outside, stopped that the clock changes nothing either.
+// wrong returns a description of what is wrong with a state, or "". still means that only the
+// clock and events from outside can change the state. stopped means that the clock cannot change
+// it either.
 func (w *world) wrong(still, stopped bool) string {
 	t := &w.token
 	h := t.holder
@@ -80,7 +82,7 @@ func (w *world) wrong(still, stopped bool) string {
 	return ""
 }
 
-// index is the goroutine of a place.
+// index returns the goroutine of a place.
 func (w *world) index(p *Waiter) int {
 	if p == &w.token.background {
 		return modelBack
@@ -88,7 +90,7 @@ func (w *world) index(p *Waiter) int {
 	return p.Of.(int)
 }
 
-// ended reports whether all that began has ended.
+// ended reports whether every goroutine that began has ended, after a close.
 func (w *world) ended() bool {
 	for i := range w.routines {
 		if at := w.routines[i].at; w.routines[i].kind != absent && at != atEnd && at != atStart {
@@ -98,18 +100,18 @@ func (w *world) ended() bool {
 	return w.closed
 }
 
-// key identifies a state.
+// key identifies a state of the model.
 type key [2]uint64
 
 var keySeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-// key returns it.
+// key returns the key of a state.
 func (w *world) key() key {
 	b := w.bytes(make([]byte, 0, 96))
 	return key{maphash.Bytes(keySeeds[0], b), maphash.Bytes(keySeeds[1], b)}
 }
 
-// bit is 1 for true.
+// bit returns 1<<at if set is true, otherwise 0.
 func bit(set bool, at uint) uint16 {
 	if set {
 		return 1 << at
@@ -117,7 +119,7 @@ func bit(set bool, at uint) uint16 {
 	return 0
 }
 
-// bytes writes all of a state that has consequences.
+// bytes appends everything in a state that affects later states.
 func (w *world) bytes(b []byte) []byte {
 	for i := range w.routines {
 		g := &w.routines[i]
@@ -152,17 +154,17 @@ func (w *world) bytes(b []byte) []byte {
 // found is the result of a search.
 type found struct {
 	states int
-	fault  string // "" = none
-	path   string // to it
+	fault  string // "" for none
+	path   string // the moves to the fault
 }
 
-// node is a state that was found.
+// node is a state that a search has found.
 type node struct {
 	from int32
 	move uint8
 }
 
-// search visits every state within bounds and returns the first fault.
+// search visits every state within the bounds and returns the first fault.
 func search(c bounds) found {
 	first := newWorld(c)
 	seen := map[key]int32{first.key(): 0}
@@ -212,7 +214,7 @@ func search(c bounds) found {
 
 // cornered returns a state from which no end can be reached, or -1.
 func cornered(states int, edges [][2]int32, ends []int32) int32 {
-	begins := make([]int32, states+1) // of the edges to a state
+	begins := make([]int32, states+1) // index of the first edge to each state
 	for _, e := range edges {
 		begins[e[1]]++
 	}
@@ -262,7 +264,7 @@ func trace(c bounds, nodes []node, at int32) string {
 	return s.String()
 }
 
-// describe names a move.
+// describe returns a description of a move.
 func (w *world) describe(m int) string {
 	steps := [...]string{
 		"begins", "polls first", "polls", "prepares", "arms", "looks", "wakes", "wakes", "wakes", "wakes",

@@ -19,12 +19,12 @@ func (w *world) enabled(i int) bool {
 	return true
 }
 
-// program reports whether the step is of the program, not of the engine: it may never be
-// taken.
+// program reports whether the next step of goroutine i is one of the program and not of the
+// engine. The program may never take this step.
 func (w *world) program(i int) bool { return w.routines[i].at == atStart && i != modelBack }
 
-// step makes goroutine i go on; pace is what its Pace says after a Poll. What nothing
-// from outside can come between with an effect of its own is one step.
+// step makes a step of goroutine i. pace is what its Pace says after a Poll. Operations are one
+// step if no event from outside can have an effect between them.
 func (w *world) step(i int, pace Action) {
 	g := &w.routines[i]
 	switch g.at {
@@ -79,7 +79,7 @@ func (w *world) step(i int, pace Action) {
 	}
 }
 
-// place is the place of goroutine i.
+// place returns the place of goroutine i.
 func (w *world) place(i int) *Waiter {
 	if i == modelBack {
 		return &w.token.background
@@ -87,7 +87,7 @@ func (w *world) place(i int) *Waiter {
 	return &w.places[i]
 }
 
-// start begins the program of i.
+// start begins the program of goroutine i.
 func (w *world) start(i int) {
 	g := &w.routines[i]
 	switch {
@@ -133,7 +133,7 @@ func (w *world) begin(i int) {
 	w.next(i, Yield)
 }
 
-// next asks the token what i does next.
+// next asks the token what goroutine i does next.
 func (w *world) next(i int, pace Action) {
 	g := &w.routines[i]
 	if i != modelBack && w.flaw == sleepOver && w.places[i].last == Arm {
@@ -166,7 +166,7 @@ func (w *world) next(i int, pace Action) {
 	}
 }
 
-// giveUp gives the lock up for the action of i.
+// giveUp releases the lock for the next action of goroutine i.
 func (w *world) giveUp(i int) {
 	g := &w.routines[i]
 	w.token.Woken()
@@ -188,7 +188,7 @@ func (w *world) giveUp(i int) {
 	}
 }
 
-// finish is the end of a wait.
+// finish ends a wait.
 func (w *world) finish(i int) {
 	w.routines[i].open, w.routines[i].naps = false, false
 	if i == modelServer {
@@ -226,7 +226,7 @@ func (w *world) serve() {
 	}
 }
 
-// tryEnd is TryEnd.
+// tryEnd calls the token's TryEnd.
 func (w *world) tryEnd(i int) bool {
 	from := w.token.state
 	if !w.token.TryEnd(w.place(i)) {

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// none is no arrival.
+// none stands for no arrival.
 const none = -1
 
-// searches are the bounds within which every order of events is tried.
+// searches lists the bounds within which every order of events is tried.
 var searches = []bounds{
 	{name: "messages", waiters: [3]kind{message, message, message}, background: true, arrivals: [2]int8{0, 1}, closes: true, call: true},
 	{name: "words", waiters: [3]kind{message, word, absent}, background: true, arrivals: [2]int8{0, 1}, cancel: true, abort: true, closes: true},
@@ -26,16 +26,17 @@ var searches = []bounds{
 	{name: "server and a transport that fails", waiters: [3]kind{message, absent, absent}, server: true, arrivals: [2]int8{modelServer, failing}, closes: true},
 }
 
-// longSearches are those of soak runs: some minutes, 2 GiB of memory.
+// longSearches lists the bounds for GORUN_SOAK. These searches take some minutes and 2 GiB of
+// memory.
 var longSearches = []bounds{
 	{name: "server, message and word", waiters: [3]kind{message, word, absent}, server: true, background: true, arrivals: [2]int8{modelServer, 0}, abort: true, closes: true},
 	{name: "sleeps end early", waiters: [3]kind{message, word, absent}, background: true, arrivals: [2]int8{0, 1}, cancel: true, abort: true, closes: true, early: true, call: true},
 	{name: "all", waiters: [3]kind{message, word, message}, server: true, background: true, arrivals: [2]int8{modelServer, 0}, cancel: true, abort: true, closes: true},
 }
 
-// In every order of events, no goroutine sleeps while something is there for it, at most
-// one has the token, no ring is lost, and a close ends all waits. The transitions that
-// occur are exactly those in the table of the package comment.
+// TestEveryOrderOfEvents checks every order of events. No goroutine sleeps while something has
+// arrived for it, at most one goroutine has the token, no ring is lost, and a close ends all
+// waits. The transitions that occur are exactly those in the table of the package comment.
 func TestEveryOrderOfEvents(t *testing.T) {
 	all, met := searches, make(transitions)
 	if os.Getenv("GORUN_SOAK") == "1" {
@@ -60,10 +61,10 @@ func TestEveryOrderOfEvents(t *testing.T) {
 	}
 }
 
-// effects are the texts of Do, without Resume, which the table says in words.
+// effects has the texts of Do. Resume is missing, because the table describes it in words.
 var effects = map[Do]string{Disarm: "Disarm", Ring: "Ring", Lend: "Lend"}
 
-// rows returns the transitions that change or ask for something.
+// rows returns the transitions that change the state or request an action.
 func (s transitions) rows() map[string]bool {
 	rows := make(map[string]bool)
 	for x := range s {
@@ -83,12 +84,12 @@ func (s transitions) rows() map[string]bool {
 	return rows
 }
 
-// row is the text of a transition.
+// row returns the text of a transition.
 func row(event, from, to, does string) string {
 	return fmt.Sprintf("%s: from %s to %s: %s", event, from, to, strings.TrimPrefix(does, "-"))
 }
 
-// table reads the rows of the package comment.
+// table returns the rows of the table in the package comment.
 func table(t *testing.T, text string) map[string]bool {
 	t.Helper()
 	rows := make(map[string]bool)
@@ -112,7 +113,8 @@ func table(t *testing.T, text string) map[string]bool {
 	return rows
 }
 
-// The search finds mistakes of a driver; internal/mutation/breaks has those of the token.
+// TestSearchFindsFlawsOfTheDriver checks that the search finds defects of a driver.
+// internal/mutation/breaks has defects of the token.
 func TestSearchFindsFlawsOfTheDriver(t *testing.T) {
 	for _, c := range []struct {
 		name  string

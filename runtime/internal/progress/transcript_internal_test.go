@@ -16,9 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write what the transcripts of testdata lead to into them")
 
-// The transcripts of testdata are orders of events that once led to a defect, or that
-// explain a rule. A file describes itself in comments, then lists the goroutines and the
-// moves, each with the state that it leads to. The path that a failed search prints is such a
+// TestTranscripts runs the transcripts of testdata: orders of events that once led to a defect,
+// or that explain a rule. A file describes itself in comments. Then it lists the goroutines and
+// the moves, each with the state after it. The path that a failed search prints is such a
 // transcript.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -38,7 +38,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// replay makes the moves of a transcript and returns it with the states that they lead to.
+// replay makes the moves of a transcript and returns it with the states that follow from them.
 func replay(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
@@ -72,7 +72,7 @@ func replay(t *testing.T, text string) string {
 	return out.String()
 }
 
-// parseBounds reads the list of goroutines and events.
+// parseBounds parses the list of goroutines and events.
 func parseBounds(t *testing.T, line string) bounds {
 	t.Helper()
 	c := bounds{arrivals: [2]int8{none, none}, cancel: true, abort: true, closes: true, post: true, call: true}

@@ -2,7 +2,7 @@ package value_test
 
 import "unsafe"
 
-// fillPadding makes the padding of p other than zero.
+// fillPadding sets the padding of p to values other than zero.
 func fillPadding(p *padded) {
 	b := unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))
 	for i := 9; i < 12; i++ {

@@ -49,7 +49,7 @@ type word string
 
 func init() { gob.Register(point{}) }
 
-// back returns what arrives of v.
+// back encodes and decodes v and returns the result.
 func back[T any](t *testing.T, v T) T {
 	t.Helper()
 	before := []byte("before")
@@ -58,7 +58,7 @@ func back[T any](t *testing.T, v T) T {
 	require.Equal(t, "before", string(b[:6]))
 	var got T
 	require.NoError(t, value.Decode(b[6:], &got))
-	clear(b) // the value does not refer to the message
+	clear(b) // the value must not refer to these bytes
 	b, err = value.AppendRest(nil, &v)
 	require.NoError(t, err)
 	var rest T
@@ -104,7 +104,7 @@ func TestValuesArriveAsTheyAre(t *testing.T) {
 	same(t, reflect.Struct)
 }
 
-// Values that are nil arrive as nil, those that are empty as empty.
+// TestNilAndEmptyAreToldApart checks that nil values arrive as nil, and empty values as empty.
 func TestNilAndEmptyAreToldApart(t *testing.T) {
 	same[map[int][]int](t, nil)
 	same(t, map[int][]int{})
@@ -120,7 +120,7 @@ func TestNilAndEmptyAreToldApart(t *testing.T) {
 	require.Nil(t, back(t, record{Tags: []string{}}).Tags, "gob sends no empty slice within a value")
 }
 
-// Padding is sent as zeros.
+// TestPaddingIsZero checks that padding is sent as zeros.
 func TestPaddingIsZero(t *testing.T) {
 	for _, encode := range []func(p padded) ([]byte, error){
 		func(p padded) ([]byte, error) { return value.Append(nil, &p) },
@@ -134,7 +134,8 @@ func TestPaddingIsZero(t *testing.T) {
 	}
 }
 
-// What cannot be encoded is refused, and nothing is appended.
+// TestRefusedValues checks that a value that cannot be encoded is refused, and that nothing is
+// appended.
 func TestRefusedValues(t *testing.T) {
 	loop := &tree{Name: "loop"}
 	loop.Left = loop
@@ -171,7 +172,8 @@ func encodeError[T any](v T) error {
 	return err
 }
 
-// A value of another type is refused with both names.
+// TestTypesAreCompared checks that a value of another type is refused with an error that names
+// both types.
 func TestTypesAreCompared(t *testing.T) {
 	type padded struct {
 		A int64
@@ -214,7 +216,7 @@ func decode[T any](b []byte) error {
 	return value.Decode(b, &v)
 }
 
-// coded has a codec of the test, which panics where it is asked to.
+// coded has a codec of the test. The codec panics at certain texts.
 type coded struct{ text string }
 
 type codec struct{ prefix string }
@@ -258,7 +260,7 @@ func TestFailuresTravel(t *testing.T) {
 	require.ErrorContains(t, err, "no value")
 }
 
-// Every truncation, and every byte too many, is an error.
+// TestTruncations checks that every truncation, and every additional byte, is an error.
 func TestTruncations(t *testing.T) {
 	for name, c := range map[string]struct {
 		b      []byte
@@ -284,7 +286,8 @@ func TestTruncations(t *testing.T) {
 	require.ErrorIs(t, decode[point](head), value.ErrMalformed)
 }
 
-// FuzzDecode decodes any bytes as values of several types: no panic, and what decodes can be encoded.
+// FuzzDecode decodes arbitrary bytes as values of several types. Nothing may panic, and a decoded
+// value must be encodable.
 func FuzzDecode(f *testing.F) {
 	for _, b := range [][]byte{
 		encode(point{1, 2}), encode([]int32{1, 2}), encode("text"), encode(map[int][]int{1: {2}}), encode[any](point{1, 2}),
@@ -309,7 +312,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// survive decodes b as if its head were right, too.
+// survive decodes b, and also b with a valid head.
 func survive[T any](t *testing.T, b []byte) {
 	t.Helper()
 	var v T
