@@ -261,9 +261,8 @@ func mayTest(dir, imported string) bool {
 	})
 }
 
-// TestImportTable checks the table itself: the table has no cycle, and every package of this
-// module that an entry lets others import has an entry of its own, so that a typing error is
-// found.
+// TestImportTable checks the table itself. The table must have no cycle. Every package of this
+// module that an entry names must have an entry of its own, so that the test finds typing errors.
 func TestImportTable(t *testing.T) {
 	var visit func(name string, above []string)
 	visit = func(name string, above []string) {

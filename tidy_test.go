@@ -1,6 +1,7 @@
-// Package gorun_test checks properties of the source tree itself: which package may import which
-// package, where unsafe and cgo may appear, how long files and functions are, and that every
-// package has a comment. The tests read the sources of every build variant and need no tool.
+// Package gorun_test checks properties of the source tree itself: which package may import
+// another package, where unsafe and cgo may appear, how long files and functions are, and that
+// every package has a comment. The tests read the sources of every build variant and need no
+// tool.
 package gorun_test
 
 import (

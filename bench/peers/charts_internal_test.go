@@ -136,8 +136,7 @@ func TestShortVersion(t *testing.T) {
 	}
 }
 
-// TestNotes checks the notes below a title, and which of them a single round or a quick run
-// omits.
+// TestNotes checks the notes below a title. A single round and a quick run omit some notes.
 func TestNotes(t *testing.T) {
 	c := &comparison{rounds: 3, result: newResult(3)}
 	c.result.Machine = machine{CPU: "a processor", Processors: 2, Kernel: "6.1", Go: "go1 amd64", Commit: "abc"}

@@ -34,8 +34,9 @@ func TestUrgentSignalsDisturbNoRank(t *testing.T) {
 	}
 }
 
-// urge sends SIGURG to all processes with a mark, repeatedly until done is closed. It returns how
-// many times it has sent the signal to all of them. The number of processes must be at least all.
+// urge sends SIGURG to all processes with a mark, repeatedly until done is closed. It returns the
+// number of rounds in which it has sent the signal to all processes. The number of processes must
+// be at least all.
 func urge(mark string, all int, done <-chan struct{}) int {
 	const pace = 100 * time.Microsecond // leaves the job time to progress
 	var pids []int

@@ -45,7 +45,7 @@ func frameOf(kind byte, body ...byte) []byte {
 	return append(append(f, kind), body...)
 }
 
-// cardOf returns the card of a rank, with data that differ from those of the other ranks.
+// cardOf returns the card of a rank, with data that no other rank's card has.
 func cardOf(rank int) bootstrap.Card {
 	return bootstrap.Card{Rank: rank, PID: 10 + rank, Slot: rank % perNode, Node: bootstrap.NodeID{byte(rank / perNode)}, Host: "h", Data: fmt.Append(nil, "card of ", rank)}
 }
@@ -74,8 +74,7 @@ func voteOf(rank, other int, round uint32) []byte {
 	return frameOf(frameVote, append(body, 0, 0)...)
 }
 
-// rewrite changes frames as a script says. The number of a move is that of a frame, not of an
-// FPDU.
+// rewrite changes frames as a script says. The number of a move counts frames here, not FPDUs.
 func rewrite(frames [][]byte, script []byte) (stream []byte) {
 	moves, raw := parse(script)
 	for i, f := range frames {
@@ -243,8 +242,8 @@ func TestMaliciousBootstrap(t *testing.T) {
 }
 
 // TestManyVotes lets a rank vote in agreements that do not end. The agent that gathers the votes
-// must refuse the rank, be it the server or a relay. An agent that only forwards its votes
-// ignores them. The other ranks must end in order.
+// must refuse the rank. This agent is the server or the relay. An agent that only forwards its
+// votes ignores them. The other ranks must end in order.
 func TestManyVotes(t *testing.T) {
 	for _, c := range []struct {
 		rank, other int

@@ -26,7 +26,8 @@ const (
 	patience = 5 * time.Minute
 	// rounds is how often the ranks exchange all kinds of messages.
 	rounds = 3
-	// short is the length of an eager message, long that of a message by rendezvous.
+	// short and long are lengths in bytes. A short message is sent eagerly, a long message by
+	// rendezvous.
 	short, long = 40, 100 << 10
 	// tag is the tag of messages between the victim and the rogue. last is the tag of a message
 	// that nobody sends.

@@ -79,7 +79,7 @@ func onThisMachine(seed int) []string {
 	return []string{"-transport", "shm"}
 }
 
-// runAll runs programs with their flags, atATime of them at a time.
+// runAll runs programs with their flags. At most atATime programs run at the same time.
 func runAll(t *testing.T, list []outcome) {
 	t.Helper()
 	self, err := os.Executable()
@@ -142,7 +142,8 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestEveryDeadlockIsProven checks that a deadlock after such phases is reported, once.
+// TestEveryDeadlockIsProven checks that a deadlock after phases with late ranks is reported
+// exactly once.
 func TestEveryDeadlockIsProven(t *testing.T) {
 	list := make([]outcome, seeds(t, 8))
 	for i := range list {

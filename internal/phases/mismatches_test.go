@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// mismatch is a pair of calls that do not match: odd is the call of rank 0, rest that of the
-// other ranks. Each call has about n elements.
+// mismatch is a pair of calls that do not match. Rank 0 makes the call odd, and the other ranks
+// make the call rest. Each call has about n elements.
 type mismatch struct {
 	name      string
 	odd, rest func(c *runtime.Comm, b buffers) error
@@ -149,9 +149,9 @@ func onEveryKind(t *testing.T, flags ...string) {
 	}
 }
 
-// These tests check that an error names both ranks and both source lines of calls that differ,
-// before any memory is overwritten. The ranks are on a node, on the network, and on several
-// hosts.
+// TestMismatchesOnANode and the two tests after it check that an error names both ranks and both
+// source lines of calls that differ, before any memory is overwritten. The ranks are on a node,
+// on the network, and on several hosts.
 func TestMismatchesOnANode(t *testing.T)      { onEveryKind(t, "-transport", "shm") }
 func TestMismatchesOnTheNetwork(t *testing.T) { onEveryKind(t, "-transport", "rdma") }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// TestTellAllocatesNothing checks that a Tell to another rank allocates nothing at the sender:
-// not for a Message of any length, and not for plain data or bytes that are already boxed in an
+// TestTellAllocatesNothing checks that a Tell to another rank allocates nothing at the sender.
+// The messages are Messages of any length, and plain data and bytes that are already boxed in an
 // interface. The receiver runs in the same process, and its actor is blocked meanwhile. The
 // minimum of several runs counts, because the receiver's background polls now and then.
 func TestTellAllocatesNothing(t *testing.T) {

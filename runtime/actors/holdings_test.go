@@ -65,7 +65,7 @@ func holdings(t *testing.T) holding {
 	maps, err := os.ReadFile("/proc/self/maps")
 	require.NoError(t, err)
 	for line := range strings.Lines(string(maps)) {
-		// Shared mappings only: those of threads and of the heap are private.
+		// Count only shared mappings. The mappings of threads and of the heap are private.
 		if fields := strings.Fields(line); strings.HasSuffix(fields[1], "s") {
 			h.shared = append(h.shared, line)
 		}

@@ -105,7 +105,7 @@ const entries = 40 // numbers of each rank
 // TestSpawnAmong checks that an actor continues with its state on the next rank when its rank is
 // lost. The ranks may learn of the loss in any order.
 func TestSpawnAmong(t *testing.T) {
-	// A "lost" rank of this process lives on, and would continue to write to shared memory.
+	// In this process, a lost rank continues to run, and would write to shared memory.
 	overNetwork(t)
 	local(t, 4, actors.Config{}, func(all []*actors.System) {
 		var pids []*actor.PID
@@ -151,7 +151,7 @@ func TestSpawnAmong(t *testing.T) {
 // TestSpawnAmongIsWatched checks that Stop and Watch reach the actor on the rank where it
 // currently runs.
 func TestSpawnAmongIsWatched(t *testing.T) {
-	// A "lost" rank of this process lives on, and would continue to write to shared memory.
+	// In this process, a lost rank continues to run, and would write to shared memory.
 	overNetwork(t)
 	local(t, 3, actors.Config{}, func(all []*actors.System) {
 		pid, err := all[0].SpawnAmong(idle(), "roams", 1, 2)
@@ -205,7 +205,7 @@ func TestPersistentRestarts(t *testing.T) {
 // must not be able to save any more, even with a rank that still reaches both actors. The new
 // actor must have every number that the old actor has answered.
 func TestReplacedActorsCannotSave(t *testing.T) {
-	// A "lost" rank of this process lives on, and would continue to write to shared memory.
+	// In this process, a lost rank continues to run, and would write to shared memory.
 	overNetwork(t)
 	local(t, 3, actors.Config{}, func(all []*actors.System) {
 		var pids []*actor.PID
@@ -295,7 +295,8 @@ func TestPersistentActorsOfLostHosts(t *testing.T) {
 		errs    string
 	}{
 		"ranks, persistent": {"persistent", "h0:2,h1:2", "respawn", "", 0, 0, "; it is started again (3 of 3)"},
-		// The rank after that of the account is lost together with it.
+		// Rank 2, the next rank after the account's rank 1, is on the same host and is lost
+		// together with rank 1.
 		"hosts, persistent": {"persistent", "h0,h1:2,h2:3,h3:4", "respawn", "1", 0, 0, "host h1 is lost with rank 1, 2: "},
 		"ranks, among":      {"among", "h0:2,h1,h2", "continue", "", 2, 128 + int(syscall.SIGKILL), "rank 3 (host h2, pid "},
 		"hosts, among":      {"among", "h0:2,h1,h2", "continue", "1", 2, 125, "host h2 is lost with rank 3: "},

@@ -22,7 +22,7 @@ import (
 // envProgram is the variable that names the program that a process runs instead of the tests.
 const envProgram = "GORUN_TEST_PROGRAM"
 
-// programs are the programs of such processes.
+// programs has the programs that processes can run instead of the tests, by name.
 var programs = map[string]func(w *runtime.World) error{
 	"names":         namesOutliveARank,
 	"before actors": func(w *runtime.World) error { return dieIn(w, nil) },

@@ -88,8 +88,8 @@ func TestPackedImageOfManyParts(t *testing.T) {
 	require.ErrorContains(t, err, "its parts have 32768 bytes together, and 32767 are to be restored")
 }
 
-// TestPackedImageOfAnotherLength checks that an image whose length differs from that of the parts
-// is refused.
+// TestPackedImageOfAnotherLength checks that an image is refused if its length does not match the
+// parts.
 func TestPackedImageOfAnotherLength(t *testing.T) {
 	part := Slice([]byte{1, 2, 3})
 	image := append(writeImage(nil, 3, 2, 1, []Part{part}), 0)

@@ -30,7 +30,7 @@ func newRanksOf(t *testing.T, n int, config checkpoint.Config) ranks {
 	return stores
 }
 
-// lose replaces the store of a rank by that of a new process.
+// lose gives a rank a new store, as a new process would have.
 func (r ranks) lose(t *testing.T, rank int, directory string) {
 	t.Helper()
 	r.loseOf(t, rank, checkpoint.Config{Directory: directory})

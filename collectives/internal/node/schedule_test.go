@@ -159,8 +159,8 @@ func pauseEverywhere(t *testing.T, op operation, c node.Config, sleeper int) {
 }
 
 // TestMemberThatPausesBeforeBroadcasts tests operations in which every member waits for every
-// other member. Such an operation stores no word at its end: its slots are reused after the next
-// operation has begun.
+// other member. Such an operation stores no word at its end, because its slots are reused only
+// after the next operation has begun.
 func TestMemberThatPausesBeforeBroadcasts(t *testing.T) {
 	named := func(name string) operation {
 		return operations[slices.IndexFunc(operations, func(o operation) bool { return o.name == name })]

@@ -60,8 +60,8 @@ func (m *member) Scratch(n int) []byte {
 }
 
 // run runs fn as every rank of a tier. Rank r belongs to group of[r]. If inside is not nil, the
-// tier has three levels, and inside[r] is the group within that group. run returns how many
-// messages left a group of the outer level, and how many messages were sent in all.
+// tier has three levels, and inside[r] is the group within group of[r]. Function run returns how
+// many messages left a group of the outer level, and how many messages were sent in all.
 func run(t *testing.T, of, inside []int, fn func(n *tier.Nested) error) (crossed, sent int) {
 	t.Helper()
 	size := len(of)

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
 )
 
-// alpha, beta and gamma are parameters in nanoseconds. Different sums of them have different
-// values.
+// alpha, beta and gamma are parameters in nanoseconds. No two sums of these parameters are equal,
+// so that a wrong sum is found.
 const (
 	alpha = 1000
 	beta  = 0.5

@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// memory is a transport.Arena on the heap. With pieces, it behaves like the arena of ranks in one
-// process: each call of Bytes returns an allocation of its own, and a later call must not cross
-// the ends of an earlier allocation.
+// memory is a transport.Arena on the heap. With pieces, memory behaves like the arena of ranks in
+// one process. Each call of Bytes returns an allocation of its own, and a later call must not
+// cross the ends of this allocation.
 type memory struct {
 	size      int
 	whole     []byte // nil with pieces

@@ -28,8 +28,8 @@ var levels = []level{
 }
 
 // dialogue has two sides that send messages to each other. One side calls send, and the other
-// side calls receive. flush polls once. The poll sends messages that the side holds back in order
-// to send them together with later messages.
+// side calls receive. flush polls once. A side may hold messages back in order to send several
+// together. The poll sends these messages.
 type dialogue struct {
 	send, receive, flush [2]func()
 	// expect posts the receive of the next message, for which receive then waits. It is nil if

@@ -113,7 +113,7 @@ func TestReceivesOfMovingBytesEnd(t *testing.T) {
 }
 
 // TestNothingIsAskedAfterClose checks that Await does not call its function after Close, because
-// the owner of the engine then frees what such functions read.
+// the engine's owner frees, after Close, the memory that the function reads.
 func TestNothingIsAskedAfterClose(t *testing.T) {
 	_, e := newBomb(t)
 	require.NoError(t, e.Close())

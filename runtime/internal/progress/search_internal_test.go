@@ -32,9 +32,9 @@ func (w *world) waits(i int) bool {
 	return w.routines[i].kind != absent && at != atStart && at != atEnd && at != atWork && at != atServe
 }
 
-// wrong returns a description of what is wrong with a state, or "". still means that only the
-// clock and events from outside can change the state. stopped means that the clock cannot change
-// it either.
+// wrong returns the fault of a state, or "" if it has none. If still is true, only the clock and
+// events from outside can change the state. If stopped is true, the clock cannot change the state
+// either.
 func (w *world) wrong(still, stopped bool) string {
 	t := &w.token
 	h := t.holder

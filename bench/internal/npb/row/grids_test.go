@@ -43,8 +43,8 @@ func TestRestrict(t *testing.T) {
 	}
 }
 
-// TestProlong checks that Prolong adds the mean of the one, two, four or eight coarse points
-// around a point.
+// TestProlong checks that Prolong adds, to each fine point, the mean of the coarse points around
+// it. A fine point has one, two, four or eight such neighbors.
 func TestProlong(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, n := range sides {

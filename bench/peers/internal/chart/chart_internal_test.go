@@ -157,7 +157,7 @@ func TestColors(t *testing.T) {
 }
 
 // TestLengthOfBars checks that a bar begins at the line of ratio 1 and ends at its ratio on a
-// logarithmic scale: the bar of ratio 4 is twice as long as the bar of ratio 2.
+// logarithmic scale. For example, the bar of ratio 4 is twice as long as the bar of ratio 2.
 func TestLengthOfBars(t *testing.T) {
 	b := &Bars{First: "gorun", Rows: []Ratio{{"a", 2, 2, 2, "1", "2", "x"}, {"b", 4, 4, 4, "1", "4", "x"}}}
 	p, err := b.draw()

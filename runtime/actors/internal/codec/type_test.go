@@ -30,7 +30,7 @@ type (
 	}
 	own   struct{ Text string } // encoded by a codec of its own
 	empty struct{}
-	wide  [100]int64 // too long to be one of several values in a block of memory
+	wide  [100]int64 // too long for arriving values to share an allocation
 )
 
 var errRefused = errors.New("refused")
