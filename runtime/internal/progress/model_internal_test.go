@@ -38,7 +38,7 @@ const (
 	atStart at = iota // has not begun, and can begin at any time
 	atFirst           // polls for the first time
 	atPoll
-	atPrepare // the next three are the steps of Arm
+	atPrepare // atPrepare, atArm and atLook are the steps of Arm
 	atArm
 	atLook
 	atSleep
