@@ -108,8 +108,8 @@ func (w *actorPort) Successor() any {
 
 // actorHost is implemented by a fabric that runs its connections as actors.
 type actorHost interface {
-	// actors returns the actors of the connections. actorSystem returns the actor system that they
-	// live in, which from then on logs to log. The engine's lock is held during both calls.
+	// actors returns the actors of the connections. actorSystem returns the actor system in which the
+	// connections live, and makes it log to log. The engine's lock is held during both calls.
 	actors() []port.Actor
 	actorSystem(log slog.Handler) any
 }
@@ -118,7 +118,7 @@ type actorHost interface {
 func (w *actorPort) ActorSystem(log slog.Handler) any {
 	var system any
 	if f, ok := w.network.fabric.(actorHost); ok {
-		// After the end of the engine there is no system to share.
+		// After the end of the engine, ask does not call the function, and system stays nil.
 		_ = (*World)(w).ask(func() { system = f.actorSystem(log) })
 	}
 	return system

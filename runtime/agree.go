@@ -17,12 +17,12 @@ var ErrRevoked = errors.New("revoked")
 
 // Failed returns the members of the communicator that this rank knows to be lost: their processes
 // have ended, or they cannot be reached any more. lost lists them by world rank, in the order in
-// which this rank learned of their loss. In an Intercomm they are members of either group.
+// which this rank learned of their loss. In an Intercomm, lost contains members of both groups.
 //
 // epoch is the number of ranks of the job whose end the launcher has reported to this rank. The
-// launcher reports the ends to all ranks in the same order. Hence of two ranks, the one with the
-// higher epoch knows every end that the launcher has reported to the other one. Failed is local: no
-// other member has to call it.
+// launcher reports the ends to all ranks in the same order. Hence a rank with a higher epoch knows
+// every end that the launcher has reported to a rank with a lower epoch. Failed is local: no other
+// member has to call it.
 func (c *Comm) Failed() (lost Group, epoch int) {
 	if c == nil {
 		return Group{}, 0
@@ -31,12 +31,12 @@ func (c *Comm) Failed() (lost Group, epoch int) {
 	return Group{slices.DeleteFunc(ranks, func(rank int) bool { return !c.core.has(rank) })}, epoch
 }
 
-// Ack acknowledges the losses that Failed returns, and returns the lost members. While the loss of
-// a member is not acknowledged, a receive or probe from AnySource that finds no message ends with a
+// Ack acknowledges the losses that Failed returns, and returns the lost members. While the loss of a
+// member is not acknowledged, a receive or probe from AnySource that finds no message ends with a
 // PeerError, because the lost member may be the one that would have sent it. After Ack such
-// operations wait for the other members. Agree returns an error unless all its callers have
-// acknowledged the losses. An operation that names a lost rank still ends with a PeerError. Ack is
-// local. It applies to all views and to the Private twin.
+// operations wait for the other members. If a caller of Agree has not acknowledged all losses, Agree
+// returns an error at every caller. An operation that names a lost rank still ends with a PeerError.
+// Ack is local. It applies to all views of the communicator, including its Private twin.
 func (c *Comm) Ack() Group {
 	lost, _ := c.Failed()
 	if len(lost.ranks) == 0 {
@@ -52,7 +52,7 @@ func (c *Comm) Ack() Group {
 // Agree returns the bitwise AND of the flags of all members that took part. Every member gets the
 // same result, whatever fails meanwhile. Agree also works on a communicator that is broken or
 // revoked. All members make their calls of Agree and Shrink in the same order. The call waits until
-// each member has called it or has ended. The flags of a member that ended after its call count.
+// each member has called it or has ended. If a member ends after its call, its flags still count.
 //
 // If a member has ended and not every caller had acknowledged its loss with Ack, every caller gets
 // the result together with a PeerError. The result is valid. If there are several such members, the
@@ -103,11 +103,12 @@ func (c *Comm) Shrink() (*Comm, error) {
 	return newComm(w, d.Number, c.core.name+".shrink", living, rank), nil
 }
 
-// Revoke ends the use of the communicator by all members: operations on it, those under way
-// included, end with an error that is ErrCommBroken and cause. They end at this rank at once, and
-// at another member as soon as the notice arrives. The launcher forwards the notice even if this
-// rank ends. A nil cause stands for ErrRevoked. A member that gives up an operation calls Revoke if
-// other members may wait for it. Agree, Shrink, Ack, Failed and Close still work afterwards.
+// Revoke ends the use of the communicator by all members: every operation on it ends with an error in
+// which errors.Is finds ErrCommBroken and cause. Operations under way end, too: at this rank at once,
+// and at another member as soon as the notice of the revocation arrives. The launcher forwards the
+// notice even if this rank ends. A nil cause stands for ErrRevoked. A member that gives up an
+// operation calls Revoke if other members may wait for it. Agree, Shrink, Ack, Failed and Close still
+// work afterwards.
 func (c *Comm) Revoke(cause error) {
 	if cause == nil {
 		cause = ErrRevoked
@@ -155,7 +156,8 @@ func (c *Comm) decide(op string, v bootstrap.Vote) (*bootstrap.Decision, error) 
 	return r.decision, nil
 }
 
-// rulings holds the agreements for whose decision goroutines of a rank wait.
+// rulings holds the undecided agreements of a rank. A goroutine waits for the decision of each of
+// them.
 type rulings struct {
 	mu      sync.Mutex // guards waiting
 	waiting map[rulingKey]*ruling
@@ -167,7 +169,7 @@ type rulingKey struct {
 	round uint32
 }
 
-// ruling is an agreement for whose decision a goroutine waits.
+// ruling is one agreement and its decision, for which a goroutine waits.
 type ruling struct {
 	done     atomic.Bool // true once decision is set
 	decision *bootstrap.Decision
@@ -192,9 +194,9 @@ func (s *rulings) drop(v bootstrap.Vote) {
 	delete(s.waiting, rulingKey{v.Comm, v.Round})
 }
 
-// decided passes a decision to the goroutine that waits for it. If no goroutine waits for it, the
-// agreement is one of other ranks, or the wait has ended with an error; the decision is discarded
-// then.
+// decided passes a decision to the goroutine that waits for it. If no goroutine waits for the
+// decision, it is discarded: the agreement is one of other ranks, or the wait has ended with an
+// error.
 func (w *World) decided(d *bootstrap.Decision) {
 	w.rulings.mu.Lock()
 	defer w.rulings.mu.Unlock()
@@ -211,8 +213,8 @@ func (w *World) decided(d *bootstrap.Decision) {
 	w.wake()
 }
 
-// shrunkSerial is set in the serial number of a communicator made by Shrink, so that it differs
-// from the serial numbers of all agreements among ranks.
+// shrunkSerial is the bit that is set in the serial number of a communicator made by Shrink, so that
+// it differs from the serial numbers of all agreements among ranks.
 const shrunkSerial = 1 << 63
 
 // identityOf returns the identity of a communicator: a hash of its members and of the serial number
@@ -226,8 +228,8 @@ func identityOf(serial uint64, members []int) uint64 {
 	return h | 1 // not 0
 }
 
-// identityBasis is the offset basis of FNV-1a. identityShift is how far the high bits of the hash
-// are shifted down before the next product.
+// identityBasis is the offset basis of FNV-1a. identityShift is the number of bits by which the hash
+// is shifted right before the next multiplication.
 const (
 	identityBasis = 0xcbf29ce484222325
 	identityShift = 29

@@ -7,16 +7,16 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// agreeing holds the call sites of the agreements of a communicator that are under way at this
-// rank, by tag.
+// agreeing records the agreements of one communicator that are under way at this rank. It maps the
+// tag of each agreement to the source line of the call.
 type agreeing struct {
 	// mu guards sites. Nothing is called under it.
 	mu    sync.Mutex
 	sites map[int]callsite.Site
 }
 
-// enter records the begin of the agreement with this tag. If one with this tag is under way
-// already, the error is ErrInUse with the source lines of both calls.
+// enter records the beginning of the agreement with this tag. If another agreement with this tag is
+// under way, the error is ErrInUse with the source lines of both calls.
 func (g *agreeing) enter(tag int) error {
 	var site callsite.Site
 	site.Note()

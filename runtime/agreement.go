@@ -25,22 +25,22 @@ type agreement struct {
 	across func(mine []uint64) ([]uint64, error)
 }
 
-// proposalWords is the number of words of a rank's proposal that precede the caller's words: three
-// of the proposal and the serial number.
+// proposalWords is the number of words that a rank sends before the caller's words: three words of
+// the proposal, and the serial number.
 const proposalWords = 4
 
 // run agrees on a number that is free at every rank of the group. It also returns the words of all
 // ranks, as allgather does. The number is claimed: the caller makes a communicator with it or
 // releases it.
 //
-// Every rank proposes the numbers that are free at this rank, and all ranks compute the lowest
-// number that is free at all of them. At some rank, another goroutine that agrees on another
-// communicator may have taken this number meanwhile. So each rank reports whether it could claim
-// the number. If one rank could not, all try again with a higher number. The number that is tried
-// only increases, so the loop ends, unless other agreements take each number first.
+// Every rank proposes the numbers that are free at this rank, and all ranks compute the lowest number
+// that is free at all of them. Meanwhile, another goroutine of some rank may have taken this number
+// for another communicator. So each rank reports whether it could claim the number. If one rank could
+// not claim it, all ranks try again with a higher number. Because each attempt has a higher number,
+// the loop ends as soon as other agreements stop taking these numbers first.
 //
-// If another goroutine of this rank is in the same agreement, the error is ErrInUse: it would be
-// undefined which of the two agrees with which goroutine of another rank.
+// If another goroutine of this rank is in the same agreement, the error is ErrInUse, because the
+// messages of the two calls could not be told apart.
 func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error) {
 	core := a.comm.core
 	if err := core.agreeing.enter(a.tag); err != nil {
@@ -136,8 +136,8 @@ func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
 	return all, nil
 }
 
-// exchange sends out to one rank and receives in from another at the same time. Both are given by
-// world rank.
+// exchange sends out to one rank and receives in from another at the same time. to and from are world
+// ranks.
 func (a *agreement) exchange(out []byte, to int, in []byte, from int) error {
 	s, err := a.comm.exchange(
 		outgoing{a.comm.control(to, a.tag), byteElement, out},

@@ -11,8 +11,8 @@ const (
 	// allocateFreely is the length in bytes up to which allocate checks nothing: the process uses
 	// as much for other purposes anyway.
 	allocateFreely = 64 << 20
-	// allocateSlack is the number of bytes that the heap may need beyond the message: it grows by
-	// multiples of 64 MiB, and needs metadata for what it has grown by.
+	// allocateSlack is the number of bytes that the heap may need beyond the message: the heap grows
+	// by multiples of 64 MiB, and needs metadata for the added memory.
 	allocateSlack = 128 << 20
 )
 

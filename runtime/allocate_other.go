@@ -4,9 +4,9 @@ package runtime
 
 import "fmt"
 
-// available returns nil if this process can allocate n more bytes, else the reason why it cannot.
-// It does not check the memory of the machine: all ranks are in this process, so every message is
-// in its memory already.
+// available returns nil if this process can allocate n more bytes, else the reason why it cannot. It
+// does not check the memory of the machine: all ranks are in this process, so every message is
+// already in the memory of this process.
 func available(n int) error {
 	if uint64(n) > memoryMost {
 		return fmt.Errorf("no machine has %d bytes of memory", n)

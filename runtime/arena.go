@@ -18,7 +18,7 @@ type neighbours interface {
 	Shared(rank int, k transport.Key, n int) ([]byte, error)
 	// Ring wakes a rank of the node.
 	Ring(rank int)
-	// Barred reports whether the processors of this process execute a memory barrier whenever that
+	// Barred reports whether the processors of this process execute a memory barrier whenever the
 	// rank is about to sleep. If so, a store of this process needs no fence before the load that
 	// checks whether that rank sleeps.
 	Barred(rank int) bool
@@ -33,7 +33,7 @@ type memory struct {
 	base uint64
 
 	// losses counts the ranks that are down. A goroutine that waits for a word in shared memory
-	// compares losses with its earlier value, and takes mu only if it has changed.
+	// compares losses with its earlier value, and takes mu only if losses has changed.
 	losses atomic.Uint32
 
 	// mu guards the fields below. The engine's lock may be held when it is taken,
@@ -55,11 +55,13 @@ type memory struct {
 // arena that the network uses in its place.
 //
 // private reports whether the other ranks are other processes. Only then is the range a mapping of
-// its own, so that access to memory can be removed for this rank alone, as guarded requires.
+// its own. guarded has no effect otherwise, because it needs such a mapping to remove the access of
+// this rank alone.
 func newMemory(node neighbours, own transport.Arena, rank int, private, guarded bool) *memory {
 	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
 	if !private {
-		// The memory is part of the heap, which the garbage collector returns to the system.
+		// The memory is part of Go's heap, so the garbage collector returns it to the system, not the
+		// arena.
 		cfg.Keep = math.MaxInt
 	}
 	return &memory{

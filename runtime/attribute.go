@@ -8,9 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// attributes holds the values of Comm.Attribute in a linked list to whose end entries are added. A
-// lookup follows pointers and takes no lock, because every collective operation begins with a
-// lookup.
+// attributes holds the values of Comm.Attribute in a linked list. New entries are added at its end. A
+// lookup follows pointers and takes no lock, because every collective operation begins with a lookup.
 type attributes struct {
 	first atomic.Pointer[attribute]
 	// mu guards adding to the list. It is not held while a value is made.

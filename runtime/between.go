@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// heedQuit handles SIGQUIT between two Worlds, until stop is called. In that time no World handles
-// the signal, which would end the process. In a Local heedQuit does nothing.
+// heedQuit handles SIGQUIT between two Worlds, until stop is called. During that time no World
+// handles the signal, so without heedQuit it would end the process. In a Local heedQuit does nothing.
 func (w *World) heedQuit() (stop func()) {
 	if w.local != nil {
 		return func() {}

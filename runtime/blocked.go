@@ -135,9 +135,8 @@ func (w *World) doing() bootstrap.Doing {
 }
 
 // futures returns the waits of the program's goroutines for the answer to a request to an actor.
-// protoactor implements these waits, so the engine does not list them. For ranks of a Local of
-// several ranks the list is empty, because a goroutine's stack does not tell to which rank it
-// belongs.
+// protoactor implements these waits, so the engine does not list them. In a Local of several ranks
+// the list is empty, because a goroutine's stack does not tell to which rank it belongs.
 func (w *World) futures() []bootstrap.Wait {
 	if w.local != nil && w.Size() > 1 {
 		return nil
@@ -175,16 +174,16 @@ const spareGoroutines = 16
 
 // searcher is implemented by a fabric that connects ranks in the background while operations wait.
 type searcher interface {
-	// Silence returns for how long an unresponsive peer that its node reports alive has not
-	// answered. Search returns what was tried to connect to a peer. Both return "" if there is
-	// nothing to report. The engine's lock is held.
+	// Silence tells how long a peer has not answered although its node reports it alive. Search tells
+	// which attempts to connect to a peer were made. Both return "" if there is nothing to report.
+	// The engine's lock is held.
 	Silence(peer int) string
 	Search(peer int) string
 }
 
-// contacts returns lines about the peers of waiting operations to which there is no connection:
-// what was tried to connect, and whether the node of an unresponsive peer reports that the peer is
-// alive.
+// contacts returns lines about the peers that operations wait for and to which there is no
+// connection. A line tells which attempts to connect were made, or how long a peer has not answered
+// although its node reports it alive.
 func (w *World) contacts(waiting []engine.Blocked) []string {
 	f, ok := w.network.fabric.(searcher)
 	if !ok {
@@ -198,7 +197,7 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 	}
 	slices.Sort(peers)
 	var lines []string
-	_ = w.ask(func() { // an engine that has ended calls nothing: there are no lines
+	_ = w.ask(func() { // after its end the engine calls nothing, and there are no lines
 		for _, peer := range peers {
 			for _, s := range []string{f.Silence(peer), f.Search(peer)} {
 				if s != "" {
@@ -210,7 +209,7 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 	return lines
 }
 
-// doing returns, by communicator, the current operations that attributes describe. all reports
+// doing returns the current operations that the attributes of each communicator describe. all reports
 // whether one of them is an operation on the World's communicator.
 func (s *comms) doing() (list []string, all bool) {
 	for _, core := range s.all() {
@@ -269,7 +268,7 @@ func (w *World) describeMessage(o engine.Blocked) string {
 		}
 	}
 	if o.Context%contextStride != contextUser {
-		return fmt.Sprintf("%s, for an operation of %s", from, nameOf(core)) // tag and length are the library's
+		return fmt.Sprintf("%s, for an operation of %s", from, nameOf(core)) // tag and length are internal
 	}
 	tag := "any tag"
 	if o.Tag >= 0 {
@@ -287,7 +286,7 @@ func nameOf(core *commCore) string {
 }
 
 // callerOf returns the line and the function of the program that called into gorun, or "" for a
-// goroutine of gorun's own.
+// goroutine that gorun itself has started.
 func callerOf(stack []uintptr) string {
 	line, function := callsite.Caller(stack)
 	if line == "" {

@@ -48,9 +48,9 @@ func (w *World) revoke(core *commCore, notice []byte) {
 	})
 }
 
-// takeBreak handles another member's notice that it broke a communicator. text is the world rank
-// whose failure is the origin, in four bytes, followed by the cause as in appendCause. The engine
-// calls takeBreak with its lock held.
+// takeBreak handles another member's notice that it broke a communicator. text begins with four
+// bytes, the world rank whose failure led to the break. The rest is the cause as appendCause encodes
+// it. The engine calls takeBreak with its lock held.
 func (w *World) takeBreak(source, number int, text []byte) {
 	if core, why := w.readBreak(source, number, 0, text); core != nil {
 		core.announced.Store(&commFailure{why})
@@ -58,10 +58,10 @@ func (w *World) takeBreak(source, number int, text []byte) {
 	}
 }
 
-// readBreak parses the text of such a notice. number names the communicator and, unless it is 0, so
-// does identity. core is nil if there is nothing to do: the text is too short, source is not a
-// member, or the communicator has failed already. If it does not exist at this rank yet, the notice
-// is kept for it.
+// readBreak parses the text of the notice of a break. The notice is about the communicator with this
+// number and, if identity is not 0, with this identity. core is nil if there is nothing to do: the
+// text is too short, source is not a member, or the communicator has failed already. core is also nil
+// if the communicator does not exist at this rank yet; then the notice is kept for it.
 func (w *World) readBreak(source, number int, identity uint64, text []byte) (core *commCore, why *BrokenError) {
 	if len(text) < 4 {
 		return nil, nil
@@ -78,8 +78,8 @@ func (w *World) readBreak(source, number int, identity uint64, text []byte) (cor
 	return core, why
 }
 
-// blame sets in why the name of the communicator and the rank of the member that broke it, whose
-// world rank is world.
+// blame sets two fields of why: the name of the communicator, and the rank of the member that broke
+// it. world is the world rank of this member.
 func (core *commCore) blame(why *BrokenError, world int) {
 	why.Comm, why.Rank = core.name, world
 	if i := slices.Index(core.allies, world); i >= 0 {
@@ -111,7 +111,7 @@ func (w *World) parseCause(source int, b []byte) error {
 	return &distantError{text, PeerError{Rank: int(lost - 1), Op: fmt.Sprintf("operation of rank %d", source), Cause: text}}
 }
 
-// distantError is the loss of a rank that another rank has reported. It wraps a PeerError.
+// distantError is a loss that another rank has reported to this rank. It wraps a PeerError.
 type distantError struct {
 	causeError
 	peer PeerError

@@ -26,20 +26,20 @@ type bridging struct {
 	met bool
 }
 
-// wholeInter is the tag by which the agreements of a communicator (agreeing) include an operation
-// of two groups. No message has this tag.
+// wholeInter is the tag under which agreeing records an operation of two groups. No message has this
+// tag.
 const wholeInter = -1
 
-// giveUp is Comm.giveUp for both groups. It also notifies the other group, which would wait for
-// this leader for ever.
+// giveUp is Comm.giveUp for both groups. It also notifies the other group, which would otherwise wait
+// for this leader for ever.
 func (b *bridging) giveUp(op string, err error) error {
 	b.fail(fmt.Errorf("%s: %w", op, err))
 	return b.local.giveUp(op, err)
 }
 
-// fail breaks the communicator between the groups. If there is none yet, the leader sends an empty
-// message to the other leader, which waits for words or is going to: an empty message means that
-// this group has given up.
+// fail breaks the communicator between the groups. If this communicator does not exist yet, the
+// leader sends an empty message to the other leader, which waits for words or is about to wait for
+// them. The empty message means that this group has given up.
 func (b *bridging) fail(cause error) {
 	switch {
 	case b.spans != nil:
@@ -52,14 +52,14 @@ func (b *bridging) fail(cause error) {
 		for range 2 {
 			b.over.engine.Irecv(at, byteElement.typ, nil, 0)
 		}
-		// The send fails if the other leader is lost, which does not wait then. It does not use the
-		// context of the call, which may have ended.
+		// The send fails only if the other leader is lost, and then no rank waits for the message.
+		// The send does not use the context of the call, because that context may have ended.
 		_ = b.over.engine.Send(context.Background(), at, byteElement.typ, nil, engine.Standard, 0)
 	}
 }
 
-// failAll notifies all members of the bridge that this leader has given up, because it does not
-// know which of them is the other leader. The others do not receive the message.
+// failAll sends a notice that this leader has given up to all members of the bridge, because this
+// leader does not know which of them is the other leader. Only the other leader receives it.
 func (b *bridging) failAll() {
 	for rank := range b.over.size {
 		if rank != b.over.rank {
@@ -68,7 +68,7 @@ func (b *bridging) failAll() {
 	}
 }
 
-// errGaveUp is the error of an operation of two groups in the group that did not fail.
+// errGaveUp is the error of an operation of two groups at the group that did not give up.
 var errGaveUp = errors.New("the other group gave up")
 
 // exchange returns the words of the ranks of this group and of those of the other group, each in
@@ -87,8 +87,8 @@ func (b *bridging) exchange(mine []uint64) (ours, theirs []uint64, err error) {
 	if err := b.spread(length); err != nil {
 		return nil, nil, err
 	}
-	// The length comes from another rank, and memory is allocated for it. So it is checked: no
-	// group is larger than the world.
+	// The length comes from another rank, and memory is allocated for it. So the length is checked:
+	// no group is larger than the world.
 	most := uint64(len(mine)) * uint64(b.local.core.world.Size())
 	if length[0] == 0 || length[0] > most || length[0]%uint64(len(mine)) != 0 {
 		return nil, nil, fmt.Errorf("%w: %d words of the other group, at most %d are possible: both must make the same call", ErrArgument, length[0], most)

@@ -22,8 +22,8 @@ var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 //	a Message          its sender    Close, SendBuffer       its sender
 //
 // After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
-// GORUN_DEBUG=1, every access to memory of this rank that was given away or closed faults, whatever
-// slice it goes through. Ranks that share a process are exempt.
+// GORUN_DEBUG=1, every access to memory of this rank that was given away or closed faults, through
+// any slice. This does not hold for ranks that share a process.
 type Buffer struct {
 	world *World
 	// lease is the memory. If the memory came with a message, only lease.Bytes is set.

@@ -23,9 +23,9 @@ var ownDomain = sync.OnceValues(func() (domain, domains int) {
 	return domainAmong(lists, mayRunOn()), len(lists)
 })
 
-// domainLists returns the lists of processors that share an L3 cache or, if there are not several,
-// the lists of processors that share a NUMA node. The arguments are the directories in which Linux
-// describes processors and nodes.
+// domainLists returns the lists of processors that share an L3 cache. If there is only one such list
+// or none, it returns the lists of processors that share a NUMA node. The arguments are the
+// directories in which Linux describes processors and nodes.
 func domainLists(processors, nodes string) []string {
 	lists := cacheLists(processors)
 	if len(lists) > 1 {
@@ -42,7 +42,7 @@ func domainLists(processors, nodes string) []string {
 }
 
 // domainAmong returns the index of the list that contains all processors that may be used. It is -1
-// if these are in several lists or in none.
+// if these processors are in several lists or in none.
 func domainAmong(lists []string, may func(processor int) bool) int {
 	found := -1
 	for i, list := range lists {

@@ -16,14 +16,14 @@ type Cart struct {
 }
 
 // CreateCart returns a communicator whose ranks form a grid of the sizes dims. Dimension i is
-// periodic if periods[i] is true: a rank at one border has the rank at the other border as neighbor
-// then. All members of c call it with the same arguments. The first ranks become points of the
-// grid; the ranks beyond it get nil. With reorder, ranks may get other numbers: if that reduces the
-// number of messages between nodes, the ranks of a node form a block of the grid. A grid without
-// dimensions has one point.
+// periodic if periods[i] is true: then a rank at one border and the rank at the opposite border are
+// neighbors. All members of c call it with the same arguments. If c has more ranks than the grid has
+// points, the last ranks get nil. If reorder is true, ranks may get other numbers, so that the ranks
+// of a node form a block of the grid. They get other numbers only if that gives fewer neighbors on
+// different nodes. A grid without dimensions has one point.
 //
-// The error is ErrArgument if a size is below 1, the grid has more points than c has ranks, the
-// number of periods is not that of dims, or arguments differ between members.
+// The error is ErrArgument if a size is below 1, the grid has more points than c has ranks, dims and
+// periods differ in length, or arguments differ between members.
 func (c *Comm) CreateCart(dims []int, periods []bool, reorder bool) (*Cart, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -71,9 +71,9 @@ func (t *Cart) Coords(rank int) ([]int, error) {
 	return at, nil
 }
 
-// CartRank returns the rank at these coordinates. In a periodic dimension every coordinate is
-// valid. The error is ErrArgument if another coordinate is outside of the grid or their number is
-// wrong.
+// CartRank returns the rank at these coordinates. In a periodic dimension every coordinate is valid.
+// The error is ErrArgument if a coordinate of another dimension is outside of the grid, or if the
+// number of coordinates is wrong.
 func (t *Cart) CartRank(coords []int) (int, error) {
 	rank, err := t.grid.rank(coords)
 	if err != nil {
@@ -83,8 +83,9 @@ func (t *Cart) CartRank(coords []int) (int, error) {
 }
 
 // Shift returns the ranks with which this rank exchanges messages so that data move by steps along
-// dimension dim: it receives from source and sends to dest. Beyond a border, either is ProcNull.
-// steps may be negative. The error is ErrArgument if the grid has no such dimension.
+// dimension dim: it receives from source and sends to dest. source or dest is ProcNull if it would
+// lie beyond a border. steps may be negative. The error is ErrArgument if the grid has no such
+// dimension.
 func (t *Cart) Shift(dim, steps int) (source, dest int, err error) {
 	if dim < 0 || dim >= len(t.grid.dims) {
 		return ProcNull, ProcNull, callsite.At(fmt.Errorf("%w: dimension %d of %d", ErrArgument, dim, len(t.grid.dims)))
@@ -93,13 +94,13 @@ func (t *Cart) Shift(dim, steps int) (source, dest int, err error) {
 	if t.grid.periods[dim] {
 		steps %= n
 	}
-	steps = max(-n, min(n, steps)) // more steps lead beyond both borders, too
+	steps = max(-n, min(n, steps)) // n steps already lead beyond the border; this avoids an overflow
 	return t.grid.step(t.rank, dim, -steps), t.grid.step(t.rank, dim, steps), nil
 }
 
-// Sub returns the part of the grid with the dimensions i for which keep[i] is true: this rank
-// shares it with the ranks that have the same coordinates in all other dimensions. All members call
-// it with the same argument.
+// Sub returns a grid with only the dimensions i for which keep[i] is true. Its members are the ranks
+// that have the same coordinates as this rank in all other dimensions. All members call it with the
+// same argument.
 func (t *Cart) Sub(keep []bool) (*Cart, error) {
 	if err := t.Err(); err != nil {
 		return nil, callsite.At(err)
@@ -128,8 +129,8 @@ func (t cartTopology) around(rank int) (sources, dests []int) {
 	return t.grid.neighbors(rank), t.grid.neighbors(rank)
 }
 
-// order swaps the two neighbors of each dimension: the message to the next neighbor is the one that
-// this neighbor receives from its previous neighbor.
+// order swaps the two neighbors of each dimension: what a rank sends to its next neighbor is what
+// that neighbor receives from its previous neighbor.
 func (t cartTopology) order() []int {
 	order := make([]int, 2*len(t.grid.dims))
 	for i := range order {

@@ -6,11 +6,12 @@ import "slices"
 // different nodes: order[p] is the rank at point p. nodes[r] is the node of rank r. Only the first
 // ranks take part, as many as the grid has points.
 //
-// Candidates are the order of the ranks, the order of their nodes, and, if all nodes have the same
-// number of ranks, each shape of a block of that many points that tiles the grid. The candidate
-// with the fewest pairs of neighbors on different nodes is chosen, of equal ones the first. The
-// method follows Gropp, "Using Node Information to Implement MPI Cartesian Topologies" (EuroMPI
-// 2018), which considers only the most cubic shape of a block.
+// The first two candidates are the order of the ranks and the order of their nodes. If all nodes have
+// the same number of ranks, further candidates divide the grid into equal blocks, with one block for
+// each node. Each possible shape of a block is a candidate. place chooses the candidate with the
+// fewest pairs of neighbors on different nodes; of several such candidates, the first. The method
+// follows Gropp, "Using Node Information to Implement MPI Cartesian Topologies" (EuroMPI 2018), which
+// considers only the most cubic shape of a block.
 func (g *grid) place(nodes []uint64) []int {
 	points := g.points()
 	nodes = nodes[:points]
@@ -40,8 +41,8 @@ func orderByNode(nodes []uint64) []int {
 	return sortedBy(len(nodes), func(a, b int) int { return first[nodes[a]] - first[nodes[b]] })
 }
 
-// equalParts returns the number of ranks of each node, or 0 if the nodes differ in it. byNode are
-// the ranks sorted by node.
+// equalParts returns the number of ranks of each node, or 0 if nodes have different numbers of ranks.
+// byNode are the ranks sorted by node.
 func equalParts(byNode []int, nodes []uint64) int {
 	var counts []int
 	for i, rank := range byNode {
@@ -56,7 +57,7 @@ func equalParts(byNode []int, nodes []uint64) int {
 	return counts[0]
 }
 
-// blocks calls visit with every shape of a block of n points that tiles the grid.
+// blocks calls visit with every shape of a block of n points into which the grid can be divided.
 func (g *grid) blocks(n int, visit func(block []int)) {
 	block := make([]int, len(g.dims))
 	var choose func(dim, left int)

@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// ErrCheck is the error of a program that ran with GORUN_CHECK=1 and made mistakes in its use of
-// this package that happened to do no harm.
+// ErrCheck is the error of a program that ran with GORUN_CHECK=1 and made mistakes in its use of this
+// package. The mistakes did no harm in that run.
 var ErrCheck = errors.New("check")
 
 // CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check). errors.Is reports that
@@ -46,7 +46,7 @@ type check struct {
 	// mu guards the fields below it. Nothing is called under it.
 	mu      sync.Mutex
 	pending map[*watched]bool
-	open    map[any]string // what has to be closed or received, with the finding if it is not
+	open    map[any]string // objects to close or to receive, each with the finding if that is omitted
 	found   map[string]int // how often each finding or note occurred
 	order   []string       // findings in the order of their first occurrence
 }
@@ -120,8 +120,8 @@ func (k *check) watch(p *watched) *watched {
 	return p
 }
 
-// refused returns a request that could not be started. Its result is the error, which the program
-// may forget to take.
+// refused returns a request that could not be started. The result of the request is the error. It is
+// a finding if the program does not take it.
 func (k *check) refused(what string, err error) Request {
 	r := unstarted(err)
 	if err != nil {
@@ -180,14 +180,14 @@ func (k *check) find(what string) {
 	}
 }
 
-// findings ends the check when all ranks are about to leave. Requests whose results were not taken,
-// what was not closed, and messages that were not received are findings, too.
+// findings ends the check when all ranks are about to leave. Results of requests that were not taken,
+// objects that were not closed, and messages that were not received are findings, too.
 func (k *check) findings(w *World) error {
 	if k == nil {
 		return nil
 	}
 	unreceived := w.unreceived()
-	for n := -1; n != len(unreceived); unreceived = w.unreceived() { // one poll may not take all that has arrived
+	for n := -1; n != len(unreceived); unreceived = w.unreceived() { // one poll may not take all messages
 		n = len(unreceived)
 	}
 	k.mu.Lock()
@@ -243,7 +243,7 @@ func (k *check) mode(c *Comm, m engine.Mode) engine.Mode {
 	return m
 }
 
-// hereDepth is the number of frames in which the line of the program is searched for.
+// hereDepth is the number of stack frames among which here looks for the line of the program.
 const hereDepth = 32
 
 // here returns " at " and the line of the program, or "" if a library of gorun made the call.

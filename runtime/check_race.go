@@ -9,9 +9,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// race prints a note about a receive from AnySource that messages of several ranks could match.
-// Which one it gets depends on timing. A program may intend that, so it is a note and not a
-// finding. race misses a receive if the messages did not meet in this run.
+// race prints a note about a receive from AnySource that messages of several ranks could match. Which
+// of these messages the receive gets depends on timing. race prints a note and records no finding,
+// because a program may intend that. race detects nothing if the messages were not waiting at the
+// same time in this run.
 func (k *check) race(c *Comm, from engine.Match) {
 	if k == nil || from.Peer != AnySource || c.id%contextStride != contextUser {
 		return

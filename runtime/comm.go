@@ -48,11 +48,11 @@ var _ = [1]struct{}{}[contextStride-flight.Contexts]
 // commCore is the state that all views of a communicator share.
 type commCore struct {
 	world *World
-	// number is the number on which the members have agreed. No other communicator of any of them
-	// has it.
+	// number is the number on which the members have agreed. No member has another communicator with
+	// this number at the same time.
 	number uint32
-	// identity is the same at all members. No other communicator of the job has it, even one that
-	// reuses the number.
+	// identity is the same at all members. Every communicator of the job has another identity, even
+	// if it reuses the number.
 	identity uint64
 	// name is the name of the communicator in diagnosis.
 	name string
@@ -68,8 +68,8 @@ type commCore struct {
 	// break of the Intercomm breaks own, too: operations on an Intercomm use both communicators,
 	// and members of the group may wait on own for a rank that does not begin the operation.
 	own *commCore
-	// failure tells why the communicator cannot be used: it was closed or broken. It is nil while
-	// it can be used.
+	// failure tells why the communicator cannot be used: it was closed or broken. It is nil while the
+	// communicator can be used.
 	failure atomic.Pointer[commFailure]
 	// announced is a break that another member has reported and that a goroutine is about to store
 	// in failure; nil if there is none.
@@ -138,7 +138,7 @@ func newCore(w *World, number uint32, name string, ranks []int) *commCore {
 // view returns a new view for the user, with its private twin.
 func (core *commCore) view(ctx context.Context, e *engine.Engine, rank int) *Comm {
 	if ctx.Done() == nil {
-		ctx = nil // it never ends, so it is treated as no context
+		ctx = nil // this context never ends, so calls need no check of it
 	}
 	views := new([2]Comm)
 	for i := range views {
@@ -220,12 +220,12 @@ func (c *Comm) Context() context.Context {
 	return c.ctx
 }
 
-// Close ends the communicator and closes its attributes that are io.Closers. Afterwards operations
-// on the communicator, on its views and on its Private twin fail. Receives that wait, and calls of
-// Agree and Shrink in other goroutines, end with ErrCommClosed. Messages that no receive has
-// matched are discarded; a send that waits for its match ends with ErrCommClosed at the sender.
-// Close is local and does not wait: operations under way should have ended before. All members
-// close a communicator; its number is reused when all have. The communicator of the World cannot be
+// Close ends the communicator and closes its attributes that are io.Closers. Afterwards operations on
+// the communicator, on its views and on its Private twin fail. Receives that wait, and calls of Agree
+// and Shrink in other goroutines, end with ErrCommClosed. Messages that no receive has matched are
+// discarded; a send that waits for its match ends with ErrCommClosed at the sender. Close is local
+// and does not wait: operations under way should have ended before. All members close a communicator;
+// its number is reused when all members have closed it. The communicator of the World cannot be
 // closed.
 func (c *Comm) Close() error {
 	if c == nil {
@@ -245,7 +245,7 @@ func (core *commCore) end(why *commFailure) error {
 	core.check.closed(core)
 	err := core.attributes.close() // attributes may still send inquiries to other members
 	core.world.leaveComm(core)
-	core.world.wake() // for an Agree or Shrink of another goroutine
+	core.world.wake() // ends an Agree or Shrink of another goroutine
 	return err
 }
 
@@ -328,8 +328,8 @@ func checkTag(tag int) error {
 func (c *Comm) failed(err error) error { return callsite.At(c.reason(err)) }
 
 // reason converts the world ranks in the engine's error to ranks of the communicator. If the
-// communicator was closed or broken, that error replaces the engine's error, which is its
-// consequence.
+// communicator was closed or broken, reason returns ErrCommClosed or the BrokenError instead, because
+// the engine's error is a consequence of that.
 func (c *Comm) reason(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine returns these bare, and only they are rewritten
 	case *MemoryError:

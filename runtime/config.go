@@ -17,8 +17,8 @@ const (
 	envCMA = "GORUN_CMA"
 	// envCRC set to 0 omits checksums between nodes if it is set at both sides of a connection.
 	envCRC = "GORUN_CRC"
-	// envCompress set to 0 disables compression of payload to other nodes. Without it, payload is
-	// compressed over slow links.
+	// envCompress set to 0 disables compression of payload to other nodes. If it is not set, payload
+	// is compressed over slow links.
 	envCompress = "GORUN_COMPRESS"
 	// envNetTimeout is a duration: how long data sent to another node may stay unacknowledged
 	// before the connection is made again.
@@ -43,8 +43,8 @@ const (
 )
 
 // How long a waiting rank polls before it sleeps. The values were measured with 16 ranks on two
-// processors. There, any spinning costs a time slice per hop. Yielding for less time than the other
-// ranks need to run once costs a sleep per hop.
+// processors. There, a rank that spins delays each message by a time slice. A rank that yields for
+// less time than the other ranks need to run once sleeps once per message.
 const (
 	// spinAlone is the time for which a rank with a processor of its own spins.
 	spinAlone = 50 * time.Microsecond
@@ -68,8 +68,8 @@ func processWait(job bootstrap.Job) (engine.WaitPolicy, error) {
 	return tuned(wait)
 }
 
-// localWait returns the wait policy of a rank that is a goroutine. It does not spin: that would
-// keep the other ranks of the process from running.
+// localWait returns the wait policy of a rank that is a goroutine. The rank does not spin, because
+// spinning would keep the other ranks of the process from running.
 func localWait() (engine.WaitPolicy, error) {
 	return tuned(engine.WaitPolicy{Yield: yieldLocal})
 }

@@ -8,12 +8,13 @@ import (
 
 // comms holds the communicators of a rank, and the numbers that the rank cannot give to new ones.
 //
-// A number is free, claimed by an agreement under way, that of a live communicator, or that of a
-// communicator that was closed at this rank. In the last case it becomes free when every other
-// member has sent a notice, in its lane, that it has closed the communicator, too. No message of
-// the old communicator follows such a notice, and messages that arrived before are discarded before
-// the number can be claimed. A number stays taken if its agreement failed or its communicator has
-// lost a member, because other ranks may use it.
+// A number is in one of four states: free, claimed by an agreement under way, used by a live
+// communicator, or used by a communicator that was closed at this rank. In the last state, the number
+// becomes free when every other member has notified this rank that it has closed the communicator,
+// too. The notice is sent in the lane of the member, so no message of the old communicator follows
+// it. Messages that arrived earlier are discarded before the number can be claimed. A number stays
+// taken if its agreement failed or its communicator has lost a member, because other ranks may use
+// it.
 type comms struct {
 	// mu guards the fields. The engine's lock may be held when it is taken, hence
 	// nothing is called with it held.
@@ -28,9 +29,9 @@ type comms struct {
 	settled []uint32
 	// untold are the closed communicators about which the other members have not been notified yet.
 	untold []*commCore
-	// claimed are the numbers of agreements under way. With each number it holds the notices about
-	// the communicator that have arrived already: from members that have made it, or from ranks
-	// that claim to be members.
+	// claimed are the numbers of agreements under way. With each number, claimed holds the notices
+	// that have arrived for the new communicator. The senders are members that have made the
+	// communicator already, or ranks that claim to be members.
 	claimed map[uint32][]earlyNotice
 	// serials are the serial numbers of the agreements on the claimed numbers. agreements is the
 	// number of agreements in which this rank has taken part.
@@ -42,14 +43,15 @@ type comms struct {
 type earlyNotice struct {
 	by  int          // world rank
 	why *BrokenError // nil if the rank has closed the communicator
-	// identity is the communicator's identity if the notice is a revocation; 0 if the notice came
-	// in the lane of the member, so that it cannot concern another communicator of this number.
+	// identity is the communicator's identity if the notice is a revocation; It is 0 if the notice
+	// came in the lane of the member, because such a notice cannot concern another communicator with
+	// this number.
 	identity uint64
 }
 
 // untoldMost bounds how many communicators a rank closes before it notifies the other members, with
-// one notice to each. A rank notifies them as soon as it has closed as many communicators as the
-// last one has members: then a Close costs one notice on average.
+// one notice to each. A rank also notifies the other members as soon as it has closed as many
+// communicators as the latest one has members. Then a Close costs one notice on average.
 const untoldMost = 32
 
 // add enters a communicator, and applies the notices that have arrived for it.
@@ -92,8 +94,8 @@ func (s *comms) findBroken(number uint32, identity uint64, by int, why *BrokenEr
 	return nil
 }
 
-// serial returns the serial number that this rank proposes for its next agreement. No other
-// agreement of any rank has it.
+// serial returns the serial number that this rank proposes for its next agreement. No rank proposes
+// the same serial number for another agreement.
 func (s *comms) serial(rank int) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,7 +243,7 @@ func (s *comms) abandon(number uint32) {
 }
 
 // recycle frees the numbers of communicators that all members have closed. Before that it calls
-// forget, without mu, which discards the messages that have arrived for them.
+// forget, without holding mu. forget discards the messages that have arrived for these communicators.
 func (s *comms) recycle(forget func(numbers []uint32)) {
 	s.mu.Lock()
 	settled := s.settled

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/localjob"
 )
 
-// council decides the agreements of ranks and forwards revocations. It is the launcher, or its
-// replacement for ranks that have none.
+// council decides the agreements of ranks and forwards revocations. The launcher is the council of
+// ranks that are processes; localCouncil takes its place for ranks that have no launcher.
 type council interface {
 	// Vote sends this rank's vote. The decision arrives as a notice.
 	Vote(v bootstrap.Vote) error
@@ -28,8 +28,8 @@ type localCouncil struct {
 	// more.
 	silent func(rank int) bool
 
-	// mu guards state and dead. While it is held, the notices to a rank are sent, which orders
-	// them. Locks of engines are taken under it.
+	// mu guards state and dead. Notices to ranks are sent while mu is held, so that every rank gets
+	// them in the same order. Locks of engines are taken under it.
 	mu    sync.Mutex
 	state *bootstrap.Council
 	dead  map[int]bool

@@ -59,7 +59,7 @@ func (d *deaths) of(rank int) error {
 
 // lost handles the loss of a rank that the engine has detected. The engine's lock is held.
 func (w *World) lost(rank int, cause error) {
-	if !w.over.Load() { // otherwise the ranks that live leave this World, too
+	if !w.over.Load() { // after the end of the World, ranks leave it without being lost
 		w.deaths.note(rank, cause)
 	}
 	w.memory.lost(rank, cause)

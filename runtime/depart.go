@@ -22,10 +22,10 @@ func (core *commCore) depart(world int) {
 // leaveComm ends the contexts of a communicator that this rank has closed, and notifies the other
 // members.
 func (w *World) leaveComm(core *commCore) {
-	core.breaking.Lock() // the notice of a break that has begun precedes that of the end
+	core.breaking.Lock() // so that the notice of a break is sent before the notice of the end
 	defer core.breaking.Unlock()
 	if core.number == 0 {
-		return // the World ends, and with it the engine
+		return // the engine has ended, because the World ends
 	}
 	first := core.number * contextStride
 	w.engine.CloseContexts(ErrCommClosed, first+contextUser, first+contextPrivate, first+contextControl, first+contextStream, first+contextPrivateStream)

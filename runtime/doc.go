@@ -15,9 +15,9 @@
 //		})
 //	}
 //
-// Started by gorun, the program is one rank of many. Started alone, it is a World of one rank.
-// Local runs several ranks as goroutines of one process, so that programs can be tested under the
-// race detector.
+// If gorun starts the program, each process is one rank of many. A program that is started without
+// gorun is a World of one rank. Local runs several ranks as goroutines of one process, so that
+// programs can be tested under the race detector.
 //
 // # Messages
 //
@@ -84,9 +84,9 @@
 //
 // # Going on after a failure
 //
-// Under gorun -on-failure continue, a job continues when ranks are lost. Operations that need a
-// lost rank end with PeerError. All other operations go on, and communicators without the rank are
-// not affected. The semantics are those of ULFM, the User Level Failure Mitigation of MPI:
+// Under gorun -on-failure continue, a job continues when ranks are lost. Operations that need a lost
+// rank end with PeerError. All other operations go on. Communicators to which the lost rank does not
+// belong are not affected. The semantics are those of ULFM, the User Level Failure Mitigation of MPI:
 //
 //	Comm.Failed   which members are lost, as far as this rank knows
 //	Comm.Ack      acknowledges their loss: receives from AnySource wait for the others again
@@ -150,7 +150,7 @@
 //	GORUN_RDMA_LIBRARY=1  libibverbs drives all adapters; without it, siw and rxe are driven
 //	                      without a library
 //	GORUN_ENCRYPT=yes     TLS on the connections between nodes, which then use only TCP; no; or
-//	                      auto: TLS on those over TCP if an address is public: gorun -encrypt
+//	                      auto: TLS on the connections over TCP if an address is public: gorun -encrypt
 //	GORUN_CRC=0           no checksums on a connection between nodes if both sides set it
 //	GORUN_COMPRESS=0      no compression of payload over TCP to other nodes, including the
 //	                      copies of package checkpoint; without it, a connection compresses
@@ -161,14 +161,14 @@
 //	GORUN_NET_IDLE=10m    connections between nodes are closed after that time without traffic
 //	                      and made again for the next message; without it they stay open
 //	GORUN_NET_GIVEUP=30s  how long a rank tries to connect to a rank of another node before
-//	                      that rank counts as lost. It does not count as lost while its
-//	                      node reports it alive, for example stopped by a debugger
+//	                      the tried rank counts as lost. It does not count as lost while its
+//	                      node reports that it is alive, for example if a debugger has stopped it
 //	GORUN_SPIN=50us       how long a waiting rank polls without yielding its processor
 //	GORUN_YIELD=100us     how long after that it polls and yields its processor, before it sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard
-//	                      error: of all peers in a World of up to 8 ranks, else of those
+//	                      error: of all peers in a World of up to 8 ranks, else of the peers
 //	                      with which the rank has exchanged messages. Then it prints which
-//	                      driver serves each RDMA adapter of the node or why none does,
+//	                      driver serves each RDMA adapter of the node or why no driver does,
 //	                      refused connections, dead letters, and the algorithms of
 //	                      collectives; gorun -explain sets it
 //	GORUN_COLL            see package collectives

@@ -45,20 +45,20 @@ var (
 	ErrElementType = errors.New("element type cannot be sent")
 )
 
-// CallError is the error of an operation together with the source line of the call that it ended,
-// as in "at main.go:12: send: rank 1 is down". For an operation that was started and fails later,
-// it is the line of Wait or Test. Its field:
+// CallError is the error of an operation together with the source line of the call that returned it,
+// as in "at main.go:12: send: rank 1 is down". For a nonblocking operation, this is the line of Wait
+// or Test. Its field:
 //
 //	Err error // what went wrong
 type CallError = callsite.Error
 
 // PeerError ends operations that need a rank that was lost.
 //
-// errors.As finds it in the error of every operation that names the rank. It also finds it in the
-// errors of all members whose operations were ended by the loss, at each of them; these errors are
-// ErrCommBroken, too, because the communicator is broken. It makes no difference whether a rank
-// detects the loss itself first or receives the notice of another member first. If a communicator
-// was broken for another reason, its error has that reason. The fields of a PeerError:
+// errors.As finds it in the error of every operation that names the rank. If the loss breaks a
+// communicator, the operations of all its members end. Then errors.As finds the PeerError at each
+// member, and errors.Is finds ErrCommBroken. Both are found whether a rank first detects the loss
+// itself or first receives the notice of another member. If a communicator was broken for another
+// reason, its error has that reason. The fields of a PeerError:
 //
 //	Rank  int    // the world rank that was lost
 //	Op    string // the operation
@@ -123,10 +123,10 @@ type BrokenError struct {
 	// Rank is the rank of the member that broke the communicator. It is this rank if the World has
 	// ended with the loss of a rank.
 	Rank int
-	// Cause is the reason: at the rank that called Break the error that it gave, elsewhere the text
-	// of that error.
+	// Cause is the reason: at the rank that called Break, the error that was passed to Break; at the
+	// other ranks, the text of that error.
 	Cause error
-	// origin is the world rank whose failure is the origin. over is true if no member broke the
+	// origin is the world rank whose failure led to the break. over is true if no member broke the
 	// communicator, but its World has ended.
 	origin int
 	over   bool

@@ -23,7 +23,7 @@ const (
 )
 
 // Explain describes in one line how this rank reaches a peer: the lane, the path of large messages,
-// and why faster ones were not chosen.
+// and why faster lanes or paths were not chosen.
 func (w *World) Explain(peer int) string {
 	switch {
 	case peer < 0 || peer >= w.Size():
@@ -102,8 +102,8 @@ func (w *World) explainTo(out io.Writer) {
 	_, _ = io.WriteString(out, b.String()) // an error means that standard error is closed
 }
 
-// explained returns the lines of the actor system and of the attributes of the World's
-// communicator, as far as they are Explainers.
+// explained returns the lines of the actor system and of the attributes of the World's communicator
+// that are Explainers.
 func (w *World) explained() []string {
 	k := &w.actors
 	k.mu.Lock()
