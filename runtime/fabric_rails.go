@@ -72,8 +72,8 @@ func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rd
 //	+0      16     IP address (IPv4 mapped)
 //	+16     2      port, little endian
 //
-// The address of TCP's rail is among the addresses of the card. Its number follows those of all
-// other rails.
+// The rail of TCP is not in the data: its address is among the addresses of the card, and its number
+// follows the numbers of all other rails.
 const railBytes = 2 + 16 + 2
 
 // fill implements fabric. It omits rails for which the card has no room.
@@ -94,7 +94,7 @@ func (f *rdmaFabric) fill(c *bootstrap.Card) {
 	}
 }
 
-// locationsOf returns the locations at which a rank listens, as its card has them.
+// locationsOf returns the locations at which a rank listens, according to the rank's card.
 func locationsOf(c *bootstrap.Card) ([]rdma.Location, error) {
 	var list []rdma.Location
 	address := func(ip [16]byte, port uint16) netip.AddrPort {

@@ -112,9 +112,9 @@ func (f *rdmaFabric) actors() []port.Actor {
 	return all
 }
 
-// arena returns the arena with which adapters keep memory registered, if there is one, else own.
-// Ranks that share a process have none: their arenas are pieces of the heap, which adapters do not
-// keep registered.
+// arena returns the arena whose memory the adapters keep registered. If there is no such arena, it
+// returns own. Ranks that share a process have none, because their arenas are pieces of the heap,
+// and adapters do not keep the heap registered.
 func (f *rdmaFabric) arena(own transport.Arena) transport.Arena {
 	if a := f.Arena(); a != nil {
 		return a

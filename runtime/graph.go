@@ -21,14 +21,16 @@ type vertex struct{ sources, sourceWeights, dests, destWeights []int }
 
 // CreateGraphAdjacent returns a communicator whose ranks form a graph. Each member gives its own
 // edges: the ranks from which it receives, and those to which it sends, in the order of the blocks
-// of neighborhood operations. Hence both ends of an edge give it. sourceWeights and destWeights are
-// nil or have one weight for each edge; an edge with more data has a larger weight. All members of
-// c call it. With reorder, ranks may be renumbered so that the edges between nodes are fewer and
-// lighter; a rank that gets another number also gets the edges that were given under that number.
+// of neighborhood operations. Hence each edge is given by both of its ends. sourceWeights and
+// destWeights are nil or have one weight for each edge; an edge with more data has a larger weight.
+// All members of c call it. If reorder is true, ranks may be renumbered so that the edges between
+// nodes are fewer and lighter. A rank that gets another number also gets the edges that were given
+// under that number.
 //
 // The error is ErrRank if a rank is not in c, and ErrArgument if a weight is negative or the number
 // of weights is wrong. If reorder differs between members, the error is ErrArgument at all of them.
-// An edge that is given at one end only is not detected: operations over it wait.
+// CreateGraphAdjacent does not detect an edge that is given at one end only. Operations over such an
+// edge wait for ever.
 func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []int, reorder bool) (*Graph, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -140,8 +142,8 @@ func (c *Comm) flatEdges(sources, degrees, dests, weights []int) ([]int, error) 
 	return edges, nil
 }
 
-// checkEdges returns an error if a rank is not in c, a weight is negative, or there are weights but
-// not one for each rank.
+// checkEdges returns an error if a rank is not in c, a weight is negative, or weights is neither nil
+// nor as long as ranks.
 func (c *Comm) checkEdges(ranks, weights []int) error {
 	if weights != nil && len(weights) != len(ranks) {
 		return fmt.Errorf("%w: %d weights of %d edges", ErrArgument, len(weights), len(ranks))
@@ -159,14 +161,14 @@ func (c *Comm) checkEdges(ranks, weights []int) error {
 	return nil
 }
 
-// graph makes the communicator. order has the rank of c that gets each new rank, v the edges of the
-// caller.
+// graph makes the communicator. order[i] is the rank in c of the member that gets the new rank i. v
+// has the edges of the caller.
 func (c *Comm) graph(number uint32, order []int, v vertex) *Graph {
 	return &Graph{c.arrange(number, ".graph", order, graphTopology{v}), v}
 }
 
-// reordered makes the communicator with ranks renumbered by placeVertices. all has the edges of
-// each vertex, nodes the node of each rank.
+// reordered makes the communicator with ranks renumbered by placeVertices. all has the edges of each
+// vertex, and nodes has the node of each rank.
 func (c *Comm) reordered(number uint32, all []vertex, nodes []uint64) *Graph {
 	order := placeVertices(all, nodes)
 	return c.graph(number, order, all[slices.Index(order, c.rank)])

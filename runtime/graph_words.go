@@ -9,9 +9,9 @@ import (
 // enough for 5 million edges of CreateGraph.
 const wordsMax = 1 << 24
 
-// roundWords bounds how many words all members together exchange in one round; each member sends
-// at least one. Because of the rounds, a rank allocates memory only for words that arrive, not for
-// the number of words that a member announces.
+// roundWords bounds how many words all members together exchange in one round. Each member may send
+// at least one word per round. Because of the rounds, a rank allocates memory only for words that
+// arrive, not for the number of words that a member announces.
 const roundWords = 1 << 20
 
 // vertexWords is the number of words of a vertex without edges: four lengths, and the node.
@@ -25,8 +25,8 @@ func checkWords(n int) error {
 	return nil
 }
 
-// words encodes a vertex as one list of words. Each of its slices becomes 1 + its length, or 0
-// if it is nil, followed by its elements.
+// words encodes a vertex as one list of words. A slice becomes the word 1 + its length, followed by
+// its elements. A nil slice becomes the word 0.
 func (v *vertex) words() []int {
 	var list []int
 	for _, part := range [][]int{v.sources, v.sourceWeights, v.dests, v.destWeights} {
@@ -39,8 +39,8 @@ func (v *vertex) words() []int {
 	return list
 }
 
-// vertexOf decodes the words of a vertex, which the number of its node follows. The list comes
-// from another rank and may be malformed in any way.
+// vertexOf decodes a list of the words of a vertex and, at the end, the number of its node. The list
+// comes from another rank and may be malformed in any way.
 func (c *Comm) vertexOf(list []int) (v vertex, node uint64, err error) {
 	for _, part := range []*[]int{&v.sources, &v.sourceWeights, &v.dests, &v.destWeights} {
 		if len(list) == 0 || list[0] < 0 || list[0] > len(list) {
@@ -62,8 +62,8 @@ func (c *Comm) vertexOf(list []int) (v vertex, node uint64, err error) {
 	return v, uint64(list[0]), nil
 }
 
-// checkList validates the words of a member's edges in CreateGraph, which the number of its node
-// follows. The list comes from another rank.
+// checkList validates a list of the words of a member's edges in CreateGraph and, at the end, the
+// number of the member's node. The list comes from another rank.
 func (c *Comm) checkList(list []int) error {
 	if len(list)%edgeWords != 1 {
 		return fmt.Errorf("%w: %d words", ErrArgument, len(list))

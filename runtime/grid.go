@@ -47,8 +47,8 @@ func (g *grid) coords(rank int, at []int) {
 	}
 }
 
-// rank returns the rank at these coordinates. In a periodic dimension every coordinate is valid;
-// in another dimension, a coordinate outside of the grid is ErrArgument.
+// rank returns the rank at these coordinates. In a periodic dimension every coordinate is valid; in
+// another dimension, the error for a coordinate outside of the grid is ErrArgument.
 func (g *grid) rank(at []int) (int, error) {
 	if len(at) != len(g.dims) {
 		return Undefined, fmt.Errorf("%w: %d coordinates in a grid of %d dimensions", ErrArgument, len(at), len(g.dims))

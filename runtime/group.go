@@ -61,9 +61,9 @@ func (g Group) Rank(worldRank int) int {
 // Ranks returns the world ranks of the members in order, as a new slice.
 func (g Group) Ranks() []int { return slices.Clone(g.ranks) }
 
-// Translate returns, for each of these ranks of g, the rank of the same member in
-// other, or Undefined if it is not in other. ProcNull stays ProcNull. A rank that is not
-// in g is ErrRank.
+// Translate returns, for each of these ranks of g, the rank of the same member in other, or
+// Undefined if that member is not in other. ProcNull stays ProcNull. A rank that is not in g is
+// ErrRank.
 func (g Group) Translate(ranks []int, other Group) ([]int, error) {
 	inOther := other.index()
 	translated := make([]int, len(ranks))

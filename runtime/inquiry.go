@@ -78,8 +78,8 @@ func parseQuestion(b []byte) (question, bool) {
 	return question{binary.LittleEndian.Uint32(b[1:]), binary.LittleEndian.Uint64(b[5:])}, true
 }
 
-// questionsMax bounds how many questions of one rank wait here to be answered. A correct
-// rank has one question under way for each of its goroutines that reports a mistake.
+// questionsMax bounds how many questions of one other rank wait at this rank for an answer. A
+// correct rank has one question under way for each of its goroutines that reports a mistake.
 const questionsMax = 64
 
 // posed is a question with the number of the communicator that it is about.
@@ -100,8 +100,8 @@ type questions struct {
 	waiting map[int][]posed
 }
 
-// add enqueues a question of a rank, or discards it if questionsMax of that rank wait. It
-// reports whether the caller must start a goroutine that answers the rank.
+// add enqueues a question of a rank, or discards it if questionsMax questions of that rank wait
+// already. It reports whether the caller must start a goroutine that answers the rank.
 func (s *questions) add(source int, q posed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

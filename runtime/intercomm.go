@@ -15,8 +15,8 @@ import (
 // the operations of package collectives for it begin with Inter. Close ends it.
 //
 // The Comm is exported because messages are sent through it (runtime.Send(t.Comm, ...)). The program
-// must not replace it: the methods of an Intercomm with another Comm return ErrComm, as do those of
-// a nil Intercomm and of the zero value. When the Comm is closed or broken, so is the Intercomm.
+// must not replace the Comm. If it does, or if the Intercomm is nil or the zero value, the methods
+// return ErrComm. When the Comm is closed or broken, so is the Intercomm.
 type Intercomm struct {
 	*Comm
 	// local is a communicator of this rank's group.
@@ -30,11 +30,12 @@ type Intercomm struct {
 // the same localLeader within a group. The tag (0..TagMax) distinguishes calls of CreateIntercomm
 // and of Create that overlap in time on bridge.
 //
-// A localLeader that is not in c is ErrRank, as is, at the leader, a remoteLeader that is not in
-// bridge. Groups with a common rank are ErrArgument at all members. If a rank gives up, because of
-// remoteLeader, because its context has ended or because a member is lost, the call ends in both
-// groups and breaks the communicator c of each group. The next call on bridge must use another tag
-// then. If two goroutines of a rank overlap in calls with one c, the second one gets ErrInUse.
+// The error is ErrRank if localLeader is not in c or, at the leader, if remoteLeader is not in
+// bridge. If the groups have a common rank, the error is ErrArgument at all members. A rank gives up
+// if remoteLeader is wrong, if its context has ended or if a member is lost. Then the call ends in
+// both groups, and breaks the communicator c of each group. The next call on bridge must then use
+// another tag. If two goroutines of a rank make calls with the same c at the same time, the second
+// call gets ErrInUse.
 func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag int) (*Intercomm, error) {
 	broken := c.ready() // ErrCommBroken: a member gave up, and b.giveUp below tells the other group
 	if broken != nil && !errors.Is(broken, ErrCommBroken) {
@@ -61,7 +62,7 @@ func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag 
 		}
 		b.over, b.acrossTag = bridge, tagCreate+tag
 		err := bridge.checkPeer(remoteLeader)
-		if err != nil || remoteLeader == bridge.rank { // this rank is in both groups: all its group find that below
+		if err != nil || remoteLeader == bridge.rank { // this rank is in both groups; all detect that below
 			b.failAll()
 		}
 		if err != nil {
@@ -88,8 +89,8 @@ func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag 
 	return b.connect("CreateIntercomm", ".inter", c.Dup, intsOf(ranks), intsOf(others))
 }
 
-// connect makes an Intercomm, on whose number both groups agree. group makes the communicator of
-// this rank's group. ranks and others are the world ranks of this group and of the other one.
+// connect makes an Intercomm. Both groups agree on its number. group makes the communicator of this
+// rank's group. ranks and others are the world ranks of this group and of the other one.
 func (b *bridging) connect(op, name string, group func() (*Comm, error), ranks, others []int) (*Intercomm, error) {
 	c := b.local
 	a := agreement{comm: c, ranks: ranks, rank: c.rank, tag: tagInter, across: b.all}
@@ -99,7 +100,8 @@ func (b *bridging) connect(op, name string, group func() (*Comm, error), ranks, 
 	}
 	local, err := group()
 	if err != nil {
-		// Ranks of the other group may have made the Intercomm: a break with its number tells them.
+		// Ranks of the other group may have made the Intercomm already. A break with its number
+		// notifies them.
 		broken := newIntercomm(c, number, c.core.name+name, others, ranks)
 		broken.Break(err)
 		b.fail(err)

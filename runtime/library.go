@@ -52,9 +52,9 @@ func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	return NewRequestUsing(c, nil, nil, fn)
 }
 
-// NewRequestUsing is NewRequest for a function that reads the memory reads and writes the memory writes of the
-// program until it returns. gorun -check reports accesses that conflict with other requests, and changes of reads
-// before the result is taken.
+// NewRequestUsing is NewRequest for a function that accesses memory of the program until it returns:
+// it reads from the slice reads and writes to the slice writes. gorun -check reports accesses that
+// conflict with other requests, and changes of reads before the result is taken.
 func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Request {
 	if err := c.Err(); err != nil {
 		return failedRequest(callsite.At(err))
@@ -76,18 +76,19 @@ func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Requ
 	return r
 }
 
-// NewPersistent returns a Persistent whose Start, and StartAll, call start to start the operation.
-// start is not called while an operation that it started before is under way.
+// NewPersistent returns a Persistent. Start and StartAll call the function start to start its
+// operation. They do not call it while an earlier operation of the Persistent is under way.
 func NewPersistent(start func() Request) *Persistent { return &Persistent{launch: start} }
 
-// Break marks the communicator as broken. Operations on it, on its views and on its Private
-// twin, including those under way, end with an error that is ErrCommBroken and cause: at this
-// rank at once, at the other members as soon as the notice arrives. A collective operation that is
-// abandoned calls Break, because the members that continue would wait for ever or match wrong
-// messages. Only the first Break of a communicator counts. Other members get the text of cause,
-// cut after some 250 bytes; if cause is a PeerError, they also get a PeerError of the lost rank.
-// If this rank has closed the communicator, Break still notifies the other members: the Close may
-// have ended an operation of another goroutine which other members have begun.
+// Break marks the communicator as broken. Operations on it, on its views and on its Private twin,
+// including those under way, end with an error in which errors.Is finds ErrCommBroken and cause.
+// They end at this rank at once, and at the other members as soon as the notice of the break
+// arrives. A collective operation that is abandoned calls Break, because the members that continue
+// would wait for ever or match wrong messages. Only the first Break of a communicator counts. Other
+// members get the text of cause, cut after some 250 bytes; if cause is a PeerError, they also get a
+// PeerError of the lost rank. If this rank has closed the communicator, Break still notifies the
+// other members, because Close may have ended a collective operation of another goroutine, which
+// other members have begun.
 func (c *Comm) Break(cause error) {
 	if c == nil || c.Broken() {
 		return

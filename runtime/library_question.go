@@ -31,10 +31,10 @@ type Describer interface{ Doing() string }
 // prints in World.Close with GORUN_EXPLAIN=1.
 type Explainer interface{ Explain() []string }
 
-// Inquire asks another member about a subject and returns the first answer of an Answerer among
-// the attributes that the member has in this communicator. The member need not make a call. Inquire
-// is meant for describing errors, not for moving data, and also works on a broken communicator. If
-// no answer arrives, the error is ErrNoAnswer.
+// Inquire asks another member about a subject and returns the first answer of an Answerer among the
+// attributes that the member has in this communicator. The asked member need not make a call.
+// Inquire is meant for describing errors, not for moving data, and also works on a broken
+// communicator. If no answer arrives, the error is ErrNoAnswer.
 func (c *Comm) Inquire(rank int, subject uint64) ([]byte, error) {
 	if err := c.checkPeer(rank); err != nil {
 		return nil, err
@@ -55,9 +55,9 @@ func (c *Comm) Inquire(rank int, subject uint64) ([]byte, error) {
 // inquiryWait names the wait for an answer in diagnosis and errors.
 const inquiryWait = "answer"
 
-// AwaitedRanks lists the members from which blocking calls wait to receive at this moment. It
-// covers the calls on all views with the messages of this view: all Private views if c is one,
-// else all others.
+// AwaitedRanks lists the members from which blocking calls wait to receive at this moment. If c is a
+// Private view, AwaitedRanks covers the calls on all Private views of the communicator; otherwise it
+// covers the calls on all other views.
 func (c *Comm) AwaitedRanks() []int {
 	var ranks []int
 	for _, o := range c.engine.Blocked() {
@@ -76,8 +76,8 @@ type Unreceived struct {
 }
 
 // Unreceived lists the messages that have arrived but have not been matched by a receive, in the
-// order of their arrival. It covers all views with the messages of this view: all Private views if
-// c is one, else all others.
+// order of their arrival. If c is a Private view, Unreceived lists the messages of all Private views
+// of the communicator; otherwise it lists the messages of all other views.
 func (c *Comm) Unreceived() []Unreceived {
 	var list []Unreceived
 	for _, u := range c.engine.Unreceived() {

@@ -1,8 +1,9 @@
 package runtime
 
 // SendOrder returns the order in which to send to the dests of Neighbors, as indices into dests. If
-// a rank is a neighbor several times, messages sent in this order arrive there in the order in
-// which this rank occurs among its sources. SendOrder returns nil if there is no topology.
+// a neighbor occurs several times in dests, messages sent in this order arrive at the neighbor in
+// the order in which this rank occurs among the neighbor's sources. SendOrder returns nil if there
+// is no topology.
 func (c *Comm) SendOrder() []int {
 	if c == nil || c.core.topology == nil {
 		return nil

@@ -72,8 +72,9 @@ func LocalRespawn(ctx context.Context, n, restarts int, fn func(*World) error) e
 // localJob is the state that the ranks of a Local share.
 type localJob struct {
 	worlds []*World
-	// restarts takes the place of the launcher if lost ranks are started again; worlds is empty and
-	// council nil then. Otherwise restarts is nil, and council takes the launcher's place.
+	// restarts takes the place of the launcher in a job that starts lost ranks again. Then worlds is
+	// empty and council is nil. In another job restarts is nil, and council takes the launcher's
+	// place.
 	restarts *restarts
 	council  *localCouncil
 	node     *shm.Node
@@ -99,7 +100,8 @@ type localJob struct {
 // errGoexit is the failure of a rank whose goroutine was ended by runtime.Goexit.
 var errGoexit = errors.New("the rank's goroutine was ended by runtime.Goexit (a failed test does that)")
 
-// newLocalJob returns a job of n ranks, with their Worlds unless ranks are started again when lost.
+// newLocalJob returns a job of n ranks. It also makes their Worlds, except in a job that starts lost
+// ranks again.
 func newLocalJob(n int, wait engine.WaitPolicy, simulated localjob.Config) (*localJob, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("%w: %d ranks", ErrArgument, n)
@@ -168,8 +170,8 @@ func (j *localJob) run(w *World, fn func(*World) error) {
 	}
 }
 
-// guard runs fn on a goroutine of this rank. In Local, a panic of fn is a failure of the
-// rank; in a process of its own, it ends the process, as Go does.
+// guard runs fn on a goroutine of this rank. In Local, a panic of fn is a failure of the rank; in a
+// process of its own, a panic ends the process, as Go does.
 func (w *World) guard(fn func() error) (err error) {
 	if w.local == nil {
 		return fn()
@@ -190,7 +192,8 @@ func (w *World) guard(fn func() error) (err error) {
 	return err
 }
 
-// failed reports the failure of this rank of a Local to its process, if it has one, or to the job.
+// failed reports the failure of this rank of a Local to its localProcess, if it has one, or to the
+// localJob.
 func (w *World) failed(why error) {
 	if w.life != nil {
 		w.life.fail(why)

@@ -13,8 +13,8 @@ import (
 )
 
 // restarts does for ranks that are goroutines what gorun -on-failure respawn does for processes. It
-// uses the launcher's bootstrap.Server unchanged, with a Session for each process. A process here is
-// a rank from one start to its end. A loss is handled in three places:
+// uses the launcher's bootstrap.Server unchanged, with a Session for each process. Here, a process
+// is a rank from one of its starts to the end that follows. A loss is handled in three places:
 //
 //	die        closes the wire of the process and ends its operations
 //	serve      handles all that the process had sent; then ended has the Server begin a generation,
@@ -41,7 +41,7 @@ type place struct {
 	network localjob.Network // nil: shared memory only
 }
 
-// localProcess is a rank of a Local from one start to its end.
+// localProcess is a rank of a Local from one of its starts to the end that follows.
 type localProcess struct {
 	of      *restarts
 	rank    int
@@ -214,7 +214,7 @@ func (l *restarts) close() error {
 // live runs the program of the rank, as Main does in a process.
 func (p *localProcess) live() {
 	w, err := begin(p.session, p)
-	defer func() { p.leave(w) }() // after runtime.Goexit, too
+	defer func() { p.leave(w) }() // deferred, because it must run after runtime.Goexit, too
 	if err == nil {
 		err = w.guard(func() error { return p.of.main(w) })
 	}
@@ -230,7 +230,7 @@ func (p *localProcess) live() {
 // process, or nil.
 func (p *localProcess) leave(w *World) {
 	if w != nil {
-		_ = w.last().abandon() // nothing is left to do if it was closed
+		_ = w.last().abandon() // after Close, abandon has nothing to do
 	}
 	p.of.mu.Lock()
 	p.gone = true
@@ -238,9 +238,9 @@ func (p *localProcess) leave(w *World) {
 	_ = p.wire.Close()
 }
 
-// fail handles the failure of the process. After a panic the rank is lost, as a real process would be. An error
-// ends the job. So does runtime.Goexit: a failed test ends its goroutine so, and would fail again. The result of a
-// process that was killed is ignored.
+// fail handles the failure of the process. After a panic the rank is lost, as a real process would
+// be. An error ends the job. runtime.Goexit also ends the job: a failed test ends its goroutine by
+// it, and would fail again after a restart. The result of a process that was killed is ignored.
 func (p *localProcess) fail(why error) {
 	var panicked *PanicError
 	switch {

@@ -18,7 +18,7 @@ import (
 // Exit codes of Main.
 const (
 	exitError = 1
-	exitPanic = 2 // as Go's own after a panic
+	exitPanic = 2 // the exit code of Go after a panic
 )
 
 // Main joins the job, runs fn, leaves the job and ends the process with exit code 0.
@@ -48,9 +48,9 @@ func Main(fn func(*World) error) {
 	os.Exit(0)
 }
 
-// failed reports the error with which a rank ends. It sends the error to the agent; equal errors of
-// several ranks are printed once. If the session is nil, it prints the error on standard error. It does
-// not report a CheckError that World.findings has already reported.
+// failed reports the error with which a rank ends. It sends the error to the agent. gorun prints
+// equal errors of several ranks once. If the session is nil, it prints the error on standard error.
+// It does not report a CheckError that World.findings has already reported.
 func failed(session *bootstrap.Session, err error) {
 	if session == nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -68,7 +68,7 @@ func failed(session *bootstrap.Session, err error) {
 	}
 	lost := -1
 	if peer, ok := errors.AsType[*PeerError](err); ok && peer.Rank >= 0 && peer.Rank < session.Job().Size {
-		lost = peer.Rank // the launcher may hear of it later than of the end of this rank
+		lost = peer.Rank // the launcher may learn of this loss after the end of this rank
 	}
 	if session.Fail(origin, lost, err.Error()) != nil {
 		fmt.Fprintf(os.Stderr, "rank %d: %v\n", rank, err)
@@ -100,7 +100,8 @@ func (w *World) panicked(v any) {
 func panicStack() []byte {
 	stack := debug.Stack()
 	head, frames, _ := bytes.Cut(stack, []byte("\n"))
-	// Each frame is two lines. The frame of panic itself is the last before those of the program.
+	// Each frame is two lines. The frame of panic itself is the last one before the frames of the
+	// program.
 	_, after, found := bytes.Cut(frames, []byte("\npanic("))
 	if _, rest, ok := bytes.Cut(after, []byte("\n\t")); found && ok {
 		if _, program, ok := bytes.Cut(rest, []byte("\n")); ok {
@@ -139,8 +140,8 @@ func initialize() (*World, *bootstrap.Session, error) {
 	return w, session, err
 }
 
-// begin makes the first World of a process. life is the process of a rank of LocalRespawn, nil for a
-// process of its own.
+// begin makes the first World of a process. life is the localProcess of a rank of LocalRespawn. It
+// is nil in a process of its own.
 func begin(session *bootstrap.Session, life *localProcess) (*World, error) {
 	role := Initial
 	if session.Job().Epoch > 0 {
@@ -167,7 +168,8 @@ func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, e
 	if err != nil {
 		return nil, err
 	}
-	// Join the node before the exchange of cards: so every rank has joined its node when the book is complete.
+	// Join the node before the exchange of cards, so that every rank has joined its node when the
+	// book is complete.
 	w, err := newWorld(job, around.node, job.Peers, around.wait, session.Secret(), around.local)
 	if err != nil {
 		return nil, err
@@ -198,7 +200,7 @@ func warnOfForeign() {
 	}
 }
 
-// openNode maps the node memory. A rank whose session has none gets a node with itself alone.
+// openNode maps the node memory. If the session has no node memory, the rank gets a node of its own.
 func openNode(session *bootstrap.Session) (*shm.Node, error) {
 	memory := session.Memory()
 	if memory == nil {

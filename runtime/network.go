@@ -20,15 +20,17 @@ type network struct {
 	// fabric is nil if there is no network; why is the reason then.
 	fabric fabric
 	why    error
-	// forced reports whether ranks of one machine use the network, too: each is then a node of its own.
+	// forced reports whether ranks of one machine use the network, too. Then each rank is a node of
+	// its own.
 	forced bool
 }
 
 // forcesNetwork reports whether all ranks must communicate by the network and not by shared memory.
 func forcesNetwork() bool { return setting(bootstrap.EnvTransport) == transportRDMA }
 
-// openNetwork opens the network between the nodes of a job. If it cannot be opened, this is an
-// error only with -transport rdma; otherwise the ranks of a node still reach each other.
+// openNetwork opens the network between the nodes of a job. If the network cannot be opened, the
+// result is an error only with -transport rdma. Without that option, the ranks of a node still reach
+// each other.
 func openNetwork(w *World, secret [32]byte) (network, error) {
 	if w.local.isSimulated() {
 		return network{fabric: newSimulatedFabric(w.local.network(w.job.Generation), w.Rank()), forced: true}, nil
@@ -119,8 +121,8 @@ func (w *World) transports() []transport.Transport {
 }
 
 // route returns the transport that reaches a rank, or a gap if none does. Before the book has
-// arrived, the engine asks for a rank of another node only if a message of that rank has
-// arrived; then the network reaches it.
+// arrived, the engine asks for the route to a rank of another node only after a message of that rank
+// has arrived. So the network reaches that rank.
 func (w *World) route(peer int) transport.Transport {
 	switch {
 	case !w.network.forced && w.shm.Reach(peer) == nil:
@@ -136,7 +138,7 @@ func (w *World) route(peer int) transport.Transport {
 	return w.network.fabric.way()
 }
 
-// abandon leaves the network without waiting for the peers: they leave it, too, or are lost.
+// abandon leaves the network without waiting for the peers, because they also leave it or are lost.
 func (n *network) abandon() error {
 	if f, ok := n.fabric.(interface{ abandon() error }); ok {
 		return f.abandon()

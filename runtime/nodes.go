@@ -29,9 +29,9 @@ func (w *World) meet(session *bootstrap.Session) error {
 	return nil
 }
 
-// gap takes the place of the transport to a rank that no transport reaches. Its
-// Endpoint fails: the engine calls it for the first message to the rank, so that the lack of
-// a transport is no error before.
+// gap takes the place of the transport to a rank that no transport reaches. Its Endpoint fails. The
+// engine calls Endpoint for the first message to the rank, so the lack of a transport is no error
+// until then.
 type gap struct {
 	*shm.Transport // implements the methods that are called for every transport
 	world          *World

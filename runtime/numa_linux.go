@@ -5,7 +5,7 @@ package runtime
 import "golang.org/x/sys/unix"
 
 // mayRunOn returns a function that reports whether this process may run on a processor. If the
-// affinity cannot be read, it may run on all.
+// affinity cannot be read, the function returns true for every processor.
 func mayRunOn() func(processor int) bool {
 	var set unix.CPUSet
 	if unix.SchedGetaffinity(0, &set) != nil {

@@ -15,7 +15,7 @@ func Recv[T any](c *Comm, buf []T, source, tag int) (Status, error) {
 	return c.recv(elementOf[T](), bytesOf(buf), source, tag)
 }
 
-// Irecv starts a Recv. buf may not be touched until the request is complete.
+// Irecv starts a Recv. buf must not be accessed until the request is complete.
 func Irecv[T any](c *Comm, buf []T, source, tag int) Request {
 	return c.irecv(elementOf[T](), bytesOf(buf), source, tag)
 }

@@ -41,9 +41,9 @@ func (r Role) String() string {
 // ErrResume is the error of a second World.Resume in a process.
 var ErrResume = errors.New("World.Resume was called before")
 
-// renewalMost is the timeout of Resume, after an operation has ended with the loss of a rank, for
-// gorun's notice that the rank is started again. gorun does not start a rank again that was lost
-// but has not ended, such as a rank that cannot be reached any more.
+// renewalMost bounds how long Resume waits, after an operation has ended with the loss of a rank,
+// for gorun's notice that the rank is started again. There is no such notice for a lost rank whose
+// process has not ended, such as a rank that cannot be reached any more.
 const renewalMost = 30 * time.Second
 
 // Role returns how this rank has come into the World: Initial, Recovered or Survivor.
@@ -59,16 +59,17 @@ func (w *World) Generation() int { return w.job.Generation }
 // generation. It returns the error of fn if the error is not due to a loss. Without respawn it
 // only calls fn.
 //
-// An error is due to a loss if it is or wraps a PeerError. The ErrCommClosed of a send may also be due to a
-// loss: the receiver may have known of the loss before and closed the communicator. Any other error ends the
-// job, whether a rank has been lost meanwhile or not; so does an error with only the text of a PeerError.
+// An error is due to a loss if it is or wraps a PeerError. The ErrCommClosed of a send may also be
+// due to a loss: the receiver may have learned of the loss earlier and closed the communicator. Any
+// other error ends the job, even if a rank has been lost meanwhile. An error with only the text of a
+// PeerError ends the job, too.
 //
-// When a rank ends, gorun starts its program again, on another host if its own is lost. Main runs from its
-// beginning to Resume, where Role is Recovered; with -spares the program has been started in advance. At the
-// other ranks every operation on every communicator, under way or later, ends with PeerError. fn must then
-// return. Resume leaves the World and runs fn again, with a new World in which Role is Survivor and
-// all ranks are present. This also happens at a rank where fn has returned nil, as long as fn has
-// not returned nil at all ranks.
+// When a rank ends, gorun starts its program again, on another host if the host of the rank is lost.
+// Main runs from its beginning to Resume, where Role is Recovered; with -spares the program has been
+// started in advance. At the other ranks every operation on every communicator, under way or later,
+// ends with PeerError. fn must then return. Resume leaves the World and runs fn again, with a new
+// World in which Role is Survivor and all ranks are present. This also happens at a rank where fn
+// has returned nil, as long as fn has not returned nil at all ranks.
 //
 // Nothing passes from the old World to the new one: messages, communicators, requests, Buffers,
 // Shared memory and PIDs belong to the World in which they were made. Memory of an old World can
@@ -101,7 +102,7 @@ func (w *World) Resume(fn func(w *World) error) error {
 }
 
 // dueToLoss reports whether an error of fn is due to the end of the World. It does not check whether
-// a rank was lost: then timing would decide whether an unrelated error ends the job.
+// a rank was lost, because then timing would decide whether an unrelated error ends the job.
 func dueToLoss(err error) bool {
 	var lost *PeerError
 	return errors.As(err, &lost) || errors.Is(err, bootstrap.ErrRenewed) || errors.Is(err, errDropped)
@@ -122,8 +123,8 @@ func (w *World) isOver() bool {
 	}
 }
 
-// withoutResume is appended to the cause of a PeerError at a rank that has not called Resume, and so
-// ends when another rank is lost.
+// withoutResume is appended to the cause of a PeerError at a rank that has not called Resume. Such a
+// rank ends when another rank is lost.
 const withoutResume = "; it is started again, but this rank cannot go on: the program has to call World.Resume"
 
 // renewed ends all operations, because a rank has ended and the job continues in another World. It is
@@ -168,7 +169,7 @@ func (w *World) renew() (*World, error) {
 			next.line = w.line
 			next.resumed.Store(true)
 			w.line.newest.Store(next)
-			w.shm.Discard() // all ranks have come into the new World, so none uses the old node memory
+			w.shm.Discard() // all ranks are in the new World, so no rank uses the old node memory
 			return next, nil
 		}
 		if errors.Is(err, bootstrap.ErrRenewed) {
@@ -195,8 +196,9 @@ func (w *World) last() *World {
 	return w
 }
 
-// abandon leaves a World without waiting for the other ranks, which leave it, too, or are lost. Afterwards
-// this process neither reads nor writes their memory. It does nothing if the World was left or closed before.
+// abandon leaves a World without waiting for the other ranks, which also leave it or are lost.
+// Afterwards this process neither reads nor writes their memory. It does nothing if the World was
+// left or closed before.
 func (w *World) abandon() error {
 	w.closing.Do(func() { w.closeErr = w.drop() })
 	return w.closeErr

@@ -9,8 +9,8 @@ import (
 
 // revocations holds the revocations by other ranks that the launcher has reported and on which this
 // rank has not acted yet. The revoking rank also sends a notice in its lane, behind its earlier
-// messages. Acting on the revocation is delayed in favor of that notice, so that it does not end an
-// operation whose message has been sent before.
+// messages. This rank first waits for that notice, because acting at once could end an operation
+// whose message was sent before the revocation.
 type revocations struct {
 	mu      sync.Mutex // guards pending; the engine's lock may be held when it is taken
 	pending map[int][]*pendingRevocation

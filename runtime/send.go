@@ -11,7 +11,7 @@ func Send[T any](c *Comm, buf []T, dest, tag int) error {
 	return c.send(elementOf[T](), bytesOf(buf), dest, tag, engine.Standard)
 }
 
-// Ssend is Send that returns only after the receive has been matched.
+// Ssend is Send, but returns only after a receive has matched the message.
 func Ssend[T any](c *Comm, buf []T, dest, tag int) error {
 	return c.send(elementOf[T](), bytesOf(buf), dest, tag, engine.Synchronous)
 }

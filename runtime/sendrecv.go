@@ -14,7 +14,8 @@ func SendRecv[S, R any](c *Comm, send []S, dest, sendTag int, recv []R, source, 
 	return c.sendRecv(elementOf[S](), bytesOf(send), dest, sendTag, elementOf[R](), bytesOf(recv), source, recvTag)
 }
 
-// SendRecvReplace is SendRecv that sends the contents of buf and receives into buf. It sends a copy.
+// SendRecvReplace is SendRecv with one buffer: it sends a copy of the contents of buf and receives
+// into buf.
 func SendRecvReplace[T any](c *Comm, buf []T, dest, sendTag, source, recvTag int) (Status, error) {
 	e, b := elementOf[T](), bytesOf(buf)
 	return c.sendRecv(e, slices.Clone(b), dest, sendTag, e, b, source, recvTag)

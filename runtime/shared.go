@@ -90,9 +90,9 @@ const tagShared = engine.TagMax
 
 var errSharedMember = errors.New("another member could not take part")
 
-// NewShared allocates bytesPerRank bytes for every member of c. All members call
-// it with the same size. If one gets an error, all get one. Members on other nodes
-// take part in the call, but their parts cannot be accessed here.
+// NewShared allocates bytesPerRank bytes for every member of c. All members call it with the same
+// size. If one member gets an error, all members get an error. Members on other nodes take part in
+// the call, but this rank cannot access their parts.
 func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(fmt.Errorf("new shared memory: %w", err))
@@ -114,8 +114,8 @@ func newSharedOf(c *Comm, members []int, me, bytesPerRank int) (*Shared, error) 
 	if lost == nil && err == nil {
 		err = s.attach(cards)
 	}
-	// In a second round every member learns whether all have succeeded: otherwise it would later wait for a
-	// member that has failed.
+	// In a second round every member learns whether all members have succeeded. Without this round,
+	// a member could later wait for a member that has failed.
 	var votes []uint64
 	if lost == nil {
 		votes, lost = a.allgather([]uint64{vote(err)})
@@ -155,8 +155,8 @@ func vote(err error) uint64 {
 	return 1
 }
 
-// allocate allocates this rank's part and returns the card that describes it. The card is valid
-// even if there is an error.
+// allocate allocates this rank's part and returns the words that describe it to the other members
+// (the card). The words are valid even if there is an error.
 func (s *Shared) allocate() ([]uint64, error) {
 	card := make([]uint64, cardWords)
 	card[cardFailed], card[cardSize], card[cardNode] = 1, uint64(s.size), uint64(s.world.NodeRank())
@@ -174,7 +174,8 @@ func (s *Shared) allocate() ([]uint64, error) {
 	return card, nil
 }
 
-// attach maps the parts of the other members on this node by their cards.
+// attach maps the parts of the other members on this node. cards has the words that describe the
+// parts.
 func (s *Shared) attach(cards []uint64) error {
 	card := func(rank int) []uint64 { return cards[rank*cardWords:][:cardWords] }
 	first := s.me
@@ -239,9 +240,9 @@ func SharedView[T any](b []byte) []T {
 	return viewOf[T](b, count(len(b), e.size))
 }
 
-// Close ends the use of the memory at this member. Every member calls it, and none waits. The
-// memory of a part is reused when all members have called Close or are down. A second Close is
-// ErrArgument.
+// Close ends the use of the memory at this member. Every member calls it. The call does not wait for
+// the other members. The memory of a part is reused when all members have called Close or are down.
+// A second Close returns ErrArgument.
 func (s *Shared) Close() error {
 	if s.closed.Swap(true) {
 		return callsite.At(fmt.Errorf("%w: shared memory was closed before", ErrArgument))

@@ -9,14 +9,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Signal stores v in a word and wakes the members on the node that sleep. A rank that has seen v
-// also sees what this rank wrote before. Loads of this rank after Signal may be executed before
-// the store of v; if that matters, call Store before Signal.
+// Signal stores v in a word and wakes the members on the node that sleep. A rank that sees v also
+// sees everything that this rank wrote before Signal. Loads of this rank after Signal may be
+// executed before the store of v; if that matters, call Store before Signal.
 //
-// The fence of a Store would wait until the cache line of the word has arrived from the member that
-// polls it, which is most of the time of a small collective. Without the fence, the processor
-// may load sleepers before the store of v is visible. The sleeper makes this harmless: it counts
-// itself in sleepers, then makes all processors pass a barrier, and then reads the word a last time.
+// Signal stores without the fence of Store. That fence would wait until the cache line of the word
+// has arrived from the member that polls it. This wait would be most of the time of a small
+// collective operation. Without the fence, the processor may load sleepers before the store of v is
+// visible. This is harmless because of what a member does before it sleeps: it counts itself in
+// sleepers, then makes all processors pass a barrier, and then reads the word a last time.
 func (s *Shared) Signal(w *Word, v uint64) {
 	if s.barred {
 		w.publish(v)
@@ -53,11 +54,10 @@ func (s *Shared) wake() {
 	}
 }
 
-// Await waits until the value of the word is at least atLeast. Meanwhile the rank makes
-// progress. Await returns an error if c's context ends, c is broken, the job is aborted,
-// or a member is lost (PeerError). If the word is large enough, it returns nil in any
-// case. A caller that expects the word to change within microseconds polls it before it
-// calls Await.
+// Await waits until the value of the word is at least atLeast. Meanwhile the rank makes progress.
+// Await returns an error if c's context ends, c is broken, the job is aborted, or a member is lost
+// (PeerError). If the value of the word is at least atLeast, Await returns nil even then. A caller
+// that expects the word to change within microseconds polls it before it calls Await.
 func (s *Shared) Await(c *Comm, w *Word, atLeast uint64) error {
 	if w.v.Load() >= atLeast {
 		return nil

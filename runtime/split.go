@@ -9,9 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Dup returns a communicator of the same group with a message space of its own. All members
-// call it. The end of the context of c ends the call, but the context does not apply to the new
-// communicator; Split and Create do the same.
+// Dup returns a communicator of the same group with a message space of its own. All members call it.
+// The end of the context of c ends the call, but the context does not apply to the new communicator.
+// The same holds for Split and Create.
 func (c *Comm) Dup() (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -35,7 +35,7 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	return c.split(color, key, byColor, fmt.Sprintf(".split(%d)", color))
 }
 
-// byColor is the value of what that Split passes to split.
+// byColor is the argument that Split passes to split as what.
 const byColor Sharing = -1
 
 // split implements Split and SplitType. what is the way to split; all members whose color is not
@@ -89,9 +89,9 @@ func checkColors(all []uint64, width int) error {
 	return nil
 }
 
-// Create returns a communicator of the members of g, in the order of g. Only they call
-// it, all with the same group and tag. The tag (0..TagMax) distinguishes calls that
-// overlap in time. It is ErrRank if the caller is not in g or a member of g is not in c.
+// Create returns a communicator of the members of g, in the order of g. Only they call it, all with
+// the same group and tag. The tag (0..TagMax) distinguishes calls that overlap in time. The error is
+// ErrRank if the caller is not in g or a member of g is not in c.
 func (c *Comm) Create(g Group, tag int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)

@@ -14,7 +14,8 @@ const (
 	// SharedNode is the node memory: the members are the ranks of a node.
 	SharedNode Sharing = iota
 	// SharedNUMA is a NUMA node: the members are the ranks of a node that may run only on processors
-	// of this NUMA node. The other ranks of the node form one group.
+	// of this NUMA node. The ranks of the node that may run on processors of several NUMA nodes form
+	// one group.
 	SharedNUMA
 )
 
@@ -58,7 +59,8 @@ const (
 	numaSeveral = 1<<numaBits - 1
 )
 
-// domainOf returns the number for the color of a rank with these NUMA nodes.
+// domainOf returns the part of a rank's color that stands for the NUMA nodes on which the rank may
+// run.
 func domainOf(domains []int) int {
 	if len(domains) != 1 {
 		return numaSeveral

@@ -17,9 +17,10 @@ import (
 //	frame   kind (8 bits), number of the stream (32 bits), contents
 //	credit  kind (8 bits), number of the stream (32 bits), values and bytes taken so far (64 bits each)
 //
-// The sender numbers its streams. A receiver that stops leaves frames unreceived. The next Stream with the same
-// source and tag discards them: the first frame of a stream has frameFirst set. A sender that is canceled leaves
-// credits unreceived; the next SendStream ignores them by their number.
+// The sender numbers its streams. A receiver that stops leaves frames unreceived. The next Stream
+// with the same source and tag discards these frames until it receives a first frame, which has
+// frameFirst set. A sender that is canceled leaves credits unreceived; the next SendStream ignores
+// them by their number.
 const (
 	frameValue = 1 + iota
 	frameEnd
@@ -159,7 +160,7 @@ func (s *outflow) send(b []byte) error {
 	if cap(b) > encodingKept {
 		s.frame = nil
 	}
-	if s.credit.Done() { // a stop or a loss ends the stream now, and not only when the window is full
+	if s.credit.Done() { // a stop or a loss ends the stream even if the window is not full
 		if _, err := s.credit.Wait(); err != nil {
 			return s.lost(err)
 		}

@@ -26,12 +26,13 @@ type inflow struct {
 	room   *[]byte // memory for frames, from encodings
 }
 
-// Stream returns the values that a SendStream of source with this tag sends. Each loop over it
-// receives one stream; with AnySource, the stream whose first frame arrives first. The tag cannot be
-// AnyTag. The sender waits when the loop is slower. If the stream does not end as it should, the last
-// pair has an error: a StreamError with the text of the sender's error, a PeerError if the sender is
-// lost, or a ValueError if a value cannot be decoded. Leaving the loop early ends the sender's
-// SendStream with ErrStreamStopped, without waiting for that. From ProcNull there are no values.
+// Stream returns the values that a SendStream of source with this tag sends. Each loop over the
+// result receives one stream. If source is AnySource, it is the stream whose first frame arrives
+// first. The tag cannot be AnyTag. If the loop is slower than the sender, the sender waits. If the
+// stream fails, the last pair has an error: a StreamError with the text of the sender's error, a
+// PeerError if the sender is lost, or a ValueError if a value cannot be decoded. If the program
+// leaves the loop early, the sender's SendStream ends with ErrStreamStopped; the receiver does not
+// wait for that. If source is ProcNull, there are no values.
 //
 //	for v, err := range runtime.Stream[Line](c, 0, 7) {
 //		if err != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// stalledLook is the interval at which a rank checks what it waits for. stalledAfter is the
-	// age of the youngest wait at which the rank reports to the launcher. It is long enough for
-	// operations to fail if the members of a communicator have called different ones.
+	// stalledLook is the interval at which a rank checks what it waits for. The rank reports its
+	// waits to the launcher when the youngest of them is as old as stalledAfter. Operations fail
+	// before that time if the members of a communicator have called different operations.
 	stalledLook  = 250 * time.Millisecond
 	stalledAfter = 1500 * time.Millisecond
 	// stacksMax bounds the text of the stacks of all goroutines that onlyIn examines.
@@ -33,8 +33,8 @@ type stalls struct {
 	// were proven to depend on other ranks alone.
 	told  int64
 	stuck bool
-	// again is the time of the next attempt at a proof. pause is the time between the last attempt
-	// and that one.
+	// again is the time of the next attempt at a proof. pause is the time from the last attempt to
+	// the next one.
 	again time.Time
 	pause time.Duration
 }
@@ -114,10 +114,10 @@ func episode(waiting []engine.Blocked, now time.Time) int64 {
 const episodePrime = 1<<40 + 0x1b3
 
 // dependence returns a number that identifies the waits if only other ranks can end them, else 0.
-// This is proven if no context can end them, every goroutine of the program is in one of them or in
-// World.Close, or waits for such a goroutine, no timer is going to call a function of the program, and
-// the rank has nothing to send. The number changes when the rank handles anything that arrives,
-// because gorun may have answered it.
+// This is proven if four conditions hold. No context can end the waits. Every goroutine of the
+// program is in one of the waits or in World.Close, or waits for such a goroutine. No timer is going
+// to call a function of the program. The rank has nothing to send. The number changes when the rank
+// handles a frame that arrives, because gorun may have answered the frame.
 func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait) int64 {
 	n, in := episode(waiting, time.Now()), len(waiting)
 	if w.leaving.Load() {
@@ -171,8 +171,8 @@ const (
 	closeWait  = "github.com/gorun-hpc/gorun/bootstrap.(*Session).Fence"
 )
 
-// among returns the world ranks any of which may end a wait, as bootstrap.FormatRanks writes them, or
-// "" if they are not known.
+// among returns the world ranks of which any one may end a wait, as bootstrap.FormatRanks writes
+// them, or "" if they are not known.
 func (w *World) among(o engine.Blocked) string {
 	switch {
 	case o.Await && o.Op == sharedWaitName:
@@ -230,9 +230,9 @@ func (w *World) lanes() []bootstrap.Lane {
 	return list
 }
 
-// whereabouts adds to d for how long the rank has not ended a wait. If no goroutine waits, it adds
-// for how long the rank has not called gorun or, with actors, has handled nothing, and the line and the
-// function where the program is.
+// whereabouts sets d.Quiet to the age of the youngest wait. If no goroutine waits, it sets d.Quiet
+// to the time since the rank last called gorun or, in a rank with actors, since the rank last
+// handled an arrival. Then it also sets the line and the function that the program executes.
 func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	for i, wait := range d.Waits {
 		if i == 0 || wait.Seconds < d.Quiet {
@@ -244,7 +244,7 @@ func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	}
 	switch s := &w.stalls; {
 	case s.quiet.IsZero():
-	case w.hasActors(): // Calls does not tell: the serving goroutine calls the engine now and then
+	case w.hasActors(): // Calls proves nothing, because the serving goroutine calls the engine
 		d.Quiet = now.Sub(s.idle).Seconds()
 	case w.engine.Calls() == s.calls:
 		d.Quiet = now.Sub(s.quiet).Seconds()

@@ -14,7 +14,7 @@ import (
 // Codec encodes and decodes the values of one type. Several goroutines may call its methods at the
 // same time.
 type Codec[T any] interface {
-	// Append appends the encoding of *v to b. If type T has nil, *v is not nil.
+	// Append appends the encoding of *v to b. If T is a type whose values can be nil, *v is not nil.
 	Append(b []byte, v *T) ([]byte, error)
 	// Decode decodes b, which Append has made, into *v, which is zero before the call. b is valid
 	// only during the call, and may be malformed. The runtime turns a panic of Decode into an error.
@@ -105,7 +105,7 @@ func SendValue[T any](c *Comm, v T, dest, tag int) error {
 	return err
 }
 
-// IsendValue starts a SendValue. It encodes v before it returns; v may be changed then.
+// IsendValue starts a SendValue. It encodes v before it returns. After that, v may be changed.
 func IsendValue[T any](c *Comm, v T, dest, tag int) Request {
 	if null, err := c.checkValue(dest, tag); null || err != nil {
 		return unstarted(err)

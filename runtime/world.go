@@ -68,7 +68,7 @@ type World struct {
 
 	closing  sync.Once
 	closeErr error
-	// leaving is true once Close was called, which waits for the other ranks.
+	// leaving is true once Close was called. Close waits for the other ranks.
 	leaving atomic.Bool
 	stalls  stalls
 	// asked is the time when the node agent last asked for a report. Only listen uses it.
@@ -81,9 +81,9 @@ type World struct {
 	reports *journal.Journal
 }
 
-// newWorld makes the World of a rank and connects the rank with the others of its node.
-// peers are the world ranks of the local ranks, nil if they are equal; secret is the
-// secret of the job. local is the job of a rank of Local, else nil.
+// newWorld makes the World of a rank and connects the rank with the others of its node. peers are
+// the world ranks of the ranks of the node; it is nil if the local ranks are the world ranks. secret
+// is the secret of the job. local is the job of a rank of Local, else nil.
 func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret [32]byte, local *localJob) (*World, error) {
 	w := &World{job: job, local: local, stop: func() {}, reports: newReports(), check: newCheck()}
 	t, err := shm.New(node, shm.Config{
@@ -162,16 +162,16 @@ func (w *World) Processors() int { return w.job.Processors }
 // String returns the rank and the size.
 func (w *World) String() string { return fmt.Sprintf("rank %d of %d", w.job.Rank, w.job.Size) }
 
-// Handled reports to gorun that the program has recovered from the loss of a rank, which is the
-// Rank of a PeerError. With gorun -on-failure continue, the loss then does not affect gorun's exit
-// code. It is enough that one rank calls Handled. The exit code is 0 if every rank has returned nil
-// from the function of Main, or its loss was handled. A rank that is not in the World is ErrRank.
+// Handled reports to gorun that the program has recovered from the loss of a rank, which is the Rank
+// of a PeerError. With gorun -on-failure continue, the loss then does not affect gorun's exit code.
+// One rank's call of Handled is enough. The exit code is 0 if, for every rank, the function of Main
+// has returned nil or the loss was handled. The error is ErrRank if the World has no such rank.
 func (w *World) Handled(rank int) error {
 	switch {
 	case rank < 0 || rank >= w.Size():
 		return callsite.At(fmt.Errorf("%w: loss of rank %d of %d handled", ErrRank, rank, w.Size()))
 	case w.session == nil:
-		return nil // the ranks of Local are not lost one by one
+		return nil // in Local, a failed rank ends the job
 	}
 	return w.session.Handled(rank)
 }

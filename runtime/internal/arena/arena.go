@@ -181,7 +181,7 @@ func (a *Arena) span(n int, untouched bool) (*span, temperature, error) {
 	if s := a.heap.take(n, hot); s != nil {
 		return s, hot, nil
 	}
-	// gather walks over all spans. That pays if it avoids the page faults of many cold pages.
+	// gather walks over all spans. The walk costs less than the page faults of many cold pages.
 	if n >= gatherMin && a.heap.hot >= n/2 {
 		if s := a.heap.gather(a.chunks, n, n/2); s != nil {
 			return s, hot, nil
@@ -201,8 +201,8 @@ func (a *Arena) span(n int, untouched bool) (*span, temperature, error) {
 	if s := a.heap.gather(a.chunks, n, 0); s != nil {
 		return s, hot, nil
 	}
-	// Add the rest of the range, which is shorter than n: with the free spans before
-	// it, it may be long enough.
+	// Add the rest of the range, which is shorter than n. Together with the free spans before it,
+	// the rest may be long enough.
 	if room := a.room(); room > 0 && room < n && a.grow(room) == nil {
 		if s := a.heap.gather(a.chunks, n, 0); s != nil {
 			return s, hot, nil

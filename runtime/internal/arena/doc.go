@@ -9,8 +9,8 @@
 //
 // # Leases
 //
-// An allocation is a lease. A table, instead of a reference counter, records which rank
-// holds it:
+// An allocation is a lease. A table records which rank holds the lease. There is no reference
+// counter.
 //
 //	state   holder        ends when
 //	own     this rank     Free

@@ -10,8 +10,8 @@ var (
 	ErrFull = errors.New("the arena is full")
 	// ErrNoLease is the error of an offset at which no lease begins.
 	ErrNoLease = errors.New("no lease begins there")
-	// ErrNotHeld is the error of a rank that returns memory that it does not hold, and of a
-	// Give to a number that cannot be a rank.
+	// ErrNotHeld is the error of Return for a rank that does not hold the memory, and of Give for a
+	// number that cannot be a rank.
 	ErrNotHeld = errors.New("not held by that rank")
 	// ErrStale is the error of the use of a Lease after it was freed or given away.
 	ErrStale = errors.New("freed or given away before")

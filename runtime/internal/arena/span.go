@@ -229,10 +229,9 @@ func (h *heap) best(n int, t temperature) *span {
 	return found
 }
 
-// gather makes a span of n bytes from adjacent free spans of different temperatures,
-// none of which is long enough alone. Of several such runs it uses the one with the
-// most hot bytes. It returns nil if there is no run, or none that has at least
-// least hot bytes.
+// gather makes a span of n bytes from adjacent free spans of different temperatures, none of which
+// is long enough alone. Of several such runs it uses the one with the most hot bytes. It returns nil
+// if there is no such run, or if every such run has fewer hot bytes than least.
 func (h *heap) gather(chunks []*chunk, n, least int) *span {
 	start, warmest := -1, least-1
 	for _, c := range chunks {

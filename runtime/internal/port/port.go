@@ -13,9 +13,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// World is the part of a runtime.World that package actors uses. Its arguments message and the
-// messages that it returns are *runtime.Message. This package cannot name that type, because
-// package runtime imports it.
+// World is the part of a runtime.World that package actors uses. The arguments named message and the
+// messages that its methods return have the type *runtime.Message. This package cannot name that
+// type, because package runtime imports it.
 type World interface {
 	// Engine is the rank's engine.
 	Engine() *engine.Engine

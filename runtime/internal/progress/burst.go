@@ -14,8 +14,8 @@ const (
 // success, so a burst whose polls find something needs a bound, too.
 const BurstMost = burstSpinning
 
-// trialEvery determines how often there is a trial: one of trialEvery waits for a rank that is away
-// begins with it.
+// trialEvery determines the frequency of trials: one of every trialEvery waits for a rank that is
+// away begins with a trial.
 const trialEvery = 32
 
 // Peer is what a poller knows of the rank that it waits for.

@@ -5,13 +5,13 @@
 //
 // # The poll token
 //
-// The goroutine that has the token polls for all goroutines of the rank. A waiting goroutine
-// that does not get the token is parked. If polling finds nothing for long, the goroutine with the
-// token sleeps in the Sleeper. It keeps the token, and the transports are armed. Another goroutine
-// that begins to wait takes the token without waking the sleeping one. When its wait ends, it arms
-// the transports and returns the token to the sleeping goroutine. The serving goroutine, which runs
-// actors, gets the token when a message for an actor arrives, and keeps the token between two
-// waits. The background goroutine takes the token when that is free. See State.
+// The goroutine that has the token polls for all goroutines of the rank. A waiting goroutine that
+// does not get the token is parked. If polling finds nothing for long, the goroutine with the token
+// sleeps in the Sleeper. It keeps the token, and the transports are armed. Another goroutine that
+// begins to wait takes the token without waking the sleeping one. When its wait ends, it arms the
+// transports and returns the token to the sleeping goroutine. The serving goroutine, which runs
+// actors, gets the token when a message for an actor arrives, and keeps the token between two waits.
+// The background goroutine takes the token when the token is free. See State.
 //
 // # A wait
 //

@@ -1,6 +1,6 @@
 package progress
 
-// Action is what the driver has to do next in a waiting goroutine or the background.
+// Action is what the driver has to do next in a waiting goroutine or in the background goroutine.
 type Action uint8
 
 // The actions. "Without the lock" means that the goroutine releases the driver's lock
@@ -46,10 +46,10 @@ type Input struct {
 	Pace Action
 }
 
-// Next is the event that a waiting goroutine has carried out the action that its last Next
-// returned. Before its first Next, the goroutine has called Begin and, with the token, has polled.
-// Next returns the goroutine's next action, and as Ready what the driver has to do before that. A
-// goroutine that gets Done need not call End.
+// Next is the event that a waiting goroutine has carried out the action that its last Next returned.
+// Before its first Next, the goroutine has called Begin and, if it got the token, has polled. Next
+// returns the goroutine's next action. The Ready says what the driver has to do before that action.
+// A goroutine that gets Done need not call End.
 func (t *Token) Next(w *Waiter, in Input) (Action, Ready) {
 	var r Ready
 	last := w.last

@@ -13,7 +13,7 @@ type Policy struct {
 
 const (
 	yieldsPerLook = 16 // number of yields per reading of the clock
-	yieldsPerGo   = 8  // one of so many yields lets other goroutines run in any case
+	yieldsPerGo   = 8  // one of every yieldsPerGo yields lets other goroutines run in any case
 )
 
 // The shortest and the longest sleep of a poller while frames are queued. Such a sleep needs a
@@ -24,7 +24,7 @@ const (
 )
 
 // Pace decides what a polling goroutine does after a poll. At first the goroutine spins, then it
-// yields, then it sleeps. When a poll finds something, it begins again with the spinning.
+// yields, then it sleeps. When a poll finds something, the goroutine begins again with the spinning.
 type Pace struct {
 	policy   Policy
 	turn     uint          // number of calls of Next
@@ -53,8 +53,8 @@ func (p *Pace) Timed() bool {
 }
 
 // Next returns the action after a Poll: Spin, Yield or Arm. found is true if the poll found
-// something. since is the time since the last of these: the wait began, a Park ended, or a poll
-// found something.
+// something. since is the time since the latest of these events: the wait began, a Park ended, or a
+// poll found something.
 func (p *Pace) Next(found bool, since time.Duration) Action {
 	p.turn++
 	if found {

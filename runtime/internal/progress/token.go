@@ -3,8 +3,8 @@ package progress
 // State is the state of the token: which goroutine has it, and whether that goroutine polls.
 type State uint8
 
-// The states. A goroutine may also sleep without the token, when another one has taken the token
-// from it.
+// The states. A goroutine may also sleep without the token, after another goroutine has taken the
+// token from it.
 const (
 	// Free: no goroutine has the token.
 	Free State = iota
@@ -165,8 +165,9 @@ func (t *Token) End(w *Waiter) Ready {
 	return t.giveOn()
 }
 
-// Lent is the event that the driver has carried out Lend. armed is true if the transports are
-// armed. If they are not, because there is something to poll for, the sleeping goroutines are rung.
+// Lent is the event that the driver has carried out Lend. armed is true if the transports are armed.
+// If they are not, because there is something to poll for, the sleeping goroutines are woken by a
+// ring.
 func (t *Token) Lent(armed bool) Ready {
 	if !armed {
 		return Ready{Do: Ring}
