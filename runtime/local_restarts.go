@@ -17,7 +17,7 @@ import (
 // is a rank from one of its starts to the end that follows. A loss is handled in three places:
 //
 //	die        closes the wire of the process and ends its operations
-//	serve      handles all that the process had sent; then ended has the Server begin a generation,
+//	serve      handles all that the process had sent; then ended makes the Server begin a generation,
 //	           in which the rank is started again
 //	survivors  run World.Resume, as ranks that are processes do
 type restarts struct {

@@ -67,7 +67,7 @@ func (e *Engine) runBackground() {
 }
 
 // lingerPolls is the number of polls in a row without result after which the background stops
-// polling for Gets and Puts until the next tick. They take about a millisecond.
+// polling for Gets and Puts until the next tick. These polls take about a millisecond.
 const lingerPolls = 1000
 
 // drain polls until two polls in a row find nothing. While Gets or Puts are under way, it polls

@@ -13,9 +13,9 @@ type Blocked struct {
 	// and Tag are -1 then, and Context and Bytes have no meaning. Serves reports whether it waits in
 	// Serve, for actor messages.
 	Await, Serves bool
-	// Limited reports whether the end of a context may end the wait; a context of which [InnerContext] says
-	// that only the program ends it does not count. Several reports whether the wait ends when any one of
-	// several operations ends, of which this is one.
+	// Limited reports whether the end of a context may end the wait. A context does not count if it
+	// is an [InnerContext] that only the program ends. Several reports whether the goroutine waits
+	// for any one of several operations; this is one of them.
 	Limited, Several bool
 	// Peer is the destination or source, or AnySource; Tag may be AnyTag.
 	Peer, Tag int
@@ -25,15 +25,15 @@ type Blocked struct {
 	// Stack is the call stack of the goroutine at its call of the engine, innermost frame first, for
 	// goruntime.CallersFrames. It is empty if PC is not 0, or if the goroutine has neither slept nor parked yet.
 	Stack []uintptr
-	// Since is the time at which the first polls had found nothing, about a microsecond after the
+	// Since is the time at which the first polls ended without result, about a microsecond after the
 	// start of the operation.
 	Since time.Time
 	// Bytes is the length of the caller's buffer.
 	Bytes int
 }
 
-// Blocked lists the operations for which goroutines wait. Of the operations of a WaitAny it lists
-// one.
+// Blocked lists the operations for which goroutines wait. For a goroutine in WaitAny it lists one of
+// the operations.
 func (e *Engine) Blocked() []Blocked {
 	e.lock()
 	defer e.unlock()

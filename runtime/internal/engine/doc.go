@@ -10,13 +10,13 @@
 //     one ordered lane of its pair.
 //   - The cost of matching does not depend on the number of posted receives and
 //     unexpected messages that have other keys.
-//   - Unexpected messages take at most Config.UnexpectedBudget of the receiver's memory.
-//     Rounding of their lengths adds less than as much again. Beyond the budget, a message is
-//     announced without its bytes, which its sender keeps until the match; a blocking send waits.
-//     Each announced message costs the receiver a record of less than 512 bytes. The program
-//     has to bound the number of announced messages, that is, of the pending sends of all
-//     peers. The engine cannot bound it: if it refused a message for which the receiver waits,
-//     there would be a deadlock.
+//   - Unexpected messages take at most Config.UnexpectedBudget of the receiver's memory. Because
+//     lengths are rounded up, the memory may be larger, but it is less than twice as large. Beyond
+//     the budget, a message is announced without its bytes, which its sender keeps until the match;
+//     a blocking send waits. Each announced message costs the receiver a record of less than 512
+//     bytes. The program has to bound the number of announced messages, that is, of the pending
+//     sends of all peers. The engine cannot bound it: if it refused a message for which the receiver
+//     waits, there would be a deadlock.
 //   - A cancellation has an effect only before the match. A matched operation is completed, and no
 //     call returns while the engine or a peer may still access the caller's slice.
 //   - Any number of goroutines may call any method at any time.

@@ -26,37 +26,37 @@ type Config struct {
 	Sleeper transport.Sleeper
 	// Wait is the policy of waiting goroutines.
 	Wait WaitPolicy
-	// UnexpectedBudget bounds the memory in bytes for unexpected messages of all peers. It
-	// must be the same on all ranks. Default 64 MiB.
+	// UnexpectedBudget bounds the memory in bytes for unexpected messages of all peers. It must be
+	// the same on all ranks. The default is 64 MiB.
 	UnexpectedBudget int64
-	// ChunkBytes is the maximum length of one Get or Put. Default 64 MiB.
+	// ChunkBytes is the maximum length in bytes of one Get or Put. The default is 64 MiB.
 	ChunkBytes int
 	// Allocate returns n bytes of memory for a message that RecvMessage receives, or an error
 	// if there is no memory. n was announced by a peer and is not trusted. Allocate is called
 	// without the engine's lock. nil means Go's heap, for up to 1 GiB.
 	Allocate func(n int) ([]byte, error)
-	// TypeName returns the text of a Type of this rank. nil means the decimal number.
-	// Called with the engine's lock held: it must not call the engine.
+	// TypeName returns the text of a Type of this rank. nil means the decimal number. TypeName is
+	// called with the engine's lock held and must not call the engine.
 	TypeName func(Type) string
-	// Member reports whether a peer belongs to a context. It is called when a peer is down, to
-	// find the contexts in which a receive from AnySource ends with the loss. nil means that
-	// every peer belongs to every context. Called with the engine's lock held.
+	// Member reports whether a peer belongs to a context. It is called when a peer is down, to find
+	// the contexts in which a receive from AnySource ends with the loss. nil means that every peer
+	// belongs to every context. Member is called with the engine's lock held.
 	Member func(context uint32, peer int) bool
-	// Lost is called once for every peer that is down. It has to reclaim the memory that was
-	// handed over to the peer. Called with the engine's lock held: it must not call the engine.
-	// May be nil.
+	// Lost is called once for every peer that is down. It has to reclaim the memory that was handed
+	// over to the peer. Lost is called with the engine's lock held and must not call the engine. It
+	// may be nil.
 	Lost func(peer int, cause error)
-	// Release is called when holder returns memory of this rank that was handed over to it, or
-	// when the engine has transferred the bytes of the memory instead of handing it over. off is
-	// the Addr of the memory's key. off comes from the peer and is not checked: the peer may not
-	// hold that memory, or it may not exist. Called with the engine's lock held: it must not call
-	// the engine.
+	// Release is called when holder returns memory of this rank that was handed over to it, or when
+	// the engine has transferred the bytes of the memory instead of handing it over. off is the Addr
+	// of the memory's key. off comes from the peer and is not checked: the peer may not hold that
+	// memory, or the memory may not exist. Release is called with the engine's lock held and must
+	// not call the engine.
 	Release func(holder int, off uint64)
-	// Early is how long actor messages wait for SetActorReceiver before they are refused.
-	// Default 30 s.
+	// Early is how long actor messages wait for SetActorReceiver before they are refused. The
+	// default is 30 s.
 	Early time.Duration
-	// Notice is called with the arguments of a peer's Notify. text is valid during the call.
-	// Called with the engine's lock held: it must not call the engine. May be nil.
+	// Notice is called with the arguments of a peer's Notify. text is valid during the call. Notice
+	// is called with the engine's lock held and must not call the engine. It may be nil.
 	Notice func(source, number int, text []byte)
 	// Recorder records the program's operations. nil means a recorder that nobody reads.
 	Recorder *flight.Recorder
@@ -111,8 +111,8 @@ type Engine struct {
 	// within counts the calls of transports and the waits that are under way, nested. If a panic
 	// leaves one of them, unlock finds within above 0 and ends the engine.
 	within int32
-	// silent is set when no transport may be called any more: the engine is closed, and the
-	// caller of Close closes the transports, or a panic came out of one.
+	// silent is set when no transport may be called any more. That is so after Close, because its
+	// caller closes the transports, and after a panic in a transport.
 	silent bool
 
 	peers      []*peer // by rank; nil until met
@@ -276,9 +276,9 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// EndMoves ends the operations whose bytes a transport was moving when the engine was closed.
-// It is called after the transports that move bytes outside of Poll are closed, and before the
-// Sleeper is.
+// EndMoves ends the operations whose bytes a transport was moving when the engine was closed. It is
+// called after the transports that move bytes outside of Poll are closed, and before the Sleeper is
+// closed.
 func (e *Engine) EndMoves() {
 	e.lock()
 	defer e.unlock()

@@ -47,15 +47,15 @@ func (e *Engine) leave(w *waiter, n int, at func(i int) Handle) {
 	e.freeWaiter(w)
 }
 
-// WaitAll waits until all operations are finished and takes their results. It
-// returns nil if none failed, else the error of each, by index. Operations without a
-// result are skipped. It takes the engine's lock once for all operations. If ctx ends
-// first, it cancels the operations that are not matched.
+// WaitAll waits until all operations are finished and takes their results. It returns nil if no
+// operation failed, else the errors of the operations, by index. Operations without a result are
+// skipped. It takes the engine's lock once for all operations. If ctx ends first, it cancels the
+// operations that are not matched.
 func (e *Engine) WaitAll(ctx context.Context, hs []Handle) []error {
 	e.lock()
 	defer e.unlock()
-	// Mostly, the operation that was started last ends last. Waiting for it first means one
-	// wait.
+	// Usually, the operation that was started last also ends last. If WaitAll waits for that
+	// operation first, one wait suffices.
 	for i := len(hs) - 1; i >= 0; i-- {
 		if r := hs[i].pending(); r != nil && r.phase != phaseDone {
 			e.waitRequest(ctx, r)

@@ -21,10 +21,10 @@ type Message struct {
 }
 
 // SendHandover sends buf by transferring its ownership. buf is arena memory of this rank, and k is
-// the key by which peers know it. The receiver owns the memory until Config.Release is called.
-// Where a handover is impossible, the engine owns the memory until it has transferred the
-// bytes, and then calls Config.Release itself. If that transfer fails or the peer is lost, the
-// message is lost, as it is if the peer is lost after a handover. The call does not wait for the
+// the key by which peers know it. The receiver owns the memory until Config.Release is called. Where
+// a handover is impossible, the engine owns the memory until it has transferred the bytes, and then
+// calls Config.Release itself. If that transfer fails or the peer is lost, the message is lost. The
+// message is also lost if the peer is lost after a handover. The call does not wait for the
 // receiver. After an error the memory still belongs to the caller.
 func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
 	if ctx != nil && ctx.Err() != nil {
@@ -96,10 +96,10 @@ func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 	return true
 }
 
-// RecvMessage receives a message of any length and type together with its memory. After a
-// handover that is memory of the sender's arena, else new memory of this process. The caller
-// has to call Message.Release. The error is a *MemoryError if there is no memory; then only
-// this message is lost.
+// RecvMessage receives a message of any length and type together with its memory. After a handover,
+// it is memory of the sender's arena; otherwise it is new memory of this process. The caller has to
+// call Message.Release. The error is a *MemoryError if there is no memory; then only this message is
+// lost.
 func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (Message, error) {
 	e.lock()
 	defer e.unlock()

@@ -10,18 +10,18 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// mutex is a lock that is held for short times. It is released by a release store, not by a
-// locked instruction. A locked instruction would wait until the message just published in a
-// ring has taken its cache line from the reader, for every message (half of a sender's time at
-// full rate, measured). The price is that Unlock wakes no goroutine: a goroutine that finds the
-// lock taken yields and tries again. If goroutines wait, the holder releases the lock for them
-// about every microsecond (Engine.crowd).
+// mutex is a lock that is held for short times. It is released by a release store, not by a locked
+// instruction. For every message, a locked instruction would wait until the store that published the
+// message in a ring has taken the cache line from the reader. In a measurement, this wait was half
+// of a sender's time at full rate. The price is that Unlock wakes no goroutine: a goroutine that
+// finds the lock taken yields and tries again. If goroutines wait, the holder releases the lock for
+// them about every microsecond (Engine.crowd).
 //
 // word is 0 when the lock is free, 1 when it is held.
 type mutex struct{ word uint32 }
 
-// Number of tries before a goroutine sleeps between two tries, and the length of that sleep:
-// the holder may have lost its processor.
+// After a number of tries, a goroutine sleeps between two tries, because the holder may have lost
+// its processor. These are the number of tries and the length of the sleep.
 const (
 	lockTries = 200
 	lockRest  = 20 * time.Microsecond

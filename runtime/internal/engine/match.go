@@ -44,11 +44,11 @@ func (k key) as(s shape) key {
 // in the table of the exact shape. It is also in the tables of those wildcard shapes that any
 // receive or probe has used, so that a program without wildcards does not pay for them.
 //
-// The front is a queue of posted receives that have the same key and are in no table. They are
-// older than all receives in tables: a receive joins the front if the tables are empty and the
-// front has no receive with another key. Mostly all receives are in the front, because a blocking
-// receive is the only one, and the receives of a window of messages have the same key. The front
-// needs no hash.
+// The front is a queue of posted receives that have the same key and are in no table. They are older
+// than all receives in tables: a receive joins the front if the tables are empty and the front has
+// no receive with another key. Usually all receives are in the front: a blocking receive is often
+// the only receive, and the receives of a window of messages have the same key. The front needs no
+// hash.
 type matcher struct {
 	front      queue
 	posted     [shapesTotal]table

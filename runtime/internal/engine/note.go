@@ -37,7 +37,7 @@ func (e *Engine) openRecord() {
 	e.texts.probe = e.recorder.Text("probe")
 }
 
-// note records the begin of an operation in a context of the user.
+// note records the beginning of an operation in a context of the user.
 func (e *Engine) note(r *Request) {
 	if ofProgram(r.target.context) {
 		r.record = e.recorder.Begin(e.texts.ops[r.op], r.target.context, int(r.target.source), int(r.target.tag), len(r.buf))
@@ -45,14 +45,14 @@ func (e *Engine) note(r *Request) {
 	}
 }
 
-// noteStarted records the begin of an operation, and its end if it has ended already.
+// noteStarted records the beginning of an operation, and its end if it has ended already.
 func (e *Engine) noteStarted(r *Request) {
 	if e.note(r); r.noted && r.phase == phaseDone {
 		e.noteEnd(r)
 	}
 }
 
-// noteEnd records the end of an operation whose begin was recorded.
+// noteEnd records the end of an operation whose beginning was recorded.
 func (e *Engine) noteEnd(r *Request) {
 	r.noted = false
 	bytes := len(r.buf)
@@ -65,7 +65,7 @@ func (e *Engine) noteEnd(r *Request) {
 	e.recorder.End(r.record, bytes, r.err != nil)
 }
 
-// noteReceived records a blocking receive that has ended. The caller calls it only if the begin
+// noteReceived records a blocking receive that has ended. The caller calls it only if the beginning
 // was not recorded during the wait.
 func (e *Engine) noteReceived(r *Request) {
 	if s := &r.status; r.err == nil {

@@ -87,8 +87,8 @@ func (q *requests) remove(r *Request) {
 	}
 }
 
-// to returns the record of a rank and creates it if there is none. The error is ErrAddress. If no
-// transport reaches the rank, peer.down holds that error.
+// to returns the record of a rank and creates it if there is none. The error is ErrAddress if the
+// job has no such rank. If no transport reaches the rank, peer.down holds that error.
 func (e *Engine) to(rank int) (*peer, error) {
 	if uint(rank) >= uint(len(e.peers)) {
 		return nil, fmt.Errorf("%w: rank %d of %d", ErrAddress, rank, len(e.peers))

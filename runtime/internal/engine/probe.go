@@ -31,8 +31,8 @@ func (e *Engine) Iprobe(from Match) (Status, bool, error) {
 	return s, idle == 0, err
 }
 
-// iprobe is the part of Iprobe that holds the lock. idle is 0 if there is a message; otherwise it
-// is the number that nothing returns, an argument for rest.
+// iprobe is the part of Iprobe that holds the lock. idle is 0 if there is a message; otherwise it is
+// the result of Engine.nothing, to be passed to Engine.rest.
 func (e *Engine) iprobe(from Match) (s Status, idle uint, err error) {
 	e.lock()
 	defer e.unlock()
@@ -82,8 +82,8 @@ func (e *Engine) takeMatched(g *message) *Matched {
 }
 
 // findMessage returns the oldest unexpected message that matches from, or nil. It polls once if
-// there is none at first. Without a message, the error is what a receive from there would end
-// with, if anything.
+// there is none at first. If there is no message, the error is the one with which a receive of it
+// would end at once, or nil.
 func (e *Engine) findMessage(from Match, what string) (*message, error) {
 	if err := e.checkSource(from); err != nil {
 		return nil, err

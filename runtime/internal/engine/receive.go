@@ -60,9 +60,10 @@ func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) 
 	return r
 }
 
-// sound reports whether from names a peer, not AnySource, that is up, and a valid tag, not AnyTag,
-// in a context that Break cannot have affected. Then checkSource and knownLoss return nil, and
-// the caller need not call them. sound is a separate function so that the compiler inlines it.
+// sound reports whether three conditions hold: from names a peer that is up (not AnySource), its tag
+// is valid (not AnyTag), and Break cannot have affected its context. Then checkSource and knownLoss
+// return nil, and the caller need not call them. sound is a separate function so that the compiler
+// inlines it.
 func (e *Engine) sound(from Match) bool {
 	if e.err != nil || from.Context >= e.barred || uint(from.Peer) >= uint(len(e.peers)) || uint(from.Tag) > TagMax {
 		return false
@@ -134,9 +135,10 @@ func (e *Engine) deliver(r *Request, tag int32, typ Type, payload []byte) {
 	e.complete(r, nil)
 }
 
-// admit sets the Status of a receive from its message and returns how many of the bytes the
-// receive takes. After a truncation these are as many as the buffer holds, after a type mismatch
-// or without memory none. admit records the error of the truncation or the mismatch.
+// admit sets the Status of a receive from its message and returns how many of the bytes the receive
+// takes. After a truncation, the receive takes as many bytes as the buffer holds. After a type
+// mismatch, or if there is no memory, it takes no bytes. admit records the error of the truncation
+// or the mismatch.
 func (e *Engine) admit(r *Request, tag int32, typ Type, length int) int {
 	p := r.peer
 	r.phase = phaseMoving

@@ -46,7 +46,7 @@ const (
 type Request struct {
 	entry      entry // receive: its entry in the matcher while it is posted
 	e          *Engine
-	next       *Request // link of the one list of its peer, or of the free list, that it is in
+	next       *Request // link of the list that it is in: a list of its peer or the free list
 	peer       *peer    // send: destination; receive: source, once matched
 	buf        []byte
 	waiter     *waiter // the goroutine that waits for the request, or nil
@@ -59,8 +59,8 @@ type Request struct {
 	withdrawn  bool // a WITHDRAW was sent
 	canceled   bool // cancel was called
 	given      bool // no goroutine takes the result, see sendGiven
-	noted      bool // the recorder has the begin of the operation, but not yet the end
-	late       bool // the begin is not recorded yet: noteWait or noteReceived will do it
+	noted      bool // the recorder has the beginning of the operation, but not yet the end
+	late       bool // the beginning is not recorded yet: noteWait or noteReceived will record it
 	status     Status
 	err        error
 	cause      error    // the reason of the cancellation, or nil
@@ -164,9 +164,9 @@ func (e *Engine) unexpose(r *Request) {
 	}
 }
 
-// waitRequest waits until r is done or in phaseHeld. If ctx ends first, it cancels r and then
-// waits again, without ctx: a cancelled operation ends when the peer has confirmed that, a matched
-// one when its bytes have been moved.
+// waitRequest waits until r is done or in phaseHeld. If ctx ends first, it cancels r and then waits
+// again, without ctx: a cancelled operation ends when the peer has confirmed the cancellation, and a
+// matched operation ends when its bytes have been moved.
 func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	w := &r.own
 	w.req, w.fired = r, false

@@ -35,7 +35,8 @@ const (
 // would wait within work fails with ErrInline.
 //
 // The result of work determines how Serve continues. After Leave, Serve returns nil. Another
-// goroutine then has to call Serve soon; it takes over the state of this one, poll token included.
+// goroutine then has to call Serve soon; that goroutine takes over the state of this one, including
+// the poll token.
 //
 // The serving goroutine keeps the poll token, also during work. Another goroutine whose poll finds
 // an actor message passes the token to the serving goroutine, so that further actor messages wake
@@ -99,7 +100,7 @@ func (e *Engine) work(work func() Next) Next {
 func (e *Engine) callServer() { e.obey(e.token.Call()) }
 
 // Rouse causes the function ready of Serve to be called again soon: it rings the Sleeper, so that
-// the poller, which may be another goroutine than the serving one, does not sleep on.
+// the poller, which may be another goroutine than the serving one, does not continue to sleep.
 func (e *Engine) Rouse() { e.sleeper.Ring() }
 
 // Inline returns a *CancelError of operation op with the cause ErrInline if the serving goroutine

@@ -4,8 +4,8 @@ import "math/bits"
 
 // The classes of memory blocks for unexpected messages. The sizes of blocks are the powers of two
 // from 64 bytes to 64 KiB and, between them, one and a half times a power of two. So rounding up
-// adds less than half of the length of a message of 64 bytes or more. These are also sizes of Go's
-// allocator.
+// adds less than half of the length of a message of 64 bytes or more. Go's allocator has these
+// sizes, too.
 const (
 	minClass = 2 * 6
 	maxClass = 2 * 16

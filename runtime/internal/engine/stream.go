@@ -150,12 +150,11 @@ func (e *Engine) Eager(rank int) int {
 	return min(p.eagerLimit(), StreamWindow)
 }
 
-// SendActorMessage sends head and body as one message through a stream. Both are copied. cost is
-// the credit in bytes that the message consumes, at most StreamWindow. A message of cost 0 needs
-// no credit. If the credit does not suffice,
-// SendActorMessage returns false, and a call of ActorReceiver.Credit follows the next grant. It
-// never blocks. The error is ErrStreamClosed, the loss of the peer, the end of the engine, or
-// transport.ErrTooLong.
+// SendActorMessage sends head and body as one message through a stream. Both are copied. cost is the
+// credit in bytes that the message consumes, at most StreamWindow. A message of cost 0 needs no
+// credit. If the credit does not suffice, SendActorMessage returns false, and a call of
+// ActorReceiver.Credit follows the next grant. It never blocks. The error is ErrStreamClosed, the
+// loss of the peer, the end of the engine, or transport.ErrTooLong.
 func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, cost uint32) (bool, error) {
 	e.lock()
 	defer e.unlock()
@@ -252,7 +251,7 @@ func (e *Engine) sendable(l *Stream) error {
 }
 
 // admits reports whether the credit of the stream suffices for a message of that cost. If it does
-// not, admits sets wanted. A stream whose credit is complete admits any message.
+// not, admits sets wanted. A stream whose receiver has returned all credit admits any message.
 func (l *Stream) admits(cost uint32) bool {
 	if cost == 0 || l.out.fits(cost) || l.out.limit-l.out.sent == StreamWindow {
 		return true
@@ -261,9 +260,10 @@ func (l *Stream) admits(cost uint32) bool {
 	return false
 }
 
-// Settled reports whether the receiver has returned all credit that the messages of l consumed, or
-// l is closed, its peer is down or the engine has ended. If not, a call of ActorReceiver.Credit
-// follows the next grant. spent is the total cost of the messages sent so far, mod 2^32.
+// Settled reports whether the receiver has returned all credit that the messages of l consumed, or l
+// is closed, its peer is down or the engine has ended. If settled is false, a call of
+// ActorReceiver.Credit follows the next grant. spent is the total cost of the messages sent so far,
+// mod 2^32.
 func (e *Engine) Settled(l *Stream) (spent uint32, settled bool) {
 	e.lock()
 	defer e.unlock()
@@ -274,8 +274,8 @@ func (e *Engine) Settled(l *Stream) (spent uint32, settled bool) {
 	return l.out.sent, settled
 }
 
-// mostEager returns the largest length in bytes of the body of a frame to a peer. For shorter
-// bodies already, another protocol may be faster.
+// mostEager returns the largest length in bytes of the body of a frame to a peer. Another protocol
+// may be faster even for shorter bodies.
 func (p *peer) mostEager() int {
 	p.refresh()
 	return p.caps.MaxEager

@@ -61,8 +61,8 @@ func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 	return e.waitLong(ctx, w)
 }
 
-// begin reports the begin of a wait to a token that is not free. It returns whether w has got the
-// token.
+// begin reports the beginning of a wait to a token that is not free. It returns whether w has got
+// the token.
 func (e *Engine) begin(w *waiter) bool {
 	has, ready := e.token.Begin(&w.place)
 	e.obey(ready)
@@ -232,7 +232,7 @@ func (e *Engine) lookAt(w *waiter) progress.Peer {
 }
 
 // pollBurst polls until w is over, the burst ends, or another goroutine was made runnable or waits
-// for the lock. It returns the number of things that the polls have done.
+// for the lock. It returns the sum of the results of the polls.
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
 	for empty, polls := e.burst.Next(e.lookAt(w)), 0; empty > 0 && polls < progress.BurstMost; polls++ {
@@ -325,15 +325,15 @@ func (e *Engine) disarm() {
 func (e *Engine) urge() { e.obey(e.token.Urge()) }
 
 // nothing counts a nonblocking call without result. It returns the number of such calls since the
-// last one that found something, an argument for rest.
+// last call that found something. The caller passes this number to rest.
 func (e *Engine) nothing() (idle uint) {
 	e.idle++
 	return e.idle
 }
 
 // rest yields after some of the nonblocking calls without result, because callers tend to repeat
-// such a call at once. idle is the number that nothing has returned, or 0 after a call with a
-// result. mu is not held.
+// such a call at once. idle is the result of the method nothing, or 0 after a call with a result. mu
+// is not held.
 func (e *Engine) rest(idle uint) {
 	if idle == 0 {
 		return

@@ -20,7 +20,8 @@ type waiter struct {
 	// with any one of several operations (WaitAny).
 	limited, several bool
 
-	// noted is true if the recorder has the begin of the probe that waits, under the number record.
+	// noted is true if the recorder has the beginning of the probe that waits. record is the number
+	// of this record.
 	noted  bool
 	record uint64
 
@@ -29,7 +30,7 @@ type waiter struct {
 	stream *Stream
 	pc     uintptr
 
-	since time.Time     // when the first polls had not ended the wait
+	since time.Time     // when the first polls had ended without result
 	ch    chan struct{} // a value wakes the goroutine from a park
 
 	stack *[stackDepth]uintptr // call stack of the goroutine, in its first depth elements
