@@ -13,7 +13,7 @@ import (
 )
 
 // NewMessage returns a message that consists of the whole buffer, to be sent to an actor (see
-// package actors). The message owns the memory from then on; b is dead as after SendBuffer.
+// package actors). From then on the message owns the memory, and b is dead as after SendBuffer.
 func NewMessage(b *Buffer) (*Message, error) {
 	if b == nil || b.end != bufferLives {
 		return nil, b.refuse()

@@ -33,10 +33,10 @@ func (c *Comm) Failed() (lost Group, epoch int) {
 
 // Ack acknowledges the losses that Failed returns, and returns the lost members. While the loss of a
 // member is not acknowledged, a receive or probe from AnySource that finds no message ends with a
-// PeerError, because the lost member may be the one that would have sent it. After Ack such
-// operations wait for the other members. If a caller of Agree has not acknowledged all losses, Agree
-// returns an error at every caller. An operation that names a lost rank still ends with a PeerError.
-// Ack is local. It applies to all views of the communicator, including its Private twin.
+// PeerError, because the lost member may be the member that would have sent the message. After Ack
+// such operations wait for the other members. If a caller of Agree has not acknowledged all losses,
+// Agree returns an error at every caller. An operation that names a lost rank still ends with a
+// PeerError. Ack is local. It applies to all views of the communicator, including its Private twin.
 func (c *Comm) Ack() Group {
 	lost, _ := c.Failed()
 	if len(lost.ranks) == 0 {
@@ -57,8 +57,8 @@ func (c *Comm) Ack() Group {
 // If a member has ended and not every caller had acknowledged its loss with Ack, every caller gets
 // the result together with a PeerError. The result is valid. If there are several such members, the
 // PeerError names the one that ended first. If a member called Revoke before Agree, this rank knows
-// of the revocation when Agree returns. Other errors concern this rank alone: the context of the
-// view or the job has ended, or the communicator was closed.
+// of the revocation when Agree returns. Any other error is returned at this rank only: the context
+// of the view or the job has ended, or the communicator was closed.
 //
 // The launcher computes the result, see package bootstrap. Agree sends no message in c.
 func (c *Comm) Agree(flags uint64) (uint64, error) {
@@ -75,10 +75,10 @@ func (c *Comm) Agree(flags uint64) (uint64, error) {
 
 // Shrink returns a communicator of the members that live, in the order of their ranks in c. It also
 // works on a communicator that is broken or revoked, which is its main use. All members that live
-// call it; their calls of Shrink and Agree are in the same order. The call waits until each member
-// has called it or has ended. All callers get the same members: those that had not ended when the
-// launcher received the last call. A member that ends later is still a member of the new
-// communicator. Shrink of an Intercomm returns ErrComm.
+// call it. All members make their calls of Shrink and Agree in the same order. The call waits until
+// each member has called it or has ended. All callers get the same members: the members that had not
+// ended when the launcher received the last call. A member that ends later is still a member of the
+// new communicator. Shrink of an Intercomm returns ErrComm.
 //
 // A rank that cannot be reached any more but has not ended is a member of the new communicator,
 // too.

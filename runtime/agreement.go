@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// contextsMax is the exclusive upper bound of the communicator numbers on which ranks agree among
-// themselves.
+// contextsMax is the exclusive upper bound of the communicator numbers that ranks choose by
+// agreement.
 const contextsMax = bootstrap.FirstShrunk
 
 // errContexts is the error of making a communicator when no number is left.

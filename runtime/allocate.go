@@ -9,7 +9,7 @@ import (
 // the limits first.
 const (
 	// allocateFreely is the length in bytes up to which allocate checks nothing: the process uses
-	// as much for other purposes anyway.
+	// that much memory for other purposes, too.
 	allocateFreely = 64 << 20
 	// allocateSlack is the number of bytes that the heap may need beyond the message: the heap grows
 	// by multiples of 64 MiB, and needs metadata for the added memory.

@@ -24,8 +24,8 @@ type neighbours interface {
 	Barred(rank int) bool
 }
 
-// memory is this rank's arena, with what the rank needs to use the arenas of the other ranks of its
-// node.
+// memory is this rank's arena, with the state that the rank needs to use the arenas of the other
+// ranks of its node.
 type memory struct {
 	arena *arena.Arena
 	node  neighbours

@@ -15,12 +15,12 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// quitAgain is the time after a SIGQUIT within which a second one makes the process print the
-// stacks of all goroutines and end, as Go does at the first SIGQUIT.
+// quitAgain is the longest time between two SIGQUITs at which the second one makes the process print
+// the stacks of all goroutines and end. Go itself does that at the first SIGQUIT.
 const quitAgain = time.Second
 
-// quitAfterDump replaces quitAgain after gorun has requested a report: gorun forwards a SIGQUIT
-// that follows another one within a second, and forwarding takes time.
+// quitAfterDump replaces quitAgain after gorun has requested a report. It is longer, because gorun
+// forwards the user's second SIGQUIT, which takes time.
 const quitAfterDump = 3 * time.Second
 
 // reportsMost bounds how long the end of a World waits until its reports are written.
@@ -150,7 +150,7 @@ func (w *World) futures() []bootstrap.Wait {
 	return list
 }
 
-// noPeer is the peer of a wait that is not for one particular rank.
+// noPeer is the peer of a wait that any of several ranks may end.
 const noPeer = -1
 
 // goroutines returns the stacks of all goroutines of the process.

@@ -89,7 +89,8 @@ func (core *commCore) blame(why *BrokenError, world int) {
 	}
 }
 
-// appendCause appends the cause of a break to b, in the form in which the other members get it.
+// appendCause appends the cause of a break to b, in the form in which it is sent to the other
+// members.
 //
 //	varint   1 + world rank whose loss is the cause, 0 if it is not a loss
 //	rest     text

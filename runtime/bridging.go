@@ -19,8 +19,8 @@ type bridging struct {
 	// acrossTag. Other ranks do not use these fields.
 	over            *Comm
 	peer, acrossTag int
-	// spans is the existing communicator between the two groups; nil while the first one is being
-	// made.
+	// spans is the existing communicator between the two groups. It is nil while the first such
+	// communicator is being made.
 	spans *Comm
 	// met is true once this leader knows that the other leader has given up.
 	met bool
@@ -47,8 +47,7 @@ func (b *bridging) fail(cause error) {
 	case b.local.rank == b.leader && !b.met:
 		at := b.over.control(b.peer, b.acrossTag)
 		// Receive what the other leader sends, of any length, so that its sends complete. There may
-		// be two messages, because the other leader may be in the exchange after the one in which
-		// this leader gave up.
+		// be two messages, because the other leader may already be in the next exchange.
 		for range 2 {
 			b.over.engine.Irecv(at, byteElement.typ, nil, 0)
 		}
@@ -71,8 +70,8 @@ func (b *bridging) failAll() {
 // errGaveUp is the error of an operation of two groups at the group that did not give up.
 var errGaveUp = errors.New("the other group gave up")
 
-// exchange returns the words of the ranks of this group and of those of the other group, each in
-// the order of the ranks. All ranks give the same number of words.
+// exchange returns two lists: the words of the ranks of this group, and the words of the ranks of
+// the other group. Each list is in the order of the ranks. All ranks give the same number of words.
 func (b *bridging) exchange(mine []uint64) (ours, theirs []uint64, err error) {
 	a := agreement{comm: b.local, ranks: b.local.members(), rank: b.local.rank, tag: b.tag}
 	if ours, err = a.allgather(mine); err != nil {
@@ -102,7 +101,8 @@ func (b *bridging) exchange(mine []uint64) (ours, theirs []uint64, err error) {
 	return ours, theirs, b.spread(theirs)
 }
 
-// all is exchange, but returns the words of both groups in one list, those of this group first.
+// all is exchange, but returns the words of both groups in one list. The words of this group come
+// first.
 func (b *bridging) all(mine []uint64) ([]uint64, error) {
 	ours, theirs, err := b.exchange(mine)
 	return append(ours, theirs...), err

@@ -30,7 +30,7 @@ type Buffer struct {
 	lease arena.Lease
 	// message is the message that the memory came with; nil if the memory is this rank's own.
 	message *engine.Message
-	// end records how the Buffer ended, dest the rank to which it was sent.
+	// end records how the Buffer ended. dest is the rank to which it was sent.
 	end  bufferEnd
 	dest int32
 }
@@ -44,8 +44,8 @@ const (
 	bufferSent
 )
 
-// Alloc returns a Buffer of n elements. The elements are not cleared: memory is reused, so that its
-// pages need not be faulted in twice. The first element is aligned to a cache line.
+// Alloc returns a Buffer of n elements. The elements are not cleared: memory is reused, so that the
+// page faults of the first access occur only once. The first element is aligned to a cache line.
 func Alloc[T any](w *World, n int) (*Buffer, error) {
 	e := elementOf[T]()
 	if e.err != nil {
@@ -113,11 +113,10 @@ func (b *Buffer) dead() error {
 }
 
 // SendBuffer sends the whole buffer as elements of type T and transfers its memory to the receiver.
-// On a node only the offset of the memory is sent. SendBuffer returns when the message is on its
-// way, and never waits for the receiver. The Buffer is dead then. The memory returns to this rank
-// when the receiver releases it or, between nodes, when the receiver has its bytes. Any receive can
-// match the message; RecvMessage receives it without a copy. After an error the Buffer still
-// belongs to the caller.
+// On a node only the offset of the memory is sent. SendBuffer never waits for the receiver. When it
+// has returned, the Buffer is dead. The memory returns to this rank when the receiver releases it
+// or, between nodes, when the receiver has its bytes. Any receive can match the message; RecvMessage
+// receives it without a copy. After an error the Buffer still belongs to the caller.
 //
 // If the Buffer came with a message, its memory belongs to another rank. SendBuffer then first
 // copies it to memory of this rank.
@@ -185,7 +184,7 @@ func (c *Comm) handOver(to engine.Match, e *element, b *Buffer) error {
 	}
 	err = c.engine.SendHandover(c.ctx, to, e.typ, a.Key(given.Off), b.lease.Bytes, 0)
 	if err != nil {
-		b.lease, _ = a.Regain(given) // it is in flight, so this cannot fail
+		b.lease, _ = a.Regain(given) // the memory is in flight, so Regain cannot fail
 		return err
 	}
 	return a.Confirm(given)

@@ -9,8 +9,8 @@ import (
 // Message is a message together with its memory, see RecvMessage. It belongs to
 // one goroutine at a time.
 type Message struct {
-	// Status describes the message. Its Count is in bytes; CountOf and View return the number of
-	// elements and the elements.
+	// Status describes the message. Its Count is in bytes; CountOf returns the number of elements,
+	// and View returns the elements.
 	Status Status
 
 	buffer Buffer
@@ -19,9 +19,9 @@ type Message struct {
 }
 
 // RecvMessage receives a message of any length and element type together with its memory. If the
-// message was sent by SendBuffer on this node, this is the memory of the sender's Buffer, so
-// nothing is copied; otherwise it is new memory. The caller owns the Message and ends it by Close
-// or by SendBuffer of its Buffer. If there is no memory for the message, the error is a
+// message was sent by SendBuffer on this node, the Message has the memory of the sender's Buffer,
+// and nothing is copied. Otherwise it has new memory. The caller owns the Message and ends it by
+// Close or by SendBuffer of its Buffer. If there is no memory for the message, the error is a
 // MemoryError.
 func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	if c == nil {

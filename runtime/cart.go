@@ -19,8 +19,8 @@ type Cart struct {
 // periodic if periods[i] is true: then a rank at one border and the rank at the opposite border are
 // neighbors. All members of c call it with the same arguments. If c has more ranks than the grid has
 // points, the last ranks get nil. If reorder is true, ranks may get other numbers, so that the ranks
-// of a node form a block of the grid. They get other numbers only if that gives fewer neighbors on
-// different nodes. A grid without dimensions has one point.
+// of a node form a block of the grid. They keep their numbers if other numbers would not reduce the
+// pairs of neighbors on different nodes. A grid without dimensions has one point.
 //
 // The error is ErrArgument if a size is below 1, the grid has more points than c has ranks, dims and
 // periods differ in length, or arguments differ between members.

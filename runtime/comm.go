@@ -220,13 +220,13 @@ func (c *Comm) Context() context.Context {
 	return c.ctx
 }
 
-// Close ends the communicator and closes its attributes that are io.Closers. Afterwards operations on
-// the communicator, on its views and on its Private twin fail. Receives that wait, and calls of Agree
-// and Shrink in other goroutines, end with ErrCommClosed. Messages that no receive has matched are
-// discarded; a send that waits for its match ends with ErrCommClosed at the sender. Close is local
-// and does not wait: operations under way should have ended before. All members close a communicator;
-// its number is reused when all members have closed it. The communicator of the World cannot be
-// closed.
+// Close ends the communicator and closes its attributes that are io.Closers. Afterwards operations
+// on the communicator, on its views and on its Private twin fail. Receives that wait, and calls of
+// Agree and Shrink in other goroutines, end with ErrCommClosed. Messages that no receive has matched
+// are discarded; a send that waits for its match ends with ErrCommClosed at the sender. Close is
+// local and does not wait. The program should wait for its operations before it calls Close. All
+// members close a communicator; its number is reused when all members have closed it. The
+// communicator of the World cannot be closed.
 func (c *Comm) Close() error {
 	if c == nil {
 		return callsite.At(ErrComm)
@@ -278,7 +278,7 @@ func (c *Comm) rankOf(world int) int {
 // members returns the world ranks of the members. The caller must not change the slice.
 func (c *Comm) members() []int { return c.Group().ranks }
 
-// has reports whether a world rank is a member, in an Intercomm of either group.
+// has reports whether a world rank is a member. In an Intercomm, it may be a member of either group.
 func (core *commCore) has(world int) bool {
 	if core.index == nil && world < core.size {
 		return true
@@ -295,8 +295,8 @@ func (core *commCore) all() []int {
 	return append(identityOrder(core.size), core.allies...)
 }
 
-// ready returns an error if the communicator cannot make other communicators or share memory: it
-// has ended, or it connects two groups, so that its ranks are those of the other group.
+// ready returns an error if the communicator cannot make other communicators or share memory: it has
+// ended, or it is the Comm of an Intercomm, whose ranks are the ranks of another group.
 func (c *Comm) ready() error {
 	if err := c.Err(); err != nil {
 		return err
@@ -360,7 +360,8 @@ func (c *Comm) reason(err error) error {
 }
 
 // lossBesides returns end, the error of a communicator that was closed or broken, joined with the
-// PeerError in err, if there is one. errors.As finds both, whichever this rank detected first.
+// PeerError in err, if there is one. errors.As finds both errors, no matter which of them this rank
+// detected first.
 func lossBesides(err, end error) error {
 	var met, known *PeerError
 	if !errors.As(err, &met) || errors.As(end, &known) && known.Rank == met.Rank {

@@ -16,8 +16,8 @@ import (
 // taken if its agreement failed or its communicator has lost a member, because other ranks may use
 // it.
 type comms struct {
-	// mu guards the fields. The engine's lock may be held when it is taken, hence
-	// nothing is called with it held.
+	// mu guards the fields. The engine's lock may be held when mu is taken, hence nothing is called
+	// while mu is held.
 	mu    sync.RWMutex
 	taken numbers
 	live  map[uint32]*commCore
@@ -43,7 +43,7 @@ type comms struct {
 type earlyNotice struct {
 	by  int          // world rank
 	why *BrokenError // nil if the rank has closed the communicator
-	// identity is the communicator's identity if the notice is a revocation; It is 0 if the notice
+	// identity is the communicator's identity if the notice is a revocation. It is 0 if the notice
 	// came in the lane of the member, because such a notice cannot concern another communicator with
 	// this number.
 	identity uint64
@@ -79,8 +79,8 @@ func (s *comms) add(core *commCore) {
 }
 
 // findBroken returns the live communicator with this number and, unless identity is 0, with this
-// identity; nil if there is none. If no live communicator has the number, it keeps the notice for
-// one that this rank may be about to make.
+// identity; nil if there is none. If no live communicator has the number, it keeps the notice for a
+// communicator with this number that this rank may be about to make.
 func (s *comms) findBroken(number uint32, identity uint64, by int, why *BrokenError) *commCore {
 	s.mu.Lock()
 	defer s.mu.Unlock()

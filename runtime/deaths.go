@@ -9,7 +9,7 @@ import (
 // or by a transport, which may be faster and also detects a rank that cannot be reached any more.
 type deaths struct {
 	// mu guards the fields. The engine's lock may be held when mu is taken, hence nothing is called
-	// with mu held.
+	// while mu is held.
 	mu    sync.Mutex
 	order []int // lost ranks in the order in which they became known
 	cause map[int]error

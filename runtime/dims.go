@@ -8,11 +8,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// DimsCreate returns the sizes of a grid of this many ranks. Sizes in dims that are above 0 are kept.
-// For each 0 in dims a size is chosen. The chosen sizes are as close to each other as possible: they
-// do not increase, the largest is as small as it can be, then the second largest, and so on. The
-// error is ErrArgument if ranks is not positive, a size is negative, or the product of the given
-// sizes does not divide ranks; if dims has no 0, the product must equal ranks.
+// DimsCreate returns the sizes of a grid of this many ranks. Sizes in dims that are above 0 are
+// kept. For each 0 in dims a size is chosen. The chosen sizes are as close to each other as
+// possible: they do not increase, the largest is as small as it can be, then the second largest, and
+// so on. The error is ErrArgument if ranks is not positive, a size is negative, or the product of
+// the given sizes does not divide ranks. If dims has no 0, the product must equal ranks.
 func DimsCreate(ranks int, dims []int) ([]int, error) {
 	left, open := ranks, 0
 	for _, n := range dims {
@@ -42,9 +42,9 @@ func DimsCreate(ranks int, dims []int) ([]int, error) {
 }
 
 // factors returns count factors whose product is n. They do not increase, and are at most limit. Of
-// several such lists it returns the one with the lowest first factor, of these the one with the
-// lowest second factor, and so on; nil if there is none. among are the possible factors in
-// ascending order.
+// several such lists it returns the one with the lowest first factor; if several lists have this
+// first factor, the one with the lowest second factor, and so on. It returns nil if there is no such
+// list. among are the possible factors in ascending order.
 func factors(n, count, limit int, among []int) []int {
 	if count <= 1 {
 		if count == 0 || n > limit {

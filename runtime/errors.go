@@ -98,9 +98,9 @@ type MemoryError = engine.MemoryError
 type ElementTypeError struct {
 	// Type is the element type that was refused.
 	Type string
-	// Field is the path of the offending field; "" if the type itself is the offending one.
+	// Field is the path of the field that cannot be sent; "" if the type itself cannot be sent.
 	Field string
-	// Kind is the kind of the offending field: "pointer", "string", "slice", ...
+	// Kind is the kind of that field: "pointer", "string", "slice", ...
 	Kind string
 }
 

@@ -42,7 +42,7 @@ func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rd
 			rails = append(rails, rdma.Rail{Provider: adapters(), Interface: usable[i].Spelling(), Fabric: usable[i].Fabric, Optional: true})
 		}
 	default:
-		a, _ := host.Adapter(device) // if there is none, Open fails and lists those that exist
+		a, _ := host.Adapter(device) // if there is none, Open fails and lists the existing adapters
 		rails = append(rails, rdma.Rail{Provider: adapters(), Interface: device, Fabric: a.Fabric})
 	}
 	wish := setting(bootstrap.EnvNet)
@@ -63,7 +63,7 @@ func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rd
 	return rails, missing, nil
 }
 
-// The data of a card has, for each rail except that of TCP:
+// The data of a card has the following fields for each rail except the rail of TCP:
 //
 //	offset  bytes  field
 //	0       1      number of the rail

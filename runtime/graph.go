@@ -20,8 +20,8 @@ type Graph struct {
 type vertex struct{ sources, sourceWeights, dests, destWeights []int }
 
 // CreateGraphAdjacent returns a communicator whose ranks form a graph. Each member gives its own
-// edges: the ranks from which it receives, and those to which it sends, in the order of the blocks
-// of neighborhood operations. Hence each edge is given by both of its ends. sourceWeights and
+// edges: the ranks from which it receives, and the ranks to which it sends, in the order of the
+// blocks of neighborhood operations. Hence each edge is given by both of its ends. sourceWeights and
 // destWeights are nil or have one weight for each edge; an edge with more data has a larger weight.
 // All members of c call it. If reorder is true, ranks may be renumbered so that the edges between
 // nodes are fewer and lighter. A rank that gets another number also gets the edges that were given
@@ -64,9 +64,9 @@ func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []
 	return c.reordered(number, all, nodes), nil
 }
 
-// CreateGraph is CreateGraphAdjacent, except that any member may give any edges: degrees[i] edges
-// from sources[i], whose destinations are the next degrees[i] elements of dests. weights has one
-// weight for each element of dests, or is nil at every member. Neighbors are in the order of the
+// CreateGraph is CreateGraphAdjacent, except that any member may give any edges. It gives degrees[i]
+// edges from sources[i]; their destinations are the next degrees[i] elements of dests. weights has
+// one weight for each element of dests, or is nil at every member. Neighbors are in the order of the
 // ranks that give the edges, and for each of these ranks in the order in which it gives them.
 func (c *Comm) CreateGraph(sources, degrees, dests, weights []int, reorder bool) (*Graph, error) {
 	if err := c.ready(); err != nil {
@@ -179,8 +179,8 @@ func (t *Graph) WithContext(ctx context.Context) *Graph {
 	return &Graph{t.Comm.WithContext(ctx), t.vertex}
 }
 
-// Weights returns the weights of the edges to this rank and of those from it, in the order of
-// Neighbors, as new slices. They are nil if the graph has no weights.
+// Weights returns the weights of the edges to this rank and of the edges from this rank, in the
+// order of Neighbors, as new slices. They are nil if the graph has no weights.
 func (t *Graph) Weights() (sources, dests []int) {
 	return slices.Clone(t.vertex.sourceWeights), slices.Clone(t.vertex.destWeights)
 }

@@ -96,9 +96,9 @@ func (g *grid) neighbors(rank int) []int {
 	return list
 }
 
-// sub splits the grid into smaller grids with only the dimensions that keep marks. It returns the
-// smaller grid (part), the number of the one that contains the point of rank (which), and the
-// rank of the point in it (place).
+// sub splits the grid into smaller grids with only the dimensions that keep marks. All smaller grids
+// have the same shape (part). which is the number of the smaller grid that contains the point of
+// rank, and place is the rank of the point in that smaller grid.
 func (g *grid) sub(keep []bool, rank int) (part *grid, which, place int) {
 	at := make([]int, len(g.dims))
 	g.coords(rank, at)

@@ -194,9 +194,10 @@ func (t *Intercomm) Dup() (*Intercomm, error) {
 }
 
 // Merge returns a communicator of both groups. All members of both groups call it. If one group
-// passes high = true and the other one false, the members of the group with true get the higher
-// ranks. If both groups pass the same, the group with the lowest world rank gets the lower ranks.
-// If the members of one group pass different values, all members of both groups get ErrArgument.
+// passes high = true and the other group passes high = false, the members of the group with true get
+// the higher ranks. If both groups pass the same, the group with the lowest world rank gets the
+// lower ranks. If the members of one group pass different values, all members of both groups get
+// ErrArgument.
 func (t *Intercomm) Merge(high bool) (*Comm, error) {
 	if err := t.Err(); err != nil {
 		return nil, callsite.At(err)

@@ -31,9 +31,9 @@ func Element[T any]() error { return elementOf[T]().err }
 
 // Attribute returns the value that this communicator stores under key. If there is none yet, it
 // calls create and stores the result. Views and the Private twin share the attributes. While one
-// goroutine runs create, others that ask for the same key wait for it. If create fails, nothing is
-// stored. Comm.Close closes the values that are io.Closers, in the reverse order of the first use of
-// their keys. With GORUN_EXPLAIN, World.Close calls the Explainers among the attributes of
+// goroutine runs create, other goroutines that ask for the same key wait. If create fails, nothing
+// is stored. Comm.Close closes the values that are io.Closers, in the reverse order of the first use
+// of their keys. With GORUN_EXPLAIN, World.Close calls the Explainers among the attributes of
 // World.Comm. Keys are compared like keys of maps; define a type for them, as for context.WithValue.
 func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 	if err := c.Err(); err != nil {

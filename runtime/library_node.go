@@ -42,7 +42,8 @@ func (w *World) placeOf(rank int) any {
 
 // NewSharedAmong is NewShared for some members of c. ranks are the ranks of these members in c, in
 // ascending order. Only these members call it. Part and Word take a member's index in ranks in place
-// of its rank. Sets of members that overlap must call it one after the other.
+// of its rank. If two sets of members overlap, the second set must call it after the first call has
+// returned.
 func NewSharedAmong(c *Comm, ranks []int, bytesPerRank int) (*Shared, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(fmt.Errorf("new shared memory: %w", err))
@@ -61,8 +62,8 @@ func NewSharedAmong(c *Comm, ranks []int, bytesPerRank int) (*Shared, error) {
 }
 
 // CacheDomain returns the cache domain in which this rank runs, and how many domains the machine
-// has. A domain is the set of processors that share an L3 cache or, if the machine has only one L3
-// cache or describes none, a NUMA node. domain is -1 if the rank is not bound to one domain: the
-// processors on which it may run are in several. On a machine without several domains, domains is 0
-// or 1. All ranks of a node number the domains alike.
+// has. A domain is a set of processors that share an L3 cache. If the machine has only one L3 cache
+// or describes none, a domain is the set of processors of a NUMA node. domain is -1 if the
+// processors on which the rank may run are in several domains. On a machine without several domains,
+// domains is 0 or 1. All ranks of a node number the domains alike.
 func CacheDomain() (domain, domains int) { return ownDomain() }

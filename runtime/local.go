@@ -92,7 +92,7 @@ type localJob struct {
 	left  int   // how many ranks wait in fence or are dead
 	// dead has the ranks that were killed.
 	dead map[int]bool
-	// over is closed when every rank waits in fence or is dead, or when one has failed.
+	// over is closed when every rank waits in fence or is dead, or when a rank has failed.
 	over   chan struct{}
 	closed bool // over is closed
 }
@@ -250,7 +250,7 @@ func (j *localJob) present() []*World {
 const hangWait = time.Second
 
 // watch ends the job when ctx ends. The caller calls stop when all ranks have returned: then ctx has
-// no effect any more, and stop waits until a report that is being made has been recorded.
+// no effect any more. If a report is being made, stop waits until the report has been recorded.
 func (j *localJob) watch(ctx context.Context) (stop func()) {
 	returned, told := make(chan struct{}), make(chan struct{})
 	undo := context.AfterFunc(ctx, func() {
@@ -286,7 +286,7 @@ func (j *localJob) Report() string {
 	return bootstrap.Together(list)
 }
 
-// fence waits until every rank waits here or is dead, or one has failed.
+// fence waits until every rank waits in fence or is dead, or until a rank has failed.
 func (j *localJob) fence(rank int) {
 	j.mu.Lock()
 	if !j.dead[rank] {
@@ -296,7 +296,7 @@ func (j *localJob) fence(rank int) {
 	<-j.over
 }
 
-// leave counts a rank for which the others need not wait any more. mu is held.
+// leave counts a rank for which the other ranks need not wait any more. mu is held.
 func (j *localJob) leave() {
 	if j.left++; j.left == len(j.worlds) {
 		j.end()

@@ -12,9 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// restarts does for ranks that are goroutines what gorun -on-failure respawn does for processes. It
-// uses the launcher's bootstrap.Server unchanged, with a Session for each process. Here, a process
-// is a rank from one of its starts to the end that follows. A loss is handled in three places:
+// restarts starts lost ranks that are goroutines again, as gorun -on-failure respawn does with
+// processes. It uses the launcher's bootstrap.Server unchanged, with a Session for each process.
+// Here, a process is a rank from one of its starts to the end that follows. A loss is handled in
+// three places:
 //
 //	die        closes the wire of the process and ends its operations
 //	serve      handles all that the process had sent; then ended makes the Server begin a generation,

@@ -83,7 +83,8 @@ type originator interface {
 }
 
 // panicked ends the process after a panic with the value v; nil means that the goroutine ended
-// without a panic. It also ends the job, unless the job has -on-failure continue or respawn.
+// without a panic. If the job has neither -on-failure continue nor respawn, panicked also ends the
+// job.
 func (w *World) panicked(v any) {
 	if v == nil {
 		v = errGoexit
@@ -95,8 +96,8 @@ func (w *World) panicked(v any) {
 	w.abort(exitPanic, fmt.Sprintf("panic: %v", v), nil)
 }
 
-// panicStack returns the stack of the calling goroutine, which is recovering from a panic. It
-// leaves out the frames of the recovery, so that the first frame is the one that panicked.
+// panicStack returns the stack of the calling goroutine, which is recovering from a panic. It leaves
+// out the frames of the recovery, so that the first frame is the frame that panicked.
 func panicStack() []byte {
 	stack := debug.Stack()
 	head, frames, _ := bytes.Cut(stack, []byte("\n"))

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// mourning holds the lost members of a communicator whose loss this rank has acknowledged (Ack), and
-// the number of agreements that this rank has begun in the communicator.
+// mourning belongs to a communicator. It holds the lost members whose loss this rank has
+// acknowledged (Ack), and the number of agreements that this rank has begun.
 type mourning struct {
 	// mu guards the fields. Nothing is called under it.
 	mu           sync.Mutex

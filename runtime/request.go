@@ -18,7 +18,7 @@ import (
 // error each time.
 type Request struct {
 	comm *Comm
-	// rest is the work that remains at the end of the operation; mostly nil.
+	// rest is the work that remains at the end of the operation; nil for most operations.
 	rest *rest
 	// operation is the engine's handle, zero if the engine has no operation. Its Unit is the
 	// size of an element in bytes, or sendUnit for a send.

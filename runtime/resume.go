@@ -16,9 +16,9 @@ type Role int
 
 // The roles of a rank.
 const (
-	// Initial is a rank of a job that has lost none yet.
+	// Initial is a rank of a job that has not lost a rank yet.
 	Initial Role = iota
-	// Recovered is a rank whose process was started in place of one that has ended.
+	// Recovered is a rank whose process was started in place of a process that has ended.
 	Recovered
 	// Survivor is a rank whose process was in the job when another rank ended.
 	Survivor
@@ -108,8 +108,8 @@ func dueToLoss(err error) bool {
 	return errors.As(err, &lost) || errors.Is(err, bootstrap.ErrRenewed) || errors.Is(err, errDropped)
 }
 
-// isOver reports whether the World has ended with the loss of a rank. gorun may detect the loss later
-// than this rank, so isOver waits for its notice, at most renewalMost.
+// isOver reports whether the World has ended with the loss of a rank. gorun may detect the loss
+// later than this rank, so isOver waits for gorun's notice, at most renewalMost.
 func (w *World) isOver() bool {
 	wait := time.NewTimer(renewalMost)
 	defer wait.Stop()
@@ -156,7 +156,7 @@ func (w *World) renewed() {
 }
 
 // renew leaves a World that is over, and returns the World of the next generation of the job. If
-// that generation ends before all ranks have joined it, renew goes on to the one after it.
+// that generation ends before all ranks have joined it, renew goes on to the generation after that.
 func (w *World) renew() (*World, error) {
 	defer w.heedQuit()()
 	err := w.abandon()

@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Send sends buf to dest and returns when buf may be changed. The Send of a large
-// message waits for the receiver, the Send of a small one does not.
+// Send sends buf to dest and returns when buf may be changed. The Send of a large message waits for
+// the receiver. The Send of a small message does not.
 func Send[T any](c *Comm, buf []T, dest, tag int) error {
 	return c.send(elementOf[T](), bytesOf(buf), dest, tag, engine.Standard)
 }

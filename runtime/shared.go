@@ -74,7 +74,7 @@ func sharedLayoutOf(bytesPerRank, members int) sharedLayout {
 	return l
 }
 
-// The words in which a member describes its part to the others.
+// The words in which a member describes its part to the other members.
 const (
 	cardFailed = iota // not 0 if the member has no part
 	cardSize

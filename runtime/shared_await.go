@@ -56,8 +56,8 @@ func (s *Shared) wake() {
 
 // Await waits until the value of the word is at least atLeast. Meanwhile the rank makes progress.
 // Await returns an error if c's context ends, c is broken, the job is aborted, or a member is lost
-// (PeerError). If the value of the word is at least atLeast, Await returns nil even then. A caller
-// that expects the word to change within microseconds polls it before it calls Await.
+// (PeerError). If the value of the word is at least atLeast, Await returns nil even in these cases.
+// A caller that expects the word to change within microseconds polls it before it calls Await.
 func (s *Shared) Await(c *Comm, w *Word, atLeast uint64) error {
 	if w.v.Load() >= atLeast {
 		return nil

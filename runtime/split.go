@@ -38,8 +38,9 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 // byColor is the argument that Split passes to split as what.
 const byColor Sharing = -1
 
-// split implements Split and SplitType. what is the way to split; all members whose color is not
-// Undefined must pass the same. name is appended to the name of c.
+// split implements Split and SplitType. what is the resource by which the members are split, or
+// byColor. All members whose color is not Undefined must pass the same what. name is appended to the
+// name of c.
 func (c *Comm) split(color, key int, what Sharing, name string) (*Comm, error) {
 	const width = 3 // words per rank
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagSplit}

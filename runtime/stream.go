@@ -75,7 +75,8 @@ type outflow struct {
 	// credit is the receive of the next credit into room. It is under way while state is creditMore.
 	credit Request
 	room   [creditSize]byte
-	// sent counts what was sent, taken what the receiver has taken of it.
+	// sent counts the values and bytes that were sent. taken counts the values and bytes that the
+	// receiver has taken.
 	sent, taken flow
 	// state is the kind of the last credit, at first creditMore.
 	state byte
@@ -86,14 +87,14 @@ type outflow struct {
 type flow struct{ values, bytes uint64 }
 
 // SendStream sends the values of a sequence to dest in order, each in its own message; dest receives
-// them by Stream. It sends at most 128 values or 256 KiB, or one longer value, ahead of the receiver,
-// and then waits until the receiver has taken some. It returns nil when the receiver has taken all
-// values. If seq yields an error, or a value cannot be encoded, SendStream returns the error, and the
-// receiver gets the values before it and a StreamError. SendStream returns ErrStreamStopped if the
-// receiver stops the stream, and a PeerError if the receiver is lost; in both cases it leaves the loop
-// over seq at the next value. At a time, only one stream with a given tag may go from one rank to
-// another. Streams do not match other messages. If dest is ProcNull, SendStream sends nothing and does
-// not call seq.
+// them by Stream. It sends at most 128 values or 256 KiB, or one longer value, ahead of the
+// receiver, and then waits until the receiver has taken some values. It returns nil when the
+// receiver has taken all values. If seq yields an error, or a value cannot be encoded, SendStream
+// returns the error, and the receiver gets the values before it and a StreamError. SendStream
+// returns ErrStreamStopped if the receiver stops the stream, and a PeerError if the receiver is
+// lost; in both cases it leaves the loop over seq at the next value. At a time, only one stream with
+// a given tag may go from one rank to another. Streams do not match other messages. If dest is
+// ProcNull, SendStream sends nothing and does not call seq.
 func SendStream[T any](c *Comm, seq iter.Seq2[T, error], dest, tag int) error {
 	if seq == nil {
 		return callsite.At(fmt.Errorf("%w: no sequence", ErrArgument))
@@ -225,7 +226,7 @@ func (s *outflow) transmit(b []byte) error {
 // one is the last.
 func (s *outflow) credited() error {
 	kind, number := s.room[0], binary.LittleEndian.Uint32(s.room[1:])
-	if number != s.number { // a credit of an earlier stream, which was canceled here
+	if number != s.number { // a credit of an earlier stream that this rank canceled
 		s.await()
 		return nil
 	}

@@ -18,7 +18,8 @@ type inflow struct {
 	from   engine.Match
 	number uint32
 	opened bool
-	// taken counts what the loop has taken, told the part of it that credits have reported.
+	// taken counts the values and bytes that the loop has taken. told counts the values and bytes
+	// that credits have reported.
 	taken, told flow
 	// length is the length in bytes of the frame that was received last.
 	length int
@@ -120,7 +121,7 @@ func (s *inflow) next() (b []byte, first bool, err error) {
 			if s.opened {
 				return nil, false, s.malformed(status, "two streams with one tag")
 			}
-			continue // a frame of an earlier stream, which was stopped here
+			continue // a frame of an earlier stream that this rank stopped
 		}
 		if first {
 			s.opened, s.number = true, number

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// stalledLook is the interval at which a rank checks what it waits for. The rank reports its
-	// waits to the launcher when the youngest of them is as old as stalledAfter. Operations fail
-	// before that time if the members of a communicator have called different operations.
+	// stalledLook is the interval at which a rank examines its waits. The rank reports its waits to
+	// the launcher when the youngest of them is as old as stalledAfter. Operations fail before that
+	// time if the members of a communicator have called different operations.
 	stalledLook  = 250 * time.Millisecond
 	stalledAfter = 1500 * time.Millisecond
 	// stacksMax bounds the text of the stacks of all goroutines that onlyIn examines.
@@ -29,8 +29,8 @@ type stalls struct {
 	// handled is Engine.Handled at the last look, idle the time since which it has not changed.
 	handled uint64
 	idle    time.Time
-	// told is the episode that was reported to the launcher last. stuck reports whether its waits
-	// were proven to depend on other ranks alone.
+	// told is the episode that was reported to the launcher last. stuck reports whether the waits of
+	// that episode were proven to depend on other ranks alone.
 	told  int64
 	stuck bool
 	// again is the time of the next attempt at a proof. pause is the time from the last attempt to
@@ -98,7 +98,7 @@ func (w *World) waiting() []engine.Blocked {
 }
 
 // episode returns a number that changes when a wait begins or ends. It returns 0 if there is no
-// wait, or if one is younger than stalledAfter.
+// wait, or if a wait is younger than stalledAfter.
 func episode(waiting []engine.Blocked, now time.Time) int64 {
 	var n int64
 	for _, o := range waiting {
@@ -149,8 +149,8 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 	return n
 }
 
-// onlyIn reports whether n goroutines are in a wait of the engine or in World.Close, and all other goroutines of the
-// program wait for those; see goroutine.AllIn.
+// onlyIn reports whether n goroutines are in a wait of the engine or in World.Close, and all other
+// goroutines of the program wait for these n goroutines; see goroutine.AllIn.
 func onlyIn(n int) bool {
 	text := make([]byte, stacksMax)
 	text = text[:goruntime.Stack(text, true)]

@@ -34,12 +34,13 @@ type JSON[T any] struct{ value.JSON[T] }
 type ValueError struct {
 	// Op is the operation: "SendValue", "RecvValue", "BcastValue", ...
 	Op string
-	// Rank is the rank of the peer in the communicator; in a collective operation, the rank whose
-	// value it is. Tag is the tag of the message; in a collective operation, AnyTag.
+	// Rank is the rank of the peer in the communicator; in a collective operation, the rank that
+	// gave the value. Tag is the tag of the message; in a collective operation, AnyTag.
 	Rank, Tag int
 	// Type is the type of the value at this rank, with its codec.
 	Type string
-	// Cause is the reason. It is a TypeMismatchError if the sender's type is another one.
+	// Cause is the reason. It is a TypeMismatchError if the sender's type differs from the
+	// receiver's type.
 	Cause error
 }
 

@@ -10,8 +10,8 @@ import (
 // bounded. After Close, the other end reads the bytes written before and then io.EOF.
 type wire struct {
 	other *wire
-	// carry calls arrive when what was written here is to arrive at the other end. Several calls of
-	// carry keep their order.
+	// carry delivers bytes that were written to this end: it calls arrive when they are to arrive at
+	// the other end. Several calls of carry keep their order.
 	carry func(arrive func())
 
 	mu     sync.Mutex // guards the fields below it; nothing is called with it held

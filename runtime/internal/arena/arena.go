@@ -229,8 +229,8 @@ func (a *Arena) dissolve() {
 	}
 }
 
-// grow adds at least n free bytes. It lengthens the chunk of a contiguous range; of
-// any other range it begins a new chunk.
+// grow adds at least n free bytes. In a contiguous range, it lengthens the one chunk. In any other
+// range, it begins a new chunk.
 func (a *Arena) grow(n int) error {
 	room := a.room()
 	if room < n {

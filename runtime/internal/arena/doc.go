@@ -19,9 +19,8 @@
 // Until Confirm, the giver of given memory is its second holder, because the receiver
 // may return the memory, or die, before the call that sends it has ended.
 //
-// Data from peers is not trusted. An offset at which no lease begins, a release by a
-// rank that does not hold the lease, and a second release return an error and change
-// nothing.
+// Data from peers is not trusted. A release returns an error and changes nothing if no lease begins
+// at its offset, if the rank does not hold the lease, or if the lease was released before.
 //
 // Contents are not cleared, except by AllocZeros: a lease starts with the contents that
 // the last holder of its memory left.

@@ -2,8 +2,8 @@ package arena
 
 import "math/bits"
 
-// temperature tells whether the pages of a free span are backed by memory, and so what the
-// first access to them costs.
+// temperature tells whether the pages of a free span are backed by memory. This determines the cost
+// of the first access to them.
 type temperature uint8
 
 const (

@@ -28,8 +28,8 @@ const (
 	batchedMax = 2 << 10
 	// batchedHead is the length in bytes of the five words before the body of an actor message.
 	batchedHead = 20
-	// batchWithin is the time after an actor message that was sent at once, in which a further
-	// message begins a batch.
+	// batchWithin is a time in which an actor message may follow an actor message that was sent at
+	// once. If it does, it begins a batch.
 	batchWithin = 20 * time.Microsecond
 	// batchMost is the time after which a timer sends a batch. The timer is late if no processor
 	// is free.
@@ -116,7 +116,7 @@ func (e *Engine) batchesDue() {
 	}
 }
 
-// sendBatches sends the open batches, except those to lanes that refuse frames.
+// sendBatches sends the open batches, except batches for lanes that refuse frames.
 func (e *Engine) sendBatches() {
 	s := &e.mail.batches
 	s.rung = false

@@ -17,7 +17,7 @@ type Blocked struct {
 	// is an [InnerContext] that only the program ends. Several reports whether the goroutine waits
 	// for any one of several operations; this is one of them.
 	Limited, Several bool
-	// Peer is the destination or source, or AnySource; Tag may be AnyTag.
+	// Peer is the destination or the source, which may be AnySource. Tag may be AnyTag.
 	Peer, Tag int
 	Context   uint32
 	// PC is the program counter that the caller passed to the engine, or 0.

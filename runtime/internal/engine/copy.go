@@ -20,7 +20,7 @@ func (e *Engine) feed(r *Request) {
 	}
 }
 
-// driveFeeds sends DATA frames of the queued sends until the lane refuses one or feedBurst is
+// driveFeeds sends DATA frames of the queued sends until the lane refuses a frame or feedBurst is
 // reached. It returns the number of frames sent.
 func (e *Engine) driveFeeds(p *peer) int {
 	steps := 0

@@ -1,13 +1,12 @@
-// Package engine is the message engine of a rank: it matches messages with
-// receives and moves them by the protocol that suits their size and the
-// endpoint's capabilities. It works on bytes and world ranks. It does no I/O; its transports
-// do.
+// Package engine is the message engine of a rank: it matches messages with receives and moves them
+// by the protocol that suits their size and the endpoint's capabilities. It works on bytes and world
+// ranks. The engine does no I/O itself; its transports do the I/O.
 //
 // # What it guarantees
 //
-//   - Messages of one sender in one context are matched in the order in which
-//     they were sent, whatever their sizes: every message has its envelope in the
-//     one ordered lane of its pair.
+//   - Messages of one sender in one context are matched in the order in which they were sent,
+//     whatever their sizes: the envelopes of all messages from one rank to another travel in one
+//     ordered lane.
 //   - The cost of matching does not depend on the number of posted receives and
 //     unexpected messages that have other keys.
 //   - Unexpected messages take at most Config.UnexpectedBudget of the receiver's memory. Because
@@ -39,13 +38,13 @@
 // released by a plain store (docs/adr/0008). Every call releases it by a deferred call, so a
 // panic releases it, too. A panic in a transport or in a wait ends the engine (guard.go).
 //
-// A waiting goroutine polls: one goroutine holds the poll token, and the others are parked until
-// the poller completes their request or passes the token on. When no goroutine waits, a
-// background goroutine handles arrivals. Package progress decides which goroutine does what,
-// and the engine carries that out (wait.go, background.go, serve.go): each event of the token
-// is a call of the engine, and obey carries out its result. A wait ends when fire is called
-// (for requests, probes and credit), when its done returns true (for words of memory), when
-// its err is set, or when the engine ends.
+// A waiting goroutine polls: one goroutine holds the poll token, and the others are parked until the
+// poller completes their request or passes the token on. When no goroutine waits, a background
+// goroutine handles arrivals. Package progress decides what each goroutine does, and the engine
+// carries out the decisions (wait.go, background.go, serve.go): each event of the token is a call of
+// the engine, and obey carries out its result. A wait ends when fire is called (for requests, probes
+// and credit), when its done returns true (for words of memory), when its err is set, or when the
+// engine ends.
 //
 // # Ownership
 //

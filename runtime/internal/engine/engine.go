@@ -198,7 +198,7 @@ func (e *Engine) poll(budget int) int {
 	}
 	for i, t := range e.cfg.Transports {
 		if i > 0 && n > 0 && e.rounds%8 != 0 {
-			break // mostly, the first transport is the busy one
+			break // usually, only the first transport has arrivals
 		}
 		m, err := t.Poll(e.handler, budget)
 		n += m
@@ -225,8 +225,8 @@ func (e *Engine) pollOnce() {
 }
 
 // MarkDown records that the process of a peer was reaped. It tells the transport even if the peer
-// was given up before: only from now on is it certain that the peer does not write to memory
-// of this rank any more. Any goroutine may call it at any time.
+// was given up before: only from the call of MarkDown on is it certain that the peer does not write
+// to memory of this rank. Any goroutine may call it at any time.
 func (e *Engine) MarkDown(rank int, cause error) {
 	e.lock()
 	defer e.unlock()

@@ -130,5 +130,5 @@ func (e *CancelError) Unwrap() []error {
 	return []error{ErrCanceled, e.Cause}
 }
 
-// errTooMany is the error of an operation if 16 million others wait for answers.
+// errTooMany is the error of an operation if 16 million other operations wait for answers.
 var errTooMany = errors.New("too many operations under way")

@@ -10,9 +10,9 @@ import (
 // are dropped; if the sender of such a message waits for the match, its send ends with
 // ErrForgotten. All records of the contexts are removed, as if they had never been used.
 //
-// A message of such a context that arrives later is unexpected like any other, unless
-// CloseContexts was called. So before the context is used again, the caller has to make sure that
-// no message of it is in flight any more, and has to call Forget again.
+// If CloseContexts was not called, a message of such a context that arrives later becomes unexpected
+// like any other message. So before the context is used again, the caller has to make sure that no
+// message of the context is in flight any more, and has to call Forget again.
 func (e *Engine) Forget(dead func(context uint32) bool, err error) {
 	e.lock()
 	defer e.unlock()

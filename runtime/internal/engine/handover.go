@@ -16,15 +16,15 @@ type Message struct {
 	Bytes []byte
 
 	e     *Engine
-	owner *peer // the peer in whose arena Bytes is; nil: memory of this process
+	owner *peer // the peer whose arena contains Bytes; nil if Bytes is memory of this process
 	key   transport.Key
 }
 
-// SendHandover sends buf by transferring its ownership. buf is arena memory of this rank, and k is
-// the key by which peers know it. The receiver owns the memory until Config.Release is called. Where
-// a handover is impossible, the engine owns the memory until it has transferred the bytes, and then
-// calls Config.Release itself. If that transfer fails or the peer is lost, the message is lost. The
-// message is also lost if the peer is lost after a handover. The call does not wait for the
+// SendHandover sends buf by transferring the ownership of buf. buf is arena memory of this rank, and
+// k is the key by which peers know it. The receiver owns the memory until Config.Release is called.
+// Where a handover is impossible, the engine owns the memory until it has transferred the bytes, and
+// then calls Config.Release itself. If that transfer fails or the peer is lost, the message is lost.
+// The message is also lost if the peer is lost after a handover. The call does not wait for the
 // receiver. After an error the memory still belongs to the caller.
 func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
 	if ctx != nil && ctx.Err() != nil {

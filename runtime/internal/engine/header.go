@@ -118,8 +118,8 @@ func (v envelope) put(b *[envelopeSize]byte) {
 	binary.LittleEndian.PutUint64(b[16:], v.key.Token)
 }
 
-// envelope returns v as the body of a frame. The result is valid until the next use of
-// e.body, which suffices because a lane copies the body.
+// envelope returns v as the body of a frame. The result is valid until the next use of e.body. That
+// is long enough, because a lane copies the body.
 func (e *Engine) envelope(v envelope) []byte {
 	body := (*[envelopeSize]byte)(e.body[:])
 	v.put(body)

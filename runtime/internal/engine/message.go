@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// message is the record of a message that arrived before a matching receive was posted, or
-// that a matched probe took. What it holds of the payload depends on kind: the bytes (eager),
-// the key of the sender's memory (RTS, handover) or the request of the send (self).
+// message is the record of a message that arrived before a matching receive was posted, or that a
+// matched probe took. Which part of the payload it holds depends on kind: the bytes (eager), the key
+// of the sender's memory (RTS, handover) or the request of the send (self).
 type message struct {
 	links [shapesTotal]entry
 

@@ -81,9 +81,9 @@ func (e *Engine) takeMatched(g *message) *Matched {
 	return &Matched{e: e, g: g}
 }
 
-// findMessage returns the oldest unexpected message that matches from, or nil. It polls once if
-// there is none at first. If there is no message, the error is the one with which a receive of it
-// would end at once, or nil.
+// findMessage returns the oldest unexpected message that matches from, or nil. If there is no such
+// message at first, it polls once. If there is no message, the error is the one with which a receive
+// of it would end at once, or nil.
 func (e *Engine) findMessage(from Match, what string) (*message, error) {
 	if err := e.checkSource(from); err != nil {
 		return nil, err

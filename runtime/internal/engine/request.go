@@ -116,8 +116,8 @@ func (r *Request) carry(m Message) {
 	*r.message = m
 }
 
-// carried returns the message that carry stored, and clears it. Without one it returns the zero
-// Message.
+// carried returns the message that carry stored, and clears it. If carry has stored no message, it
+// returns the zero Message.
 func (r *Request) carried() Message {
 	if r.message == nil {
 		return Message{}
@@ -127,9 +127,9 @@ func (r *Request) carried() Message {
 	return m
 }
 
-// complete ends a request, with err unless it already has an error, and wakes the goroutine that
-// waits for it. From then on the engine does not access the slice. complete also frees the record
-// of a request that is given, because no goroutine will take its result.
+// complete ends a request and wakes the goroutine that waits for it. If the request has no error
+// yet, err becomes its error. From then on the engine does not access the slice. complete also frees
+// the record of a request that is given, because no goroutine will take its result.
 func (e *Engine) complete(r *Request, err error) {
 	if r.phase == phaseDone {
 		return

@@ -213,8 +213,8 @@ func (e *Engine) emit(r *Request, h header, body []byte) {
 	e.keep(p, f)
 }
 
-// sent records that the lane has taken the frame of a request. A standard eager send or a handover
-// is complete then. Any other send waits for an answer.
+// sent records that the lane has taken the frame of a request. This completes a standard eager send
+// or a handover. Any other send waits for an answer.
 func (e *Engine) sent(r *Request, h header) {
 	if h.kind == kindHandover || h.kind == kindEager && h.flags&flagSync == 0 {
 		e.complete(r, nil)

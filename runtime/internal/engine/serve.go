@@ -21,8 +21,8 @@ type Next uint8
 const (
 	// Stay makes Serve continue.
 	Stay Next = iota
-	// Yield makes Serve yield the processor and then continue. The goroutines that work made
-	// runnable run at once, even if the rank has only one processor.
+	// Yield makes Serve yield the processor and then continue. The goroutines that the function work
+	// made runnable then run at once, even if the rank has only one processor.
 	Yield
 	// Leave makes Serve return.
 	Leave

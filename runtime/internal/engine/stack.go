@@ -6,9 +6,9 @@ import goruntime "runtime"
 // Blocked.
 const stackDepth = 24
 
-// locate records the call stack of the goroutine of w, the calling one, unless that is recorded
-// already or the caller of the engine gave a pc. It is called just before a sleep or a park, so
-// that waits that end while polling do not pay for it.
+// locate records the call stack of the goroutine of w, which is the calling goroutine. It does
+// nothing if the stack is recorded already or if the caller of the engine gave a pc. It is called
+// just before a sleep or a park, so that waits that end while polling do not pay for it.
 func (e *Engine) locate(w *waiter) {
 	if w.depth != 0 || w.pc != 0 || w.req != nil && w.req.pc != 0 {
 		return

@@ -76,15 +76,16 @@ type mail struct {
 	early         early
 	scratch       []byte
 	batches       batches
-	// serving identifies the serving goroutine, or is 0 (see ErrInline). server is its waiter; it
-	// stays between a call of Serve that ends with Leave and the next one.
+	// serving identifies the serving goroutine, or is 0 (see ErrInline). server is the waiter of
+	// that goroutine. It is kept between a call of Serve that ends with Leave and the next call of
+	// Serve.
 	serving uintptr
 	server  *waiter
 }
 
-// SetActorReceiver makes c the actor receiver of this rank. c first gets the actor messages and
-// ends of streams that have arrived before, then the losses of peers so far, then everything that
-// follows. SetActorReceiver is called at most once.
+// SetActorReceiver makes c the actor receiver of this rank. c first gets the actor messages and the
+// ends of streams that have arrived already. Then it gets the losses of peers that are down already,
+// and then everything that follows. SetActorReceiver is called at most once.
 func (e *Engine) SetActorReceiver(c ActorReceiver) {
 	e.lock()
 	defer e.unlock()
@@ -102,10 +103,10 @@ func (e *Engine) SetActorReceiver(c ActorReceiver) {
 	}
 }
 
-// NewStream opens a stream to a peer. Unless first is nil, it sends first and body as the first
-// message of the stream, with its number. This message needs no credit. The error is ErrAddress
-// (also for this rank itself), transport.ErrTooLong, the loss of the peer, or the end of the
-// engine.
+// NewStream opens a stream to a peer. If first is not nil, it sends first and body as the first
+// message of the stream. The message carries the number of the stream. This message needs no credit.
+// The error is ErrAddress (also for this rank itself), transport.ErrTooLong, the loss of the peer,
+// or the end of the engine.
 func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte) (*Stream, error) {
 	e.lock()
 	defer e.unlock()
@@ -225,7 +226,7 @@ func (e *Engine) Grant(rank int, stream, limit uint32, closed *bool) {
 	}
 }
 
-// Down returns the error because of which a rank is down or cannot be reached, or nil.
+// Down returns the reason why a rank is down or cannot be reached, or nil.
 func (e *Engine) Down(rank int) error {
 	e.lock()
 	defer e.unlock()

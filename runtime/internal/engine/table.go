@@ -24,7 +24,7 @@ type entry struct {
 	in    bool   // the entry is in a table or in the front of a matcher
 	led   bool   // the entry is the leader of its queue in a table
 	ahead bool   // the entry is in the front of a matcher
-	seq   uint64 // number of the insertion; all tables of a matcher count together
+	seq   uint64 // number of the insertion; all tables of a matcher share one counter
 
 	chain      *entry // leader: next leader of the bucket
 	next, prev *entry // neighbours in the queue; prev of the leader is nil

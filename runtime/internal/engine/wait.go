@@ -69,8 +69,8 @@ func (e *Engine) begin(w *waiter) bool {
 	return has
 }
 
-// waitLong is the part of wait after the first polls, which have not ended the wait, or for a
-// goroutine that has not got the token. Blocked lists the goroutine meanwhile.
+// waitLong is the part of wait after the first polls have not ended the wait. A goroutine that has
+// not got the token begins with it. During waitLong, Blocked lists the goroutine.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	w.since, w.depth = time.Now(), 0
 	cancelable := ctx != nil && ctx.Done() != nil
@@ -98,8 +98,8 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// InnerContext is a context that knows what can end it. Inner reports whether only a call in this
-// program can end it, not a deadline or an event from outside the program.
+// InnerContext is a context that knows whether only this program can end it. Inner reports whether
+// only a call in this program can end it, not a deadline or an event from outside the program.
 type InnerContext interface {
 	context.Context
 	Inner() bool
@@ -210,8 +210,8 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	}
 }
 
-// lookAt returns what the engine knows of the rank that w waits for, which determines how often a
-// burst polls. It returns Unknown if the policy does not depend on that.
+// lookAt tells whether the rank that w waits for has a processor, as far as the engine knows. This
+// determines how often a burst polls. It returns Unknown if the policy does not depend on that.
 func (e *Engine) lookAt(w *waiter) progress.Peer {
 	switch {
 	case e.burst.Spins():
@@ -258,8 +258,8 @@ func (e *Engine) pulse() {
 	}
 }
 
-// yield releases the lock and yields: to other goroutines, if some of the rank are known to be
-// waiting to run or wide is true, and then to other processes.
+// yield releases the lock and yields the processor. If wide is true, or goroutines of the rank are
+// known to be runnable, it first yields to other goroutines. Then it yields to other processes.
 func (e *Engine) yield(wide bool) {
 	others := e.token.Woken() || wide || e.crowd.Load() != 0 || e.token.Crowded()
 	defer e.stepIn(e.stepOut())

@@ -18,9 +18,9 @@ type Layout struct {
 	Size int
 	// Holes are the byte ranges that hold padding; nil for most types.
 	Holes []Hole
-	// Kind is "" if the type has no pointers. Otherwise Kind names the kind of the first field
-	// with a pointer ("pointer", "string", "slice"), and Field is the path of that field, "" if it
-	// is the value itself. Holes and the text are then empty.
+	// Kind is "" if the type has no pointers. Otherwise Kind names the kind of the first field with
+	// a pointer ("pointer", "string", "slice"), and Field is the path of that field, or "" if that
+	// field is the value itself. Holes and the text are then empty.
 	Field, Kind string
 
 	runs []run

@@ -25,8 +25,8 @@ type World interface {
 	Size() int
 	Epoch() int
 	// Keep returns the value that this World keeps for package actors. If there is none yet, it
-	// calls open and keeps the result kept. World.Close calls closed after the engine has ended.
-	// The error is that of open, or ErrClosed after World.Close.
+	// calls open and keeps the result kept. World.Close calls closed after the engine has ended. The
+	// error is the error of open, or ErrClosed after World.Close.
 	Keep(open func() (kept any, closed func(), err error)) (any, error)
 	// Host returns the name of the machine of a rank, or "" if it is not known.
 	Host(rank int) string
@@ -75,7 +75,7 @@ type World interface {
 type Actor struct {
 	// ID is the actor's id. The id of a child is the id of its parent, "/" and its own name.
 	ID string
-	// Kind says in a few words which kind of actor it is, State what it is doing.
+	// Kind says in a few words which kind of actor it is. State says what the actor is doing.
 	Kind, State string
 	// Busy is true while the actor handles a message or waits for another actor or rank.
 	Busy bool
@@ -83,8 +83,8 @@ type Actor struct {
 	Restarts int
 }
 
-// Explainer is implemented by a kept value that can list actors. Actors returns all actors that
-// live on the rank, those of the transports included, parents first.
+// Explainer is implemented by a kept value that can list actors. Actors returns all actors that live
+// on the rank, including the actors of the transports, parents first.
 type Explainer interface{ Actors() []Actor }
 
 // Address returns the address part of the PIDs of the actors of a rank in a generation of the job.

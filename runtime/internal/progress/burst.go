@@ -18,7 +18,7 @@ const BurstMost = burstSpinning
 // away begins with a trial.
 const trialEvery = 32
 
-// Peer is what a poller knows of the rank that it waits for.
+// Peer is the poller's knowledge of the rank that it waits for.
 type Peer uint8
 
 const (
@@ -35,11 +35,11 @@ const (
 
 // Burst decides how often a poller polls before it lets other processes run.
 //
-// Where ranks outnumber processors, the rank that a poller waits for may have a processor or not.
-// If it has one, its answer comes soon, and both ranks should keep their processors, because then
-// a message costs no switch to another process. If it has none, each poll delays the answer. Two
-// ranks that have run alternately begin to run at the same time if one of them polls for longer
-// than the other one takes to get a processor and to answer. Such a long burst is a trial.
+// Where ranks outnumber processors, the rank that a poller waits for may have a processor or not. If
+// it has one, its answer comes soon, and both ranks should keep their processors, because then a
+// message costs no switch to another process. If it has no processor, each poll delays the answer.
+// Two ranks that have run alternately begin to run at the same time if one of them polls for longer
+// than the other rank takes to get a processor and to answer. Such a long burst is a trial.
 type Burst struct {
 	spins bool // the policy is to spin: Peer does not matter
 	away  uint // number of waits that began while the peer was away

@@ -108,7 +108,8 @@ func (t *Token) fallAsleep(w *Waiter) {
 }
 
 // awaken records that w has ended its sleep. Another goroutine may have taken the token meanwhile.
-// If none has, the transports have to be disarmed. awaken returns what the driver has to do.
+// If the token has not been taken, the transports have to be disarmed. awaken returns what the
+// driver has to do.
 func (t *Token) awaken(w *Waiter) (do Do) {
 	w.asleep = false
 	t.asleep.remove(w)

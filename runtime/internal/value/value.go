@@ -20,7 +20,7 @@ var (
 	ErrFailed = errors.New("the sender failed")
 )
 
-// TypeError is the error of decoding a value of another type, or one that another codec encoded.
+// TypeError is the error of decoding a value of another type or a value that another codec encoded.
 // Sent and Want are the names of type and codec at the sender and at the receiver.
 type TypeError struct{ Sent, Want string }
 
@@ -133,8 +133,8 @@ func (c *coder[T]) append(b, head []byte, v *T) ([]byte, error) {
 	return whole, nil
 }
 
-// AppendFailure appends, in place of a value, the text of the error because of which there is no
-// value.
+// AppendFailure appends a failure in place of a value. The failure contains the text of the error
+// that prevented the value.
 func AppendFailure(b []byte, cause error) []byte {
 	return append(append(b, formFailure, 0, 0), cause.Error()...)
 }
@@ -171,8 +171,8 @@ func (c *coder[T]) decode(b []byte, v *T) (err error) {
 	return c.codec.Decode(b, v)
 }
 
-// odd decodes bytes that do not begin with the header of a value of the coder's type: nil, for
-// which it returns no error, a failure, a value of another type, or malformed bytes.
+// odd handles bytes that do not begin with the header of a value of the coder's type. The bytes are
+// nil, a failure, a value of another type, or malformed. odd returns an error except for nil.
 func (c *coder[T]) odd(b []byte) error {
 	if len(b) < headSize || len(b)-headSize < int(binary.LittleEndian.Uint16(b[1:])) || b[0] < formValue || b[0] > formFailure {
 		return fmt.Errorf("%w: its head", ErrMalformed)
