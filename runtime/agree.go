@@ -33,10 +33,11 @@ func (c *Comm) Failed() (lost Group, epoch int) {
 
 // Ack acknowledges the losses that Failed returns, and returns the lost members. While the loss of a
 // member is not acknowledged, a receive or probe from AnySource that finds no message ends with a
-// PeerError, because the lost member may be the member that would have sent the message. After Ack
-// such operations wait for the other members. If a caller of Agree has not acknowledged all losses,
-// Agree returns an error at every caller. An operation that names a lost rank still ends with a
-// PeerError. Ack is local. It applies to all views of the communicator, including its Private twin.
+// PeerError. The reason is that the lost member may be the sender for which the receive or probe
+// waits. After Ack such operations wait for the other members. If a caller of Agree has not
+// acknowledged all losses, Agree returns an error at every caller. An operation that names a lost
+// rank still ends with a PeerError. Ack is local. It applies to all views of the communicator,
+// including its Private twin.
 func (c *Comm) Ack() Group {
 	lost, _ := c.Failed()
 	if len(lost.ranks) == 0 {

@@ -38,8 +38,8 @@ func (b *bridging) giveUp(op string, err error) error {
 }
 
 // fail breaks the communicator between the groups. If this communicator does not exist yet, the
-// leader sends an empty message to the other leader, which waits for words or is about to wait for
-// them. The empty message means that this group has given up.
+// leader sends an empty message to the other leader. The other leader waits for words or is about to
+// wait for them. The empty message means that this group has given up.
 func (b *bridging) fail(cause error) {
 	switch {
 	case b.spans != nil:
@@ -57,8 +57,8 @@ func (b *bridging) fail(cause error) {
 	}
 }
 
-// failAll sends a notice that this leader has given up to all members of the bridge, because this
-// leader does not know which of them is the other leader. Only the other leader receives it.
+// failAll notifies all members of the bridge that this leader has given up. It notifies all, because
+// this leader does not know which of them is the other leader. Only the other leader receives it.
 func (b *bridging) failAll() {
 	for rank := range b.over.size {
 		if rank != b.over.rank {

@@ -22,8 +22,8 @@ type Cart struct {
 // of a node form a block of the grid. They keep their numbers if other numbers would not reduce the
 // pairs of neighbors on different nodes. A grid without dimensions has one point.
 //
-// The error is ErrArgument if a size is below 1, the grid has more points than c has ranks, dims and
-// periods differ in length, or arguments differ between members.
+// The error is ErrArgument if a size is below 1, if the grid has more points than c has ranks, if
+// dims and periods differ in length, or if arguments differ between members.
 func (c *Comm) CreateCart(dims []int, periods []bool, reorder bool) (*Cart, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)

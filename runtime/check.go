@@ -212,7 +212,7 @@ func (k *check) findings(w *World) error {
 }
 
 // findings returns what the check of this rank has found, when all ranks are about to leave. If the
-// rank has a session, it reports the findings to the launcher and then waits in a fence, because
+// rank has a session, it reports the findings to the launcher. Then it waits in a fence, because
 // gorun ends the other ranks as soon as one rank ends with this error.
 func (w *World) findings() error {
 	err := w.check.findings(w)

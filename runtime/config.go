@@ -23,8 +23,8 @@ const (
 	// envNetTimeout is a duration: how long data sent to another node may stay unacknowledged
 	// before the connection is made again.
 	envNetTimeout = "GORUN_NET_TIMEOUT"
-	// envNetIdle is a duration: how long a connection between nodes stays open without traffic. It
-	// is made again for the next message. 0 means that it stays open for ever.
+	// envNetIdle is a duration: how long a connection between nodes stays open without traffic. The
+	// connection is made again for the next message. 0 means that it stays open for ever.
 	envNetIdle = "GORUN_NET_IDLE"
 	// envNetGiveUp is a duration: how long a rank tries to connect to a rank of another node before
 	// that rank counts as lost. 0 means the default.

@@ -26,8 +26,8 @@
 // they were sent, whatever their sizes.
 //
 // Any type without pointers can be an element type: numbers, complex numbers, bool, arrays and
-// structs of them. The types of sender and receiver must have the same layout. The names of types
-// do not matter, int is int64 on 64-bit machines, an array is the sequence of its elements, and a
+// structs of them. The types of sender and receiver must have the same layout. The names of types do
+// not matter. int is int64 on 64-bit machines, and an array is the sequence of its elements. A
 // []byte on either side matches any layout. Padding of structs is sent as zeros.
 //
 // # Values

@@ -47,7 +47,7 @@ var (
 
 // CallError is the error of an operation together with the source line of the call that returned it,
 // as in "at main.go:12: send: rank 1 is down". For a nonblocking operation, this is the line of Wait
-// or Test. Its field:
+// or Test. The field of a CallError:
 //
 //	Err error // what went wrong
 type CallError = callsite.Error
@@ -66,7 +66,8 @@ type CallError = callsite.Error
 type PeerError = engine.PeerError
 
 // TruncatedError ends a receive whose message was longer than its buffer. The buffer holds the
-// beginning of the message, and the rest is lost. No other message is affected. Its fields:
+// beginning of the message, and the rest is lost. No other message is affected. The fields of a
+// TruncatedError:
 //
 //	Source int // the sender's rank in the communicator
 //	Tag    int // the tag of the message
@@ -75,7 +76,7 @@ type PeerError = engine.PeerError
 type TruncatedError = engine.TruncatedError
 
 // TypeMismatchError ends a receive into another type than was sent. The message is lost. No other
-// message is affected. Its fields:
+// message is affected. The fields of a TypeMismatchError:
 //
 //	Source int    // the sender's rank in the communicator
 //	Tag    int    // the tag of the message
@@ -85,7 +86,7 @@ type TruncatedError = engine.TruncatedError
 type TypeMismatchError = engine.TypeMismatchError
 
 // MemoryError ends a RecvMessage of a message for which this rank has no memory. The message is
-// lost. No other message is affected. Its fields:
+// lost. No other message is affected. The fields of a MemoryError:
 //
 //	Source int   // the sender's rank in the communicator
 //	Tag    int   // the tag of the message

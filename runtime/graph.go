@@ -64,10 +64,11 @@ func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []
 	return c.reordered(number, all, nodes), nil
 }
 
-// CreateGraph is CreateGraphAdjacent, except that any member may give any edges. It gives degrees[i]
-// edges from sources[i]; their destinations are the next degrees[i] elements of dests. weights has
-// one weight for each element of dests, or is nil at every member. Neighbors are in the order of the
-// ranks that give the edges, and for each of these ranks in the order in which it gives them.
+// CreateGraph is CreateGraphAdjacent, except that any member may give any edges. The caller gives
+// degrees[i] edges from sources[i]; their destinations are the next degrees[i] elements of dests.
+// weights has one weight for each element of dests, or is nil at every member. Neighbors are in the
+// order of the ranks that give the edges, and for each of these ranks in the order in which it gives
+// them.
 func (c *Comm) CreateGraph(sources, degrees, dests, weights []int, reorder bool) (*Graph, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -180,7 +181,7 @@ func (t *Graph) WithContext(ctx context.Context) *Graph {
 }
 
 // Weights returns the weights of the edges to this rank and of the edges from this rank, in the
-// order of Neighbors, as new slices. They are nil if the graph has no weights.
+// order of Neighbors, as new slices. Both slices are nil if the graph has no weights.
 func (t *Graph) Weights() (sources, dests []int) {
 	return slices.Clone(t.vertex.sourceWeights), slices.Clone(t.vertex.destWeights)
 }

@@ -87,8 +87,8 @@ func NewPersistent(start func() Request) *Persistent { return &Persistent{launch
 // would wait for ever or match wrong messages. Only the first Break of a communicator counts. Other
 // members get the text of cause, cut after some 250 bytes; if cause is a PeerError, they also get a
 // PeerError of the lost rank. If this rank has closed the communicator, Break still notifies the
-// other members, because Close may have ended a collective operation of another goroutine, which
-// other members have begun.
+// other members, because Close may have ended a collective operation of another goroutine, and the
+// other members may have begun this operation.
 func (c *Comm) Break(cause error) {
 	if c == nil || c.Broken() {
 		return

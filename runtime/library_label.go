@@ -44,8 +44,8 @@ func (c *Comm) SendRecvLabeled(l *Label, send []byte, dest int, recv []byte, sou
 	return c.sendRecv(&l.element, send, dest, tag, &l.element, recv, source, tag)
 }
 
-// LabelError ends a receive of a library whose Label differs from the label of the message
-// that it matched. The message is lost; other operations are not affected. Its fields:
+// LabelError ends a receive of a library whose Label differs from the label of the message that it
+// matched. The message is lost. Other operations are not affected. The fields of a LabelError:
 //
 //	Source int    // the sender's rank in the communicator
 //	Tag    int    // the tag of the message

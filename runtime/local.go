@@ -17,13 +17,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// Local runs fn on n ranks that are goroutines of this process, and returns when
-// all have returned. The ranks share heap memory, so the race detector sees their
-// accesses. When a rank fails, with an error or a panic, the operations of the
-// others end with ErrAborted, and Local returns only the first failure, as a
-// *RankError; errors.Is and errors.As reach its cause. If no rank fails but a rank or the node memory
-// cannot be closed at the end, Local returns that error. Several such errors are joined (errors.Join), with a
-// *RankError for each rank; errors.As finds the *RankError of the lowest rank.
+// Local runs fn on n ranks that are goroutines of this process, and returns when all have returned.
+// The ranks share heap memory, so the race detector sees their accesses. A rank fails if fn returns
+// an error or panics. Then the operations of the other ranks end with ErrAborted, and Local returns
+// only the first failure, as a *RankError; errors.Is and errors.As reach its cause. If no rank fails
+// but a rank or the node memory cannot be closed at the end, Local returns that error. Several such
+// errors are joined (errors.Join), with a *RankError for each rank; errors.As finds the *RankError
+// of the lowest rank.
 func Local(n int, fn func(*World) error) error { return LocalContext(context.Background(), n, fn) }
 
 // LocalContext is Local with a context. When ctx ends, the operations of all ranks end with
@@ -48,11 +48,12 @@ func LocalContext(ctx context.Context, n int, fn func(*World) error) error {
 	return job.Wait(ctx)
 }
 
-// LocalRespawn is LocalContext for programs that continue after the loss of a rank. It does what gorun
-// -on-failure respawn=restarts does. A rank that panics is lost and started again: fn runs from its
-// beginning with Role Recovered, and the other ranks return to World.Resume. A rank ends the job if it returns
-// an error, if its goroutine ends by runtime.Goexit, as in a test that fails, or if it panics after the job has
-// used all its restarts or after World.Resume has ended at all ranks.
+// LocalRespawn is LocalContext for programs that continue after the loss of a rank. It does what
+// gorun -on-failure respawn=restarts does. A rank that panics is lost and started again: fn runs
+// from its beginning with Role Recovered, and the other ranks return to World.Resume. A rank ends
+// the job if fn returns an error, or if its goroutine ends by runtime.Goexit, as in a test that
+// fails. A panic also ends the job if the job has used all its restarts, or if World.Resume has
+// ended at all ranks.
 func LocalRespawn(ctx context.Context, n, restarts int, fn func(*World) error) error {
 	if restarts < 1 {
 		return callsite.At(fmt.Errorf("%w: %d restarts", ErrArgument, restarts))

@@ -24,10 +24,10 @@ func (c *Comm) Dup() (*Comm, error) {
 	return newComm(c.core.world, number, c.core.name+".dup", a.ranks, a.rank), nil
 }
 
-// Split splits the communicator. All members call it. The members that pass the same
-// color become one new communicator, in the order of their keys and, if keys are equal,
-// of their ranks in c. A member that passes the color Undefined gets nil. Any other
-// negative color is ErrArgument at every member.
+// Split splits the communicator. All members call it. The members that pass the same color become
+// one new communicator. They are in the order of their keys and, if keys are equal, in the order of
+// their ranks in c. A member that passes the color Undefined gets nil. Any other negative color is
+// ErrArgument at every member.
 func (c *Comm) Split(color, key int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)

@@ -32,9 +32,10 @@ func (s Sharing) String() string {
 }
 
 // SplitType splits the communicator by a shared resource. The members on one node, or on one NUMA
-// node, become one new communicator, in the order of their keys and, if keys are equal, of their
-// ranks in c. All members call it with the same what, or with Undefined, in which case they get nil.
-// If a member passes another value, or members pass different values, the error is ErrArgument.
+// node, become one new communicator. They are in the order of their keys and, if keys are equal, in
+// the order of their ranks in c. All members call it with the same what, or with Undefined, in which
+// case they get nil. If a member passes another value, or members pass different values, the error
+// is ErrArgument.
 func (c *Comm) SplitType(what Sharing, key int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)

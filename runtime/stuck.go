@@ -43,8 +43,8 @@ type stalls struct {
 // alone. A later attempt may succeed because another goroutine of the program has ended meanwhile.
 const pauseMax = 16 * time.Second
 
-// look reports to the launcher once that the rank has waited for long, and a second time when it is
-// proven that only other ranks can end the waits.
+// look reports to the launcher that the rank has waited for long. It reports the same waits a second
+// time when it is proven that only other ranks can end them.
 func (w *World) look(now time.Time) {
 	w.engine.Tick(now)
 	s := &w.stalls
@@ -205,9 +205,9 @@ func (w *World) serves() string {
 
 // laneCounter is a fabric that counts the frames to and from a peer.
 type laneCounter interface {
-	// Position returns the number of frames that have a place in the lane to a peer, and the
-	// number of frames that have arrived from the peer, both modulo 65536. The engine's lock is
-	// held.
+	// Position returns two numbers of frames modulo 65536. sent counts the frames that have a place
+	// in the lane to a peer, and received counts the frames that have arrived from the peer. The
+	// engine's lock is held.
 	Position(peer int) (sent, received uint16)
 }
 

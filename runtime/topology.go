@@ -15,11 +15,12 @@ type topology interface {
 	order() []int
 }
 
-// Neighbors returns the ranks from which the neighborhood operations of package collectives receive
-// data and the ranks to which they send data, in the order of the blocks of their buffers. In a
-// Cart, these are for each dimension the previous and the next rank, or ProcNull beyond a border. In
-// a Graph, they are the neighbors with which the Graph was made. The caller owns the slices. If the
-// communicator is neither a Cart nor a Graph, the error is ErrTopology.
+// Neighbors returns the neighbors for the neighborhood operations of package collectives, in the
+// order of the blocks of their buffers: this rank receives data from the sources and sends data to
+// the dests. In a Cart, the neighbors are for each dimension the previous and the next rank, or
+// ProcNull beyond a border. In a Graph, they are the neighbors with which the Graph was made. The
+// caller owns the slices. If the communicator is neither a Cart nor a Graph, the error is
+// ErrTopology.
 func (c *Comm) Neighbors() (sources, dests []int, err error) {
 	if c == nil {
 		return nil, nil, callsite.At(ErrComm)

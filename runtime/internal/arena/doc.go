@@ -16,8 +16,8 @@
 //	own     this rank     Free
 //	given   the receiver  Return by that rank, or TakeBack
 //
-// Until Confirm, the giver of given memory is its second holder, because the receiver
-// may return the memory, or die, before the call that sends it has ended.
+// Until Confirm, the giver of given memory is its second holder. The reason is that the receiver may
+// return the memory, or die, before the call that sends the memory has ended.
 //
 // Data from peers is not trusted. A release returns an error and changes nothing if no lease begins
 // at its offset, if the rank does not hold the lease, or if the lease was released before.

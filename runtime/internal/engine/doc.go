@@ -34,9 +34,9 @@
 //
 // # Locks and waiting
 //
-// Engine.mu guards everything, transports included. Its type is the engine's own and is
-// released by a plain store (docs/adr/0008). Every call releases it by a deferred call, so a
-// panic releases it, too. A panic in a transport or in a wait ends the engine (guard.go).
+// Engine.mu guards everything, transports included. It has a type of the engine's own, whose Unlock
+// is a plain store (docs/adr/0008). Every call of the engine unlocks mu by a deferred call, so mu is
+// also unlocked after a panic. A panic in a transport or in a wait ends the engine (guard.go).
 //
 // A waiting goroutine polls: one goroutine holds the poll token, and the others are parked until the
 // poller completes their request or passes the token on. When no goroutine waits, a background

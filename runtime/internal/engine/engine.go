@@ -42,15 +42,15 @@ type Config struct {
 	// the contexts in which a receive from AnySource ends with the loss. nil means that every peer
 	// belongs to every context. Member is called with the engine's lock held.
 	Member func(context uint32, peer int) bool
-	// Lost is called once for every peer that is down. It has to reclaim the memory that was handed
-	// over to the peer. Lost is called with the engine's lock held and must not call the engine. It
-	// may be nil.
+	// Lost is called once for every peer that is down. Lost has to reclaim the memory that was
+	// handed over to the peer. Lost is called with the engine's lock held and must not call the
+	// engine. It may be nil.
 	Lost func(peer int, cause error)
-	// Release is called when holder returns memory of this rank that was handed over to it, or when
-	// the engine has transferred the bytes of the memory instead of handing it over. off is the Addr
-	// of the memory's key. off comes from the peer and is not checked: the peer may not hold that
-	// memory, or the memory may not exist. Release is called with the engine's lock held and must
-	// not call the engine.
+	// Release is called when the rank holder returns memory of this rank that was handed over to it.
+	// It is also called when the engine has transferred the bytes of the memory instead of handing
+	// it over. off is the Addr of the memory's key. off comes from the peer and is not checked: the
+	// peer may not hold that memory, or the memory may not exist. Release is called with the
+	// engine's lock held and must not call the engine.
 	Release func(holder int, off uint64)
 	// Early is how long actor messages wait for SetActorReceiver before they are refused. The
 	// default is 30 s.

@@ -45,9 +45,9 @@ type ActorReceiver interface {
 	// Credit is called when a stream that had refused a message for lack of credit, or that
 	// Settled reported as unsettled, has got a new limit.
 	Credit(l *Stream)
-	// Refused is called when the peer has dropped an actor message of the stream, because its
-	// actor receiver was not set within its Config.Early, or because it had no space to keep the
-	// message until then.
+	// Refused is called when the peer has dropped an actor message of the stream. Either the actor
+	// receiver of the peer was not set within the peer's Config.Early, or the peer had no space to
+	// keep the message until then.
 	Refused(l *Stream)
 	// Closed is called when a stream of a peer has ended, after all actor messages of the stream.
 	// The peer may reuse the number of the stream afterwards.
@@ -138,8 +138,9 @@ func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte
 func (l *Stream) Number() uint32 { return l.number }
 
 // Eager returns the length in bytes, head and body together, up to which a single frame is the
-// fastest way to send an actor message to a peer, and at most StreamWindow. SendActorMessage also
-// takes longer messages, up to Caps.MaxEager. Eager returns 0 if no transport reaches the rank.
+// fastest way to send an actor message to a peer. The result is at most StreamWindow.
+// SendActorMessage also takes longer messages, up to Caps.MaxEager. Eager returns 0 if no transport
+// reaches the rank.
 func (e *Engine) Eager(rank int) int {
 	e.lock()
 	defer e.unlock()
@@ -261,10 +262,10 @@ func (l *Stream) admits(cost uint32) bool {
 	return false
 }
 
-// Settled reports whether the receiver has returned all credit that the messages of l consumed, or l
-// is closed, its peer is down or the engine has ended. If settled is false, a call of
-// ActorReceiver.Credit follows the next grant. spent is the total cost of the messages sent so far,
-// mod 2^32.
+// Settled reports settled = true if the receiver has returned all credit that the messages of l
+// consumed. It reports the same if l is closed, its peer is down or the engine has ended. If settled
+// is false, a call of ActorReceiver.Credit follows the next grant. spent is the total cost of the
+// messages sent so far, mod 2^32.
 func (e *Engine) Settled(l *Stream) (spent uint32, settled bool) {
 	e.lock()
 	defer e.unlock()

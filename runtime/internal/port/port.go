@@ -57,7 +57,7 @@ type World interface {
 	Given(message any, g Gift, to int)
 	// Regain cancels the handover. The message owns the memory again.
 	Regain(message any, g Gift)
-	// Detach ends a message as if it had been sent to a rank, and transfers the ownership of its
+	// Detach ends a message as if it had been sent to a rank. It transfers the ownership of the
 	// memory to the caller, who frees it by Drop.
 	Detach(message any, to int) Detached
 	Drop(d Detached)
