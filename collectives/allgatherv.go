@@ -7,9 +7,9 @@ import (
 )
 
 // AllGatherV copies send of member i, which has counts[i] elements, to recv[displs[i]:] of every
-// member. If displs is nil, the blocks follow each other in the order of the ranks. All members
-// must pass the same counts, but may pass different displs. The nonblocking and the persistent
-// form, too, have read counts and displs when they return.
+// member. If displs is nil, the blocks follow each other in the order of the ranks. All members must
+// pass the same counts, but may pass different displs. IAllGatherV and AllGatherVInit also read
+// counts and displs before they return.
 func AllGatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int) error {
 	return allGatherV(new(call), c, send, recv, counts, displs).wait()
 }

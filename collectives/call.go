@@ -7,40 +7,40 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// call is one operation with its arguments. Each operation has a function that checks the
-// arguments of this member and fills in the call, which the blocking, the nonblocking or the
-// persistent form of the operation then executes. The call of a blocking operation is
-// allocated on the stack.
+// call is one operation with its arguments. Each operation has a function that checks the arguments
+// of this member and fills in the call. The blocking, nonblocking or persistent form of the operation
+// then executes the call. The call of a blocking operation is allocated on the stack.
 type call struct {
 	message.Call
 	group *group
-	// comm is the communicator that the caller named, view the one that the operation
-	// communicates through.
+	// comm is the communicator that the caller passed. view is the view of comm that the operation
+	// sends and receives through.
 	comm, view *runtime.Comm
 	op         message.Operation
 	kind       kernel.Kind
 	// bytes is a length that must be the same at all members. block is the length of one rank's
-	// contribution or block; the choice of the algorithm depends on it. Both are in bytes, and
-	// 0 for an operation whose members know different lengths.
+	// contribution or block; the choice of the algorithm depends on block. Both are in bytes. Both
+	// are 0 if the members of the operation know different lengths.
 	bytes, block int
 	// counts is a checksum of the counts, which must be the same at all members.
 	counts uint64
 	// idle says that no member has anything to send.
 	idle bool
-	// within is the call on an Intercomm of which this one is a step, or nil.
+	// within is the operation on an Intercomm if this call is one of its steps, otherwise nil.
 	within *crossing
 	// err is the error with which the call is refused, or nil.
 	err error
 }
 
-// on sets the communicator and the operation. It reports whether to go on: k.err is nil.
+// on sets the communicator and the operation. It reports whether k.err is nil, so that the caller may
+// continue.
 func (k *call) on(c *runtime.Comm, op message.Operation) bool {
 	k.comm, k.op = c, op
 	k.group, k.view, k.err = find(c)
 	return k.err == nil
 }
 
-// onFor is on for an operation with elements of type T, which it checks.
+// onFor does the same as on for an operation with elements of type T. It also checks T.
 func onFor[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	if !k.on(c, op) {
 		return false
@@ -153,9 +153,9 @@ func (k *call) checkReduce(elem int) bool {
 	return k.err == nil
 }
 
-// checkBlocks checks one block of n elements against the buffer all, which has the blocks of
-// all ranks, total elements. block may be this rank's own block in all, but must not overlap all
-// in any other way.
+// checkBlocks checks one block of n elements against the buffer all, which has the blocks of all
+// ranks, total elements. block may be the same memory as this rank's own block in all. It must not
+// overlap all in any other way.
 func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	if total != n*k.group.size {
 		k.err = lengthError(name, total, n*k.group.size)
@@ -170,8 +170,8 @@ func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	}
 }
 
-// site returns where the program called the operation on an Intercomm of which this call is a
-// step, or nil if this call is not a step: the place of the call itself then counts.
+// site returns where the program called the operation on an Intercomm of which this call is a step,
+// or nil if this call is not a step. If it is nil, errors name the source line of the call itself.
 func (k *call) site() *callsite.Site {
 	if k.within == nil {
 		return nil

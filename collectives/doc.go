@@ -10,49 +10,50 @@
 // operation is complete. The nonblocking form IX starts the operation and returns a request, which
 // runtime's Wait, Test, WaitAll and WaitAny accept together with requests of messages. The operation
 // makes progress while the program computes. The persistent form XInit checks the arguments once and
-// returns a runtime.Persistent. Each call of its Start starts the operation; StartAll starts it
-// together with persistent messages.
+// returns a runtime.Persistent. Each call of Persistent.Start starts the operation once.
+// runtime.StartAll starts persistent operations and persistent messages together.
 //
 // # Counts and displacements
 //
 // A buffer of a V operation, such as AllToAllV, or of ReduceScatter has a block for each member:
 // block i has counts[i] elements and begins at element displs[i]. If displs is nil, the blocks follow
-// each other. A count may be 0; the displacement of that block is then ignored. Blocks of a receive
-// buffer must not share elements. A buffer may be longer than its blocks.
+// each other. If the count of a block is 0, the displacement of the block is ignored. Blocks of a
+// receive buffer must not share elements. A buffer may be longer than its blocks.
 //
 // # Rules
 //
-//   - All members must call the same operations in the same order, with buffers of the
-//     same length, the same root and the same operator. In an operation with counts, each
-//     block must be as long at its sender as at its receiver.
+//   - All members must call the same operations in the same order, with buffers of the same length,
+//     the same root and the same operator. In an operation with counts, the sender and the receiver
+//     of a block must pass the same length for it.
 //   - At most one blocking operation may be in progress on a communicator; any number of
 //     nonblocking operations may be in progress at the same time.
-//   - Nonblocking operations of the members match each other in the order in which they were
-//     started. They never match a blocking operation: if some members call IBarrier and others
-//     Barrier, all of them wait, without an error. The start of a persistent operation counts
-//     as the start of a nonblocking one.
+//   - Nonblocking operations of the members match each other in the order in which they were started.
+//     A nonblocking operation never matches a blocking operation. If some members call IBarrier and
+//     others call Barrier, all members wait, and no member gets an error. The start of a persistent
+//     operation counts as the start of a nonblocking one.
 //   - Elements may have any type without pointers. The built-in operators are for numbers and
 //     bools. MinLoc and MaxLoc also return the location of the extreme value. Func makes an
 //     operator for any other type.
-//   - Wrong arguments are refused before anything is sent. If an operation is abandoned,
-//     because its context ended or a member died, the communicator is broken for all members
-//     (runtime.ErrCommBroken). If a member died, errors.As finds its runtime.PeerError in the
-//     errors of all other members.
-//   - Members that call different operations, or the same one with different lengths, roots,
-//     operators or element types, get a MismatchError with both source lines; the other
-//     members get ErrCommBroken. They get it at that call or, if no member waited for another
-//     one there, at the next call or when the communicator is closed.
+//   - An operation with wrong arguments returns an error, and this member sends nothing. If the
+//     context of an operation ends or a member dies, the operation fails, and the communicator is
+//     broken for all members (runtime.ErrCommBroken). If a member died, errors.As finds its
+//     runtime.PeerError in the errors of all other members.
+//   - Members that call different operations get a MismatchError, which names the source lines of
+//     both calls. The same holds for one operation with different lengths, roots, operators or
+//     element types. The other members get ErrCommBroken. The error is returned by the call that does
+//     not match or, if no member waited for another member in that call, by the next call or by Close
+//     of the communicator.
 //   - If two goroutines of a rank are in blocking operations on one communicator, they get
 //     runtime.ErrInUse, and the other members get ErrCommBroken. Operations with values count
 //     as blocking operations here.
-//   - If counts differ between members that must pass the same counts, the error is a
-//     MismatchError where all members know the counts (AllGatherV, ReduceScatter). Where only
-//     two members know a count, the error is ErrLength or runtime.ErrTruncate, from the length
-//     of the message.
+//   - If counts differ between members that must pass the same counts, the error is a MismatchError
+//     where all members know the counts (AllGatherV, ReduceScatter). If only the sender and the
+//     receiver know a count, the receiver detects the difference by the length of the message, and
+//     the error is ErrLength or runtime.ErrTruncate.
 //   - Messages of collectives never match receives of the program.
 //
-// With GORUN_COMPARE=0 (or false) at all ranks the members' calls are not compared: calls that differ
-// have undefined results, or wait for ever. Calls on an Intercomm are compared nevertheless.
+// With GORUN_COMPARE=0 (or false) at all ranks, only calls on an Intercomm are compared. Other calls
+// that differ then have undefined results or wait for ever.
 //
 // # Neighbors
 //
@@ -65,8 +66,9 @@
 //
 // BcastValue, GatherValues, AllGatherValues, ScatterValues, ReduceValue and AllReduceValue take one
 // value of any type that runtime.SendValue accepts. The encoded values of the members may have
-// different lengths. If a value cannot be encoded or decoded, the members that do not get it for that
-// reason get an error, and the communicator stays usable. Every other failure breaks the communicator.
+// different lengths. If a value cannot be encoded or decoded, the members that lack the value for
+// this reason get an error, and the communicator stays usable. Every other failure breaks the
+// communicator.
 //
 // # Two groups
 //
@@ -79,38 +81,39 @@
 //
 // # In place
 //
-// AllReduce, Scan, ExScan, AllToAll, AllToAllV, and Reduce at its root accept the
-// same slice as send and recv. Gather and GatherV at their root, AllGather and
-// AllGatherV accept this rank's block of recv as send. Scatter and ScatterV at
-// their root, ReduceScatter and ReduceScatterBlock accept this rank's block of send
-// as recv. Other overlaps are refused. Arguments that an operation does not use at a
-// rank may be nil: at ranks other than the root, recv of Reduce, Gather and GatherV, send of
-// Scatter and ScatterV, and the counts.
+// AllReduce, Scan, ExScan, AllToAll and AllToAllV accept the same slice as send and recv; so does
+// Reduce at its root. AllGather and AllGatherV accept this rank's block of recv as send; so do Gather
+// and GatherV at their root. ReduceScatter and ReduceScatterBlock accept this rank's block of send as
+// recv; so do Scatter and ScatterV at their root. Other overlaps are refused. At ranks other than the
+// root, the following arguments are not used and may be nil: recv of Reduce, Gather and GatherV, send
+// of Scatter and ScatterV, and the counts of GatherV and ScatterV.
 //
 // # Order and rounding
 //
 // For given numbers of ranks and bytes, a reduction takes its operands in a fixed order, and all
-// ranks get the same bits. It is the order of the ranks unless the operator is commutative and the
-// ranks are on several nodes, or GORUN_COLL or a Table selects the algorithm node-domains. The
-// grouping of the operands, that is the parentheses, depends on the algorithm.
+// ranks get the same bits. The order of the operands is the order of the ranks, except in two cases:
+// the operator is commutative and the ranks are on several nodes; or GORUN_COLL or a Table selects
+// the algorithm node-domains. The grouping of the operands (where the parentheses are) depends on the
+// algorithm.
 //
 // With gorun -reproducible, or GORUN_REPRODUCIBLE=1 (or true) at all ranks, the result of a reduction
-// has the same bits as a loop over the ranks, ((x0 op x1) op x2) op ...; a scan has the bits of such a
-// loop over the ranks before this one, in Scan also over this rank. The bits depend only on the
-// operands: not on the nodes, the algorithm, the length of the vector or the form of the call. On one
-// node this costs nothing; between nodes a short reduction needs p-1 messages of each rank instead of
-// log p. If GORUN_COLL names an algorithm that combines in another order, the algorithm is replaced.
+// has the same bits as a loop over the ranks, ((x0 op x1) op x2) op ...; the result of a scan at rank
+// i has the bits of such a loop over the ranks 0 to i (Scan) or 0 to i-1 (ExScan). The bits depend
+// only on the operands. They do not depend on the nodes, the algorithm, the length of the vector or
+// the form of the call. On one node this setting costs no time. Between nodes, each of p ranks sends
+// p-1 messages in a short reduction instead of log p. If GORUN_COLL names an algorithm that combines
+// in another order, the algorithm is replaced.
 //
 // # Algorithms
 //
 // Ranks of one node communicate through shared memory (internal/node), ranks of different nodes by
 // messages (internal/message). If nodes have several ranks each, most operations have two levels
-// (internal/tier): shared memory within each node, and messages between one rank of each node.
-// Long blocks of an all-to-all on a node are read directly from the private memory of the other
-// process, so that they are copied once instead of twice. If such reads are not permitted, the blocks
-// are sent as messages. Explain returns which algorithm an operation uses and why. gorun -explain
-// prints the algorithms that were used, at the end of the run. The environment variable GORUN_COLL
-// overrides the choice, as in
+// (internal/tier): the ranks of a node communicate through shared memory, and one rank of each node
+// exchanges messages with the other nodes. Long blocks of an all-to-all on a node are read directly
+// from the private memory of the other process, so that they are copied once instead of twice. If
+// such reads are not permitted, the blocks are sent as messages. Explain returns which algorithm an
+// operation uses and why. gorun -explain prints the algorithms that were used, at the end of the run.
+// The environment variable GORUN_COLL overrides the choice, as in
 //
 //	GORUN_COLL="allreduce=ring,bcast=binomial"
 //
@@ -119,6 +122,6 @@
 // priority over the table.
 //
 // If the algorithm of GORUN_COLL cannot serve a call (shared memory across nodes, an operator that
-// does not commute), the table's choice is used. If that cannot serve it either, or if there is no
-// table, the built-in choice is used.
+// does not commute), the algorithm of the table is used. If the table's algorithm cannot serve the
+// call either, or if there is no table, the built-in choice is used.
 package collectives

@@ -8,19 +8,20 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 )
 
-// domains records the domains of the members on this rank's node. A domain is the processors with a
-// common L3 cache, or of a NUMA node, see runtime.CacheDomain.
+// domains records the domains of the members on this rank's node. A domain is the set of processors
+// that share an L3 cache or belong to one NUMA node (see runtime.CacheDomain).
 type domains struct {
 	// own returns the domain of this rank; it is runtime.CacheDomain.
 	own func() (domain, domains int)
-	// parts has the members of each domain. It is empty unless spread.
+	// parts has the members of each domain. It is empty if spread returns false.
 	parts tier.Parts
-	// levels has the operations within domains and between them. It is nil before the first one.
+	// levels has the operations within domains and between domains. It is nil before the first
+	// operation of this kind.
 	levels *tier.Nested
 }
 
-// spread reports whether the members on the node are in several domains, and at least one domain
-// has several of them.
+// spread reports whether the members on the node are in several domains, and at least one domain has
+// several members.
 func (d *domains) spread() bool { return len(d.parts.Groups) > 1 }
 
 // exchange distributes the domains of the members of a node to all of them, and sets parts. If the
@@ -52,8 +53,8 @@ func (d *domains) exchange(n *node.Group, rank, size int) error {
 }
 
 // inDomains returns the operations of the members of this rank's node within domains and between
-// domains. In the first call the members of each domain, and then the first members of all domains,
-// allocate shared memory together.
+// domains. In the first call the members of each domain allocate shared memory together. Then the
+// first members of all domains allocate shared memory together.
 func (g *group) inDomains() (*tier.Nested, error) {
 	d := &g.domains
 	if d.levels != nil {
@@ -74,8 +75,8 @@ func (g *group) inDomains() (*tier.Nested, error) {
 	return d.levels, nil
 }
 
-// memoryTier returns the operations of some members of this rank's node. some has their indices in
-// all; this rank is some[place].
+// memoryTier returns the operations of some members of this rank's node. some has the indices of
+// these members in all. The index of this rank is some[place].
 func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, error) {
 	mine := tier.NewSubset(all, some, place)
 	if len(some) == 1 {
@@ -93,7 +94,7 @@ func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, 
 }
 
 // openDeep makes the operations of three levels in the first call: within domains, between the
-// domains of a node, and between nodes. On a node without spread they have only two levels.
+// domains of a node, and between nodes. If spread returns false, the operations have only two levels.
 func (g *group) openDeep() (*tier.Nested, error) {
 	if g.deep != nil {
 		return g.deep, nil

@@ -7,16 +7,17 @@ import (
 
 // underway holds what the rank's flight recorder needs for the blocking operation in progress.
 //
-// A short operation in shared memory is recorded after this member has published its contribution
-// and before it reads those of others, or at the end if it reads none. If it were recorded before,
-// the other members would wait for the recording; after the publication it costs them no time.
+// A short operation in shared memory is recorded after this member has published its contribution and
+// before it reads the contributions of other members. If it reads none, the operation is recorded at
+// its end. If the operation were recorded before the publication, the other members would wait for
+// the recording. After the publication, the recording costs the other members no time.
 type underway struct {
 	// record is the recorder's entry of the operation in progress.
 	record flight.Started
 	// numbers has the recorder's numbers that were reserved for the next operations.
 	numbers flight.Numbers
-	// call is the recorder's Call of the last operation that was recorded; op and root are that
-	// operation and its root.
+	// call is the recorder's Call of the last operation that was recorded. op and root are the kind
+	// and the root of that operation.
 	call flight.Call
 	op   message.Operation
 	root int
@@ -34,8 +35,8 @@ func (u *underway) set(k *call) {
 	u.next.op, u.next.root, u.next.bytes = k.op, k.Root, k.bytes
 }
 
-// record enters the blocking call in progress in the flight recorder, unless it is already there.
-// The call must have been noted in g.blocking.
+// record enters the blocking call in progress in the flight recorder, unless it is already there. The
+// caller has already noted the call in g.blocking.
 func (g *group) record() {
 	if g.under.late {
 		g.recordNow()

@@ -28,23 +28,23 @@ type group struct {
 	// its processors.
 	near, crowded bool
 	// nested is true if several members share a node, but not all members do. inOrder is true if
-	// nested is, and the members of each node precede the members of the next node.
+	// nested is true and the members of each node precede the members of the next node.
 	nested, inOrder bool
 	// widest is the largest number of members on a node.
 	widest int
 	// parts has the members of each node. levels has the operations within nodes and between nodes.
-	// It is nil before the first operation, and always if nested is false.
+	// levels is nil before the first operation. If nested is false, levels is always nil.
 	parts  tier.Parts
 	levels *tier.Nested
-	// deep is levels with a third level, of domains. It is nil before the first operation of three
-	// levels.
+	// deep has the operations of three levels: within domains, between the domains of a node, and
+	// between nodes. It is nil before the first operation of three levels.
 	deep    *tier.Nested
 	domains domains
 	// apart is true if there are two members, each of which has a processor, and the two processors
 	// have no common cache.
 	apart bool
-	// weighed is true if two members have measured whether they exchange long blocks faster by reading
-	// private memory. slower is true if they found that they do not.
+	// weighed is true if two members have measured whether they exchange long blocks faster by
+	// reading private memory. slower is true if reading private memory was not faster.
 	weighed, slower            bool
 	smallMax, elemMax, laneMax int
 	override                   overrides
@@ -85,8 +85,9 @@ type group struct {
 	watch   watch
 	// values records the operation with values in progress.
 	values valueUse
-	// recorder is the rank's flight recorder; context is its number for the communicator. texts has
-	// its number for the name of each operation, or 0 where that is not known yet.
+	// recorder is the rank's flight recorder; context is the recorder's number for the communicator.
+	// texts has the recorder's number for the name of each operation, or 0 if that number is not
+	// known yet.
 	recorder *flight.Recorder
 	context  uint32
 	texts    [message.Operations]atomic.Uint32
@@ -96,8 +97,8 @@ type group struct {
 type groupKey struct{}
 
 // find returns the group of a communicator and the view through which an operation on c sends. The
-// first call makes the group. Later calls do not change it, so that find may be called during an
-// operation.
+// first call makes the group. Later calls do not change the group, so that find may be called during
+// an operation.
 func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	if c == nil {
 		return nil, nil, runtime.ErrComm
@@ -113,9 +114,9 @@ func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 // Close releases the shared memory when the communicator is closed. It returns an error if calls
 // of this member did not match the calls of other members and no operation has detected that.
 //
-// If an operation of another goroutine is in progress, it ends with an error, but may still use the
-// shared memory. Then the memory is released by the garbage collector's cleanup, when nothing refers
-// to the group any more.
+// If an operation of another goroutine is in progress, that operation ends with an error, but may
+// still use the shared memory. In this case a cleanup of the garbage collector releases the memory
+// when nothing refers to the group any more.
 func (g *group) Close() error {
 	g.watch.end()
 	if !atomic.CompareAndSwapUint32(&g.busy, 0, 1) { // busy stays 1, so that no operation begins
@@ -237,8 +238,8 @@ func (g *group) claim(op message.Operation) error {
 }
 
 // begin starts a blocking operation. It numbers and records this member's call before the algorithm
-// is chosen. It is called once for each operation, so that the numbers agree at all members
-// whichever algorithm they use.
+// is chosen. It is called once for each operation, so that the numbers agree at all members and do
+// not depend on the algorithm.
 func (g *group) begin(k *call) error {
 	g.comm = k.view
 	said := k.statement()
@@ -258,7 +259,7 @@ func (g *group) begin(k *call) error {
 }
 
 // comparable returns the part of a call that members compare. If calls are not compared, it returns
-// the same for all calls.
+// the same value for all calls.
 func (g *group) comparable(said node.Call) node.Call {
 	if !g.compared {
 		return node.Call{What: 1}
@@ -267,7 +268,7 @@ func (g *group) comparable(said node.Call) node.Call {
 }
 
 // end ends a blocking operation whose claim succeeded; err is the error of the operation or nil. If
-// it is not nil, the members are out of step, and end breaks the communicator.
+// err is not nil, the members are out of step, and end breaks the communicator.
 func (g *group) end(op message.Operation, err error) error {
 	g.record()
 	g.under.record.End(err != nil)
@@ -283,8 +284,8 @@ func (g *group) end(op message.Operation, err error) error {
 }
 
 // lostWithin returns the error of an operation that ended with err and broke the communicator c. If
-// err is the loss of a rank, the result is ErrCommBroken, too: only timing decides which members
-// detect the loss, and which are notified of the break.
+// err is the loss of a rank, the result also wraps ErrCommBroken, because only timing decides which
+// members detect the loss and which members are notified of the break.
 func lostWithin(c *runtime.Comm, err error) error {
 	var lost *runtime.PeerError
 	broken := c.Err()

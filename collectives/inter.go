@@ -9,20 +9,21 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Root is what the root of an operation on an Intercomm passes as root. The other ranks of its group
-// pass runtime.ProcNull, and the ranks of the other group pass the root's rank.
+// Root is the value that the root of an operation on an Intercomm passes as the argument root. The
+// other ranks of its group pass runtime.ProcNull, and the ranks of the other group pass the root's
+// rank.
 const Root = -3
 
-// The operations on an Intercomm move data from each group to the other one. First, the first rank
-// of a group gathers or combines the contributions of its group, with the operations of the group's
-// own communicator. Then it exchanges the result with the first rank of the other group or with the
-// root, and distributes the data that it received in its group. InterAllToAll exchanges messages
-// between all ranks instead. All ranks of both groups must call the operations in the same order. At
-// most one blocking operation may be in progress, beside any number of nonblocking ones. A failure
-// breaks the Intercomm for both groups.
+// The operations on an Intercomm move data from each group to the other one. First, the first rank of
+// a group gathers or combines the contributions of its group, with the operations of the group's own
+// communicator. Then it exchanges the result with the first rank of the other group or with the root,
+// and distributes the received data in its own group. InterAllToAll instead exchanges messages
+// between all ranks. All ranks of both groups must call the operations in the same order. At most one
+// blocking operation may be in progress, beside any number of nonblocking ones. A failure breaks the
+// Intercomm for both groups.
 
-// interCall is one operation on an Intercomm with its arguments, as call is one on a communicator.
-// The blocking, the nonblocking or the persistent form of the operation executes it.
+// interCall is one operation on an Intercomm with its arguments. (The type call is the same for a
+// communicator.) The blocking, the nonblocking or the persistent form of the operation executes it.
 type interCall struct {
 	*coupling
 	t  *runtime.Intercomm

@@ -11,13 +11,13 @@ import (
 )
 
 // coupling holds this rank's state for the operations on an Intercomm. It is an attribute of the
-// Intercomm. In the communicator of the own group, couplingAnswers answers questions about it.
+// Intercomm. Its couplingAnswers is an attribute of the communicator of this rank's group.
 type coupling struct {
 	// home is the Intercomm's communicator, without the context.Context of an operation.
 	home *runtime.Comm
 	rank int // this rank, in its own group
 	size int // of the other group
-	// side is 0 in the group whose first rank has the lower rank in the World, 1 in the other group.
+	// side is 0 or 1. It is 0 in the group whose first rank has the lower rank in the World.
 	side int
 	// number is the number of the latest blocking call, counted from 1. The goroutine of the call in
 	// progress owns the field.
@@ -42,8 +42,8 @@ var (
 // couplingKey is the key of the attribute.
 type couplingKey struct{}
 
-// couplingAnswers is an attribute of the communicator of the own group. It answers the questions of
-// the members of the own group about this rank's calls on the Intercomm.
+// couplingAnswers is an attribute of the communicator of this rank's group. It answers the questions
+// of the group's members about this rank's calls on the Intercomm.
 type couplingAnswers struct{ c *coupling }
 
 // Answer implements runtime.Answerer.
@@ -118,8 +118,8 @@ func (k *interCall) crossing(n uint64) *crossing {
 	return x
 }
 
-// Close ends the watch when the Intercomm is closed. It returns an error if a message remains that
-// no operation has received, because a rank of the other group sent it in a call that does not match
+// Close ends the watch when the Intercomm is closed. It returns an error if a message remains that no
+// operation has received. A rank of the other group sent this message in a call that does not match
 // this rank's call.
 func (c *coupling) Close() error {
 	c.watch.end()
@@ -171,7 +171,8 @@ func (c *coupling) underWay() bool { return atomic.LoadUint32(&c.busy) != 0 }
 func (c *coupling) latest() uint64 { return c.blocking.highest() }
 
 // compare implements watched. It asks the ranks of the other group with which this rank exchanges
-// messages in the call for their call with the same number, and breaks the Intercomm if it differs.
+// messages in the call. Each of them answers with its call of the same number. If an answer differs
+// from this rank's call, compare breaks the Intercomm.
 func (c *coupling) compare(number uint64) {
 	low := number % labelNumbers
 	mine, known := c.blocking.of(low)
@@ -187,11 +188,11 @@ func (c *coupling) compare(number uint64) {
 	}
 }
 
-// partners returns ranks of the other group whose call must equal a call of this rank; what is the
-// word What of this rank's call. In an operation with a root it is the root or, at the root, the
-// first rank of the other group. In an operation without a root it is the first rank and the ranks
-// that this rank waits for. (With a root, this rank may wait for other ranks in nonblocking
-// operations only.)
+// partners returns ranks of the other group whose call must equal a call of this rank. what is the
+// word What of this rank's call. In an operation with a root, partners returns the root or, at the
+// root, the first rank of the other group. In an operation without a root, it returns the first rank
+// of the other group and the ranks that this rank waits for. (In an operation with a root, only the
+// nonblocking form may wait for further ranks.)
 func (c *coupling) partners(what uint64) []int {
 	root := int(what % interRoots)
 	switch {
@@ -204,7 +205,7 @@ func (c *coupling) partners(what uint64) []int {
 }
 
 // mismatch returns the error of a call of this rank that does not match a call of rank peer of comm.
-// It asks peer for that call, which subject identifies.
+// It asks peer for the call that subject identifies.
 func (c *coupling) mismatch(comm *runtime.Comm, mine statement, peer int, subject uint64) *MismatchError {
 	theirs := ask(comm, peer, subject|subjectInter)
 	return &MismatchError{
@@ -213,9 +214,9 @@ func (c *coupling) mismatch(comm *runtime.Comm, mine statement, peer int, subjec
 	}
 }
 
-// odd decides which of two ranks, this one and peer, made the wrong call, and returns its rank in the
-// World: the rank whose call differs from the call of a third rank. If no third rank made either of
-// the two calls, odd returns the lower rank.
+// odd decides which of two ranks, this one and peer, made the wrong call, and returns that rank's
+// number in the World. The wrong call is the one that differs from the call of a third rank. If no
+// third rank made either of the two calls, odd returns the lower rank.
 func (c *coupling) odd(comm *runtime.Comm, peer int, mine, theirs statement, subject uint64) int {
 	me, other, asked := comm.World().Rank(), comm.WorldRank(peer), 0
 	for rank := 0; rank < comm.Size() && asked < arbitersMax && mine.Call != theirs.Call; rank++ {

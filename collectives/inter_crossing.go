@@ -19,8 +19,8 @@ type crossing struct {
 	said          node.Call
 	site          callsite.Site // where the program called the operation
 	first         bool          // this rank is the first one of its group
-	// started is subjectStarted in a nonblocking operation, and 0 in a blocking one. A nonblocking
-	// operation executes its steps within the group by messages.
+	// started is subjectStarted in a nonblocking operation, and 0 in a blocking operation. A
+	// nonblocking operation executes its steps within the group by messages.
 	started uint64
 }
 
@@ -66,8 +66,8 @@ func firstOnly[T any](x *crossing, n int) []T {
 }
 
 // explain returns the error of a step that ended with err. If a message of another call has arrived,
-// it is a MismatchError that names both calls; otherwise it is err. c is the communicator of the
-// step.
+// the result is a MismatchError that names both calls; otherwise the result is err. c is the
+// communicator of the step.
 func (x *crossing) explain(c *runtime.Comm, err error) error {
 	if m, ok := errors.AsType[*MismatchError](err); ok { // a step within the group has explained it
 		return m

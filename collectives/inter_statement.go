@@ -34,9 +34,9 @@ func (o interOperation) String() string {
 	return "another operation"
 }
 
-// The word What of the node.Call of an operation on an Intercomm: everything that the ranks must
-// agree on, but the length. The word of a rank that passes runtime.ProcNull has no root; so it differs
-// from the words of the ranks that take part.
+// The layout of the word What in the node.Call of an operation on an Intercomm. The word holds
+// everything that the ranks must agree on, except the length. The word of a rank that passes
+// runtime.ProcNull has no root. So this word differs from the words of the ranks that take part.
 //
 //	bits 56-63  interOperation
 //	bits 48-55  operator of a reduction

@@ -2,8 +2,8 @@ package collectives
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// The label of a message identifies the call that the message belongs to. The members' calls that
-// match have equal labels.
+// The label of a message identifies the call that the message belongs to. Calls of different members
+// that match have equal labels.
 //
 //	bits 10-30  fingerprint. For a blocking call it is that of all blocking calls so far,
 //	            because some of them receive no message that could be compared; for a
@@ -15,7 +15,7 @@ const (
 	labelMarkBits   = 31 - labelNumberBits
 )
 
-// label returns the label of call n, whose fingerprint is given.
+// label returns the label of call n. fingerprint is the fingerprint described above.
 func label(fingerprint, n uint64) uint32 {
 	return uint32(fingerprint>>(64-labelMarkBits)<<labelNumberBits | n%labelNumbers)
 }

@@ -21,9 +21,9 @@ func (g *group) place(nodes []int) {
 	}
 }
 
-// enterNode records a blocking call in the shared memory of this rank's node, for comparison with
-// the calls of the other members. In the first call the members of every node allocate that memory
-// together. If this rank is alone on its node, enterNode records nothing.
+// enterNode records a blocking call in the shared memory of this rank's node, so that the other
+// members can compare their calls with it. In the first call the members of every node allocate this
+// shared memory together. If this rank is alone on its node, enterNode records nothing.
 func (g *group) enterNode(said node.Call, trail uint64) error {
 	if !g.near {
 		if !g.nested {

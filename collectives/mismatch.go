@@ -45,8 +45,8 @@ func (g *group) Doing() string {
 }
 
 // explain returns the error of an operation that ended with err. If members called different
-// operations, it is a MismatchError that names both calls; otherwise it is err. mine records this
-// rank's calls. started is 0 for blocking and subjectStarted for nonblocking operations.
+// operations, the result is a MismatchError that names both calls; otherwise the result is err. mine
+// records this rank's calls. started is 0 for blocking and subjectStarted for nonblocking operations.
 func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64) error {
 	var shared *node.MismatchError
 	var met *runtime.LabelError
@@ -67,8 +67,8 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 }
 
 // mismatchOnNode returns the error of two calls that were compared in shared memory. Shared memory
-// has the source lines only of members that have detected the mismatch; mismatchOnNode asks the
-// other member for a line that is missing.
+// has the source line of a member only if that member has detected the mismatch. If a line is
+// missing, mismatchOnNode asks the other member for it.
 func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 	number := e.Number % labelNumbers
 	e.Member, e.Other = g.parts.Mine()[e.Member], g.parts.Mine()[e.Other]
@@ -86,14 +86,14 @@ func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 	}
 }
 
-// arbitersMax is the largest number of third members that odd asks for their call.
+// arbitersMax is the largest number of third members whose calls odd asks for.
 const arbitersMax = 4
 
-// odd decides which of two members, this one and peer, made the wrong call, and returns its world
-// rank: the member whose call differs from the call that a third member made at the same point. So
-// all members that detect a mismatch name the same rank if only one member differs. subject
-// identifies the third member's call. If no third member made either of the two calls, odd returns
-// the member with the lower rank.
+// odd decides which of two members, this one and peer, made the wrong call, and returns that member's
+// world rank. The wrong call is the one that differs from the call of a third member at the same
+// point. So if only one member's call differs, all members that detect the mismatch name this member.
+// subject identifies the third member's call. If no third member made either of the two calls, odd
+// returns the member with the lower rank.
 func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject uint64) int {
 	low, asked := min(g.rank, peer), 0
 	for rank := 0; rank < g.size && asked < arbitersMax && mine != theirs; rank++ {
@@ -122,10 +122,10 @@ func ask(c *runtime.Comm, rank int, subject uint64) statement {
 	return s
 }
 
-// mismatch returns the error of a call of this rank and a call of peer that do not match. subject
-// and peerSubject are the subjects for which the two ranks Answer with these calls. If the calls
-// are equal, their numbers differ, because one of the two ranks has skipped a call: the error then
-// has the numbers.
+// mismatch returns the error of a call of this rank and a call of peer that do not match. subject and
+// peerSubject are the subjects for which the two ranks Answer with these calls. If the two calls are
+// equal, one of the two ranks has skipped a call, so that the numbers of the calls differ. In this
+// case the text of the error has the numbers.
 func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer int, theirs statement, peerSubject uint64) *MismatchError {
 	e := &MismatchError{
 		Rank: g.rank, Peer: peer, Call: describe(mine.Call), PeerCall: describe(theirs.Call), Line: mine.line, PeerLine: theirs.line,
@@ -139,9 +139,9 @@ func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer i
 }
 
 // leftovers returns an error if the members' last calls differ, or if a message remains that no
-// operation will receive because its label is not that of this member's call. An example is a
-// broadcast that two members call as root: neither waits for the other. The other members must
-// make no more calls.
+// operation will receive because its label is not that of this member's call. For example, two
+// members may both call a broadcast as root; neither waits for the other. When leftovers is called,
+// the other members must have made all their calls.
 func (g *group) leftovers() error {
 	if g.home.Broken() {
 		return nil // the members are known to be out of step

@@ -9,15 +9,16 @@ import (
 // same operation with different lengths, roots or operators.
 var ErrMismatch = errors.New("ranks call different collective operations")
 
-// MismatchError names two ranks that call different operations. errors.Is finds ErrMismatch in
-// it. It breaks the communicator: operations of the other ranks end with runtime.ErrCommBroken and
-// the text of this error.
+// MismatchError names two ranks that call different operations. errors.Is(err, ErrMismatch) is true
+// for it. The mismatch breaks the communicator: operations of the other ranks end with
+// runtime.ErrCommBroken and the text of this error.
 type MismatchError struct {
-	// Rank is this rank, Peer the other rank. Where the two groups of an Intercomm called different
+	// Rank is this rank, Peer the other rank. If the two groups of an Intercomm called different
 	// operations, Peer is a rank of the other group.
 	Rank, Peer int
-	// Call and PeerCall describe what the two ranks called, as in "bcast of 8 bytes of uint8, root 0".
-	// If it is not known which rank differs, Peer is Rank and PeerCall means nothing.
+	// Call and PeerCall describe the calls of the two ranks, for example "bcast of 8 bytes of uint8,
+	// root 0". If the rank whose call differs is not known, Peer equals Rank and PeerCall has no
+	// meaning.
 	Call, PeerCall string
 	// Line and PeerLine are the source lines, as in "main.go:12". PeerLine is empty if the peer does
 	// not answer, or no longer has a record of the call: a rank records its last calls only.
@@ -28,9 +29,9 @@ type MismatchError struct {
 	across bool
 }
 
-// FailureOrigin returns the world rank of the member that made the wrong call: of Rank and Peer, the
-// one whose call differs from a third rank's call. If no third rank made either call, it is the
-// lower of the two ranks.
+// FailureOrigin returns the world rank of the member that made the wrong call. This is the one of
+// Rank and Peer whose call differs from a third rank's call. If no third rank made either call,
+// FailureOrigin returns the lower of the two ranks.
 func (e *MismatchError) FailureOrigin() int { return e.odd }
 
 // Error implements error.

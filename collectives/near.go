@@ -16,7 +16,8 @@ type nearby struct {
 	run  func(g *group, n *node.Group, c *message.Call) error
 	// limits are the restrictions of the algorithm, as in message.Algorithm.
 	limits message.Limits
-	// regroups is true if the algorithm, in a reduction, does not combine from left to right.
+	// regroups is true if the algorithm does not combine the operands of a reduction from left to
+	// right.
 	regroups bool
 }
 
@@ -143,9 +144,9 @@ func reduceScatterSegments(_ *group, n *node.Group, c *message.Call) error {
 	return n.ReduceScatterSegments(c.Send, c.Recv, c.SendParts, c.Reduction)
 }
 
-// bcastPair broadcasts between two ranks by one message, which both ends copy at the same time if
-// the transport can. The two ranks compare their calls in a barrier first, because the message is
-// received only if the calls are equal.
+// bcastPair broadcasts between two ranks by one message, which both ends copy at the same time if the
+// transport can. The two ranks first compare their calls in a barrier, because calls that differ
+// would leave a message that no rank receives.
 func bcastPair(g *group, n *node.Group, c *message.Call) error {
 	if err := n.BarrierFlags(); err != nil {
 		return err
@@ -153,11 +154,12 @@ func bcastPair(g *group, n *node.Group, c *message.Call) error {
 	return message.BcastBinomial(&g.peer, c)
 }
 
-// allGatherPull is the run of node-pull in AllGather and in AllGatherV.
+// allGatherPull is the function run of the algorithm node-pull for AllGather and for AllGatherV.
 var allGatherPull = pulls(func(n *node.Group, c *message.Call) error { return n.AllGatherPull(c.Send, c.Recv, c.RecvParts) })
 
-// pulls returns the run of an algorithm that reads the members' private memory. The members find
-// out together, in the first call, whether they can; if they cannot, run returns errUnreadable.
+// pulls returns the function run of an algorithm that reads the members' private memory. In the first
+// call the members find out together whether all of them can read it. If not, the function returns
+// errUnreadable.
 func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Group, *message.Call) error {
 	return func(_ *group, n *node.Group, c *message.Call) error {
 		ok, err := n.CanPull()
@@ -171,8 +173,8 @@ func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Gr
 	}
 }
 
-// separate gives an algorithm that needs it a copy of what it sends, if it is to receive into
-// the same slice. The copy is in room, which grows.
+// separate copies c.Send if the algorithm of r cannot send from the slice into which it receives, and
+// the caller has passed the same slice for both. The copy is in *room, which grows as needed.
 func separate(c *message.Call, r *rule, room *[]byte) {
 	if r.limits&message.Apart == 0 {
 		return
@@ -217,8 +219,8 @@ func (g *group) run(k *call) error {
 	return g.run(k)
 }
 
-// weigh measures whether two members exchange long blocks faster by reading private memory. The members do so
-// in the first operation in which it matters.
+// weigh measures whether two members exchange long blocks faster by reading private memory. The
+// members measure it in the first operation whose algorithm depends on the result.
 func (g *group) weigh(n *node.Group) error {
 	faster, err := n.PullsFaster()
 	g.weighed, g.slower, g.last = true, !faster, chosen{}

@@ -10,15 +10,15 @@ import (
 
 // The operations between neighbors move blocks along the edges of a topology (runtime.Cart,
 // runtime.Graph). sources and dests are the results of Comm.Neighbors: a member sends block i to the
-// i-th rank of dests, and receives block i from the i-th rank of sources. If a rank is
-// runtime.ProcNull, its block is not sent, or stays unchanged in the receive buffer. All members
-// must call the operation, including those without neighbors. In a Cart, the block that a member
-// sends to the next rank of a dimension arrives there as the block from the previous rank. This also
-// holds where the next and the previous rank are the same one, because the dimension has one or two
-// ranks.
+// i-th rank of dests, and receives block i from the i-th rank of sources. If a rank of dests is
+// runtime.ProcNull, its block is not sent. If a rank of sources is runtime.ProcNull, its block of the
+// receive buffer stays unchanged. All members must call the operation, including those without
+// neighbors. In a Cart, the block that a member sends to the next rank of a dimension arrives there
+// as the block from the previous rank. In a dimension of one or two ranks, the next and the previous
+// rank are the same rank; the rule holds there, too.
 
 // NeighborAllGather sends send to each of dests, and receives one block from each source into recv,
-// in the order of sources. The length of recv is that of send times the number of sources.
+// in the order of sources. The length of recv is the length of send times the number of sources.
 func NeighborAllGather[T any](c *runtime.Comm, send, recv []T) error {
 	return neighborAllGather(new(call), c, send, recv).wait()
 }
@@ -48,8 +48,7 @@ func neighborAllGather[T any](k *call, c *runtime.Comm, send, recv []T) *call {
 
 // NeighborAllGatherV is NeighborAllGather with blocks of different lengths: the block from the i-th
 // source has counts[i] elements and goes to recv[displs[i]:]. If displs is nil, the blocks follow
-// each other. The nonblocking and the persistent form, too, have read counts and displs when they
-// return.
+// each other. The nonblocking and the persistent form also read counts and displs before they return.
 func NeighborAllGatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int) error {
 	return neighborAllGatherV(new(call), c, send, recv, counts, displs).wait()
 }
@@ -77,8 +76,8 @@ func neighborAllGatherV[T any](k *call, c *runtime.Comm, send, recv []T, counts,
 }
 
 // NeighborAllToAll sends block i of send to the i-th of dests, and receives block i of recv from the
-// i-th source. All blocks have the same length: that of send divided by the number of dests, which
-// must be that of recv divided by the number of sources.
+// i-th source. All blocks have the same length, which is the length of send divided by the number of
+// dests. The length of recv divided by the number of sources must be the same.
 func NeighborAllToAll[T any](c *runtime.Comm, send, recv []T) error {
 	return neighborAllToAll(new(call), c, send, recv).wait()
 }
@@ -117,10 +116,10 @@ func neighborAllToAll[T any](k *call, c *runtime.Comm, send, recv []T) *call {
 }
 
 // NeighborAllToAllV is NeighborAllToAll with blocks of different lengths: sendCounts[i] elements at
-// send[sendDispls[i]:] go to the i-th of dests, and recvCounts[i] elements from the i-th source go
-// to recv[recvDispls[i]:]. If sendDispls or recvDispls is nil, the blocks of that buffer follow each
-// other. Blocks of send may share elements. The nonblocking and the persistent form, too, have read
-// the counts and displacements when they return.
+// send[sendDispls[i]:] go to the i-th of dests, and recvCounts[i] elements from the i-th source go to
+// recv[recvDispls[i]:]. If sendDispls or recvDispls is nil, the blocks of that buffer follow each
+// other. Blocks of send may share elements. The nonblocking and the persistent form also read the
+// counts and displacements before they return.
 func NeighborAllToAllV[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) error {
 	return neighborAllToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).wait()
 }
@@ -150,7 +149,8 @@ func neighborAllToAllV[T any](k *call, c *runtime.Comm, send []T, sendCounts, se
 	return k.apart()
 }
 
-// onNeighbors is onFor for an operation between neighbors, whose ranks it sets.
+// onNeighbors does the same as onFor for an operation between neighbors. It also sets the ranks of
+// the neighbors.
 func onNeighbors[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	if !onFor[T](k, c, op) {
 		return false
@@ -159,8 +159,8 @@ func onNeighbors[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	return k.err == nil
 }
 
-// receivesParts checks and sets the blocks that this member receives from so many sources. It
-// reports whether they are valid.
+// receivesParts checks and sets the blocks that this member receives. sources is the number of
+// sources. It reports whether the blocks are valid.
 func (k *call) receivesParts(b *ragged, sources int) bool {
 	if k.failed(b.check(sources)) {
 		return false

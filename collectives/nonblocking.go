@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Each nonblocking operation runs on its own goroutine and sends messages with its own tag.
-// Therefore any number of them may be in progress at the same time as a blocking operation, and
-// the caller may wait for them in any order. All members must start them in the same order. The
-// request owns the buffers until it is complete. Wait and Test return the errors.
+// Each nonblocking operation runs on its own goroutine and sends messages with its own tag. Therefore
+// any number of nonblocking operations may be in progress at the same time as a blocking operation,
+// and the caller may wait for them in any order. All members must start the nonblocking operations in
+// the same order. The request owns the buffers until it is complete. Wait and Test return the errors.
 
 // start starts the call on a goroutine of its own.
 func (k *call) start() runtime.Request {
@@ -33,7 +33,7 @@ type idlePeers struct {
 	all        []*peer
 }
 
-// idleMax is how many idle peers a group keeps.
+// idleMax is the largest number of idle peers that a group keeps.
 const idleMax = 4
 
 // take returns an idle peer, or a new one.
@@ -49,7 +49,7 @@ func (i *idlePeers) take() *peer {
 	return p
 }
 
-// put gives a peer back after an operation without an error.
+// put gives a peer back after an operation that ended without an error.
 func (i *idlePeers) put(p *peer) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -84,9 +84,9 @@ func (k *call) launch(p *peer, done func()) runtime.Request {
 	})
 }
 
-// memory returns the memory that the call reads and the memory that it writes at this rank. It
-// returns nil for blocks with counts or displacements of their own: memory of other calls may lie
-// between such blocks.
+// memory returns the memory that the call reads and the memory that it writes at this rank. If the
+// blocks of a buffer have counts or displacements, it returns nil for that buffer, because memory of
+// other calls may lie between such blocks.
 func (k *call) memory() (reads, writes []byte) {
 	reads, writes = k.Send, k.Recv
 	atRoot := k.group.rank == k.Root

@@ -21,16 +21,16 @@ type Op interface {
 // Builtin is one of the built-in operators, each of which is defined for several element types.
 type Builtin uint8
 
-// The built-in operators. Sum and Prod are defined for all numbers, Min and Max for all numbers but
-// complex ones, LAnd, LOr and LXor for integers and bools, BAnd, BOr and BXor for integers. The
-// logical operators take zero as false and any other number as true; their result is 0 or 1. The
-// operators are also defined for types whose underlying type is such a number or bool. For arrays
-// and structs use a Func, or MinLoc and MaxLoc.
+// The built-in operators. Sum and Prod are defined for all numbers. Min and Max are defined for
+// integers and floats. LAnd, LOr and LXor are defined for integers and bools. BAnd, BOr and BXor are
+// defined for integers. The logical operators take zero as false and any other number as true; their
+// result is 0 or 1. The operators are also defined for types whose underlying type is such a number
+// or bool. For arrays and structs use a Func, or MinLoc and MaxLoc.
 //
-// The results are those of Go's operators and of its min and max. Integers wrap around modulo
-// 2^bits, without an error. A sum or product of floats that overflows is an infinity. Min and Max
-// of floats are NaN if an operand is NaN, and -0 is less than +0. The bits of a result that is NaN
-// may differ between processors.
+// The results are the same as those of Go's operators and of Go's min and max. Integers wrap around
+// modulo 2^bits, without an error. A sum or product of floats that overflows is an infinity. Min and
+// Max of floats are NaN if an operand is NaN, and -0 is less than +0. The bits of a result that is
+// NaN may differ between processors.
 const (
 	Sum  = Builtin(kernel.Sum)
 	Prod = Builtin(kernel.Prod)
@@ -52,10 +52,10 @@ func (Builtin) Commutative() bool { return true }
 
 func (Builtin) op() {}
 
-// Func returns an operator that calls fn, which must be associative and must depend on nothing but
-// its arguments. If commutative is false, fn(a, b) is called with a from lower ranks than b. All
-// members must pass the same function, each in an Op of its own. Call Func once and use its result
-// in many operations.
+// Func returns an operator that calls fn, which must be associative and must depend only on its
+// arguments. If commutative is false, fn(a, b) is called with a from lower ranks than b. All members
+// must pass the same function. Each member calls Func itself. Call Func once and use its result in
+// many operations.
 func Func[T any](fn func(a, b T) T, commutative bool) Op {
 	return &userOp[T]{message.Reduction{
 		Fn: func(dst, a, b []byte) {

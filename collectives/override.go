@@ -13,10 +13,11 @@ import (
 // overrides holds for each operation the algorithm that GORUN_COLL demands, or automatic.
 type overrides [message.Operations]string
 
-// automatic means that no algorithm is demanded: Tune's Table or the built-in table chooses.
+// automatic means that GORUN_COLL demands no algorithm. Then the Table of Tune or the built-in table
+// chooses the algorithm.
 const automatic = ""
 
-// environment parses GORUN_COLL, once.
+// environment parses GORUN_COLL in its first call, and returns the same result in later calls.
 var environment = sync.OnceValues(func() (overrides, error) { return parseOverrides(os.Getenv("GORUN_COLL")) })
 
 // parseOverrides parses a list of items operation=algorithm, separated by commas.
@@ -46,8 +47,8 @@ func parseOverrides(list string) (o overrides, err error) {
 	return o, nil
 }
 
-// operationOf returns the operation with a name, or message.Operations if there is none, and the
-// names of all operations.
+// operationOf returns the operation with a name, or message.Operations if no operation has this name.
+// It also returns the names of all operations.
 func operationOf(name string) (op message.Operation, names []string) {
 	op = message.Operations
 	for o := range message.Operations {

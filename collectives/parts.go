@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ragged is a buffer with a block for each rank, as the caller describes it: block i is
-// buf[displs[i]:][:counts[i]]; if displs is nil, block i begins where block i-1 ends.
+// ragged is the caller's description of a buffer with a block for each rank. Block i is
+// buf[displs[i]:][:counts[i]]. If displs is nil, block i begins where block i-1 ends.
 type ragged struct {
 	name           string
 	bytes          []byte
@@ -21,7 +21,7 @@ func raggedOf[T any](name string, buf []T, counts, displs []int) ragged {
 	return ragged{name, kernel.Bytes(buf), len(buf), kernel.SizeOf[T](), counts, displs}
 }
 
-// check returns an error unless the buffer has a valid block for each of size ranks.
+// check checks that the buffer has a valid block for each of size ranks. If not, it returns an error.
 func (b *ragged) check(size int) error {
 	if len(b.counts) != size {
 		return fmt.Errorf("%w: %d counts of %s for %d ranks", ErrLength, len(b.counts), b.name, size)
@@ -59,13 +59,13 @@ func (b *ragged) checkDisjoint(parts message.Parts) error {
 	return nil
 }
 
-// parts returns the blocks as the algorithms take them. check must have accepted the buffer.
+// parts returns the blocks in the form that the algorithms use. check must have accepted the buffer.
 func (b *ragged) parts() message.Parts {
 	return message.Uneven(b.counts, b.displs, b.elem)
 }
 
 // checkOwn checks this rank's block of b against buf, the buffer of n elements that this rank copies
-// the block to or from. buf must have the length of the block. It may be the block itself, but must
+// the block to or from. buf must have the length of the block. buf may be the block itself, but must
 // not overlap b in any other way. parts is the result of b.parts; name is the name of buf in errors.
 func (b *ragged) checkOwn(parts message.Parts, name string, buf []byte, n, rank int) error {
 	if n != b.counts[rank] {

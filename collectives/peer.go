@@ -9,14 +9,14 @@ import (
 )
 
 // peer implements message.Peer over a communicator. Operations that may be in progress at the same
-// time have different tags.
+// time use different tags.
 type peer struct {
 	comm       *runtime.Comm
 	rank, size int
 	tag        int
 	label      runtime.Label // identifies the call that the messages belong to
 	scratch    []byte
-	copied     []byte // the copy that separate makes
+	copied     []byte // memory of the copy that separate makes
 	started    []exchanging
 }
 
@@ -24,8 +24,8 @@ var _ message.Peer = (*peer)(nil)
 
 // Tags in the private communicator. One tag, tagBlocking, is enough for all blocking operations,
 // because only one is in progress at a time. Nonblocking operations use the tags from tagStarted on,
-// each by its number. tagValue is the tag of values that are sent without a label. The tags from
-// tagInter on are those of the steps within a group of nonblocking operations on an Intercomm.
+// each by its number. tagValue is the tag of values that are sent without a label. Nonblocking
+// operations on an Intercomm use the tags from tagInter on for their steps within a group.
 const (
 	tagBlocking = 0
 	tagStarted  = 1
@@ -63,7 +63,7 @@ func (p *peer) Start(to int, out []byte, from int, in []byte) error {
 	return nil
 }
 
-// Complete implements message.Peer. After an error it cancels the other exchanges, since they may
+// Complete implements message.Peer. After an error it cancels the other exchanges, because they may
 // never complete.
 func (p *peer) Complete() error {
 	var first error
@@ -89,8 +89,8 @@ func (p *peer) Complete() error {
 	return first
 }
 
-// received returns err or, if err is nil and a message does not have the want bytes that the members
-// agree on, ErrLength.
+// received returns err if err is not nil. Otherwise it returns ErrLength if the message does not have
+// want bytes, the length that the members have agreed on.
 func received(st runtime.Status, want int, err error) error {
 	if err == nil && st.Bytes != want {
 		err = fmt.Errorf("%w: rank %d sent %d bytes, not %d", ErrLength, st.Source, st.Bytes, want)

@@ -3,12 +3,12 @@ package collectives
 import "github.com/gorun-hpc/gorun/runtime"
 
 // The Init function of a persistent operation checks the arguments once. Each Start then starts a
-// nonblocking operation: a start matches the starts of the other members in the order in which they
-// are made, whether they are persistent or nonblocking. The operation owns the buffers from Start
-// until Wait returns. The context.Context of the communicator that Init was given applies to every
-// start: when it ends, an operation in progress ends, and a later start ends at once. StartAll
-// starts persistent operations together with persistent sends and receives. Close ends the use of a
-// persistent operation; it need not be called.
+// nonblocking operation. The starts of the members match in the order in which each member makes
+// them; persistent and nonblocking operations count alike. The operation owns the buffers from Start
+// until Wait returns. The context.Context of the communicator that was passed to Init applies to
+// every start. When this context ends, an operation in progress ends with an error, and so does an
+// operation that is started later. StartAll starts persistent operations together with persistent
+// sends and receives. Close ends the use of a persistent operation. The program need not call it.
 
 // persist returns the persistent form of the call. If the arguments were refused, Wait returns the
 // error after each Start.

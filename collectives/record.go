@@ -10,16 +10,16 @@ import (
 )
 
 // recordSize is the number of calls that a member records. A root may be some calls ahead of other
-// members, which ask it for earlier ones.
+// members. These members ask the root for its earlier calls.
 const recordSize = 16
 
 // record holds a member's last calls, to explain a mismatch. Any goroutine may note or read a call.
 type record struct{ slots [recordSize]slot }
 
-// slot holds one call. number is 0 while note writes the other fields, and before the first call. What
-// a reader has read is one call if number was not 0 before and is unchanged after. (Where the
-// processor reorders stores, as on arm64, a read during a write may return words of two calls. They
-// are used only in the text of an error.)
+// slot holds one call. number is 0 while note writes the other fields, and before the first call. A
+// reader reads number before and after the other fields. If number is not 0 and has not changed, the
+// other fields belong to one call. (If the processor reorders stores, as on arm64, a read during a
+// write may return fields of two calls. The fields are used only in the text of an error.)
 type slot struct {
 	number, what, bytes uint64
 	label               uint64 // the label of the call's messages
@@ -45,8 +45,8 @@ func (r *record) note(n uint64, c node.Call, label uint32, site *callsite.Site) 
 // stack returns the call site of call n. The memory is valid until a later call replaces call n.
 func (r *record) stack(n uint64) *callsite.Site { return &r.slots[n%recordSize].site }
 
-// of returns the recorded call whose number modulo labelNumbers is low, with its source line. It
-// reports whether such a call is recorded.
+// of returns the recorded call whose number modulo labelNumbers is low, with its source line. The
+// bool reports whether such a call is recorded.
 func (r *record) of(low uint64) (statement, bool) {
 	s := &r.slots[low%recordSize]
 	n := atomic.LoadUint64(&s.number)
@@ -64,7 +64,8 @@ func (r *record) of(low uint64) (statement, bool) {
 }
 
 // history returns a label for each recorded call, four bytes each, in no order. These labels have the
-// fingerprint of the call alone; the labels of messages have that of all blocking calls so far.
+// fingerprint of the call alone, whereas the labels of messages have the fingerprint of all blocking
+// calls so far.
 func (r *record) history() []byte {
 	var labels []byte
 	for i := range r.slots {
@@ -78,8 +79,8 @@ func (r *record) history() []byte {
 	return labels
 }
 
-// parseHistory parses a result of history: it returns the labels by the number of their call modulo
-// labelNumbers. Of two labels with the same number it keeps the later one.
+// parseHistory parses a result of history. It returns a map from the number of a call, modulo
+// labelNumbers, to the label. Of two labels with the same number it keeps the later one.
 func parseHistory(b []byte) map[uint64]uint32 {
 	labels := make(map[uint64]uint32)
 	for ; len(b) >= 4; b = b[4:] {

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Reduce combines the send of all members, element by element, and stores the result in recv of
-// root. There recv must have the length of send, and may be send itself. The other members' recv is
+// Reduce combines the send of all members, element by element, and stores the result in recv of root.
+// At root, recv must have the length of send, and may be send itself. At the other members recv is
 // not used.
 func Reduce[T any](c *runtime.Comm, send, recv []T, op Op, root int) error {
 	return reduce(new(call), c, send, recv, op, root).wait()

@@ -12,8 +12,8 @@ import (
 // may be v.
 //
 // The values are combined along a binomial tree, in which each member sends one message. If a value
-// cannot be encoded or decoded, the rank where that happens and root get a runtime.ValueError; other
-// members may get it. The communicator stays usable.
+// cannot be encoded or decoded at a rank, that rank and root get a runtime.ValueError; other members
+// may get it, too. The communicator stays usable.
 func ReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T, root int) (T, error) {
 	const op = "ReduceValue"
 	var zero T
@@ -92,8 +92,8 @@ func (r *reduction) abandon(err error) error {
 }
 
 // reduceTree combines the values of all members at rank 0. failure is the error of a value that could
-// not be encoded or decoded; rank 0 gets it, too. err is the error of a message, after which the
-// communicator cannot be used.
+// not be encoded or decoded; it is also passed on to rank 0. err is the error of a message, after
+// which the communicator cannot be used.
 func reduceTree[T any](r *reduction, v T, fn func(a, b T) T) (sum T, failure, err error) {
 	rank, size := r.comm.Rank(), r.comm.Size()
 	for step := 1; step < size; step <<= 1 {
@@ -117,15 +117,16 @@ func reduceTree[T any](r *reduction, v T, fn func(a, b T) T) (sum T, failure, er
 	return v, failure, nil
 }
 
-// sendPartial sends v to another member or, if *failure is not nil, the failure. If v cannot be encoded,
-// it sets *failure and sends that.
+// sendPartial sends v to another member or, if *failure is not nil, sends *failure instead. If v
+// cannot be encoded, it sets *failure and sends *failure.
 func sendPartial[T any](r *reduction, v T, failure *error, to int) error {
 	b := r.encoded(failure, func(b []byte) ([]byte, error) { return runtime.AppendValue(b, v, r.op, r.comm.Rank()) })
 	return runtime.Send(r.comm.Private(), b, to, tagValue)
 }
 
-// encoded returns the encoded failure if *failure is not nil. Otherwise it returns what fn, which
-// appends a value, returns, and sets *failure to the error of fn.
+// encoded returns the encoded failure if *failure is not nil. Otherwise it calls fn, which appends an
+// encoded value to b. It then returns the bytes that fn returned, and sets *failure to the error of
+// fn.
 func (r *reduction) encoded(failure *error, fn func(b []byte) ([]byte, error)) (b []byte) {
 	if *failure != nil {
 		return runtime.AppendFailure(nil, *failure)

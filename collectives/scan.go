@@ -23,7 +23,7 @@ func ScanInit[T any](c *runtime.Comm, send, recv []T, op Op) *runtime.Persistent
 }
 
 // ExScan combines the send of the members 0 to i-1, element by element, and stores the result in recv
-// of member i. recv must have the length of send, and may be send itself. The recv of member 0 stays
+// of member i. recv must have the length of send, and may be send itself. At member 0, recv stays
 // unchanged.
 func ExScan[T any](c *runtime.Comm, send, recv []T, op Op) error {
 	return scan(new(call), c, message.ExScan, send, recv, op).wait()

@@ -7,7 +7,7 @@ import (
 )
 
 // Scatter copies block i of root's send to recv of member i. At root, send must be Size times as long
-// as recv; the other members' send is not used.
+// as recv. At the other members send is not used.
 func Scatter[T any](c *runtime.Comm, send, recv []T, root int) error {
 	return scatter(new(call), c, send, recv, root).wait()
 }

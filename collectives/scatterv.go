@@ -6,10 +6,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ScatterV copies the counts[i] elements at send[displs[i]:] of root to recv of member i, which must
-// have counts[i] elements. If displs is nil, the blocks follow each other in the order of the ranks.
-// The blocks may share elements. send, counts and displs are used at root only. The nonblocking and
-// the persistent form, too, have read counts and displs when they return.
+// ScatterV copies the counts[i] elements at send[displs[i]:] of root to recv of member i. The length
+// of this recv must be counts[i]. If displs is nil, the blocks follow each other in the order of the
+// ranks. The blocks may share elements. send, counts and displs are used at root only. IScatterV and
+// ScatterVInit also read counts and displs before they return.
 func ScatterV[T any](c *runtime.Comm, send []T, counts, displs []int, recv []T, root int) error {
 	return scatterV(new(call), c, send, counts, displs, recv, root).wait()
 }

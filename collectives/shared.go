@@ -9,7 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// shared is node memory of members of a group. Its waits use the view of the operation in progress.
+// shared is node memory of some members of a group. Waits for its words use the view of the operation
+// in progress.
 type shared struct {
 	*runtime.Shared
 	g *group
@@ -17,8 +18,8 @@ type shared struct {
 
 var _ node.Memory = shared{}
 
-// Await implements node.Memory. It waits on the view, and so with the context.Context, of the operation
-// in progress.
+// Await implements node.Memory. It waits on the view of the operation in progress, so that the wait
+// ends when the context.Context of the operation ends.
 func (s shared) Await(w *node.Word, v uint64) error { return s.Shared.Await(s.g.comm, w, v) }
 
 // open allocates node memory among some members of this rank's node; it is the Open of node.Config. The
@@ -32,8 +33,8 @@ func (g *group) open(ranks []int, bytes int) (node.Memory, error) {
 	return shared{s, g}, nil
 }
 
-// shared returns the state of the shared-memory algorithms of the members on this node, of which there
-// must be at least two. The first call makes it, together with the other members.
+// shared returns the state of the shared-memory algorithms of the members on this node. The node must
+// have at least two members. In the first call the members make this state together.
 func (g *group) shared() (*node.Group, error) {
 	if g.node != nil {
 		return g.node, nil
@@ -42,7 +43,7 @@ func (g *group) shared() (*node.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.node, g.last = n, chosen{} // the choice of algorithms may change: domains and distance become known
+	g.node, g.last = n, chosen{} // the choice of algorithms may change, because domains and distance are known now
 	if err := g.domains.exchange(n, g.parts.Place, len(g.parts.Mine())); err != nil {
 		return nil, err
 	}
@@ -61,8 +62,8 @@ func (g *group) memoryOf(ranks []int, place int) (*node.Group, error) {
 	})
 }
 
-// reader returns the Reader of other ranks' private memory. It returns nil if GORUN_CMA is 0, which
-// forbids such reads to the transport, too.
+// reader returns the Reader of other ranks' private memory. It returns nil if GORUN_CMA is 0. This
+// setting forbids such reads to the transport, too.
 func reader() node.Reader {
 	if os.Getenv("GORUN_CMA") == "0" {
 		return nil

@@ -9,20 +9,21 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// The word What of a node.Call: everything that the members must agree on, but the length.
+// The layout of the word What of a node.Call. It holds everything that the members must agree on,
+// except the length.
 //
 //	bits 56-63  1 + operation
 //	bits 48-55  operator of a reduction, see message.Reduction
 //	bits 40-47  kind of the elements
 //	bits  0-31  1 + root of an operation that has one
-//	bits  0-39  checksum of the counts of an operation in which all members know them
+//	bits  0-39  checksum of the counts, if all members of the operation know the counts
 const (
 	callOperation = 56
 	callOperator  = 48
 	callKind      = checksumBits
 )
 
-// statement returns what the members of the operation must agree on.
+// statement returns the description of the call on which the members of the operation must agree.
 func (k *call) statement() node.Call {
 	if k.within != nil {
 		return k.within.said

@@ -18,7 +18,8 @@ import (
 // ErrTable is the error of a table that does not have the format that ParseTable expects.
 var ErrTable = errors.New("bad table of algorithms")
 
-// Table has the algorithms to use on a machine in place of the built-in choice. It is immutable.
+// Table names the algorithms that a program uses in place of the built-in choice, for example because
+// they are the fastest on a machine. It is immutable.
 type Table struct {
 	// of has the lines of each operation, in the order of the table.
 	of [message.Operations][]tuned
@@ -47,10 +48,10 @@ const anything = "*"
 //	allreduce  4    2    8192  two-level
 //	allreduce  2-8  *    *     ring
 //
-// The numbers of ranks may be ranges; * stands for any number. For a call, the first line that fits
-// counts. If no line fits, or its algorithm cannot serve the call, the built-in table chooses. Empty
-// lines, and the text from a # to the end of the line, are ignored. An error is ErrTable and has the
-// number of the line.
+// The numbers of ranks may be ranges; * stands for any number. For each call, the first line that
+// fits names the algorithm. If no line fits, or if the algorithm of that line cannot serve the call,
+// the built-in table chooses. Empty lines, and the text from a # to the end of a line, are ignored.
+// An error wraps ErrTable and has the number of the line.
 func ParseTable(r io.Reader) (*Table, error) {
 	t := new(Table)
 	lines := bufio.NewScanner(r)
@@ -136,9 +137,9 @@ func (t *Table) choice(s *situation) string {
 	return ""
 }
 
-// Tune makes the operations on c, from the next one on, choose algorithms by t, or by the built-in
-// table if t is nil. It does not communicate: all members must call it with equal tables between the
-// same two operations. GORUN_COLL has priority over t.
+// Tune sets the table by which the operations on c choose algorithms, from the next operation on. If
+// t is nil, they use the built-in table. Tune does not communicate. So all members must call it with
+// equal tables, and between the same two operations. GORUN_COLL has priority over t.
 func Tune(c *runtime.Comm, t *Table) error {
 	g, _, err := find(c)
 	if err != nil {
@@ -159,8 +160,8 @@ func AlgorithmNames(op string) []string {
 }
 
 // Choice returns the name of the algorithm that an operation on c would use for contributions or
-// blocks of so many bytes, or "" if there is no such operation. For reductions it assumes a
-// commutative operator. It does not communicate.
+// blocks of the given length in bytes. It returns "" if there is no such operation. For reductions it
+// assumes a commutative operator. It does not communicate.
 func Choice(c *runtime.Comm, op string, bytes int) (string, error) {
 	g, _, err := find(c)
 	if err != nil {
@@ -174,7 +175,8 @@ func Choice(c *runtime.Comm, op string, bytes int) (string, error) {
 	return choose(&s, g.override[o], g.table).name, nil
 }
 
-// environmentTable reads the table in the file that GORUN_COLL_TABLE names, once.
+// environmentTable reads the table in the file that GORUN_COLL_TABLE names. It reads the file only in
+// its first call.
 var environmentTable = sync.OnceValues(func() (*Table, error) { return readTable(os.Getenv("GORUN_COLL_TABLE")) })
 
 // readTable returns the table in the file with this name, or nil if name is empty.

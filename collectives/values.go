@@ -9,13 +9,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// valueInline is the number of bytes of a value that BcastValue sends together with the length.
+// valueInline is the largest number of bytes of a value that BcastValue sends in the same broadcast
+// as the length.
 const valueInline = 1016
 
-// BcastValue returns root's v at every member: at root v itself, at the other members a value as
-// runtime.RecvValue would receive it. The other members' v is not used. If root cannot encode its
-// value, all members get a runtime.ValueError. If a member cannot decode the value, only that member
-// gets a runtime.ValueError. In both cases the communicator stays usable.
+// BcastValue returns root's v at every member. At root it returns v itself. At the other members it
+// returns the value that runtime.RecvValue would receive, and does not use v. If root cannot encode
+// its value, all members get a runtime.ValueError. If a member cannot decode the value, only that
+// member gets a runtime.ValueError. In both cases the communicator stays usable.
 func BcastValue[T any](c *runtime.Comm, v T, root int) (T, error) {
 	const op = "BcastValue"
 	var zero T
@@ -63,9 +64,9 @@ func bcastValue(c *runtime.Comm, op string, b []byte, root int) ([]byte, error) 
 	return b, Bcast(c, b, root)
 }
 
-// GatherValues returns the values of all members, in the order of their ranks, at root, and nil at the
-// other members. Errors are as for AllGatherValues, but only root and the member whose value could
-// not be encoded get them.
+// GatherValues returns the values of all members, in the order of their ranks, at root, and nil at
+// the other members. The errors are the same as those of AllGatherValues, but only root and the
+// member whose value could not be encoded get an error.
 func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 	const op = "GatherValues"
 	use, err := beginValues(c, op, root)
@@ -94,9 +95,9 @@ func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 }
 
 // AllGatherValues returns the values of all members, in the order of their ranks, at every member. If
-// a value cannot be encoded, every member gets a runtime.ValueError with the rank of that value; if
-// a member cannot decode a value, that member gets such an error. The other values are returned
-// together with the error, and the communicator stays usable.
+// a value cannot be encoded, every member gets a runtime.ValueError with the rank of the member that
+// passed the value. If a member cannot decode a value, only that member gets such an error. The other
+// values are returned together with the error, and the communicator stays usable.
 func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 	const op = "AllGatherValues"
 	use, err := beginValues(c, op, 0)
@@ -121,7 +122,8 @@ func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 
 // ScatterValues returns values[i] of root at member i, as runtime.RecvValue would receive it. values
 // is used at root only, where it must have one value for each member. If root cannot encode a value,
-// root and the member for which it was get a runtime.ValueError; the other members get their values.
+// root and the member that should get the value return a runtime.ValueError. The other members get
+// their values.
 func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 	const op = "ScatterValues"
 	var zero T
@@ -167,7 +169,8 @@ func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 	return runtime.DecodeValue[T](b, op, root)
 }
 
-// valueMax is the most bytes that the values of one operation may have: the memory that Go can address.
+// valueMax is the largest total length, in bytes, of the values of one operation. It is the size of
+// the memory that Go can address.
 const valueMax = 1 << 47
 
 // valueLength checks a length of a value that member rank has sent.
@@ -178,8 +181,8 @@ func valueLength(n uint64, rank int) (int, error) {
 	return int(n), nil
 }
 
-// valueCounts exchanges the lengths of the members' encoded values: own is the length at this member. It
-// returns the lengths of all members, and their sum.
+// valueCounts exchanges the lengths of the members' encoded values. own is the length of this
+// member's value. It returns the lengths of all members' values, and their sum.
 func valueCounts(c *runtime.Comm, op string, own int) (counts []int, total int, err error) {
 	lengths := make([]uint64, c.Size())
 	if err := AllGather(c, []uint64{uint64(own)}, lengths); err != nil {
@@ -207,8 +210,9 @@ func abandonValues(c *runtime.Comm, op string, cause error) error {
 	return cause
 }
 
-// decodeValues decodes the values of all members, which follow each other in all: counts has their
-// lengths. It returns all values that could be decoded, and the errors of the others.
+// decodeValues decodes the values of all members. The encoded values follow each other in all; counts
+// has their lengths. It returns all values that could be decoded, and the errors of the values that
+// could not be decoded.
 func decodeValues[T any](all []byte, counts []int, op string) ([]T, error) {
 	values := make([]T, len(counts))
 	var errs []error

@@ -8,19 +8,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// valueUse records the operation with values that a goroutine of this rank executes on one communicator.
-// Such an operation consists of several operations, which those of another goroutine must not
-// interleave with.
+// valueUse records the operation with values that a goroutine of this rank executes on one
+// communicator. Such an operation consists of several collective operations. Operations of another
+// goroutine must not run between them.
 type valueUse struct {
 	mu   sync.Mutex // guards the fields below
 	op   string     // "" if no operation is in progress
 	site callsite.Site
 }
 
-// beginValues begins an operation with values, and returns an error for a communicator or root that is
+// beginValues begins an operation with values. It returns an error if the communicator or the root is
 // not valid. If it returns no error, the caller must call end. If another goroutine of the rank is in
-// an operation with values on c, the error is ErrInUse, and the communicator is broken: the members
-// could not tell the messages of the two operations apart.
+// an operation with values on c, the error is ErrInUse, and the communicator is broken: otherwise the
+// members could not distinguish the messages of the two operations.
 func beginValues(c *runtime.Comm, op string, root int) (*valueUse, error) {
 	g, _, err := find(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func beginValues(c *runtime.Comm, op string, root int) (*valueUse, error) {
 	return &g.values, nil
 }
 
-// begin records the operation, unless one is in progress.
+// begin records the operation. If another operation is in progress, it returns an error.
 func (u *valueUse) begin(op string, here *callsite.Site) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

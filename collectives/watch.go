@@ -8,33 +8,34 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// watchPeriod is the period of a watch's timer. When a blocking operation has been in progress for one
-// to two periods, the members that it waits for are asked for their calls. That is early enough that
+// watchPeriod is the period of a watch's timer. When a blocking operation has been in progress for
+// one to two periods, this rank asks the members that the operation waits for about their calls. So
 // calls that differ are reported before the launcher looks for a deadlock.
 const watchPeriod = 500 * time.Millisecond
 
-// watch detects members whose calls differ although no message arrives whose label could be compared,
-// such as two ranks that call Gather, each with the other as root. It has a timer, which runs while
-// operations are in progress. If the timer runs already, an operation reads only one word.
+// watch detects calls that differ if no message arrives whose label could be compared. An example is
+// two ranks that both call Gather, each with the other rank as root. A watch has a timer, which runs
+// while operations are in progress. If the timer already runs, the start of an operation costs the
+// watch only the read of one word.
 type watch struct {
 	// awake is true while the timer runs.
 	awake atomic.Bool
-	// mu guards over and timer. No method of watched is called while it is held.
+	// mu guards over and timer. No method of watched is called while mu is held.
 	mu    sync.Mutex
 	over  bool
 	timer *time.Timer
-	// seen is the number of the operation that was in progress at the last tick. Only the timer's
-	// goroutine uses it.
+	// seen is the number of the operation that was in progress at the last tick of the timer. Only
+	// the timer's goroutine uses seen.
 	seen uint64
 }
 
-// watched is implemented by the state of a communicator's operations, which a watch supervises.
+// watched is the state of a communicator's operations, which a watch supervises.
 type watched interface {
 	// underWay reports whether a blocking operation is in progress.
 	underWay() bool
 	// latest returns the number of the latest blocking operation.
 	latest() uint64
-	// compare compares the call with that number with the calls of other ranks.
+	// compare compares this rank's call with the calls of other ranks. number identifies the call.
 	compare(number uint64)
 }
 
@@ -74,7 +75,8 @@ func (w *watch) end() {
 func (w *watch) look(g watched) {
 	if !g.underWay() {
 		w.awake.Store(false)
-		// An operation that began before the Store has not started the timer, since awake was true.
+		// An operation that began before the Store has not started the timer, because awake was true
+		// then.
 		if g.underWay() {
 			w.wake(g)
 		}
@@ -93,8 +95,8 @@ func (g *group) latest() uint64 { return g.blocking.highest() }
 
 // compare asks the members that the blocking operation waits for, and the next rank, for their calls,
 // and breaks the communicator if the calls of one of them differ. Asking the next rank is enough to
-// find any difference: if the calls of two members differ, then so do those of two neighbours in the
-// ring of all ranks.
+// find any difference: if the calls of two members differ, then the calls of two neighbours in the
+// ring of all ranks differ, too.
 func (g *group) compare(number uint64) {
 	if g.home.Err() != nil {
 		return

@@ -11,7 +11,7 @@ type arguments struct {
 	operation            message.Operation
 	send, recv           int // lengths of the buffers in bytes
 	sendParts, recvParts message.Parts
-	own                  func(rank int) int // length of recv by rank; nil if it is recv at every rank
+	own                  func(rank int) int // length of recv at a rank; nil if it is the same at every rank
 	ring                 bool               // the neighbors of a rank are rank-1 and rank+1, modulo Ranks
 	root                 int
 	reduction            message.Reduction
@@ -20,7 +20,7 @@ type arguments struct {
 // elements has the lengths, in bytes, of the elements of a reduction.
 var elements = [...]int{8, 4, 2, 1}
 
-// element returns the largest length in elements that divides n.
+// element returns the largest length in the array elements that divides n.
 func element(n int) int {
 	for _, e := range elements {
 		if n%e == 0 {
@@ -77,7 +77,8 @@ func (u *Run) uneven() message.Parts {
 	return message.Uneven(counts, nil, 1)
 }
 
-// spread returns parts numbers with the sum n that differ by at most one.
+// spread returns numbers that differ by at most one and whose sum is n. parts is how many numbers it
+// returns.
 func spread(n, parts int) []int {
 	counts := make([]int, parts)
 	for i := range counts {

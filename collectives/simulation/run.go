@@ -46,13 +46,13 @@ type Run struct {
 	Operation, Algorithm string
 	Ranks                int
 	// Bytes is the length of the contribution of a rank. In operations whose buffers consist of
-	// blocks, one for each rank or neighbor, it is the length of one block; in reducescatter, the
-	// length of all blocks together.
+	// blocks, one for each rank or neighbor, Bytes is the length of one block. In reducescatter it is
+	// the length of all blocks together.
 	Bytes int
 	Root  int
 	Model Model
 	// MessagesMax is the largest number of messages of all ranks together; 0 means no limit. In the
-	// estimate that precedes the simulation (see Predict), a copy or combination within a rank
+	// estimate that precedes the simulation (see Predict), each copy or combination within a rank
 	// counts as a hundredth of a message.
 	MessagesMax int
 }
@@ -110,8 +110,8 @@ func (u *Run) algorithm() (*message.Algorithm, error) {
 	return found, nil
 }
 
-// lengthMax is the largest length of a buffer in bytes. The two buffers of an operation, and scratch
-// memory of twice that length, then take half of the address space of a process.
+// lengthMax is the largest length of a buffer in bytes. With this length, the two buffers of an
+// operation and scratch memory of twice the length take half of the address space of a process.
 const lengthMax = 1 << 44
 
 // stepsPerMessage is the number of copies or combinations that take as long to simulate as a message.
@@ -122,10 +122,10 @@ const stepsPerMessage = 100
 const samples = 16
 
 // Predict simulates the run. If MessagesMax is set, it first runs some of the ranks alone to estimate
-// the number of messages of all ranks. If the estimate is more than twice MessagesMax, it returns an
-// error that wraps ErrMessages without a simulation. There is no estimate for an algorithm whose ranks
-// get lengths from each other by messages. The simulation itself ends with such an error when the
-// ranks have sent MessagesMax messages and send another one.
+// the number of messages of all ranks. If the estimate is more than twice MessagesMax, Predict does
+// not simulate, and returns an error that wraps ErrMessages. If the ranks of an algorithm get lengths
+// from each other by messages, Predict makes no estimate. The simulation itself ends with the same
+// error when the ranks send more than MessagesMax messages.
 func (u *Run) Predict() (*Result, error) {
 	a, err := u.algorithm()
 	if err != nil {

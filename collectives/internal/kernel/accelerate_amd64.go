@@ -1,7 +1,7 @@
 package kernel
 
-// The assembly bodies of the kernels, see body. Each ends with VZEROUPPER, so that SSE instructions
-// after it run at full speed.
+// The assembly bodies of the kernels (see type body). Each body ends with VZEROUPPER, so that the SSE
+// instructions that follow run at full speed.
 //
 //go:noescape
 func sumFloat32x8(dst, a, b *byte, n int)
@@ -150,7 +150,8 @@ func features() (avx2, avx512 bool) {
 	return avx2, avx512
 }
 
-// accelerate replaces portable kernels in t by those with vector instructions that the processor has.
+// accelerate replaces portable kernels in t by kernels with vector instructions, as far as the
+// processor has these instructions.
 func accelerate(t *[codes][kinds]Func) {
 	avx2, avx512 := features()
 	plain := *t
@@ -162,8 +163,8 @@ func accelerate(t *[codes][kinds]Func) {
 	}
 }
 
-// accelerateAVX2 and accelerateAVX512 replace kernels in t. The new kernels use those of plain for a
-// rest that is shorter than a block.
+// accelerateAVX2 and accelerateAVX512 replace kernels in t. If the operands end with less than a
+// whole block, the new kernels call the kernels of plain for the rest.
 func accelerateAVX2(t, plain *[codes][kinds]Func) {
 	put := func(c Code, loop body, of ...Kind) {
 		for _, k := range of {

@@ -1,6 +1,6 @@
 package kernel
 
-// The assembly bodies of the kernels, see body. They use NEON, which every arm64 processor has.
+// The assembly bodies of the kernels (see type body). They use NEON, which every arm64 processor has.
 //
 //go:noescape
 func sumInt8x16(dst, a, b *byte, n int)

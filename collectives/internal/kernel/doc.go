@@ -2,15 +2,15 @@
 // dst[i] = op(a[i], b[i]). The vectors are byte slices, so that the algorithms that
 // use them need no type parameters.
 //
-// Every operator has a portable implementation in Go. The common operators also have
-// implementations in assembly: with AVX2 and AVX-512 on amd64, of which one is chosen once at
-// start, and with NEON on arm64. They give the same bits as the portable ones, element by
-// element. So a result depends on the order of the operands and never on the machine. (The one
+// Every operator has a portable implementation in Go. The common operators also have implementations
+// in assembly: with AVX2 and AVX-512 on amd64, and with NEON on arm64. On amd64 the program chooses
+// between the two when it starts. Each element of the result has the same bits as with the portable
+// implementation. So a result depends on the order of the operands and never on the machine. (The one
 // exception is the payload of a NaN.)
 //
 // # Semantics
 //
-//   - Integers wrap around, as Go's do.
+//   - Integers wrap around, as in Go.
 //   - Min and Max of floats are Go's min and max: NaN if either operand is NaN,
 //     and -0 is less than +0.
 //   - LAnd, LOr and LXor take zero as false and give 1 or 0.

@@ -2,8 +2,8 @@ package kernel
 
 import "unsafe"
 
-// View returns b as a slice of T, without copying. It leaves out a rest that is shorter than one
-// element. T must not contain pointers.
+// View returns b as a slice of T, without copying. Bytes at the end that do not fill a whole element
+// are left out. T must not contain pointers.
 func View[T any](b []byte) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))

@@ -6,9 +6,9 @@ package message
 //
 // Each round has a distance d in ranks. In the first round d is the largest power of two below p; d
 // halves from round to round, and is 1 in the last round. In each round a rank sends blocks that it
-// has to the rank d after it: the blocks of the ranks that are x = 0, 2d, 4d, ... before the
-// sender, as long as x+d < p. Unlike in Bruck's algorithm, the longest messages go to the nearest
-// rank, and the blocks need no rotation at the end.
+// has to the rank d after it: the blocks of the ranks that are x = 0, 2d, 4d, ... before the sender,
+// as long as x+d < p. In contrast to Bruck's algorithm, the longest messages go to the nearest rank,
+// and the blocks need no rotation at the end.
 //
 // Restrictions: none; blocks may differ in length. A message has one block, or several that
 // together have at most 64 KiB.

@@ -8,8 +8,9 @@ package message
 //
 // If p is not a power of two, let 2^m be the largest power of two below p. Before the rounds the
 // first 2(p-2^m) ranks are folded: they form pairs of neighbours, and the lower rank of each pair
-// sends its contribution to the upper rank. In the rounds the ranks that continue are numbered from
-// 0 to 2^m-1. At the end each lower rank receives the result from the upper rank of its pair.
+// sends its contribution to the upper rank. Only the upper ranks of the pairs and the ranks without a
+// pair take part in the rounds; they are numbered from 0 to 2^m-1. At the end each lower rank
+// receives the result from the upper rank of its pair.
 //
 // Restrictions: none. In each combination the left operand is from lower ranks than the right
 // operand. So the operator need not be commutative, and all ranks get the same bits.
@@ -38,8 +39,8 @@ func AllReduceRecursiveDoubling(p Peer, c *Call) error {
 }
 
 // fold reduces the number of ranks that take part in the rounds to power, a power of two. The first
-// 2*extra ranks form extra pairs of neighbours, and only the upper rank of each pair continues. me
-// is this rank's number among the ranks that continue.
+// 2*extra ranks form pairs of neighbours, extra pairs in all. Of each pair, only the upper rank
+// continues. me is this rank's number among the ranks that continue.
 type fold struct{ power, extra, me int }
 
 // foldOf returns the fold of the group. At the lower rank of a pair, me is the number of the upper
@@ -62,9 +63,9 @@ func (f fold) rank(i int) int {
 	return i + f.extra
 }
 
-// enter folds the ranks, and reports whether this rank continues. The upper rank of each pair
-// combines both contributions in acc; in is scratch memory as long as acc. The lower rank sends acc
-// to the upper rank, waits for the final result, and receives it into acc.
+// enter folds the ranks, and reports whether this rank takes part in the rounds. The upper rank of
+// each pair combines both contributions in acc. in is scratch memory as long as acc. The lower rank
+// sends acc to the upper rank, waits for the final result, and receives it into acc.
 func (f fold) enter(p Peer, acc, in []byte, r Reduction) (active bool, err error) {
 	rank := p.Rank()
 	switch {

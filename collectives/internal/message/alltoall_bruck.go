@@ -13,7 +13,7 @@ func AllToAllBruck(p Peer, c *Call) error {
 	rank, size, n := p.Rank(), p.Size(), len(send)/p.Size()
 	half := size / 2 * n // at most half of the numbers below size have a given bit set
 	scratch := p.Scratch(size*n + 2*half)
-	// room holds at place d the block whose destination is d ranks after its source.
+	// Place d of room holds the block whose destination is d ranks after its source.
 	room, out, in := scratch[:size*n], scratch[size*n:][:half], scratch[size*n+half:]
 	p.Copy(room, send[rank*n:])
 	p.Copy(room[(size-rank)*n:], send[:rank*n])

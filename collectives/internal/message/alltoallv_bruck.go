@@ -55,8 +55,8 @@ type bruckV struct {
 	// place d in room.
 	most, at []uint64
 	// words is the buffer for the lengths of one round: the first half is for sending, the second
-	// half for receiving. got has the lengths that were received in all rounds, in order; move
-	// removes the lengths that it has used.
+	// half for receiving. got has the lengths that were received in all rounds, in order. The method
+	// move removes the lengths that it has used.
 	words, got []uint64
 	// limit is the largest amount of memory for parts and messages, in bytes.
 	limit uint64
@@ -82,9 +82,9 @@ func newBruckV(p Peer, c *Call) *bruckV {
 	return b
 }
 
-// bruckMost is the least value of a rank's limit, in bytes. The limit is greater if the length of
-// this rank's own parts, sent and received, times the number of ranks is greater: if all ranks had
-// parts like this rank's, the operation could need so much memory.
+// bruckMost is the least value of a rank's limit, in bytes. The limit is the greater of bruckMost and
+// the length of this rank's own parts, sent and received, times the number of ranks. If all ranks
+// have parts as long as this rank's, the operation can need that much memory.
 const bruckMost = 1 << 30
 
 // rounds calls do for each round k. step is 2^k, to and from are the ranks to exchange with.

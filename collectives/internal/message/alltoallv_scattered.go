@@ -1,13 +1,13 @@
 package message
 
-// scatteredWindow is the largest number of exchanges of a rank that are in progress at the same time,
-// as in MPICH's MPIR_CVAR_ALLTOALL_THROTTLE.
+// scatteredWindow is the largest number of exchanges that one rank has in progress at the same time.
+// In MPICH, MPIR_CVAR_ALLTOALL_THROTTLE sets this number.
 const scatteredWindow = 32
 
 // AllToAllVScattered copies part j of c.Send of rank i to part i of c.Recv of rank j, for all i and
-// j. It executes the exchanges of AllToAllVPairwise with up to 32 of them in progress at the same
-// time, and waits for these before it starts the next 32. So a late rank does not delay the other
-// parts of the same 32 exchanges, and short parts cost the latency only once for 32 parts.
+// j. A rank starts 32 of the exchanges of AllToAllVPairwise at the same time, and waits until they
+// are complete before it starts the next 32. So a late rank does not delay the other parts of the
+// same 32 exchanges, and a rank waits for the latency of short parts only once for 32 parts.
 //
 // Source: MPICH, alltoallv_intra_scattered. Restrictions: c.Recv is not the same memory as c.Send.
 // Cost: ceil((p-1)/32) alpha + (p-1) n beta for parts of up to n bytes.

@@ -6,8 +6,8 @@ const radix = 4
 
 // BcastKNomial broadcasts c.Recv of root to all ranks along a k-nomial tree, k = 4. A rank that has
 // the data is the first rank of a range of ranks, for which it is responsible. It divides the range
-// into k groups, sends the data to the first rank of each group but its own, and goes on with its
-// own group. A. Bar-Noy and S. Kipnis, "Designing broadcasting algorithms in the postal model for
+// into k groups, sends the data to the first rank of each other group, and goes on with its own
+// group. A. Bar-Noy and S. Kipnis, "Designing broadcasting algorithms in the postal model for
 // message-passing systems", Mathematical Systems Theory 27 (1994), give the reason for k > 2: a
 // sender can send its second message before the first message has arrived.
 //

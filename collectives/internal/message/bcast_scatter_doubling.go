@@ -1,9 +1,9 @@
 package message
 
-// BcastScatterDoubling is BcastScatterAllGather with recursive doubling in place of the ring. In
-// round k, ranks whose numbers, counted from root, differ in bit k alone exchange all blocks that
-// they have. Thakur, Rabenseifner and Gropp (2005), section 4.3, use this algorithm for messages of
-// medium length.
+// BcastScatterDoubling is BcastScatterAllGather with recursive doubling in place of the ring. Ranks
+// are counted from root. In round k, two ranks whose numbers differ in bit k alone exchange all
+// blocks that they have. Thakur, Rabenseifner and Gropp (2005), section 4.3, use this algorithm for
+// messages of medium length.
 //
 // Restrictions: p is a power of two. Blocks may be empty.
 // Cost: 2 log p alpha + 2 n (p-1)/p beta.

@@ -35,9 +35,9 @@ type Call struct {
 	Root                 int
 	Reduction            Reduction
 	// Sources and Dests are the ranks of the neighbors; a negative number means that there is no
-	// neighbor. If a rank d is in Dests several times, the parts for d are matched in order: the
-	// first of these parts with the first place of this rank in the Sources of d, the second part
-	// with the second place, and so on.
+	// neighbor. If a rank d is in Dests several times, the parts for d arrive in order: d receives
+	// the first of these parts at the first place of this rank in the Sources of d, the second part
+	// at the second place, and so on.
 	Sources, Dests []int
 }
 
@@ -48,7 +48,8 @@ type Parts struct {
 	uneven *uneven // nil if the blocks have the same length and follow each other
 }
 
-// uneven has the lengths and displacements of blocks, in bytes. order is scratch memory of Shared.
+// uneven has the lengths and displacements of blocks, in bytes. order is scratch memory of
+// Parts.Shared.
 type uneven struct{ counts, displs, order []int }
 
 // spare has the memory of Parts that were released, for later calls of Uneven.

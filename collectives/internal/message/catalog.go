@@ -1,14 +1,14 @@
 package message
 
-// Algorithm is an algorithm for an operation. All ranks must run the same algorithm for the same call.
-// Callers must not assume anything else about the number of messages.
+// Algorithm is an algorithm for an operation. All ranks must run the same algorithm for the same
+// call. Callers must not rely on the number of messages of an algorithm.
 type Algorithm struct {
 	Operation Operation
 	// Name is the name in GORUN_COLL. It is unique among the algorithms of the operation.
 	Name string
 	Run  func(Peer, *Call) error
-	// Limits are the conditions of the algorithm. If a condition does not hold, the result is
-	// wrong.
+	// Limits are the conditions under which the algorithm works. If one of them does not hold, the
+	// result is wrong.
 	Limits Limits
 	// LeftToRight is true if a reduction combines each element in the order of a loop over the
 	// ranks, ((x0 op x1) op x2) op ..., so that the bits of the result depend on neither the
@@ -26,13 +26,13 @@ const (
 	PowerOfTwo
 	// Apart means that Recv of an all-to-all must not be the same memory as Send.
 	Apart
-	// Learns means that ranks receive lengths in messages, into memory that is not in the Call, and
-	// that their further messages depend on these lengths. So a rank cannot be simulated without
-	// the other ranks.
+	// Learns means that ranks receive lengths in messages, and that their further messages depend on
+	// these lengths. The lengths are received into memory that is not in the Call. So a rank cannot
+	// be simulated without the other ranks.
 	Learns
 )
 
-// catalog has all algorithms. An algorithm that serves two operations has a row for each.
+// catalog has all algorithms. An algorithm that serves two operations has two rows.
 var catalog = []Algorithm{
 	{Barrier, "dissemination", BarrierDissemination, 0, false},
 	{Barrier, "k-nomial", BarrierKNomial, 0, false},
@@ -94,7 +94,8 @@ var catalog = []Algorithm{
 // must not change them.
 func Algorithms() []Algorithm { return catalog }
 
-// Find returns the algorithm of an operation that has the name, or nil.
+// Find returns the algorithm of an operation by its name, or nil if the operation has no algorithm of
+// that name.
 func Find(op Operation, name string) *Algorithm {
 	for i := range catalog {
 		if a := &catalog[i]; a.Operation == op && a.Name == name {

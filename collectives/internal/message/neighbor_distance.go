@@ -6,26 +6,27 @@ import (
 	"slices"
 )
 
-// errParts is the error of a call in which this rank is its own neighbor, and its parts for itself
-// do not match its parts from itself.
+// errParts is the error of a call in which this rank is its own neighbor and the parts that it sends
+// to itself differ in number or length from the parts that it receives from itself.
 var errParts = errors.New("parts do not fit together")
 
-// NeighborDistance sends part i of c.Send to the rank c.Dests[i], and receives part i of c.Recv
-// from the rank c.Sources[i], for all neighbors that are ranks. Each transfer is an edge. The
-// distance of an edge is the number of ranks from the source to the destination in the ring of the
-// ranks. A rank processes its outgoing edges in the order of their distance, and its incoming edges
-// as well. If its next outgoing and its next incoming edge have the same distance, the rank sends
-// and receives at the same time; otherwise it first processes the edge with the shorter distance.
-// If a rank has several parts for one destination, they arrive in the order in which they are in
-// c.Dests. Parts for the rank itself are copied.
+// NeighborDistance sends part i of c.Send to the rank c.Dests[i], and receives part i of c.Recv from
+// the rank c.Sources[i], for all neighbors that are ranks. Each transfer is an edge. The distance of
+// an edge is the number of ranks from the source to the destination in the ring of the ranks. A rank
+// processes its outgoing edges in the order of their distance, and its incoming edges in the order of
+// theirs. If its next outgoing and its next incoming edge have the same distance, the rank sends and
+// receives at the same time; otherwise it first processes the edge with the shorter distance. If a
+// rank has several parts for one destination, they arrive in the order in which they are in c.Dests.
+// Parts for the rank itself are copied.
 //
 // There is no deadlock. Among the edges that are not complete, consider an edge of the least
-// distance and, if there are several such edges from its source to its destination, the first of
-// them. It is the first edge of the source's outgoing edges and of the destination's incoming
-// edges, since both are in the order of distance. So both ranks process this edge now.
+// distance. If there are several such edges from the same source to the same destination, consider
+// the first of them. Both ranks process their edges in the order of distance. So this edge is the
+// next outgoing edge of its source and the next incoming edge of its destination. So both ranks
+// process this edge now.
 //
-// Restrictions: none. Cost: d (alpha + n beta) for d neighbors and parts of n bytes, and in
-// addition at most the time until the last chain of ranks that wait for each other is complete.
+// Restrictions: none. Cost: d (alpha + n beta) for d neighbors and parts of n bytes, and in addition
+// the time that a rank waits for its neighbors, which may themselves wait for other ranks.
 func NeighborDistance(p Peer, c *Call) error {
 	out, in := edges(p, c.Dests, 1), edges(p, c.Sources, -1)
 	for len(out)+len(in) > 0 {

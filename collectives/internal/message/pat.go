@@ -5,8 +5,8 @@ package message
 const patBuffer = 64 << 10
 
 // pat holds the state of the parallel aggregated trees of AllGatherPAT and ReduceScatterPAT. In the
-// round of distance d, block b is transferred between the ranks b, b+2d, b+4d, ... and the ranks
-// that are d after these ranks. In all rounds together, a block reaches every rank once.
+// round of distance d, block b is transferred between each of the ranks b, b+2d, b+4d, ... and the
+// rank that is d after it. In all rounds together, a block reaches every rank once.
 type pat struct {
 	p     Peer
 	parts Parts
@@ -15,8 +15,8 @@ type pat struct {
 	room []byte
 }
 
-// newPAT returns the state for the blocks of buf that parts describes, and extra bytes of scratch
-// memory for the caller.
+// newPAT returns the state for the blocks of buf, which parts describes. It also returns scratch
+// memory for the caller; extra is the length of this memory in bytes.
 func newPAT(p Peer, parts Parts, buf []byte, extra int) (t *pat, scratch []byte) {
 	most := max(patBuffer, parts.Longest(p.Size()))
 	scratch = p.Scratch(extra + 2*most)
@@ -26,10 +26,10 @@ func newPAT(p Peer, parts Parts, buf []byte, extra int) (t *pat, scratch []byte)
 // block returns the number of the block of the rank that is x before rank.
 func (t *pat) block(rank, x int) int { return (rank - x + t.p.Size()) % t.p.Size() }
 
-// message returns which blocks are in one message of the round of distance d. These are the blocks
-// of the ranks that are x, x+2d, ... before rank; end is the first distance whose block is not in
-// the message. bytes is the sum of the lengths of the blocks in the message. If end is x, the round
-// has no more blocks.
+// message returns which blocks are in one message of the round of distance d. The message has the
+// blocks of the ranks that are x, x+2d, ... before rank. end is the first of these distances whose
+// block is not in the message. bytes is the sum of the lengths of the blocks in the message. If end
+// equals x, the message would be empty, because the round has no more blocks.
 func (t *pat) message(rank, x, d int) (end, bytes int) {
 	for end = x; end+d < t.p.Size(); end += 2 * d {
 		n := t.parts.Count(t.block(rank, end))

@@ -26,16 +26,17 @@ type Peer interface {
 	Start(to int, out []byte, from int, in []byte) error
 	// Complete waits for all exchanges that were started, and returns the first error.
 	Complete() error
-	// Scratch returns n bytes of any contents, aligned for every element type. These bytes are
+	// Scratch returns n bytes with undefined contents, aligned for every element type. The bytes are
 	// valid until the next Scratch or the end of the operation.
 	Scratch(n int) []byte
-	// Copy copies min(len(dst), len(src)) bytes and returns that number. If dst and src begin at
-	// the same byte, Copy copies nothing. Algorithms must copy by this method only, so that a
+	// Copy copies min(len(dst), len(src)) bytes and returns that number. If dst and src begin at the
+	// same byte, Copy copies nothing. Algorithms must use only this method to copy, so that a
 	// simulation can account for the time.
 	Copy(dst, src []byte) int
 }
 
-// ErrLength is the error of a message or block whose length is not what its receiver expects.
+// ErrLength is the error of a message or block whose length is not the length that its receiver
+// expects.
 var ErrLength = errors.New("buffer has the wrong length")
 
 // Reduction is an operator bound to an element type.
@@ -44,8 +45,8 @@ type Reduction struct {
 	Fn kernel.Func
 	// Elem is the size of an element in bytes.
 	Elem int
-	// Commutative is true if algorithms may swap operands. In any case the order of the operands
-	// must be such that all ranks get the same bits.
+	// Commutative is true if algorithms may swap operands. In both cases an algorithm must order the
+	// operands so that all ranks get the same bits.
 	Commutative bool
 	// Operator and Kind identify the reduction; they must be equal at all members. Operator is 1 +
 	// kernel.Code or one of the values for functions, such as UserOperator. Kind is the kernel.Kind
@@ -56,11 +57,13 @@ type Reduction struct {
 // UserOperator is the Operator of a user's function.
 const UserOperator = 255
 
-// blocks divides a buffer of so many units, of unit bytes each, into parts blocks whose lengths
-// differ by one unit at most. Block i is the bytes [off(i), off(i+1)).
+// blocks divides a buffer into blocks whose lengths differ by at most one unit. units is the number
+// of units in the buffer, parts the number of blocks, unit the length of a unit in bytes. Block i is
+// the bytes [off(i), off(i+1)).
 type blocks struct{ units, parts, unit int }
 
-// cut divides n bytes into parts blocks. unit is 0 if the elements have no size.
+// cut divides n bytes into blocks; parts is the number of blocks. unit is 0 if the elements have no
+// size.
 func cut(n, unit, parts int) blocks { return blocks{n / max(unit, 1), parts, unit} }
 
 // off returns the offset of block i in bytes.

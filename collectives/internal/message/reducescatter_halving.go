@@ -8,9 +8,9 @@ package message
 // communication operations in MPICH", International Journal of High Performance Computing
 // Applications 19 (2005), section 4.4. c.Recv may be the same memory as this rank's part of c.Send.
 //
-// If p is not a power of two, the ranks are folded as in AllReduceRecursiveDoubling: the upper rank
-// of a pair is responsible for the parts of both ranks, and at the end sends the lower rank's part
-// to the lower rank.
+// If p is not a power of two, the ranks are folded as in AllReduceRecursiveDoubling. The upper rank
+// of a pair is responsible for the parts of both ranks. At the end it sends the lower rank's part to
+// the lower rank.
 //
 // Restrictions: the operator is commutative. Parts may be empty.
 // Cost: log p alpha + n (p-1)/p (beta + gamma) for n bytes in all if p is a power of two, otherwise
@@ -34,9 +34,10 @@ func ReduceScatterHalving(p Peer, c *Call) error {
 		}
 		r.Fn(acc, in, acc)
 	}
-	// off returns the offset of block i, which is combined at number i of the ranks that continue.
-	// The rank with this number may be the upper rank of a pair. Then the block begins with the
-	// part of the lower rank of the pair, otherwise with the part of the rank itself.
+	// off returns the offset of block i. The ranks that take part in the rounds are numbered, and
+	// rank number i combines block i. If rank number i is the upper rank of a pair, block i begins
+	// with the part of the lower rank of the pair; otherwise it begins with the part of the rank
+	// itself.
 	off := func(i int) int {
 		switch {
 		case i == f.power:

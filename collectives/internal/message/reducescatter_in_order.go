@@ -16,11 +16,11 @@ func ReduceScatterInOrder(p Peer, c *Call) error {
 	return err
 }
 
-// combineShare is a reduce-scatter: share(q) is this rank's contribution to the share of rank q.
-// combineShare sends share(q) to rank q, for all q, receives all ranks' contributions to this
-// rank's share, and combines them from left to right. The result is in dst or, if dst is nil, in
-// scratch memory. If there is only one rank, the result is share(0) itself. dst may be the same
-// memory as share of this rank.
+// combineShare is a reduce-scatter. Rank q gets the combination of all ranks' contributions to the
+// share of rank q. share(q) is this rank's contribution to this share. combineShare sends share(q) to
+// rank q, for all q, receives all ranks' contributions to this rank's share, and combines them from
+// left to right. The result is in dst or, if dst is nil, in scratch memory. If there is only one
+// rank, the result is share(0) itself. dst may be the same memory as share of this rank.
 func combineShare(p Peer, share func(q int) []byte, dst []byte, r Reduction) ([]byte, error) {
 	rank, size := p.Rank(), p.Size()
 	own := share(rank)
@@ -43,8 +43,8 @@ func combineShare(p Peer, share func(q int) []byte, dst []byte, r Reduction) ([]
 	}
 	acc := operand(0)
 	for q := 1; q < size; q++ {
-		// room[:n], for rank 0's contribution, may be overwritten now. dst may not, except by the last
-		// combination, because dst may be own, which is still an operand.
+		// room[:n], which held rank 0's contribution, may be overwritten now. dst may be the same
+		// memory as own, which is still an operand. So only the last combination may write to dst.
 		into := room[:n]
 		if q == size-1 {
 			into = dst

@@ -1,16 +1,15 @@
 package message
 
 // ReduceScatterPairwise combines c.Send of all ranks, and stores part i of the result in c.Recv of
-// rank i. In round k a rank sends to the rank k after it the part for that rank. It receives the
+// rank i. In round k a rank sends, to the rank k after it, the part for that rank. It receives the
 // part for itself from the rank k before it, and combines this part with its partial result. R.
 // Thakur, R. Rabenseifner and W. Gropp, "Optimization of collective communication operations in
 // MPICH", International Journal of High Performance Computing Applications 19 (2005), section 4.4.
 // c.Recv may be the same memory as this rank's part of c.Send.
 //
 // Restrictions: the operator is commutative, because the operands of part i are taken in the order
-// i+1, i+2, ..., i of the ranks; they are combined from right to left. Parts may be empty.
-// Cost: (p-1) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all; best for large
-// parts.
+// i+1, i+2, ..., i of the ranks and are combined from right to left. Parts may be empty. Cost: (p-1)
+// alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all; best for large parts.
 func ReduceScatterPairwise(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	own := c.SendParts.Of(c.Send, rank)

@@ -1,10 +1,10 @@
 package message
 
 // ScanRecursiveDoubling combines c.Send of the ranks 0 to i into c.Recv of rank i, for all i. In
-// round k the ranks are in blocks of 2^k consecutive ranks. Ranks whose numbers differ in bit k
-// alone exchange the combinations of the contributions of their two blocks. W. D. Hillis and G. L.
-// Steele, "Data parallel algorithms", Communications of the ACM 29 (1986), in a form in which the
-// operands stay in the order of the ranks. c.Recv may be the same memory as c.Send.
+// round k the ranks are in blocks of 2^k consecutive ranks. Ranks whose numbers differ in bit k alone
+// exchange the combinations of the contributions of their two blocks. W. D. Hillis and G. L. Steele,
+// "Data parallel algorithms", Communications of the ACM 29 (1986), changed so that the operands stay
+// in the order of the ranks. c.Recv may be the same memory as c.Send.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n beta + 2 n gamma).
 func ScanRecursiveDoubling(p Peer, c *Call) error {
@@ -14,10 +14,10 @@ func ScanRecursiveDoubling(p Peer, c *Call) error {
 	})
 }
 
-// doubleScan executes the exchanges of ScanRecursiveDoubling. own is this rank's contribution. Each
-// time that it receives the combination of a block of lower ranks, doubleScan calls prefix with
-// this combination. Together these blocks are all ranks before this rank; the nearest block comes
-// first. prefix may change own.
+// doubleScan executes the exchanges of ScanRecursiveDoubling. own is this rank's contribution. When
+// doubleScan receives the combination of a block of lower ranks, it calls prefix with this
+// combination. These blocks together consist of all ranks before this rank. The block that is nearest
+// to this rank comes first. prefix may change own.
 func doubleScan(p Peer, own []byte, r Reduction, prefix func(before []byte)) error {
 	rank, n := p.Rank(), len(own)
 	scratch := p.Scratch(2 * n)

@@ -7,13 +7,14 @@ package message
 // the operator. c.Recv may be the same memory as c.Send.
 //
 // In level k of the upward pass each rank r for which r+1 is a multiple of 2^k combines the
-// contributions of the ranks r-2^k+1 to r. In step k of the downward pass, for falling k, the
-// result of each rank r for which r+1 is a multiple of 2^(k+1) is complete. Rank r sends it to the
-// rank r+2^k, which combines it with its own partial result.
+// contributions of the ranks r-2^k+1 to r. The downward pass has a step for each k, the largest k
+// first. In step k, each rank r for which r+1 is a multiple of 2^(k+1) has its complete result. Rank
+// r sends this result to the rank r+2^k, which combines the received result with its own partial
+// result.
 //
-// Restrictions: none. The operands stay in the order of the ranks.
-// Cost: 2 log p (alpha + n beta + n gamma). ScanTree sends at most 2p messages in all, recursive
-// doubling about p log p. So ScanTree is best for many ranks on a loaded network.
+// Restrictions: none. The operands stay in the order of the ranks. Cost: 2 log p (alpha + n beta + n
+// gamma). ScanTree sends at most 2p messages in all; ScanRecursiveDoubling sends about p log p. So
+// ScanTree is best for many ranks on a loaded network.
 func ScanTree(p Peer, c *Call) error {
 	p.Copy(c.Recv, c.Send)
 	return scanTree(p, c.Recv, p.Scratch(len(c.Recv)), c.Reduction)

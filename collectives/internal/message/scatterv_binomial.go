@@ -7,8 +7,8 @@ import (
 )
 
 // ScatterVBinomial copies part i of c.Send of root to c.Recv of rank i, for all i. The parts may
-// differ in length. Along the tree of ScatterBinomial a rank sends to each child first the lengths
-// of the parts of that child's subtree, and then those of these parts that have up to 8 KiB. Root
+// differ in length. Along the tree of ScatterBinomial a rank sends to each child first the lengths of
+// the parts of that child's subtree, and then the parts of that subtree that have up to 8 KiB. Root
 // sends longer parts directly to their ranks. At root, c.Recv may be the same memory as root's part
 // of c.Send.
 //

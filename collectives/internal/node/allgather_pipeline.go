@@ -7,8 +7,8 @@ import (
 
 // AllGatherPipeline gathers the large contributions of all members in the parts of every member's
 // buffer recv, in segments. A member copies its own contribution, send, into shared memory, and
-// copies the others' contributions out of shared memory. send may be the same memory as this
-// member's part of recv.
+// copies the contributions of the other members out of shared memory. send may be the same memory as
+// this member's part of recv.
 //
 // Restrictions: none. Cost: n/segment alpha + (p+1) n beta for parts of up to n bytes.
 func (g *Group) AllGatherPipeline(send, recv []byte, parts message.Parts) error {

@@ -2,12 +2,12 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// AllReduceSegments combines large contributions by a reduce-scatter and an allgather through
-// shared memory, in segments. A segment has a block for each member. A member copies all blocks of
-// its contribution to the segment, except its own block, into its part. It combines the
-// contributions of all members to its own block in place, and copies out the blocks that the others
-// combined. It copies the next segment into its part before it waits for the others' blocks. recv
-// may be the same memory as send.
+// AllReduceSegments combines large contributions by a reduce-scatter and an allgather through shared
+// memory, in segments. A segment has a block for each member, which that member combines. A member
+// copies all blocks of its contribution, except its own block, into its part of the shared memory.
+// Then it combines the contributions of all members to its own block in place, and copies out the
+// blocks that the other members have combined. It copies the next segment into its part before it
+// waits for the blocks of the other members. recv may be the same memory as send.
 //
 // Restrictions: an element is no longer than a segment.
 // Cost: 2 n/segment alpha + 3 n beta + n gamma.
@@ -15,8 +15,7 @@ func (g *Group) AllReduceSegments(send, recv []byte, r message.Reduction) error 
 	return g.reduceSegments(send, recv, everyone, r)
 }
 
-// ReduceSegments is AllReduceSegments with the result at root alone: the other members do not copy
-// the blocks out.
+// ReduceSegments is AllReduceSegments with the result at root alone: only root copies the blocks out.
 func (g *Group) ReduceSegments(send, recv []byte, root int, r message.Reduction) error {
 	return g.reduceSegments(send, recv, root, r)
 }
@@ -90,7 +89,7 @@ func (f *ring) copyIn(send []byte, s uint64, step int) error {
 const chunk = 8 << 10
 
 // combine combines the contributions of all members to this member's block of segment s, in this
-// member's part. It copies the result to out unless out is nil.
+// member's part. If out is not nil, combine also copies the result to out.
 func (f *ring) combine(send, out []byte, s uint64, step int, r message.Reduction) error {
 	rank := f.g.rank
 	for q := range f.parts {
@@ -126,8 +125,8 @@ func (f *ring) operand(q int, send []byte, s uint64, from, to int) []byte {
 	return f.segment(q, s)[from:to]
 }
 
-// copyOut copies the blocks of segment s that the other members combined to out. It waits for each
-// of these blocks.
+// copyOut copies to out the blocks of segment s that the other members combine. It waits until each
+// block is combined.
 func (f *ring) copyOut(out []byte, s uint64, step int) error {
 	block := f.blockOf(len(out), step)
 	for k := 1; k < len(f.parts); k++ {

@@ -2,9 +2,10 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// AllToAllPipeline copies block q of this member's buffer send to member q's buffer recv, as the
-// block whose number is this member's rank, for all q. It is for large blocks: they pass through
-// segments, each of which has a piece of every block. recv must not be the same memory as send.
+// AllToAllPipeline sends block q of this member's buffer send to member q, for all q. In member q's
+// buffer recv, the number of the block is this member's rank. It is for large blocks. The blocks are
+// copied through segments, and each segment has a piece of every block. recv must not be the same
+// memory as send.
 //
 // Restrictions: no more members than bytes in a segment. Cost: n p/segment alpha + 2 p n beta for
 // blocks of n bytes.

@@ -1,9 +1,9 @@
 package node
 
 // AllToAllPull copies the block for this member from member q's buffer send to block q of recv, for
-// all q, directly from the private memory of q. So every block is copied once. Blocks that their
-// owner does not write between operations stay in the readers' caches. recv must not be the same
-// memory as send.
+// all q, directly from the private memory of q. So every block is copied once. If the owner of a
+// block does not write it between two operations, the block stays in the caches of its readers. recv
+// must not be the same memory as send.
 //
 // Restrictions: CanPull. Cost: 2 alpha + p n beta for blocks of n bytes, and the kernel's work on
 // each page.

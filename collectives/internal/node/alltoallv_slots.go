@@ -3,10 +3,10 @@ package node
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
 // AllToAllVSlots copies part j of c.Send of member i to part i of c.Recv of member j, for all i and
-// j. Short parts are in the slots, behind the tables of their senders. From the tables all members
-// know the length of the longest part that is not in a slot. If this length is at most pipelineMax
-// bytes, the parts that are not in a slot follow in segments, otherwise in messages of p. c.Recv
-// must not be the same memory as c.Send.
+// j. Short parts are in the slots, behind the tables of their senders. From the tables, every member
+// knows the length of the longest part that is not in a slot. The other parts are sent in segments if
+// this length is at most pipelineMax bytes, and otherwise in messages of p. c.Recv must not be the
+// same memory as c.Send.
 //
 // Restrictions: at most TableMax members. Cost: alpha + p n beta for short parts of n bytes; n
 // p/segment alpha + 2 p n beta by segments, (p-1) (alpha + n beta) by messages.
@@ -43,9 +43,9 @@ func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, pipelineMax int)
 	return g.longByMessages(p, c, n)
 }
 
-// leaves returns the part of c.Send for member q if that part is not in this member's slot of step
-// n, otherwise nil. enters returns the part of c.Recv for member q's part if that part is not in
-// q's slot of step n, otherwise nil.
+// leaves returns the part of c.Send for member q if that part is not in this member's slot of step n.
+// Otherwise it returns nil. enters returns the part of c.Recv for the part that member q sends if
+// that part is not in q's slot of step n. Otherwise it returns nil.
 func (g *Group) leaves(c *message.Call, q int, n uint64) []byte {
 	if g.slot(g.rank, n).entry(q).inSlot() {
 		return nil
@@ -95,7 +95,8 @@ func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
 }
 
 // longByMessages is message.AllToAllVPairwise for the parts that are not in the slots of step n.
-// None of these parts is empty; so an empty part stands for a part that is in a slot.
+// Empty parts are always in a slot. So in this exchange an empty part stands for a part that is in a
+// slot.
 func (g *Group) longByMessages(p message.Peer, c *message.Call, n uint64) error {
 	for k := 1; k < g.size; k++ {
 		to, from := (g.rank+k)%g.size, (g.rank-k+g.size)%g.size

@@ -2,14 +2,14 @@ package node
 
 // BarrierCounter is the barrier for members that outnumber processors. Each member counts its
 // arrival, and the last member to arrive releases all members by one word. J. Mellor-Crummey and M.
-// Scott, "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM
-// Transactions on Computer Systems 9 (1991), section 3.1, with a growing number in place of the
-// sense.
+// Scott, "Algorithms for scalable synchronization on shared-memory multiprocessors", ACM Transactions
+// on Computer Systems 9 (1991), section 3.1, with a growing number in place of the sense flag.
 //
 // If the latest small operation before the barrier was a broadcast or a scatter, its root releases
-// the members in place of the last member to arrive. So root runs before the others. If the next
-// operation is another broadcast or scatter of this root, its data is in shared memory when the
-// others run. Otherwise each of them would first have to wait until root gets a processor.
+// the members in place of the last member to arrive. So root runs before the other members. If the
+// next operation is another broadcast or scatter of this root, root's data is in shared memory when
+// the other members run. If another member ran first, it would have to wait until root gets a
+// processor.
 //
 // Restrictions: none. Cost: p atomic additions to one cache line, and one switch per member if
 // members share processors.
@@ -39,7 +39,7 @@ func (g *Group) BarrierCounter() error {
 	return nil
 }
 
-// completed waits until the last member has arrived at step n, which that member signals.
+// completed waits until the last member has arrived at step n. The last member signals its arrival.
 func (g *Group) completed(n uint64) error {
 	if g.spun(g.complete, n) {
 		return nil

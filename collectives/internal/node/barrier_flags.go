@@ -14,8 +14,8 @@ func (g *Group) BarrierFlags() error {
 		if err := g.await(flag, g.step<<markBits); err != nil {
 			return err
 		}
-		// The member that sets the flag may already be in the next barrier. Then it has another
-		// fingerprint, which marked must not compare.
+		// The member that sets the flag may already be in the next barrier. Then the flag has the
+		// fingerprint of that barrier, and marked must not compare it.
 		if v := flag.Load(); v>>markBits == g.step {
 			if err := g.marked(g.before[k], v); err != nil {
 				return err

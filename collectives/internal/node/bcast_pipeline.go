@@ -1,10 +1,11 @@
 package node
 
 // BcastPipeline broadcasts the large buf of root to all members in segments. Root copies segments
-// into its part as long as the part has room, and the others copy the segments out of it.
+// into its part of the shared memory as long as the part has room. The other members copy the
+// segments out of root's part.
 //
-// Restrictions: none. Cost: alpha + (n + segment) beta for any number of readers with processors of
-// their own.
+// Restrictions: none. Cost: alpha + (n + segment) beta for any number of readers, if each reader has
+// a processor of its own.
 func (g *Group) BcastPipeline(buf []byte, root int) error {
 	f, err := g.flow()
 	if err != nil {

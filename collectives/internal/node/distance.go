@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// A barrier of two members takes two transfers of a cache line. Between cores with a common cache these take
-// 0.1 us on a Zen 5 and 0.2 us on a Zen 4; between cores without a common cache they take 0.3 us and more.
-// Then a member that writes lines of shared memory that the other member has just read waits for them so
-// long that copying through shared memory is slower than reading private memory (docs/adr/0054).
+// A barrier of two members takes two transfers of a cache line. Between cores with a common cache the
+// two transfers take 0.1 us on a Zen 5 and 0.2 us on a Zen 4. Between cores without a common cache
+// they take 0.3 us and more. In the second case, a member that writes lines of shared memory which
+// the other member has just read waits long for these lines. Copying through shared memory is then
+// slower than reading private memory (docs/adr/0054).
 const (
 	apartTime     = 220 * time.Nanosecond
-	apartRounds   = 4 // the shortest one counts, since a member may be interrupted
-	apartBarriers = 8 // in a round: in a single barrier the last member to arrive hardly waits
+	apartRounds   = 4 // the shortest round counts, because a member may be interrupted
+	apartBarriers = 8 // per round, because in a single barrier the last member to arrive hardly waits
 )
 
 // Apart reports whether the processors of two members are so far apart that they have no common
-// cache. It measures the time of a barrier. Each member must have a processor of its own. Both
-// members must call Apart, and both get the same answer.
+// cache. To find out, it measures the time of a barrier. Each member must have a processor of its
+// own. Both members must call Apart, and both get the same answer.
 func (g *Group) Apart() (bool, error) {
 	shortest := time.Duration(math.MaxInt64)
 	for range apartRounds {
@@ -32,7 +33,7 @@ func (g *Group) Apart() (bool, error) {
 	return g.verdict(shortest > apartTime)
 }
 
-// verdict returns member 0's found at both members.
+// verdict returns the value of found at member 0. It returns this value at both members.
 func (g *Group) verdict(found bool) (bool, error) {
 	said := []byte{0}
 	if found {
@@ -42,8 +43,9 @@ func (g *Group) verdict(found bool) (bool, error) {
 	return said[0] != 0, err
 }
 
-// Two members exchange blocks of weighedBytes in both ways to find the faster one. The shortest of several times
-// counts, since a member may be interrupted.
+// Two members exchange blocks of weighedBytes bytes, once by reading private memory and once through
+// shared memory, to find the faster way. The shortest of several times counts, because a member may
+// be interrupted.
 const (
 	weighedBytes  = 64 << 10
 	weighedRounds = 4

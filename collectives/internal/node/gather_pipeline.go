@@ -5,9 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// GatherPipeline gathers large contributions in the blocks of root's buffer recv, in segments.
-// Every member but root copies its contribution into its part of the shared memory, and root copies
-// all contributions out. At root, send may be the same memory as root's block of recv.
+// GatherPipeline gathers large contributions in the blocks of root's buffer recv, in segments. Every
+// other member copies its contribution into its part of the shared memory, and root copies all
+// contributions out. At root, send may be the same memory as root's block of recv.
 //
 // Restrictions: none. Cost: alpha + p n beta at root.
 func (g *Group) GatherPipeline(send, recv []byte, root int) error {
@@ -46,7 +46,8 @@ func (f *ring) put(b []byte, s uint64) error {
 }
 
 // fetchAll copies segment s of every other member to window i of that member's block of recv. It
-// begins with the segment of the next member, so that the members do not all read the same part.
+// begins with the member after this one, so that the members do not all read the same part at the
+// same time.
 func (f *ring) fetchAll(recv []byte, parts message.Parts, i, each int, s uint64) error {
 	for k := 1; k < len(f.parts); k++ {
 		q := (f.g.rank + k) % len(f.parts)

@@ -11,22 +11,22 @@ import (
 type Config struct {
 	// Rank is this member's number, Size the number of members, at least 2.
 	Rank, Size int
-	// Crowded is true if members outnumber processors. Then a member that waits should yield at
-	// once, and a switch between members costs more than a cache miss.
+	// Crowded is true if members outnumber processors. In this case a member that waits yields at
+	// once. A switch between members costs more than a cache miss.
 	Crowded bool
 	// Segment is the length in bytes of the segments of large operations, a
 	// multiple of 64. If it is 0, the length depends on the number of members.
 	Segment int
-	// Slots is the number of small operations by which a member may be ahead of the others, a power of
-	// two of at least 4. If it is 0, the number depends on the number of members.
+	// Slots is the number of small operations by which a member may be ahead of the others. It is a
+	// power of two and at least 4. If it is 0, the number depends on the number of members.
 	Slots int
 	// Reader reads other members' private memory; nil if that is impossible.
 	Reader Reader
-	// Note is called with private memory of this member from or into which a Reader is about to read.
-	// It may be nil.
+	// Note is called with private memory of this member before a Reader reads from this memory or
+	// into it. It may be nil.
 	Note func(b []byte)
-	// FaultIn maps the pages of another member's part, which begins on a page, in advance; nil if they are mapped
-	// as they are read.
+	// FaultIn maps the pages of another member's part in advance. The part begins at a page boundary.
+	// If FaultIn is nil, a page is mapped when it is first read.
 	FaultIn func(part []byte)
 	// Place returns the source line of the current operation, for errors; it may be
 	// nil.
@@ -49,27 +49,28 @@ type Group struct {
 
 	mem  Memory
 	plan plan
-	// done[q] holds the last step that member q has finished. Members write it only in operations in
-	// which not every member waits for all others.
+	// done[q] holds the last step that member q has finished. A member writes its done word only in
+	// operations in which some member does not wait for all others.
 	done []*Word
 	// slots[q] are the small buffers in the part of member q.
 	slots [][]slot
-	// flags[k] is this member's flag that the member 2^k before it, before[k], sets. next[k] is the
-	// flag that this member sets, of the member 2^k after it.
+	// flags[k] is this member's flag for round k. The member 2^k before this one, before[k], sets it.
+	// next[k] is the flag of the member 2^k after this one; this member sets it.
 	flags, next []*Word
 	before      []int
 	arrivals    *Word
 	release     *Word
-	// complete holds the latest step at which all members have arrived, of the steps that a leader
-	// releases.
+	// complete is used for the steps that a leader releases. It holds the latest of these steps at
+	// which all members have arrived.
 	complete *Word
 
-	// step is the number of the current operation. floor is the last step that all members are known to
-	// have begun. arrived is the value that the arrival counter has when all members, with equal calls,
-	// have arrived at the latest step that uses it.
+	// step is the number of the current operation. floor is the last step that all members are known
+	// to have begun. arrived is the value that the arrival counter must have when all members have
+	// arrived at the latest step that uses the counter, if their calls are equal.
 	step, floor, arrived uint64
-	// leader is the root of the latest small operation, if members share processors and the others
-	// waited only for root. Otherwise, and after a BarrierCounter, it is noLeader.
+	// leader is the root of the latest small operation if members share processors and the other
+	// members waited only for root in this operation. Otherwise, and after a BarrierCounter, leader
+	// is noLeader.
 	leader int
 
 	said    statements
@@ -83,8 +84,9 @@ type Group struct {
 // noLeader is the value of Group.leader if no member is the leader.
 const noLeader = -1
 
-// spins is the number of times that a word is polled before Memory.Await suspends the member. This takes
-// some microseconds; most changes by members on other processors arrive sooner.
+// spins is the number of times that a word is polled before Memory.Await suspends the member. The
+// polls take some microseconds. If the other member runs on another processor, the word usually
+// changes sooner.
 const spins = 3000
 
 // New returns the state of one member, and opens the memory of the small operations. The first large
@@ -135,8 +137,9 @@ func New(c Config) (*Group, error) {
 	return g, nil
 }
 
-// openMore opens memory. All members first meet in a barrier, which compares their calls: Open would
-// wait without an error for a member that is in another operation.
+// openMore opens memory. All members first meet in a barrier, which compares their calls: without
+// this comparison, Open would wait for ever, without an error, for a member that is in another
+// operation.
 func (g *Group) openMore(bytes int) (Memory, error) {
 	if err := g.BarrierCounter(); err != nil {
 		return nil, err
@@ -150,8 +153,8 @@ func (g *Group) SmallMax() int { return g.plan.slotBytes - line }
 // await waits until w is at least v.
 func (g *Group) await(w *Word, v uint64) error { return g.awaitIn(g.mem, w, v) }
 
-// awaitIn is await for a word in mem. If polling is not enough, it compares the members' calls before it
-// suspends this member, since w may stay below v because calls differ.
+// awaitIn is await for a word in mem. If polling is not enough, it compares the members' calls before
+// it suspends this member, because w stays below v if calls differ.
 func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
 	if g.spun(w, v) {
 		return nil
@@ -185,9 +188,9 @@ func (g *Group) begin() (n uint64, mine *slot, err error) {
 	return n, mine, err
 }
 
-// catchUp waits until all other members have finished step n. The members may have finished later
-// steps already. floor records the steps that all members have begun, so that this member's next
-// steps need not read the done words.
+// catchUp waits until all other members have finished step n. The members may already have finished
+// later steps. catchUp records in floor the latest step that all members have begun, so that the next
+// steps of this member need not read the done words.
 func (g *Group) catchUp(n uint64) error {
 	finished := ^uint64(0)
 	for q, w := range g.done {
@@ -222,8 +225,8 @@ func (g *Group) awaitSlot(q int, n uint64) (*slot, error) {
 	return s, g.marked(q, s.word.Load())
 }
 
-// finish signals that this member has finished step n. It is needed in operations in which not every
-// member waits for all others.
+// finish signals that this member has finished step n. It is called in operations in which a member
+// does not wait for all others.
 func (g *Group) finish(n uint64) { g.mem.Signal(g.done[g.rank], n) }
 
 // meet signals that this member's slot of step n is written, and waits until the slots of all others
@@ -271,7 +274,8 @@ func (g *Group) arrive() (last bool, err error) {
 	return last, err
 }
 
-// ErrDamaged is the error of an operation that finds a value in shared memory that no member writes.
+// ErrDamaged is the error of an operation that reads a value from shared memory that no member can
+// have written.
 var ErrDamaged = errors.New("shared memory is damaged")
 
 // The release word:
@@ -285,7 +289,7 @@ func (g *Group) letGo(n uint64) {
 	g.mem.Signal(g.release, n<<releaseShift|uint64(g.rank))
 }
 
-// released waits for the release of step n, and returns the member that has released it.
+// released waits until step n is released, and returns the member that has released the step.
 func (g *Group) released(n uint64) (last int, err error) {
 	if !g.spun(g.release, n<<releaseShift) {
 		if err := g.agreeNext(); err != nil {

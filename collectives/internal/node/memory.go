@@ -7,8 +7,9 @@ type Word = runtime.Word
 
 // Memory is memory that the members share; usually it is a runtime.Shared.
 type Memory interface {
-	// Part returns rank's part, which is page-aligned and zero at first. Members read all parts, and
-	// write their own; where an algorithm writes a word of another part, its comment says so.
+	// Part returns rank's part, which is page-aligned and zero at first. Members read all parts. A
+	// member writes only its own part, except where the comment of an algorithm says that it writes a
+	// word of another part.
 	Part(rank int) []byte
 	// Signal stores v in w and wakes the members that sleep in Await.
 	Signal(w *Word, v uint64)

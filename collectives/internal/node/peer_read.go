@@ -10,13 +10,14 @@ import (
 	"syscall"
 )
 
-// Process identifies a process to other members: by its process ID and, since another process may
-// get the same ID later, by a random word, the cookie, at address CookieAt of its private memory.
+// Process identifies a process to other members. Another process may later get the same process ID.
+// Therefore a Process also has a random word, the cookie, which is at address CookieAt of the
+// process's private memory.
 type Process struct{ ID, Cookie, CookieAt uint64 }
 
 // Reader reads the private memory of other members' processes.
 type Reader interface {
-	// Process returns the ID of this member's process for the Process of the other members.
+	// Process returns the ID of this member's process, by which the other members find it.
 	Process() uint64
 	// Read copies len(dst) bytes from address addr of process p. It fails if the read is not allowed,
 	// or if members are goroutines of one process. It fails with ESRCH if the process has ended, even
@@ -24,15 +25,16 @@ type Reader interface {
 	Read(p Process, addr uint64, dst []byte) error
 }
 
-// ErrTakenBack is the error of an operation that reads from a member whose own operation has failed.
+// ErrTakenBack is the error of an operation that reads private memory of a member whose own operation
+// has failed.
 var ErrTakenBack = errors.New("the member took its memory back")
 
-// peerReads lets members read each other's slices in place. The operations are numbered. In each, a
-// member exposes one slice, and may change it again when all others have finished the operation. A
-// part consists of three cache lines:
+// peerReads lets members read each other's slices in place. The operations are numbered. In each
+// operation a member exposes one slice. The member may change the slice again when all other members
+// have finished the operation. A part consists of three cache lines:
 //
-//	offset   0  lent     2n when the slice of operation n can be read, 2n+1 when its
-//	                     owner gave up: what was read in operation n is then invalid
+//	offset   0  lent     2n when the slice of operation n can be read; 2n+1 when its
+//	                     owner gave up: data read in operation n is then invalid
 //	offset   8  process  ID of the owner's process
 //	offset  16  address  of the slice
 //	offset  64  done     n when the owner has finished its reads in operation n
@@ -50,14 +52,15 @@ type peerReads struct {
 	// processes holds each member's Process. It is read from shared memory once, because members can
 	// change it there.
 	processes []Process
-	// number is the number of the current operation. held is the exposed slice; the reference keeps
-	// it from the garbage collector, since other members have only its address.
+	// number is the number of the current operation. held is the exposed slice. Other members have
+	// only its address, so this reference keeps the slice from being garbage-collected.
 	number  uint64
 	held    []byte
 	granted bool
 	// chunk is memory for the piece of the other member's contribution that ReducePull reads.
 	chunk []byte
-	// read counts the reads. Only the memory order of the addition matters, see copy.
+	// read counts the reads. The count itself is not used: its addition orders memory accesses (see
+	// the method copy).
 	read atomic.Uint64
 }
 
@@ -71,7 +74,8 @@ const (
 )
 
 // CanPull reports whether every member can read every other member's private memory. All members must
-// make the first call together. In it, each tries to read the cookie of every other member.
+// make the first call together. In this call, each member tries to read the cookie of every other
+// member.
 func (g *Group) CanPull() (bool, error) {
 	if g.lending != nil {
 		return g.lending.granted, nil
@@ -92,8 +96,9 @@ func (g *Group) CanPull() (bool, error) {
 	return l.granted, nil
 }
 
-// probe reports whether every member can read from every other member. This member reads 0 bytes
-// from each of the others. Such a read fails unless the process can be read and has the cookie.
+// probe reports whether every member can read from every other member. This member reads 0 bytes from
+// each other member. Such a read succeeds only if the process can be read and has the expected
+// cookie.
 func (l *peerReads) probe() (bool, error) {
 	_, _ = rand.Read(l.cookie) // never fails
 	mine := l.cards[l.g.rank]
@@ -128,8 +133,8 @@ func (l *peerReads) probe() (bool, error) {
 	return all, nil
 }
 
-// during executes an operation in which the others may read b, and pull does this member's reads. It
-// returns when all members have finished their reads.
+// during executes an operation in which the other members may read b. It calls pull, which does this
+// member's reads. It returns when all members have finished their reads.
 func (l *peerReads) during(b []byte, pull func(l *peerReads) error) error {
 	l.lend(b)
 	err := pull(l)
@@ -161,8 +166,9 @@ func (l *peerReads) pull(q, off int, dst []byte) error {
 	}
 	err := l.copy(q, off, dst)
 	if errors.Is(err, syscall.ESRCH) {
-		// The member's process has ended. The member cannot begin its next operation before this one is
-		// settled. So a wait for the next operation ends with the error of the member's loss.
+		// The member's process has ended. No member begins its next operation before this operation
+		// is settled at all members. So a wait for that member's next operation ends with the error
+		// of the member's loss.
 		if lost := l.await(l.cards[q].lent, 2*(l.number+1)); lost != nil {
 			return lost
 		}
@@ -170,15 +176,15 @@ func (l *peerReads) pull(q, off int, dst []byte) error {
 	return err
 }
 
-// copy is the second half of pull: member q has exposed its slice, and copy does not wait for it.
+// copy is the second half of pull: it does not wait, because member q has already exposed its slice.
 func (l *peerReads) copy(q, off int, dst []byte) error {
 	if err := l.g.agree(q); err != nil {
 		return err
 	}
 	err := l.g.reader.Read(l.processes[q], l.cards[q].addr.Load()+uint64(off), dst)
 	// The load of lent must come after the read of the data. On processors that reorder loads, the
-	// addition enforces that: it has release semantics, so that it comes after the read, and the load
-	// of lent comes after the addition.
+	// addition enforces this order. The addition has release semantics, so that it comes after the
+	// read. The load of lent comes after the addition.
 	l.read.Add(1)
 	if err == nil && l.cards[q].lent.Load() != 2*l.number {
 		err = ErrTakenBack
@@ -189,7 +195,8 @@ func (l *peerReads) copy(q, off int, dst []byte) error {
 	return nil
 }
 
-// settle signals that this member has finished its reads, and waits until the others have finished theirs.
+// settle signals that this member has finished its reads, and waits until the other members have
+// finished their reads.
 func (l *peerReads) settle() error {
 	l.mem.Signal(l.cards[l.g.rank].done, l.number)
 	for q := range l.cards {
@@ -205,10 +212,10 @@ func (l *peerReads) settle() error {
 	return nil
 }
 
-// revoke withdraws the slice. Members may still read the slice, although the caller may change it
-// as soon as the operation has failed. The word lent tells them that what they read is invalid.
-// Signal loads a word after its store, so that no member sees what the caller stores later before
-// it sees lent.
+// revoke withdraws the slice after the operation has failed. Other members may still be reading the
+// slice, although the caller may now change it. The word lent tells them that the data is invalid.
+// Signal loads a word after it has stored lent. So a member that sees a later store of the caller
+// also sees the new value of lent.
 func (l *peerReads) revoke() {
 	l.mem.Signal(l.cards[l.g.rank].lent, 2*l.number+1)
 	l.held = nil

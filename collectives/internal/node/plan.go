@@ -1,19 +1,20 @@
 package node
 
-// slotsMin and slotsMax bound the number of slots, the small buffers, of a part. The number is a power
-// of two. Several slots let a root run ahead of its readers. If each member has a processor, the done
-// words of the readers then seldom cross between processors; if members share processors, a member
-// executes many operations in a time slice. A part has more than slotsMin slots only if the slots of
-// all parts together then have at most slotsBytes.
+// slotsMin and slotsMax bound the number of slots, the small buffers, of a part. The number is a
+// power of two. With several slots a root can run ahead of its readers. If each member has a
+// processor, the root then seldom reads the done words of the readers, which cross between
+// processors. If members share processors, a member executes many operations in a time slice. A part
+// has more than slotsMin slots only if the slots of all parts together have at most slotsBytes bytes.
 const (
 	slotsMin   = 16
 	slotsMax   = 64
 	slotsBytes = 2 << 20
 )
 
-// The layout of a part of the memory of the small operations. Each word and each flag has a cache line
-// of its own. The arrival counter, the release word and the complete word are used only in the part
-// of rank 0. BarrierFlags uses the flags. The statements describe the calls of the part's owner.
+// The layout of a part of the memory of the small operations. Each word and each flag has a cache
+// line of its own. The arrival counter, the release word and the complete word are used only in the
+// part of rank 0. BarrierFlags uses the flags. The statements are descriptions of the calls that the
+// part's owner has made.
 const (
 	doneOffset     = 0
 	arrivalOffset  = line
@@ -28,21 +29,21 @@ const (
 func flagOffset(round int) int { return flagsOffset + round*line }
 
 // plan holds the sizes of buffers, which depend on the number of members. For 256 members all parts
-// together have less than 20 MiB, including pages that are never touched.
+// together have less than 20 MiB. This includes pages that are never touched.
 type plan struct {
 	slotBytes int // the length of a slot in bytes, its first line included
 	slots     int // the number of slots of a part, a power of two
-	lag       int // the number of steps that others may be behind when a member has waited for a slot
+	lag       int // the number of steps by which others may be behind after a member has waited for a slot
 	segment   int // the greatest length in bytes of a segment of a large operation
 	depth     int // the number of segments that a part holds
 	room      int // the bytes of a part for each of these segments, at least segment
 }
 
-// The sizes of the large operations' memory: flowBytes and crowdedBytes are budgets for the segments of all
-// parts together, flowDepth and crowdedDepth the number of segments of a part, flowMax and crowdedMax the
-// largest length of a segment. Those with flow apply if each member has a processor: many short segments
-// keep the pipeline busy. Those with crowded apply if members share processors: a member should move
-// much data in a time slice.
+// The sizes of the large operations' memory: flowBytes and crowdedBytes limit the length of the
+// segments of all parts together. flowDepth and crowdedDepth are the number of segments of a part.
+// flowMax and crowdedMax are the largest length of a segment. The names with flow apply if each
+// member has a processor: many short segments keep the pipeline busy. The names with crowded apply if
+// members share processors: a member should move much data in a time slice.
 const (
 	flowBytes    = 4 << 20
 	flowDepth    = 8
@@ -54,8 +55,9 @@ const (
 	// bounds the length of all parts together.
 	roomBytes = 16 << 20
 	roomMax   = 2 << 20 // the largest length of a part
-	// populateMax is the length of all parts together up to which each member faults in the pages of all of
-	// them, which takes it about 50 us for each MiB, when it opens them.
+	// populateMax is a limit for the length of all parts together. Up to this length, each member
+	// faults in the pages of all parts when it opens them. This takes the member about 50 us for each
+	// MiB.
 	populateMax = 17 << 20
 )
 
@@ -85,9 +87,9 @@ func planFor(size int, crowded bool) plan {
 	return p
 }
 
-// setSlots sets the number of slots. If members share processors, a member that must wait for a free slot
-// waits until half of its slots are free: otherwise it would have to wait, and so switch, again in
-// each of the next steps.
+// setSlots sets the number of slots. If members share processors, a member that must wait for a free
+// slot waits until half of its slots are free. If it waited for one slot only, it would have to wait
+// again, and so switch to another member, in each of the next steps.
 func (p *plan) setSlots(n int, crowded bool) {
 	p.slots, p.lag = n, n
 	if crowded {
@@ -95,9 +97,9 @@ func (p *plan) setSlots(n int, crowded bool) {
 	}
 }
 
-// Limits returns three lengths in bytes: the largest contribution of one member to a small operation, the
-// largest element of a large operation, and the largest element of a large operation in which each
-// other member has a lane, its part of a segment.
+// Limits returns three lengths in bytes: the largest contribution of one member to a small operation,
+// the largest element of a large operation, and the largest element of a large operation whose
+// segments are divided into lanes, one for each other member.
 func Limits(size int, crowded bool) (small, element, part int) {
 	p := planFor(size, crowded)
 	return p.slotBytes - line, p.segment, laneOf(p.segment, size)

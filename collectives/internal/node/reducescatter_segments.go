@@ -6,10 +6,10 @@ import (
 )
 
 // ReduceScatterSegments combines large contributions, and stores part q of the result in member q's
-// buffer recv. It works in segments. A segment of a member has a piece of every part of its
-// contribution, except the part for the member itself. A member copies the pieces for the others
-// into its segment, and combines the pieces of all members for itself in place. recv may be the
-// same memory as this member's part of send.
+// buffer recv. It works in segments. A member's segment has a piece of each part of the member's
+// contribution, except of the part for the member itself. A member copies these pieces into its
+// segment. Then it combines the pieces that all members have for it, in place. recv may be the same
+// memory as this member's part of send.
 //
 // Restrictions: an element is no longer than a lane, see Limits.
 // Cost: n/segment alpha + 2 n beta + n gamma for n bytes in all.
@@ -50,8 +50,8 @@ func (f *ring) writtenByAll(s uint64) error {
 	return nil
 }
 
-// combineLanes combines the pieces of all members for this member, from segment s, into out. in is
-// this member's own piece, which is not in a segment. same is true if in and out are the same
+// combineLanes combines, into out, the pieces of segment s that all members have for this member. in
+// is this member's own piece, which is not in a segment. same is true if in and out are the same
 // memory.
 func (f *ring) combineLanes(in, out []byte, same bool, each int, s uint64, r message.Reduction) {
 	rank, stride := f.g.rank, max(chunk/r.Elem, 1)*r.Elem

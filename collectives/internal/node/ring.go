@@ -2,8 +2,8 @@ package node
 
 import "os"
 
-// ring is the memory of the large operations. Each part has places for depth segments, which are
-// used in turn. The numbers of segments go on from one operation to the next.
+// ring is the memory of the large operations. Each part has places for depth segments, which are used
+// in turn. The numbering of the segments continues from one operation to the next.
 //
 // The first line of a part holds two words, which the owner of the part writes:
 //
@@ -14,8 +14,8 @@ type ring struct {
 	g           *Group
 	mem         Memory
 	depth, size int
-	// room is the length of a place in bytes. span is the number of bytes of it that a segment of the
-	// current operation uses, and turns the number of such segments that fit into a place.
+	// room is the length of a place in bytes. span is the number of bytes that a segment of the
+	// current operation uses. turns is the number of such segments that fit into a place.
 	room, span, turns int
 	ready, done       []*Word
 	parts             [][]byte
@@ -49,8 +49,8 @@ func (g *Group) flow() (*ring, error) {
 	return f, nil
 }
 
-// populate faults in the pages of all parts, this member's first. Otherwise the first operations, whose
-// segments go through all of the parts, would take page faults in each member.
+// populate faults in the pages of all parts, this member's first. Otherwise each member would take
+// page faults in the first operations, whose segments go through all of the parts.
 func (f *ring) populate() {
 	mine := f.parts[f.g.rank]
 	for at := 0; at < len(mine); at += os.Getpagesize() {
@@ -63,8 +63,8 @@ func (f *ring) populate() {
 	}
 }
 
-// claim assigns the current operation the next count segment numbers, for segments of so many bytes. It
-// returns the first number.
+// claim assigns the next segment numbers to the current operation, and returns the first of them.
+// count is the number of segments, bytes the length of a segment.
 func (f *ring) claim(count, bytes int) uint64 {
 	f.span = min((bytes+line-1)&^(line-1), f.room)
 	f.turns = f.room / max(f.span, 1)
@@ -73,9 +73,9 @@ func (f *ring) claim(count, bytes int) uint64 {
 	return f.first
 }
 
-// segment returns segment s of member q. Short segments in the same place use its memory one after the
-// other: to write a line that the others still have in their caches costs the writer much more time than
-// to write a line that they have evicted.
+// segment returns segment s of member q. Short segments in the same place use its memory one after
+// the other. The reason is that a write to a line that the other members still have in their caches
+// takes much longer than a write to a line that they have evicted.
 func (f *ring) segment(q int, s uint64) []byte {
 	round, place := s/uint64(f.depth), s%uint64(f.depth)
 	return f.parts[q][int(place)*f.room+int(round%uint64(f.turns))*f.span:][:f.span]
@@ -131,9 +131,10 @@ func (f *ring) finish(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s+1) }
 
 func (f *ring) await(w *Word, v uint64) error { return f.g.awaitIn(f.mem, w, v) }
 
-// If each member has a processor, an operation is cut into stages segments, or fewer if they would be
-// shorter than segmentMin. The first and the last segment of an operation do not overlap with
-// others: with fewer segments these two would be a larger share of the time.
+// If each member has a processor, an operation is cut into stages segments. If these segments would
+// be shorter than segmentMin, it is cut into fewer segments. The first and the last segment of an
+// operation do not overlap with other segments, and with fewer segments these two take a larger share
+// of the time.
 const (
 	stages     = 8
 	segmentMin = 16 << 10
@@ -152,8 +153,8 @@ func (f *ring) cut(n, unit, limit int) (each, count int) {
 	return each, (n + each - 1) / each
 }
 
-// unit returns the multiple of an element's size at whose multiples segments and blocks begin. It is also
-// a multiple of a cache line, unless such a unit would be too long.
+// unit returns the multiple of an element's size at whose multiples segments and blocks begin. The
+// unit is also a multiple of a cache line, if such a unit is not too long.
 func (f *ring) unit(elem int) int {
 	u := elem
 	for u%line != 0 && u < line*line {

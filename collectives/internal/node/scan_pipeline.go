@@ -5,10 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// ScanPipeline combines the large contributions of the members up to this one, in segments. A
-// member reads, in place, the combination that the member before it has written, combines it with
-// its own contribution, and writes the result for the next member. recv may be the same memory as
-// send.
+// ScanPipeline combines the large contributions of member 0 up to this member, in segments. A member
+// reads, in place, the combination that the member before it has written, combines it with its own
+// contribution, and writes the result for the next member. recv may be the same memory as send.
 //
 // Restrictions: an element is no longer than a segment.
 // Cost: (n/segment + p - 2) (alpha + segment (2 beta + gamma)).
@@ -16,8 +15,8 @@ func (g *Group) ScanPipeline(send, recv []byte, r message.Reduction) error {
 	return g.scan(send, recv, r, (*ring).scanSegment)
 }
 
-// ExScanPipeline is ScanPipeline for the members before this one. Member 0's buffer recv stays
-// unchanged.
+// ExScanPipeline combines like ScanPipeline, but only the contributions of the members before this
+// one. Member 0's buffer recv stays unchanged.
 func (g *Group) ExScanPipeline(send, recv []byte, r message.Reduction) error {
 	return g.scan(send, recv, r, (*ring).exScanSegment)
 }
@@ -79,10 +78,10 @@ func (f *ring) exScanSegment(in, out []byte, s uint64, r message.Reduction) erro
 	return nil
 }
 
-// linkBefore returns two slices of n bytes of segment s. before is in the part of the member before
-// this one; linkBefore waits until that member has written it. before is nil at the first member.
-// mine is in this member's part; linkBefore waits until the next member has finished with the
-// previous contents of mine. mine is nil at the last member.
+// linkBefore returns two slices of n bytes for segment s. The slice before is in the part of the
+// member before this one; linkBefore waits until that member has written it. The slice mine is in
+// this member's part; linkBefore waits until the next member has finished with its previous contents.
+// before is nil at the first member, and mine is nil at the last member.
 func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	rank := f.g.rank
 	if rank > 0 {
@@ -100,8 +99,9 @@ func (f *ring) linkBefore(n int, s uint64) (before, mine []byte, err error) {
 	return before, mine, nil
 }
 
-// acquireFor is acquire in an operation in which only member q reads this member's segments. It waits
-// for all members only where a segment of an earlier operation was in the same place.
+// acquireFor is acquire for an operation in which only member q reads this member's segments. It
+// waits for all members only if a segment of an earlier operation was in the same place; otherwise it
+// waits only for q.
 func (f *ring) acquireFor(q int, s uint64) ([]byte, error) {
 	if s < f.first+uint64(f.depth) {
 		return f.acquire(s)

@@ -5,9 +5,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// ScatterVSlots copies part q of root's buffer send to member q's buffer recv, for all q. The
-// lengths of the parts may differ. Short parts are in root's slot, behind the table of all parts;
-// the others are messages of p. At root, recv may be the same memory as root's part of send.
+// ScatterVSlots copies part q of root's buffer send to member q's buffer recv, for all q. The lengths
+// of the parts may differ. Short parts are in root's slot, behind the table of all parts. Root sends
+// the other parts as messages of p. At root, recv may be the same memory as root's part of send.
 //
 // Restrictions: at most TableMax members. Cost: alpha + n beta for n bytes in all, at root, and a
 // message for each long part.

@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
-// In the small operations a contribution has at most SmallMax bytes, and fits into one slot. Cost: alpha
-// + n beta for a member that reads n bytes.
+// In the small operations a contribution has at most SmallMax bytes, so that it fits into one slot. A
+// small operation costs alpha + n beta for a member that reads n bytes.
 
 // BcastSmall broadcasts buf of root to all members. Root does not wait for the others until it has
 // used all of its slots.
@@ -102,7 +102,7 @@ func (g *Group) contribute(send []byte, root int) (n uint64, err error) {
 	return n, nil
 }
 
-// lay copies the contribution of every member to step n to that member's part of recv.
+// lay copies every member's contribution, from its slot of step n, to that member's part of recv.
 func (g *Group) lay(recv []byte, parts message.Parts, n uint64) {
 	for q := range g.size {
 		copy(parts.Of(recv, q), g.slot(q, n).room(parts.Count(q)))
@@ -124,9 +124,9 @@ func (g *Group) AllGatherSmall(send, recv []byte, parts message.Parts) error {
 	return nil
 }
 
-// AllToAllSmall copies block q of this member's buffer send to member q's buffer recv, as the block
-// whose number is this member's rank, for all q. All blocks of a member together have at most
-// SmallMax bytes. recv may be the same memory as send.
+// AllToAllSmall sends block q of this member's buffer send to member q, for all q. In member q's
+// buffer recv, the number of the block is this member's rank. All blocks of a member together have at
+// most SmallMax bytes. recv may be the same memory as send.
 func (g *Group) AllToAllSmall(send, recv []byte) error {
 	n, mine, err := g.begin()
 	if err != nil {
@@ -163,8 +163,8 @@ func (g *Group) ReduceScatterSmall(send, recv []byte, parts message.Parts, r mes
 	return nil
 }
 
-// ScanSmall combines the contributions of the members up to this one into recv. recv may be the
-// same memory as send.
+// ScanSmall combines the contributions of member 0 up to this member into recv. recv may be the same
+// memory as send.
 func (g *Group) ScanSmall(send, recv []byte, r message.Reduction) error {
 	n, err := g.contributeBefore(send)
 	if err == nil {

@@ -19,10 +19,11 @@ func (c Call) Fingerprint() uint64 {
 	return h * 0xbf58476d1ce4e5b9
 }
 
-// A word that announces a step of a small operation has the fingerprint of the member's calls so far in
-// its low bits, so that members compare their calls without an additional read. The fingerprint covers
-// all calls so far, because in some calls a member reads no word of another member: for example, a
-// member that contributes to a reduction does not notice that the others have another root.
+// The layout of a word that announces a step of a small operation. Its low bits have the fingerprint
+// of the member's calls so far, so that members compare their calls without an additional read. The
+// fingerprint covers all calls so far, because in some calls a member reads no word of another
+// member. For example, a member that only contributes to a reduction does not notice that the others
+// have passed another root.
 //
 //	bits 63:16  step
 //	bits 15:0   fingerprint
@@ -31,8 +32,8 @@ const (
 	markMask = 1<<markBits - 1
 )
 
-// MismatchError is the error of two members whose calls differ. Theirs is zero if it is not known. If it
-// is not known which member's call differs, Other is Member.
+// MismatchError is the error of two members whose calls differ. Theirs is zero if the other member's
+// call is not known. If no member is known whose call differs, Other equals Member.
 type MismatchError struct {
 	Member, Other int
 	Mine, Theirs  Call
@@ -48,12 +49,12 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("members %d and %d call different operations: %+v, %+v", e.Member, e.Other, e.Mine, e.Theirs)
 }
 
-// Every member describes its last calls in its part of the small operations' memory. It writes by plain
-// stores. In small operations other members read these cache lines only if calls differ or a wait takes
-// long; in large operations also at the first segment, and at each read of private memory.
+// Every member describes its last calls in its part of the small operations' memory. It writes by
+// plain stores. Other members read these cache lines if calls differ or a wait takes long. In large
+// operations they also read them at the first segment and at each read of private memory.
 //
 //	offset   0  latest  number of the last call
-//	offset   8  recent  the last three calls, each as in the ring: a neighbour has to
+//	offset   8  recent  the last three calls, in the format of the ring: a neighbour has to
 //	                    read only this cache line
 //	offset  64  place   1 + number of the call whose source line follows
 //	offset  72          length of the source line, then its text
@@ -63,7 +64,7 @@ const (
 	placeMax         = 256 - placeOffset - 16
 	ringOffset       = 256
 	statementBytes   = 16
-	statementCount   = 2 * slotsMax // a root may be ahead by as many calls as there are slots and segments
+	statementCount   = 2 * slotsMax // because a root may be ahead by as many calls as there are slots and segments
 	recentOffset     = 8
 	recentCount      = 3
 	statementsLength = ringOffset + statementCount*statementBytes
@@ -85,16 +86,18 @@ type statements struct {
 // Trail computes the fingerprint of a sequence of calls. The zero value stands for no calls.
 type Trail struct {
 	last Call
-	// hash is the fingerprint of last. It is kept because most calls equal the call before.
+	// hash is the fingerprint of the call last. It is kept because most calls equal the previous
+	// call.
 	hash, sum uint64
 }
 
-// trailFactor is what a trail is multiplied by. That spreads a difference between two trails over the
-// bits above it. The factor is odd, so that a difference never disappears.
+// trailFactor is the factor by which a trail is multiplied. The multiplication spreads a difference
+// between two trails to the bits above the difference. The factor is odd, so that a difference never
+// disappears.
 const trailFactor = 0x9e3779b97f4a7c15
 
-// Follow appends c to the sequence, and returns the fingerprint of the whole sequence. Its high bits are
-// the best distributed.
+// Follow appends c to the sequence, and returns the fingerprint of the whole sequence. The high bits
+// of the fingerprint are the best distributed ones.
 func (t *Trail) Follow(c Call) uint64 {
 	if c != t.last {
 		t.last, t.hash = c, c.Fingerprint()
@@ -104,7 +107,7 @@ func (t *Trail) Follow(c Call) uint64 {
 }
 
 // Enter records this member's next call, c. trail is the fingerprint of all calls of the member, c
-// included. Calls that are not entered are not compared. Enter costs a few plain stores.
+// included. Only calls that are recorded by Enter are compared. Enter costs a few plain stores.
 func (g *Group) Enter(c Call, trail uint64) {
 	s := &g.said
 	s.number++
@@ -122,8 +125,9 @@ func recentAt(n uint64) int { return recentOffset + int(n%recentCount)*statement
 // latest returns the number of member q's last call.
 func (s *statements) latest(q int) uint64 { return atomic.LoadUint64(uint64At(s.parts[q], 0)) }
 
-// of returns member q's description of call n. It returns false if q has not reached call n, or if its
-// entry may be overwritten: the next call's entry is written before the number of that call.
+// of returns member q's description of call n. It returns false if q has not reached call n, or if q
+// may have overwritten the entry. A member writes the entry of its next call before it writes the
+// number of that call.
 func (s *statements) of(q int, n uint64) (Call, bool) {
 	at := ringOffset + int(n%statementCount)*statementBytes
 	c := Call{Bytes: atomic.LoadUint64(uint64At(s.parts[q], at)), What: atomic.LoadUint64(uint64At(s.parts[q], at+8))}
@@ -132,8 +136,8 @@ func (s *statements) of(q int, n uint64) (Call, bool) {
 }
 
 // same reports whether the last call of member q equals the call with the same number of this member,
-// me. It returns true only if this is one of the last three calls of this member. If it returns false,
-// the calls may be equal nevertheless.
+// me. It returns true only if this is one of the last three calls of this member. If same returns
+// false, the calls may be equal or not.
 func (s *statements) same(me, q int) bool {
 	n := s.latest(q)
 	if n == 0 || n > s.number || n+recentCount <= s.number {
@@ -143,8 +147,8 @@ func (s *statements) same(me, q int) bool {
 	return *uint64At(mine, at+8) == atomic.LoadUint64(uint64At(theirs, at+8)) && *uint64At(mine, at) == atomic.LoadUint64(uint64At(theirs, at))
 }
 
-// agree compares the current call of this member with that of member q. If one of the two is ahead, it
-// compares the last call that both have reached.
+// agree compares the current call of this member with that of member q. If one of the two members is
+// ahead, agree compares the last call that both have reached.
 func (g *Group) agree(q int) error {
 	s := &g.said
 	if s.same(g.rank, q) {
@@ -153,8 +157,8 @@ func (g *Group) agree(q int) error {
 	return g.compare(q, min(s.number, s.latest(q)))
 }
 
-// compare compares the call n of this member with that of member q, unless one of the descriptions is
-// overwritten.
+// compare compares call n of this member with call n of member q. If one of the two descriptions is
+// overwritten, it returns no error.
 func (g *Group) compare(q int, n uint64) error {
 	theirs, known := g.said.of(q, n)
 	mine, still := g.said.of(g.rank, n)
@@ -164,8 +168,8 @@ func (g *Group) compare(q int, n uint64) error {
 	return g.mismatch(q, n, mine, theirs)
 }
 
-// agreeSoFar compares all calls that this member and member q have both reached and whose descriptions
-// are not overwritten, the oldest first.
+// agreeSoFar compares the calls that this member and member q have both reached, the oldest first. It
+// omits calls whose descriptions are overwritten.
 func (g *Group) agreeSoFar(q int) error {
 	last := min(g.said.number, g.said.latest(q))
 	for n := last - min(last, statementCount) + 1; n <= last; n++ {
@@ -177,8 +181,8 @@ func (g *Group) agreeSoFar(q int) error {
 }
 
 // agreeAround compares this member's call with the calls of both neighbours in the ring of all
-// members. That is enough: if the calls of any two members differ, then the calls of some two
-// neighbours differ, and the neighbour that waits later detects the difference.
+// members. Comparing with the neighbours is enough. If the calls of any two members differ, then the
+// calls of some two neighbours differ, and the neighbour that waits later detects the difference.
 func (g *Group) agreeAround() error {
 	if err := g.agreeNext(); err != nil {
 		return err
@@ -195,12 +199,13 @@ func (g *Group) Agree() error {
 	return g.agreeSoFar((g.rank + g.size - 1) % g.size)
 }
 
-// agreeNext compares this member's call with that of the next member only. That is enough for a member that
-// waits at the arrival counter, which compares the calls of the members that wait there. If another
-// member waits elsewhere, it compares its call with those of both neighbours.
+// agreeNext compares this member's call with that of the next member only. That is enough for a
+// member that waits at the arrival counter, because the counter compares the calls of all members
+// that wait there. A member that waits elsewhere compares its call with the calls of both neighbours.
 func (g *Group) agreeNext() error { return g.agree((g.rank + 1) % g.size) }
 
-// marked returns an error if the fingerprint in word, which member q has written, is not this member's.
+// marked returns an error if the fingerprint in word differs from this member's fingerprint. Member q
+// has written word.
 func (g *Group) marked(q int, word uint64) error {
 	if word&markMask == g.said.mark {
 		return nil
@@ -211,8 +216,8 @@ func (g *Group) marked(q int, word uint64) error {
 	return g.mismatch(q, g.said.number, g.said.call, Call{})
 }
 
-// differ returns the error of calls that differ, after the sum of the fingerprints was found to be wrong.
-// It looks for a member whose call differs from this member's.
+// differ returns the error of calls that differ. It is called if the sum of the fingerprints is
+// wrong. It looks for a member whose call differs from this member's call.
 func (g *Group) differ() error {
 	for q := range g.size {
 		if err := g.agreeSoFar(q); err != nil {

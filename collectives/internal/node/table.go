@@ -17,7 +17,8 @@ const (
 	placeMask = 1<<placeBits - 1
 )
 
-// TableMax is the largest group in which a slot has room for a table, and for as many bytes of blocks.
+// TableMax is the largest group in which a slot has room for a table and for blocks of the same total
+// length as the table.
 const TableMax = 64
 
 // entry describes a block: its length, and where it is in the slot.
@@ -31,7 +32,8 @@ func (e entry) inSlot() bool { return e&placeMask != 0 }
 // entry returns the entry of the block for member q.
 func (s *slot) entry(q int) entry { return entry(*uint64At(s.all, 8+8*q)) }
 
-// expect returns ErrLength unless the block, which member from sends, has n bytes.
+// expect returns ErrLength if the block does not have n bytes. from is the member that sends the
+// block.
 func (e entry) expect(from, n int) error {
 	if e.length() != n {
 		return fmt.Errorf("%w: rank %d sent %d bytes, not %d", message.ErrLength, from, e.length(), n)
@@ -50,8 +52,8 @@ func (s *slot) take(e entry, dst []byte) error {
 	return nil
 }
 
-// list writes the table of the parts of this member's buffer send for the other members. It copies
-// those parts that fit into the slot. rank is this member's rank, size is the number of members.
+// list writes the table of the parts that this member's buffer send has for the other members. It
+// copies the parts that fit into the slot. rank is this member's rank, size is the number of members.
 func (s *slot) list(send []byte, parts message.Parts, rank, size int) {
 	at, longest := 8+8*size, 0
 	for q := range size {

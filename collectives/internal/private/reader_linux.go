@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// read is Read for a process that may be this one. It repeats the system call if the kernel has copied
-// only a part, which happens if a page is missing, or if more than 2 GiB are requested.
+// read is Read for a process that may be this one. It repeats the system call if the kernel has
+// copied only a part of the bytes. This happens if a page is missing, or if more than 2 GiB are
+// requested.
 func read(p node.Process, addr uint64, dst []byte) error {
 	for {
 		n, cookie, err := copyFrom(p, addr, dst)
@@ -39,9 +40,10 @@ func read(p node.Process, addr uint64, dst []byte) error {
 // cookieBytes is the length of the word that identifies a process.
 const cookieBytes = 8
 
-// copyFrom makes one system call, which copies from process p first the data and then the cookie, the word
-// that identifies the process. Both come from the same process, because the kernel looks up the ID once.
-// n is the number of bytes that were copied, the cookie included.
+// copyFrom makes one system call, which copies from process p first the data and then the cookie, the
+// word that identifies the process. The data and the cookie come from the same process, because the
+// kernel looks up the process ID only once. n is the number of bytes that were copied, the cookie
+// included.
 func copyFrom(p node.Process, addr uint64, dst []byte) (n int, cookie uint64, err error) {
 	var word [cookieBytes]byte
 	to := [...]unix.Iovec{{}, {Base: &word[0]}}

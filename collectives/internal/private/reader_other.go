@@ -8,5 +8,5 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// read returns an error: only on Linux are ranks processes.
+// read returns an error, because ranks are processes on Linux only.
 func read(node.Process, uint64, []byte) error { return errors.ErrUnsupported }

@@ -1,8 +1,8 @@
 package tier
 
-// AllToAll implements Tier. The leaders gather the blocks of their groups, exchange the blocks between
-// groups in one AllToAll, and scatter the received blocks within their groups. It is best for short
-// blocks, because a leader copies the blocks of its whole group.
+// AllToAll implements Tier. The leaders gather the blocks of their groups, exchange the blocks
+// between groups in one AllToAll, and scatter the received blocks within their groups. AllToAll is
+// best for short blocks, because a leader copies the blocks of its whole group.
 func (n *Nested) AllToAll(send, recv []byte) error {
 	if !n.leads() {
 		if err := n.inner.Gather(send, nil, 0); err != nil {
@@ -26,10 +26,10 @@ func (n *Nested) AllToAll(send, recv []byte) error {
 	return n.inner.Scatter(rows, recv, 0)
 }
 
-// blocks calls do for every member i of this group and every rank r. at is the number of the block from i
-// to r or, if back is true, from r to i, in the leader's buffer for all groups. For each group the
-// buffer has a square of widest x widest blocks: the sender's place in its group is the row, the
-// receiver's place the column.
+// blocks calls do for every member i of this group and every rank r. at is the number of a block in
+// the leader's buffer for all groups: of the block from i to r or, if back is true, of the block from
+// r to i. For each group the buffer has a square of widest x widest blocks. The row of a block is the
+// sender's place in its group. The column is the receiver's place in its group.
 func (n *Nested) blocks(do func(i, r, at int), back bool) {
 	w := n.widest
 	for i := range n.groups[n.mine()] {

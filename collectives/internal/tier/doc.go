@@ -3,17 +3,17 @@
 // messages (package message).
 //
 // A Tier executes the operations of some ranks. Memory and Messages are the elementary tiers. Nested
-// makes one tier of two: an inner tier of the ranks of the caller's group, and an outer tier of the
-// groups' leaders, which are their first members. Nested tiers can be nested: the inner tier of a
-// node may itself consist of the groups of ranks that share a cache.
+// combines two tiers into one: an inner tier of the ranks of the caller's group, and an outer tier of
+// the leaders of all groups. The leader of a group is its first member. Nested tiers can be nested:
+// the inner tier of a node may itself consist of the groups of ranks that share a cache.
 //
-// The method is that of N. Karonis and others, "Exploiting hierarchy in parallel computer networks
-// to optimize collective operation performance", International Parallel and Distributed Processing
-// Symposium (2000): data crosses a level once per group and not once per rank.
+// The method is that of N. Karonis and others, "Exploiting hierarchy in parallel computer networks to
+// optimize collective operation performance", International Parallel and Distributed Processing
+// Symposium (2000): data crosses a level once per group instead of once per rank.
 //
-// Groups may have different sizes, and consist of any ranks. Where leaders exchange the blocks of whole
-// groups, each message is as long as that of the largest group. A reduction with an operator that
-// does not commute needs Nested.InOrder.
+// Groups may have different sizes, and consist of any ranks. If leaders exchange the blocks of whole
+// groups, each message has the length that the message of the largest group needs. A reduction with
+// an operator that does not commute needs Nested.InOrder.
 //
 // After an error the members are out of step, and the tier cannot be used.
 package tier

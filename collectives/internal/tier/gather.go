@@ -1,7 +1,8 @@
 package tier
 
-// Gather implements Tier: a Gather within the groups, then a Gather between the leaders, in which every
-// block has the length of the largest group's. The leader of root's group sends the result to root.
+// Gather implements Tier: a Gather within the groups, then a Gather between the leaders, in which
+// every block is as long as the block of the largest group. The leader of root's group sends the
+// result to root.
 func (n *Nested) Gather(send, recv []byte, root int) error {
 	of, size := n.group[root], len(send)
 	leader := n.groups[of][0]
@@ -28,8 +29,8 @@ func (n *Nested) Gather(send, recv []byte, root int) error {
 	return n.Send(root, ranks)
 }
 
-// unpack copies the blocks of size bytes from all, where they are in the order of the groups, to ranks, in
-// the order of the ranks.
+// unpack copies blocks of size bytes from all to ranks. In all, the blocks are in the order of the
+// groups; in ranks, they are in the order of the ranks.
 func (n *Nested) unpack(ranks, all []byte, size int) {
 	for g, members := range n.groups {
 		for i, r := range members {

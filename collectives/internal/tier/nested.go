@@ -2,12 +2,12 @@ package tier
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// Nested is the tier of ranks that are divided into groups. An operation runs within the groups by
-// the inner tier, and between the leaders of the groups by the outer tier.
+// Nested is the tier of ranks that are divided into groups. An operation uses the inner tier within
+// the groups, and the outer tier between the leaders of the groups.
 type Nested struct {
 	message.Peer
 	inner Tier
-	outer Tier // nil unless this rank is the leader of its group
+	outer Tier // nil if this rank is not the leader of its group
 	// groups has the ranks of each group in ascending order; the first is the leader. group[r] is
 	// the number of the group of rank r, place[r] the index of r in its group.
 	groups       [][]int
@@ -85,8 +85,8 @@ func NewNested(p message.Peer, parts Parts, inner, outer Tier) *Nested {
 	return n
 }
 
-// InOrder reports whether all ranks of each group are lower than all ranks of the next group. Only
-// then may the operator of a reduction be non-commutative.
+// InOrder reports whether all ranks of each group are lower than all ranks of the next group. If
+// InOrder returns false, the operator of a reduction must be commutative.
 func (n *Nested) InOrder() bool { return n.inOrder }
 
 // mine returns the number of this rank's group.

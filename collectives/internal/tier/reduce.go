@@ -2,8 +2,8 @@ package tier
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// Reduce implements Tier. It reduces each piece within the groups to their leaders, then between the
-// leaders to the leader of root's group, which sends the result to root.
+// Reduce implements Tier. It reduces each piece within each group to the leader of the group, and
+// then between the leaders to the leader of root's group. That leader sends the result to root.
 func (n *Nested) Reduce(send, recv []byte, root int, r message.Reduction) error {
 	return pieces(len(send), r.Elem, func(from, to int) error {
 		if n.Rank() != root {
@@ -41,9 +41,9 @@ func (n *Nested) reduce(send, recv []byte, root int, r message.Reduction) error 
 	return nil
 }
 
-// AllReduce implements Tier. For each piece, a Reduce within each group gives its leader the result of
-// the group, an AllReduce between the leaders combines these, and a Bcast within each group
-// distributes the result.
+// AllReduce implements Tier. It executes three operations for each piece: a Reduce within each group
+// gives the leader the result of the group, an AllReduce between the leaders combines the results of
+// the groups, and a Bcast within each group distributes the combined result.
 func (n *Nested) AllReduce(send, recv []byte, r message.Reduction) error {
 	return pieces(len(send), r.Elem, func(from, to int) error { return n.allReduce(send[from:to], recv[from:to], r) })
 }

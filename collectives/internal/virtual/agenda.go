@@ -5,7 +5,7 @@ type kind uint8
 
 const (
 	// runs: the rank has its processor and continues. wakes: the rank begins, or its wait is over;
-	// it continues when it gets its processor.
+	// the rank continues when it gets its processor.
 	runs kind = iota
 	wakes
 	// offers: the announcement of a rendezvous message reaches the receiver. leaves: the message
@@ -26,8 +26,8 @@ type event struct {
 
 func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.turn < o.turn }
 
-// agenda is the priority queue of the events to come: a heap in which a node has four children. It
-// has fewer levels than a binary heap, and siblings are adjacent in memory.
+// agenda is the priority queue of the events to come. It is a heap in which a node has four children,
+// so that it has fewer levels than a binary heap. The children of a node are adjacent in memory.
 type agenda struct {
 	events []event
 	turn   uint64

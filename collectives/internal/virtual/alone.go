@@ -6,9 +6,9 @@ import (
 )
 
 // Alone runs body as one rank of a setup, without the other ranks and without payload: every Send and
-// Recv completes at once. It returns the cost of the rank. The numbers of messages, bytes and steps
-// equal those in a Run if body does not depend on what other ranks send. Messages take no time: Busy
-// counts only the time of copies and combinations.
+// Recv completes at once. It returns the cost of the rank. If body does not depend on the contents of
+// messages, the numbers of messages, bytes and steps equal those of the same rank in a Run. Messages
+// take no time: Busy counts only the time of copies and combinations.
 func Alone(s Setup, rank int, body func(r *Rank) error) (Cost, error) {
 	if rank < 0 || rank >= s.Ranks {
 		return Cost{}, fmt.Errorf("rank %d of %d does not exist", rank, s.Ranks)

@@ -8,7 +8,7 @@ import (
 // Wait describes what a rank waits for.
 type Wait struct {
 	Rank, Peer int
-	// Sends reports whether Rank waits until Peer has received its message of Bytes bytes. If it is
+	// Sends is true if Rank waits until Peer has received Rank's message of Bytes bytes. If Sends is
 	// false, Rank waits until Peer sends a message of Bytes bytes.
 	Sends bool
 	Bytes int
@@ -24,7 +24,7 @@ func (w Wait) String() string {
 	return fmt.Sprintf("rank %d waits for %d bytes from rank %d", w.Rank, w.Bytes, w.Peer)
 }
 
-// DeadlockError is the error of a simulation in which ranks wait and no event is left.
+// DeadlockError is the error of a simulation in which ranks wait and no further event can wake them.
 type DeadlockError struct {
 	// Ranks is the number of ranks of the simulation. Waits has one entry for each rank that has not
 	// ended, in rank order.
@@ -54,8 +54,8 @@ func (e *DeadlockError) Error() string {
 // not received.
 type LeftoverError struct {
 	// Lanes is the number of lanes, pairs of sender and receiver, with such messages. From, To and
-	// Bytes describe the first message of one lane: that with the lowest sender and, of those with
-	// the same sender, the lowest receiver.
+	// Bytes describe the first message of one of these lanes: the lane with the lowest sender and,
+	// among the lanes of this sender, with the lowest receiver.
 	Lanes, From, To, Bytes int
 }
 

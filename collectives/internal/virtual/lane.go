@@ -5,11 +5,11 @@ type envelope struct {
 	lane            *lane
 	from, to, bytes int
 	segment         *Segment
-	payload         []byte // copy of the sender's bytes, empty if they have no memory
-	// offered and demanded are the steps of a rendezvous: the announcement has reached the receiver,
-	// the receiver has requested the message. arrived: the message is complete at the receiver at
-	// time at. released: the receiver has received the message, and its sender, if it was not waiting
-	// for that, may continue at time at.
+	payload         []byte // copy of the sender's bytes; empty if the sender's buffer has no memory
+	// offered and demanded are the steps of a rendezvous. offered: the announcement has reached the
+	// receiver. demanded: the receiver has requested the message. arrived: the message is complete at
+	// the receiver at time at. released: the receiver has received the message before the sender
+	// waited for that; the sender may continue at time at.
 	offered, demanded, arrived, released bool
 	at                                   Time
 	next                                 *envelope // in the lane
@@ -18,10 +18,10 @@ type envelope struct {
 // lane is the queue of the messages from one rank to another that were sent and not yet received.
 type lane struct {
 	first, last *envelope
-	receiver    *Rank // the receiving rank while it waits for the first message, else nil
+	receiver    *Rank // the receiving rank while it waits for the first message, otherwise nil
 }
 
-// awaited returns the rank that waits for m, nil if none does.
+// awaited returns the rank that waits for m, or nil if no rank waits for m.
 func (l *lane) awaited(m *envelope) *Rank {
 	if l.first != m {
 		return nil
@@ -64,7 +64,8 @@ func (n *network) send(from, to int, b []byte, s *Segment) *envelope {
 	return m
 }
 
-// take removes m, the first message of its lane, and removes the lane if it is empty then.
+// take removes m, the first message of its lane. If the lane is then empty, take also removes the
+// lane.
 func (n *network) take(m *envelope) {
 	l := m.lane
 	if l.first = m.next; l.first == nil {

@@ -20,14 +20,14 @@ type Model struct {
 	// RanksPerNode is the number of ranks of a node: consecutive ranks share a node. 0 or 1 gives
 	// every rank a node of its own.
 	RanksPerNode int `json:"ranksPerNode,omitempty"`
-	// Processors is the number of processors of a node; 0 gives every rank its own. Rank i of
-	// a node runs on processor i modulo Processors. A processor runs one rank at a time, until
-	// that rank waits for a message or has ended.
+	// Processors is the number of processors of a node; 0 gives every rank a processor of its own.
+	// Rank i of a node runs on processor i modulo Processors. A processor runs one rank at a time,
+	// until that rank waits for a message or has ended.
 	Processors int `json:"processors,omitempty"`
-	// Visit is the time of one visit of a processor that several ranks share to one of its ranks:
-	// it visits them in turn until it finds one that can continue. VisitPerRank is added to
-	// Visit once for each rank of the processor: with more ranks, fewer of a rank's data are in
-	// the caches when the processor visits it.
+	// Visit applies to a processor that several ranks share. The processor visits its ranks in turn
+	// until it finds a rank that can continue. Visit is the time of one such visit. VisitPerRank is
+	// added to Visit once for each rank of the processor, because with more ranks less of a rank's
+	// data is in the caches when the processor visits the rank.
 	Visit        float64 `json:"visit,omitempty"`
 	VisitPerRank float64 `json:"visitPerRank,omitempty"`
 	// Call is the processor time of a collective call before its first message.
@@ -50,9 +50,9 @@ type Segment struct {
 	// Latency is alpha: the time between the first byte of a message at the sender's link and the
 	// first byte at the receiver's link.
 	Latency float64 `json:"latency"`
-	// PerByte is beta: how long a byte occupies the sender's link, and later the receiver's link. A
-	// link carries one message after the other: several senders to one receiver share the
-	// receiver's link (incast).
+	// PerByte is beta: the time for which a byte occupies the sender's link, and later the receiver's
+	// link. A link carries one message after the other, so that several senders to one receiver share
+	// the receiver's link (incast).
 	PerByte float64 `json:"perByte,omitempty"`
 	// Gap is the shortest time between the first bytes of two messages on a link.
 	Gap float64 `json:"gap,omitempty"`
@@ -71,15 +71,15 @@ type Segment struct {
 	Handshake float64 `json:"handshake,omitempty"`
 }
 
-// Uniform returns the model in which the comments of package message's algorithms state their costs:
-// a message of n bytes takes alpha + n*beta ns, combining n bytes takes n*gamma ns, and nothing
-// else takes time.
+// Uniform returns the model in which package message states the costs of its algorithms: a message of
+// n bytes takes alpha + n*beta ns, combining n bytes takes n*gamma ns, and nothing else takes time.
 func Uniform(alpha, beta, gamma float64) Model {
 	level := Level{{Latency: alpha, PerByte: beta}}
 	return Model{Node: level, Network: level, Combine: gamma}
 }
 
-// longest is the largest value of a parameter, one second. It keeps sums of times far from overflow.
+// longest is the largest value of a parameter, one second. This limit keeps sums of times far from
+// overflow.
 const longest = 1e9
 
 // Validate returns an error that wraps ErrModel and names the parameter that is wrong.
@@ -99,7 +99,7 @@ func (m *Model) Validate() error {
 	return m.Node.validate("node")
 }
 
-// ranged returns an error unless every parameter is from 0 to longest.
+// ranged returns an error if a parameter is negative or greater than longest.
 func ranged(parameters map[string]float64) error {
 	for name, v := range parameters {
 		if math.IsNaN(v) || v < 0 || v > longest {
@@ -159,8 +159,8 @@ func span(nanoseconds float64) Time { return Time(math.Round(min(nanoseconds*100
 
 func (s *Segment) overhead(perByte float64, n int) Time { return span(s.Overhead + perByte*float64(n)) }
 
-// occupancy returns, for a message of n bytes, how long its bytes occupy a link, and how long after
-// its first byte the next message may begin on that link.
+// occupancy returns two times for a message of n bytes. bytes is the time for which the bytes occupy
+// a link. next is the time from the first byte until the next message may begin on that link.
 func (s *Segment) occupancy(n int) (bytes, next Time) {
 	bytes = span(s.PerByte * float64(n))
 	return bytes, max(bytes, span(s.Gap))

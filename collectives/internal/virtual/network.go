@@ -12,9 +12,9 @@ type Setup struct {
 	// Ranks is the number of ranks.
 	Ranks int
 	Model Model
-	// Payload gives the ranks real memory for their arguments and scratch buffers. Without it these
-	// have no contents, and messages from them carry none. A message from other memory, which
-	// the body has allocated, always carries its bytes.
+	// Payload gives the ranks real memory for their arguments and scratch buffers. Without Payload
+	// these buffers have no contents, and messages from them carry no bytes. A message from memory
+	// that the body has allocated itself always carries its bytes.
 	Payload bool
 	// MessagesMax is the largest number of messages of all ranks together: a simulation that sends
 	// more ends with ErrMessages. 0 means no limit.
@@ -37,11 +37,13 @@ type network struct {
 	spare      *envelope // list of envelopes for reuse
 	scratch    region
 	arguments  [Arguments]region
-	// sent and received are, by node, the times from which the outgoing and the incoming link of the
-	// node to other nodes are free. The links of a rank within its node are in Rank.
+	// sent and received have one entry for each node: the times from which the node's outgoing and
+	// incoming link to other nodes are free. The fields of the same names in Rank are for the links
+	// of a rank within its node.
 	sent, received []Time
-	// contended is true if ranks share the links or processors of their node. Then a rank that
-	// sends or waits must not be ahead of events that others cause (catchUp).
+	// contended is true if ranks share the links or processors of their node. In this case a rank
+	// that sends or waits must first let the simulation process all earlier events of other ranks
+	// (catchUp).
 	contended bool
 	// alone is true if only one rank runs and its messages take no time (see Alone).
 	alone    bool
@@ -156,7 +158,8 @@ func (n *network) happen(e event) {
 }
 
 // ports returns the times from which the outgoing and the incoming link between a rank and a peer are
-// free: the rank's own links if both are on the same node, else the links of the rank's node.
+// free. These are the rank's own links if both ranks are on the same node, otherwise the links of the
+// rank's node.
 func (n *network) ports(r *Rank, peer int) (sent, received *Time) {
 	if n.ranks[peer].node == r.node {
 		return &r.sent, &r.received
@@ -164,7 +167,7 @@ func (n *network) ports(r *Rank, peer int) (sent, received *Time) {
 	return &n.sent[r.node], &n.received[r.node]
 }
 
-// segment returns the costs of a message of so many bytes between two ranks.
+// segment returns the costs of a message between two ranks. bytes is the length of the message.
 func (n *network) segment(from, to, bytes int) *Segment {
 	if n.ranks[from].node == n.ranks[to].node && len(n.Model.Node) > 0 {
 		return n.Model.Node.of(bytes)
@@ -188,8 +191,8 @@ func (n *network) leave(m *envelope, now Time) {
 	n.agenda.add(event{at: start + span(m.segment.Latency), kind: arrives, msg: m})
 }
 
-// arrive puts a message on the receiver's link, at once or when the link is free, and wakes the
-// receiver, if it waits for the message, for the time at which the message is complete.
+// arrive puts a message on the receiver's link, at once or when the link is free. If the receiver
+// waits for the message, arrive wakes it for the time at which the message is complete.
 func (n *network) arrive(m *envelope, now Time) {
 	_, link := n.ports(&n.ranks[m.to], m.from)
 	bytes, next := m.segment.occupancy(m.bytes)
@@ -201,7 +204,7 @@ func (n *network) arrive(m *envelope, now Time) {
 	}
 }
 
-// fail ends the simulation with err, unless it has failed before.
+// fail ends the simulation with err. If the simulation has already failed, the first error remains.
 func (n *network) fail(err error) {
 	if n.err == nil {
 		n.err = err

@@ -1,12 +1,13 @@
 package virtual
 
-// processor runs the ranks that share it, one at a time. While none of them can continue, it visits
-// them in turn: this models ranks that poll and yield to each other.
+// processor runs the ranks that share it, one at a time. While no rank can continue, the processor
+// visits the ranks in turn. This models ranks that poll and yield to each other.
 type processor struct {
 	ranks int  // number of ranks that share the processor
 	visit Time // duration of one visit
-	// busy is true while a rank runs or is scheduled to run. last is the place of the rank that
-	// ran last, free the time from which the processor has been visiting ranks since.
+	// busy is true while a rank runs or is scheduled to run. last is the place of the rank that ran
+	// last. free is the time at which that rank ended its run, since when the processor has been
+	// visiting ranks.
 	busy  bool
 	last  int
 	free  Time
@@ -22,7 +23,7 @@ func (p *processor) request(r *Rank, now Time) {
 	p.grant(r, now)
 }
 
-// grant schedules a rank to run when the processor next visits it, not before now.
+// grant schedules a rank to run at the processor's next visit to the rank that is not before now.
 func (p *processor) grant(r *Rank, now Time) {
 	p.busy = true
 	at := max(p.free, now)
@@ -35,14 +36,14 @@ func (p *processor) grant(r *Rank, now Time) {
 	r.net.agenda.add(event{at: at, kind: runs, rank: r})
 }
 
-// distance returns the number of visits, from 1 to ranks, after which the processor reaches a rank. It
-// visits the rank that ran last after all others.
+// distance returns the number of visits, from 1 to ranks, after which the processor reaches a rank.
+// The processor visits the rank that ran last after all other ranks.
 func (p *processor) distance(r *Rank) int {
 	return (r.place-p.last+p.ranks-1)%p.ranks + 1
 }
 
-// release takes the processor from a rank that waits or has ended, and grants it to the ready rank
-// that it reaches first.
+// release takes the processor from a rank that waits or has ended, and grants the processor to the
+// ready rank that the processor reaches first.
 func (p *processor) release(r *Rank) {
 	p.busy, p.last, p.free = false, r.place, r.now
 	if len(p.ready) == 0 {

@@ -13,10 +13,10 @@ import (
 type Rank struct {
 	net       *network
 	id, node  int
-	processor *processor // nil if the rank shares its processor with no other
+	processor *processor // nil if the rank has a processor of its own
 	place     int        // index of this rank among the ranks of its processor
-	// now is the rank's clock. It may be ahead of the time of the events where no other rank can
-	// observe that.
+	// now is the rank's clock. The clock may be ahead of the event that is being processed if no
+	// other rank can observe the difference.
 	now, started, ended Time
 	// sent and received are the times from which the rank's outgoing and incoming link within its
 	// node are free.
@@ -142,8 +142,8 @@ func (r *Rank) Argument(i, n int) []byte {
 // Arguments is the number of buffers of an operation.
 const Arguments = 2
 
-// without returns n bytes of a region: address space without memory. If that fails, it ends the
-// simulation and the rank's body.
+// without returns n bytes of a region, which is address space without memory. If the region cannot
+// provide them, without ends the simulation and the rank's body.
 func (r *Rank) without(g *region, n int) []byte {
 	b, err := g.bytes(n)
 	if err != nil {
@@ -153,8 +153,8 @@ func (r *Rank) without(g *region, n int) []byte {
 	return b
 }
 
-// Scratch implements message.Peer. With payload, all bytes are 0xee, so that tests find an algorithm
-// that expects zeros.
+// Scratch implements message.Peer. With payload, all bytes are 0xee, so that a test fails if an
+// algorithm expects zeros.
 func (r *Rank) Scratch(n int) []byte {
 	r.cost.Scratch = max(r.cost.Scratch, n)
 	if !r.net.Payload {
@@ -182,7 +182,7 @@ func (r *Rank) Copy(dst, src []byte) int {
 	return n
 }
 
-// without reports whether b is address space without memory. With payload there is none.
+// without reports whether b is address space without memory. With payload, it returns false.
 func (n *network) without(b []byte) bool {
 	for _, g := range []*region{&n.scratch, &n.arguments[0], &n.arguments[1]} {
 		if g.has(b) {
@@ -207,8 +207,8 @@ func (r *Rank) Reduction(of message.Reduction) message.Reduction {
 	return of
 }
 
-// post sends a message. It returns the message if settle has to wait for its end, as in a rendezvous.
-// Otherwise it returns nil, since the receiver recycles the message.
+// post sends a message. It returns the message if settle has to wait until the receiver has received
+// it, as in a rendezvous. Otherwise it returns nil, because the receiver recycles the message.
 func (r *Rank) post(to int, b []byte) (*envelope, error) {
 	n := r.net
 	if to < 0 || to >= r.Size() {
@@ -239,7 +239,8 @@ func (r *Rank) post(to int, b []byte) (*envelope, error) {
 	return nil, nil
 }
 
-// settle waits until the sender may change the buffer of m, and recycles m. A nil m needs no wait.
+// settle waits until the sender may change the buffer of m, and recycles m. If m is nil, settle
+// returns at once.
 func (r *Rank) settle(m *envelope) error {
 	if m == nil {
 		return nil
@@ -300,8 +301,8 @@ func (r *Rank) work(t Time) {
 	r.cost.Busy += t
 }
 
-// catchUp suspends the rank until all events before its time have been processed. It does nothing
-// unless ranks share links or processors.
+// If ranks share links or processors, catchUp suspends the rank until all events before the rank's
+// time have been processed. Otherwise it does nothing.
 func (r *Rank) catchUp() error {
 	if n := r.net; !n.contended || n.agenda.empty() || n.agenda.first() > r.now {
 		return nil
@@ -310,8 +311,8 @@ func (r *Rank) catchUp() error {
 	return r.pause()
 }
 
-// wait releases the processor and suspends the rank until wake, or until an event that the caller has
-// scheduled.
+// wait releases the processor and suspends the rank until wake is called or an event occurs that the
+// caller has scheduled.
 func (r *Rank) wait() error {
 	r.waiting = true
 	if r.processor != nil {
@@ -320,7 +321,8 @@ func (r *Rank) wait() error {
 	return r.pause()
 }
 
-// pause suspends the rank until run. It returns errStopped if the simulation has ended meanwhile.
+// pause suspends the rank until run is called. It returns errStopped if the simulation has ended
+// meanwhile.
 func (r *Rank) pause() error {
 	if !r.yield(struct{}{}) {
 		return errStopped
@@ -358,11 +360,12 @@ func (r *Rank) finish(err error) {
 	}
 }
 
-// firstPage is the address below which a fault is taken for the dereference of a nil pointer.
+// firstPage is a limit: a fault at an address below firstPage is treated as the dereference of a nil
+// pointer.
 const firstPage = 4096
 
-// recovered turns a memory fault of the rank's body into ErrTouched: without payload, buffers have no
-// memory. A fault near address 0 and any other panic pass through.
+// recovered turns a memory fault of the rank's body into ErrTouched, because without payload buffers
+// have no memory. A fault near address 0 and any other panic continue as a panic.
 func (r *Rank) recovered() {
 	p := recover()
 	if p == nil {

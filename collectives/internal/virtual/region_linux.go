@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// region is address space without memory, from which slices of any length are taken that must not be
-// accessed. All slices begin at the same address until one is longer than the mapping; then the region
-// adds a longer mapping.
+// region is address space without memory. It provides slices of any length, which must not be
+// accessed. All slices begin at the same address, the beginning of the current mapping. If a slice is
+// longer than this mapping, the region adds a longer mapping, which is used from then on.
 type region struct{ mappings [][]byte }
 
 // bytes returns a slice of n bytes.

@@ -8,11 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 )
 
-// regionMax is the largest length of a region, in bytes. Here a region needs real memory.
+// regionMax is the largest length of a region, in bytes. On operating systems other than Linux a
+// region needs real memory.
 const regionMax = 1 << 30
 
-// region is memory whose contents do not matter. It replaces the address space without memory that a
-// region is on Linux.
+// region is memory whose contents do not matter. On Linux a region is address space without memory
+// instead.
 type region struct{ memory []byte }
 
 // bytes returns a slice of n bytes.

@@ -8,7 +8,7 @@ type Cost struct {
 	// Copied and Combined are the bytes that the rank has copied within its memory, and combined by
 	// a Reduction.
 	Copied, Combined int
-	// Steps is the number of these copies and combinations.
+	// Steps is the number of copies and combinations that Copied and Combined count.
 	Steps int
 	// Scratch is the largest length, in bytes, with which the rank has called Peer.Scratch.
 	Scratch int
@@ -19,8 +19,8 @@ type Cost struct {
 // Result is the cost of a simulation.
 type Result struct {
 	// Time is the time at which the last rank ended. Mean is the mean, over the ranks, of the time
-	// from the start of a rank to its end: ranks that share a processor do not start at the same
-	// time.
+	// from the start of a rank to its end. (Ranks that share a processor do not start at the same
+	// time.)
 	Time, Mean Time
 	// Messages and Bytes are the messages sent by all ranks, and their bytes.
 	Messages, Bytes int

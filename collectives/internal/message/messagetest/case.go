@@ -35,9 +35,9 @@ func (k Case) String() string {
 	return s
 }
 
-// Cases returns the cases of an algorithm for a number of ranks: with several operators and roots, and
-// in place if the algorithm permits that. It returns none if the algorithm does not work for that
-// number of ranks.
+// Cases returns the cases of an algorithm for a number of ranks. The cases have different operators
+// and roots. If the algorithm permits it, some of them are in place. If the algorithm does not work
+// for that number of ranks, Cases returns nil.
 func Cases(a *message.Algorithm, ranks, elements int) []Case {
 	if a.Limits&message.PowerOfTwo != 0 && ranks&(ranks-1) != 0 {
 		return nil
@@ -81,7 +81,8 @@ func someRoots(ranks int) []int {
 	return roots
 }
 
-// shares reports whether there are cases in place of the operation.
+// shares reports whether the operation has cases in which the send and the receive buffer share
+// memory.
 func (k Case) shares() bool {
 	switch {
 	case k.Operation == message.Barrier, k.Operation == message.Bcast, k.Operation == message.AllToAllV, k.Operation.Neighborhood():

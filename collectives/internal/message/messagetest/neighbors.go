@@ -6,7 +6,8 @@ import "github.com/gorun-hpc/gorun/collectives/internal/message"
 // no rank, the rank after it again, and a rank further away.
 var offsets = [...]int{1, -1, 0, noNeighbor, 1, 5}
 
-// noNeighbor is the offset for a neighbor that does not exist, as beyond a border.
+// noNeighbor is the offset for a neighbor that does not exist, for example beyond the border of a
+// grid.
 const noNeighbor = 1 << 20
 
 // neighbors returns the ranks to which a rank sends if sign is 1, or from which it receives if sign is

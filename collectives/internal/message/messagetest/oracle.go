@@ -96,8 +96,8 @@ func (k Case) source(from, to int) int {
 	return from*k.Ranks + to
 }
 
-// Check returns an error unless, after the operation, the receive buffer of a rank has the expected
-// contents and the send buffer is unchanged.
+// Check checks the buffers of a rank after the operation. It returns an error if the receive buffer
+// does not have the expected contents or the send buffer has changed.
 func (k Case) Check(rank int, c *message.Call) error {
 	want := k.received(rank, len(c.Recv))
 	if !bytes.Equal(c.Recv, want) {
