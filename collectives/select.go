@@ -22,20 +22,19 @@ type situation struct {
 	fixed bool
 	// near: all ranks share memory. crowded: the ranks of this node outnumber its processors.
 	near, crowded bool
-	// nested: several ranks share a node, and not all ranks do. inOrder: nested, and the ranks of each
+	// nested: several ranks share a node, but not all ranks do. inOrder: nested is true, and the ranks of each
 	// node precede the ranks of the next node.
 	nested, inOrder bool
-	// spread: the ranks of this node are in several domains, and at least one domain has several of
-	// them.
+	// spread: the ranks of this node are in several domains, and at least one domain has several ranks.
 	spread bool
 	// perNode is the largest number of ranks on a node.
 	perNode int
-	// readable: ranks can read each other's private memory, or have not tried yet.
+	// readable: ranks can read each other's private memory, or have not yet tried to.
 	readable bool
 	// apart: there are two ranks, each has a processor, and the two processors have no common cache.
 	apart bool
-	// pulls: there are two ranks with processors of their own, and they exchange long blocks faster by
-	// reading private memory, or have not measured it yet.
+	// pulls: there are two ranks with processors of their own. They exchange long blocks faster by reading
+	// private memory, or have not yet measured whether they do.
 	pulls bool
 	// smallMax, elemMax and laneMax are the results of node.Limits, in bytes.
 	smallMax, elemMax, laneMax int
@@ -68,30 +67,30 @@ const (
 	asked                        // never holds: the algorithm is taken only if GORUN_COLL or a Table names it
 )
 
-// flatMax is the largest group in which, in small operations, every rank reads from every other
-// rank. In larger groups one counter is cheaper than a cache line for each member.
+// flatMax is the largest group in which, in small operations, every rank reads from every other rank. In larger
+// groups one shared counter costs less than a cache line for each member.
 const flatMax = 8
 
 // linearMax is the largest group in which exchanging short blocks directly between root and each rank
 // takes less time than along a tree, as measured by bench/simulate.
 const linearMax = 40
 
-// pipelineMax is the length in bytes up to which a block of an all-to-all on a node goes through shared
-// memory in segments, which copies it twice. Longer blocks are copied once, from the peer's private
-// memory; that costs a system call and its work on each page (docs/adr/0030). Two ranks that have
-// processors of their own exchange blocks of any length through shared memory (docs/adr/0053).
+// pipelineMax is the length in bytes up to which a block of an all-to-all on a node is copied through shared
+// memory in segments, that is, twice. A longer block is copied once, from the peer's private memory. This costs a
+// system call, and the kernel's work on each page (docs/adr/0030). Two ranks that have processors of their own
+// exchange blocks of any length through shared memory (docs/adr/0053).
 const pipelineMax = 64 << 10
 
-// apartMax is what pipelineMax is, for two ranks whose processors have no common cache (docs/adr/0054).
-// It also applies to other operations than an all-to-all.
+// apartMax is used in place of pipelineMax for two ranks whose processors have no common cache (docs/adr/0054).
+// It applies to other operations, too.
 const apartMax = 32 << 10
 
-// rootPullMax is apartMax for a scatter between two ranks whose caches are not far apart: up to there, root's
-// copy into shared memory is the faster one if it has just written the blocks (docs/adr/0059).
+// rootPullMax is used in place of apartMax for a scatter between two ranks whose processors have a common cache.
+// Up to this length, a copy through shared memory is faster if root has just written the blocks (docs/adr/0059).
 // crowdedRootMax is rootPullMax for ranks that share processors.
 const rootPullMax, crowdedRootMax = 256 << 10, 128 << 10
 
-// once and measured are why a rank reads the private memory of another one.
+// once and measured are the reasons why a rank reads the private memory of another rank.
 const (
 	once     = "caches are far apart: every byte crosses once"
 	measured = "every byte crosses once, if the first such call measures that to be faster"
@@ -107,7 +106,7 @@ func (s *situation) holds() need {
 		quicker.when(s.pulls)
 }
 
-// when returns n if ok is true, else 0.
+// when returns n if ok is true, otherwise 0.
 func (n need) when(ok bool) need {
 	if ok {
 		return n
@@ -115,12 +114,12 @@ func (n need) when(ok bool) need {
 	return 0
 }
 
-// line is a line of the table: an algorithm and when it is best.
+// line is a line of the table: an algorithm and the conditions under which it is best.
 type line struct {
 	op   message.Operation
 	name string
-	// must are the conditions, besides those of the algorithm's limits, without which it gives wrong
-	// results. best are the conditions under which it is the fastest.
+	// must are the conditions, in addition to the algorithm's limits, that the algorithm needs for a correct
+	// result. best are the conditions under which it is the fastest.
 	must, best need
 	// most is the largest number of bytes for which the algorithm is best; 0 means any number.
 	most int
@@ -136,9 +135,9 @@ type rule struct {
 	message *message.Algorithm
 }
 
-// table has the rules of each operation, in the order in which choose tries them: it takes the first
-// rule whose conditions hold. The last rule of each operation has no conditions. The lengths up to
-// which message algorithms are best follow MPICH's (Thakur, Rabenseifner, Gropp 2005).
+// table has the rules of each operation. choose takes the first rule whose conditions hold. The last rule of each
+// operation has no conditions. The lengths up to which message algorithms are best are those of MPICH (Thakur,
+// Rabenseifner, Gropp 2005).
 var table = resolve([]line{
 	{message.Barrier, "node-flags", flagged, free, 0, "one cache line per round"},
 	{message.Barrier, "node-counter", 0, 0, 0, "one switch per rank"},
@@ -339,8 +338,9 @@ var first = func() (at [message.Operations + 1]int) {
 	}
 }()
 
-// choose returns the rule for a situation. An override has priority, and after it the table
-// of measured choices (nil if there is none), if they can serve the call.
+// choose returns the rule for a situation. It takes the algorithm override if this can serve the call, otherwise
+// the choice of tuned, a table of measured choices or nil, if this can serve the call, otherwise the built-in
+// choice.
 func choose(s *situation, override string, tuned *Table) *rule {
 	have := s.holds()
 	rules := table[first[s.op]:first[s.op+1]]
@@ -361,9 +361,8 @@ func choose(s *situation, override string, tuned *Table) *rule {
 	return &rules[len(rules)-1]
 }
 
-// chosen is the rule of a call, with those fields of its situation that differ between the calls of a
-// group. A call with the same fields has the same rule as long as the group's other fields of the
-// situation do not change.
+// chosen is the rule of a call, with the fields of its situation that differ between the calls of a group. Two
+// calls with equal fields have the same rule, as long as the other fields of the situation do not change.
 type chosen struct {
 	op          message.Operation
 	bytes, elem int
@@ -371,8 +370,8 @@ type chosen struct {
 	rule        *rule
 }
 
-// rule returns the rule for a blocking call. It keeps the latest rule, since most calls are like the one
-// before.
+// rule returns the rule for a blocking call. It keeps the latest rule, because most calls have the same fields as
+// the call before.
 func (g *group) rule(k *call) *rule {
 	now := chosen{k.op, k.block, k.Reduction.Elem, k.Reduction.Commutative, g.last.rule}
 	if now == g.last && now.rule != nil {
@@ -380,13 +379,14 @@ func (g *group) rule(k *call) *rule {
 	}
 	s := g.situation(k)
 	now.rule = g.take(&s)
-	if g.choices == nil { // otherwise take must note each choice
+	if g.choices == nil { // otherwise each choice must be noted by take
 		g.last = now
 	}
 	return now.rule
 }
 
-// named returns the first of rules that has the name and whose conditions in must hold, or nil.
+// named returns the first of rules that has the name and whose conditions in must hold. If no rule fits, it
+// returns nil.
 func named(rules []rule, have need, name string) *rule {
 	if name == automatic {
 		return nil

@@ -1,6 +1,7 @@
-// Command arrow builds a record batch of Apache Arrow at rank 0, which every rank reads and passes on
-// to the next rank. Between ranks of a node the batch is not copied: package arena allocates Arrow's
-// memory in a rank's arena, which all ranks of the node can read, so that only its offset is sent.
+// Command arrow builds a record batch of Apache Arrow at rank 0. Every rank reads the batch and
+// passes it on to the next rank. Between ranks of a node the batch is not copied: package arena
+// allocates Arrow's memory in a rank's arena. All ranks of the node can read this arena, so that only
+// the offset of the memory is sent.
 //
 //	gorun -np 2 . -mib 64
 package main

@@ -1,8 +1,8 @@
 // Command averaging fits a line, by gradient descent, to points that are distributed over the ranks.
 // Each rank has two actors, each with a part of the points. In each step an actor computes the
 // gradient of its part and contributes it to an AllReduce of the group of all actors. Each actor
-// receives the sum as a message, so that all make the same step. While the AllReduce is in progress,
-// the actors receive other messages too: they answer questions, and count them.
+// receives the sum as a message, so that all actors make the same step. While the AllReduce is in
+// progress, the actors also receive other messages: they answer questions and count the questions.
 //
 //	gorun -np 4 ./examples/averaging
 package main
@@ -45,8 +45,8 @@ type trainer struct {
 	report chan<- *trainer
 }
 
-// question asks a trainer how many questions it was asked so far. A goroutine outside the actors
-// sends it during the steps.
+// question asks a trainer how many questions the trainer has received so far. A goroutine that runs
+// no actor sends questions during the steps.
 type question struct{}
 
 // Receive implements actor.Actor.

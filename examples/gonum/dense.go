@@ -14,13 +14,14 @@ func strided(m blas64.General) runtime.Strided {
 	return runtime.Strided{Count: m.Rows, Block: m.Cols, Stride: m.Stride}
 }
 
-// send sends a matrix, which may be a part of another one.
+// send sends a matrix, which may be a part of another matrix.
 func send(c *runtime.Comm, m *mat.Dense, dest, tag int) error {
 	raw := m.RawMatrix()
 	return runtime.SendStrided(c, raw.Data, strided(raw), dest, tag)
 }
 
-// recv receives a matrix of the same number of elements into m, which may be a part of another one.
+// recv receives a matrix into m. The sent matrix must have as many elements as m. m may be a part of
+// another matrix.
 func recv(c *runtime.Comm, m *mat.Dense, source, tag int) error {
 	raw := m.RawMatrix()
 	_, err := runtime.RecvStrided(c, raw.Data, strided(raw), source, tag)

@@ -1,6 +1,7 @@
 // Command gonum fits a linear model to rows that are distributed over the ranks, with matrices of
-// gonum. Rank 0 sends each rank its rows, which are a part of a wider matrix. Each rank computes
-// its part of the normal equations. An AllReduce adds the parts, and each rank solves the equations.
+// gonum. Rank 0 sends each rank its share of the rows. These rows are a part of a wider matrix. Each
+// rank computes its part of the normal equations. An AllReduce adds the parts, and each rank solves
+// the equations.
 //
 // A mat.Dense has its elements in one slice, RawMatrix().Data, in which rows begin Stride elements
 // apart. Therefore a matrix is sent and received without a copy: dense.go passes the slice and its

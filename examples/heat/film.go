@@ -12,13 +12,15 @@ import (
 const (
 	framesMax = 40      // largest number of frames in memory
 	filmMax   = 1 << 20 // largest size of the file in bytes
-	// levels is the number of colours of the film. With all 256 a frame would take twice the space.
+	// levels is the number of colours of the film. With 256 colours a frame would take twice the
+	// space.
 	levels = 48
-	// How long a frame is shown, and the last frame, in hundredths of a second.
+	// The times for which a frame and the last frame are shown, in hundredths of a second.
 	frameDelay, lastDelay = 10, 200
 )
 
-// film is an animation. It keeps every step-th of the frames that were added, and the last one.
+// film is an animation. Of the frames that were added it keeps the last one and every frame whose
+// number is a multiple of step.
 type film struct {
 	frames []*image.Paletted
 	last   *image.Paletted
@@ -26,7 +28,7 @@ type film struct {
 	step   int // one of step frames is kept
 }
 
-// add adds a frame. If more than framesMax would be kept, it drops every other one.
+// add adds a frame. If the film would have more than framesMax frames, add drops every other frame.
 func (f *film) add(frame *image.Paletted) {
 	f.step = max(1, f.step)
 	if f.seen%f.step == 0 {

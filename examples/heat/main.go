@@ -1,7 +1,8 @@
-// Command heat computes the spread of heat over a plate: 2-D Jacobi iteration, by ranks in
-// a grid that exchange the edges of their blocks. The plate is a picture: bright is hot,
-// and white pixels and the border keep their temperature. With -out, rank 0 writes frames
-// (heat-000100.png and so on) and an animation of them (heat.gif). -plate names another picture.
+// Command heat computes the spread of heat over a plate by 2-D Jacobi iteration. The ranks form a
+// grid. Each rank has a block of the plate and exchanges the edges of the block with its neighbours.
+// The plate is a picture: bright is hot, and white pixels and the border keep their temperature. With
+// -out, rank 0 writes frames (heat-000100.png and so on) and an animation of them (heat.gif). -plate
+// names another picture.
 //
 //	gorun -np 4 ./examples/heat -out frames
 //
@@ -114,7 +115,7 @@ func (b *block) rewind(done int) error {
 // frameName is the name of the frame of a step.
 func frameName(step int) string { return filepath.Join(*out, fmt.Sprintf("heat-%06d.png", step)) }
 
-// prepare makes the directory for the frames and says where it is.
+// prepare makes the directory for the frames and prints its name.
 func prepare(rank int) error {
 	if rank != 0 || *out == "" {
 		return nil
@@ -135,7 +136,7 @@ func prepare(rank int) error {
 type block struct {
 	comm               *runtime.Comm
 	plate, mine        image.Rectangle
-	rows, cols, stride int // rows and cols of the grid of ranks, stride of the block
+	rows, cols, stride int // rows and columns of the grid of ranks; stride of the block
 	cells, next        []float64
 	held               []bool // cells that keep their temperature
 	film               film   // of rank 0
@@ -195,8 +196,9 @@ func (b *block) step() (change float64) {
 	return change
 }
 
-// swapHalos sends each neighbour the cells at the common edge and receives the neighbour's.
-// A column of the block, one cell of every row, is not contiguous: Strided describes it.
+// swapHalos sends each neighbour the cells of this block at the common edge, and receives the
+// neighbour's cells at this edge. A column of the block consists of one cell of every row. Its cells
+// are not contiguous, so a Strided describes them.
 func (b *block) swapHalos() error {
 	w, h, rank, col := b.mine.Dx(), b.mine.Dy(), b.comm.Rank(), b.comm.Rank()%b.cols
 	row, column := runtime.Strided{Count: 1, Block: w, Stride: w}, runtime.Strided{Count: h, Block: 1, Stride: b.stride}

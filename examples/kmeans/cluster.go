@@ -29,7 +29,7 @@ func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	case len(centres) < k:
 		return nil, errPoints
 	}
-	width := len(centres[0]) + 1 // of a cluster's sums: the coordinates and the number of points
+	width := len(centres[0]) + 1 // numbers per cluster in sums: the coordinates and the number of points
 	sums := make([]float64, k*width)
 	for range stepsMax {
 		clear(sums)
@@ -50,8 +50,8 @@ func cluster(c *runtime.Comm, text io.Reader, k int) ([][]float64, error) {
 	return centres, nil
 }
 
-// apart chooses k points. Each is the point with the largest distance from the points chosen before
-// it. If there are fewer than k points, it returns that many.
+// apart chooses k points. Each chosen point is the point with the largest distance from the points
+// chosen before. If there are fewer than k points, apart returns all points.
 func apart(points [][]float64, k int) [][]float64 {
 	var centres [][]float64
 	for len(centres) < min(k, len(points)) {
@@ -87,8 +87,8 @@ func move(centres [][]float64, sums []float64) (moved bool) {
 	return moved
 }
 
-// nearest returns the index of the centre that is nearest to a point, the lowest index if several are
-// equally near.
+// nearest returns the index of the centre that is nearest to a point. If several centres are equally
+// near, it returns the lowest index.
 func nearest(centres [][]float64, p []float64) int {
 	best, least := 0, math.Inf(1)
 	for i, centre := range centres {

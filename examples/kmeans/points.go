@@ -110,7 +110,7 @@ func batches(points [][]float64) iter.Seq2[[][]float64, error] {
 	}
 }
 
-// refuse sends cause to the other ranks in place of points.
+// refuse sends the error cause to the other ranks in place of points.
 func refuse(c *runtime.Comm, cause error) error {
 	for rank := 1; rank < c.Size(); rank++ {
 		failed := func(yield func([][]float64, error) bool) { yield(nil, cause) }

@@ -29,8 +29,8 @@ func init() {
 }
 
 // shard is an actor with the counters of a shard, either the primary or the replica. The primary
-// holds the PID of its replica in replica. The replica holds the PID of its primary in primary. The
-// field becomes nil when the other actor is lost.
+// holds the PID of its replica in replica. The replica holds the PID of its primary in primary. When
+// the other actor is lost, this field becomes nil.
 type shard struct {
 	replica, primary *actor.PID
 	counters         map[string]int64

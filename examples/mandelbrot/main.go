@@ -1,5 +1,5 @@
 // Command mandelbrot draws the Mandelbrot set. A worker actor on every rank computes lines of the
-// picture, and steals lines from other workers when it has none left. A master actor on rank 0
+// picture, and steals lines from other workers when it has no lines left. A master actor on rank 0
 // collects the lines and prints the progress. Rank 0 then writes the picture to the file that -out
 // names, by default in the working directory. If a rank is lost, the master distributes the missing
 // lines among the remaining workers.
@@ -32,7 +32,7 @@ var (
 	crash  = options.Int("crash", 0, 1, "`rank` from 1 on whose process is killed after its first line, to see that the others go on (default: none)")
 )
 
-// pixelsMax is the largest number of pixels of a picture. Each takes a byte of memory.
+// pixelsMax is the largest number of pixels of a picture. Each pixel takes a byte of memory.
 const pixelsMax = 1 << 28
 
 func main() {
@@ -60,7 +60,7 @@ func run(w *runtime.World) error {
 	}
 	others := make([]*actor.PID, 0, w.Size())
 	for i := range w.Size() {
-		others = append(others, s.PID((w.Rank()+i)%w.Size(), "worker")) // itself first
+		others = append(others, s.PID((w.Rank()+i)%w.Size(), "worker")) // this rank's worker first
 	}
 	crasher := *crash > 0 && *crash == w.Rank()
 	if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {

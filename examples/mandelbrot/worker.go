@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// work holds the numbers of lines to compute. Without lines it is the answer to a steal if the victim
-// has none to give.
+// work holds the numbers of lines to compute. If the victim of a steal has no lines to give, it
+// answers with a work without lines.
 type work struct{ Lines []int }
 
 // steal asks another worker, the victim, for half of its lines.
@@ -36,7 +36,7 @@ type step struct{}
 // steals between two lines.
 type worker struct {
 	master  *actor.PID
-	others  []*actor.PID // itself first
+	others  []*actor.PID // this worker first
 	lines   []int
 	going   bool // a step is in the mailbox
 	tried   int  // how many steals were sent since lines last arrived
@@ -72,7 +72,7 @@ func (k *worker) Receive(c actor.Context) {
 	}
 }
 
-// goOn sends a step to this actor, unless one is in its mailbox already.
+// goOn sends a step to this actor if no step is in the actor's mailbox.
 func (k *worker) goOn(c actor.Context) {
 	if !k.going {
 		k.going = true
@@ -80,7 +80,7 @@ func (k *worker) goOn(c actor.Context) {
 	}
 }
 
-// compute computes the first of the worker's lines, or steals if it has none.
+// compute computes the first of the worker's lines. If the worker has no lines, compute steals.
 func (k *worker) compute(c actor.Context) {
 	if len(k.lines) == 0 {
 		k.steal(c)
@@ -89,14 +89,14 @@ func (k *worker) compute(c actor.Context) {
 	y := k.lines[0]
 	k.lines = k.lines[1:]
 	c.Send(k.master, &line{y, lineOf(y)})
-	if k.crasher { // after the first line, because a worker may only be sure of one: others steal the rest
+	if k.crasher { // after the first line, because others may steal all further lines
 		options.Crash()
 	}
 	k.goOn(c)
 }
 
-// steal asks the next worker for lines. After it has asked all workers in vain it stops: the
-// remaining lines are being computed.
+// steal asks the next worker for lines. If no other worker has lines to give, this worker stops,
+// because all remaining lines are being computed.
 func (k *worker) steal(c actor.Context) {
 	if k.tried++; k.tried >= len(k.others) {
 		return

@@ -1,6 +1,6 @@
-// Command pingpong sends a ball back and forth between an actor of rank 0 and an actor of every other
-// rank, in turn, and prints the time of a round trip. It does so in both modes of actors, inline and
-// worker.
+// Command pingpong measures the round trip of a message between actors. For each other rank in turn,
+// it sends a ball back and forth between an actor of rank 0 and an actor of that rank, and prints the
+// time of a round trip. It measures both modes of actors, inline and worker.
 //
 //	gorun -np 2 ./examples/pingpong
 package main
@@ -28,8 +28,8 @@ func main() {
 	runtime.Main(func(w *runtime.World) error { return play(w, int64(*rounds)) })
 }
 
-// play executes the program of one rank. On ranks other than 0 it returns when the rank's actors
-// are started: the actors live until every rank leaves the job.
+// play executes the program of one rank. On ranks other than 0 it returns when the rank's actors are
+// started. The actors live until every rank leaves the job.
 func play(w *runtime.World, rounds int64) error {
 	if w.Size() < 2 {
 		return errors.New("pingpong needs 2 ranks: start it with gorun -np 2 or more")
@@ -64,8 +64,8 @@ func pong(c actor.Context) {
 	}
 }
 
-// serve does a number of round trips between a new actor and the actor peer, and returns the time
-// of all.
+// serve does a number of round trips between a new actor and the actor peer, and returns the total
+// time.
 func serve(s *actors.System, mode actor.PropsOption, peer *actor.PID, rounds int64) time.Duration {
 	took := make(chan time.Duration)
 	var start time.Time

@@ -1,9 +1,9 @@
-// Command pipeline sends frames through stages on different ranks. Rank 0 makes the frames, the
-// ranks between brighten them, and the last rank checks and counts them. A frame is a message in
-// arena memory, which is handed over to the next rank. On a node the first handover copies nothing; to
-// pass on a frame that came from another rank costs one copy. The last stage is slow on purpose: then
-// the outboxes of the stages before it fill up, and these actors wait for credit. So memory stays
-// bounded and no frame is lost.
+// Command pipeline sends frames through stages on different ranks. Rank 0 makes the frames, the ranks
+// between the first and the last rank brighten them, and the last rank checks and counts them. A
+// frame is a message in arena memory, which is handed over to the next rank. On a node the first
+// handover copies nothing. Passing on a frame that came from another rank costs one copy. The last
+// stage is slow on purpose, so that the outboxes of the stages before it fill up and these actors
+// wait for credit. Because of the credit, memory stays bounded and no frame is lost.
 //
 //	gorun -np 4 ./examples/pipeline -frames 2000
 package main
@@ -61,8 +61,8 @@ func run(w *runtime.World, frames int, slow time.Duration) error {
 	}
 }
 
-// source makes the frames and sends them to the first stage. It is not an actor: while there is no
-// credit for the next stage, its Send blocks.
+// source makes the frames and sends them to the first stage. source runs outside of an actor, so that
+// its Send blocks while there is no credit for the first stage.
 func source(w *runtime.World, s *actors.System, frames int) error {
 	next := s.PID(1, "stage")
 	for i := range frames {

@@ -27,7 +27,7 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = adapter.Close() }() // its error does not matter: no work is outstanding
+	defer func() { _ = adapter.Close() }() // the error does not matter, because no work is outstanding
 	l, err := newLink(adapter)
 	if err != nil {
 		return err
@@ -71,7 +71,8 @@ func (l *link) round(ctx context.Context, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The server Reads the source, later it Writes to the sink. It reports each with a message.
+	// First the server Reads the source; later it Writes to the sink. The server reports each
+	// operation with a message.
 	for _, m := range []*verbs.MemoryRegion{source, sink} {
 		at := m.Remote(0, len(data))
 		if err := l.announce(announcement{Address: at.Address, Key: at.RKey, Length: uint32(len(data))}); err != nil {

@@ -13,7 +13,7 @@ import (
 // announcement is a message with the layout of rping's struct rping_rdma_info. The client sends the
 // address, key and length of one of its regions. Until that region is deregistered, any process that
 // has the key can access it through a connection to an endpoint of the region's protection domain.
-// The server sends a zero announcement, which only means that the client may continue.
+// The server sends a zero announcement, by which it tells the client to continue.
 type announcement struct {
 	Address     uint64
 	Key, Length uint32
@@ -47,8 +47,8 @@ func newLink(a *verbs.Adapter) (l link, err error) {
 	return l, err
 }
 
-// expect posts the receive for the peer's next message. It must be posted before the peer sends:
-// on iWARP a message that finds no posted receive breaks the connection.
+// expect posts the receive for the peer's next message. The receive must be posted before the peer
+// sends, because on iWARP a message without a posted receive breaks the connection.
 func (l *link) expect() error {
 	all := l.message.Segment(0, len(l.message.Bytes()))
 	return l.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{all}})
@@ -88,7 +88,8 @@ const event verbs.Opcode = 0
 
 // await waits for the next successful completion of a work request with opcode op, or for the next
 // event if op is event. It discards other successful completions. If the connection ends, it returns
-// an error, errEnded after an orderly disconnect. It also returns an error if a work request fails.
+// an error; after an orderly disconnect, the error is errEnded. It also returns an error if a work
+// request fails.
 func (l *link) await(ctx context.Context, op verbs.Opcode) (verbs.Completion, error) {
 	for {
 		if err := l.queue.Wait(ctx, 1); err != nil {
@@ -105,7 +106,7 @@ func (l *link) await(ctx context.Context, op verbs.Opcode) (verbs.Completion, er
 		switch {
 		case c.Status == verbs.StatusSuccess && c.Op == op:
 			return c, nil
-		case c.Status != verbs.StatusSuccess && c.Status != verbs.StatusFlushed: // an event follows flushed requests
+		case c.Status != verbs.StatusSuccess && c.Status != verbs.StatusFlushed: // an event reports why requests were flushed
 			return c, fmt.Errorf("a work request ended with %v", c.Status)
 		}
 	}

@@ -1,8 +1,9 @@
-// Command rdma is the rping(1) of this module: an example of package verbs by itself, without ranks
-// and without gorun. In each round the client announces a region of its memory by a Send. The server
-// Reads the region, checks its contents, and reports that by a Send. Then the client announces another
-// region. The server Writes the same bytes to it and reports that by a Send. The client compares the
-// bytes. Start the command in two shells, or on two machines:
+// Command rdma does the same as rping(1). It is an example of package verbs alone, without ranks and
+// without gorun. In each round the client announces a region of its memory by a Send. The server
+// Reads the region, checks its contents, and reports the end of the Read by a Send. Then the client
+// announces another region by a Send. The server Writes the same bytes to this region and reports the
+// end of the Write by a Send. The client compares the bytes. Start the command in two shells, or on
+// two machines:
 //
 //	go run ./examples/rdma -listen 127.0.0.1:7174 -v
 //	go run ./examples/rdma -connect 127.0.0.1:7174 -count 10 -size 65536 -v
@@ -63,7 +64,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, &o, log.New(os.Stdout, "", 0)); err != nil {
 		if ctx.Err() != nil {
-			err = context.Cause(ctx) // the error is a consequence of the signal, for example ^C
+			err = context.Cause(ctx) // after a signal such as ^C, the signal is the cause of the error
 		}
 		fmt.Fprintln(os.Stderr, "rdma:", err)
 		os.Exit(1)

@@ -17,7 +17,7 @@ func serve(ctx context.Context, at netip.AddrPort, verbose bool, out *log.Logger
 	if err != nil {
 		return err
 	}
-	defer func() { _ = adapter.Close() }() // its error does not matter: no work is outstanding
+	defer func() { _ = adapter.Close() }() // the error does not matter, because no work is outstanding
 	l, err := newLink(adapter)
 	if err != nil {
 		return err

@@ -8,11 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// none is the value of Part without a range, and the value in Counts of a range without a count.
+// none is the value of Part if there is no range, and the value in Counts for a range that is not
+// counted yet.
 const none = -1
 
-// task is the farm's answer to a worker: range number Part, from From to To, which is not included. If
-// Part is none, all ranges are counted, and Primes is the number of primes in all.
+// task is the farm's answer to a worker: range number Part, which consists of the numbers n with From
+// <= n < To. If Part is none, all ranges are counted, and Primes is the number of primes in all.
 type task struct {
 	Part, From, To int
 	Primes         int
@@ -31,7 +32,7 @@ func init() {
 // actors.Persistent.
 type farm struct {
 	store *actors.Store
-	// Counts holds the number of primes in each range, none if no worker has reported it.
+	// Counts holds the number of primes in each range, or none if no worker has reported the number.
 	Counts []int
 	// next is the range at which the search for the next range to assign begins. So each range is
 	// assigned once before ranges without a count are assigned again.
@@ -61,7 +62,7 @@ func (f *farm) Receive(c actor.Context) {
 	if done.Part != none && f.Counts[done.Part] == none {
 		f.Counts[done.Part] = done.Primes
 		if err := f.store.Save(c); err != nil {
-			f.Counts[done.Part] = none // until it is saved
+			f.Counts[done.Part] = none // the count is not saved, so a worker must report it again
 			c.Respond(err.Error())
 			return
 		}

@@ -1,7 +1,7 @@
-// Command survive counts primes in a job that continues while ranks are killed. A worker on every rank
-// asks an actor on rank 0, the farm, for a range of numbers, counts the primes in it, and reports the
-// count. Before the farm answers, it saves the counts also in the memory of another rank. So the
-// result is exact whichever rank is killed, even the rank of the farm.
+// Command survive counts primes in a job that continues while ranks are killed. A worker on every
+// rank asks an actor on rank 0, the farm, for a range of numbers, counts the primes in it, and
+// reports the count. Before the farm answers, it also saves the counts in the memory of another rank.
+// So the result is exact even if the rank of the farm is killed.
 //
 //	gorun -np 4 -on-failure respawn ./examples/survive -kill 3
 //
@@ -30,7 +30,7 @@ var (
 func main() {
 	options.Parse()
 	runtime.Main(func(w *runtime.World) error {
-		store := actors.NewStore() // used in all generations: each call of Resume's function gets another World
+		store := actors.NewStore() // used in all generations; each call of Resume's function gets another World
 		return w.Resume(func(w *runtime.World) error { return run(w, store) })
 	})
 }
@@ -39,7 +39,7 @@ func main() {
 const askTime = time.Minute
 
 // run executes the program of one rank in one generation. It returns when all ranges are counted, or
-// with an error when a rank is lost. Then Resume calls it again.
+// with an error when a rank is lost. After the loss, Resume calls run again.
 func run(w *runtime.World, store *actors.Store) error {
 	s, err := actors.Of(w)
 	if err != nil {
@@ -83,8 +83,9 @@ func work(w *runtime.World, s *actors.System) error {
 	}
 }
 
-// lost returns why, joined with the error that reports the loss of a rank. That loss is the reason why
-// the farm has not answered or could not save its counts. If the answer has timed out, it returns why.
+// lost is called with the error why if the farm has not answered or could not save its counts. In
+// most cases the cause is the loss of a rank. Then lost returns why joined with the error that
+// reports the loss. If the answer has timed out, lost returns why alone.
 func lost(w *runtime.World, why error) error {
 	if errors.Is(why, actor.ErrTimeout) {
 		return why

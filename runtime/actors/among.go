@@ -18,29 +18,30 @@ type roaming struct {
 
 	// mu guards the fields below it.
 	mu sync.Mutex
-	// at is the index in ranks of the rank that has the actor or is about to start it; -1 before the
-	// first settle. to is the actor's PID at that rank.
+	// at is the index, in ranks, of the rank that has the actor or is about to start it. It is -1
+	// before the first call of settle. to is the actor's PID at that rank.
 	at int
 	to *actor.PID
 }
 
 var _ actor.Process = (*roaming)(nil)
 
-// SpawnAmong starts an actor that exists once among some ranks. The actor is at the first of the ranks
-// that is not lost, and is started again at the next one when its rank is lost. Each of the ranks calls
-// SpawnAmong with the same name and the same ranks in the same order. Other ranks may call it, too, in
-// order to send to the actor. The returned PID is of this rank and leads to the actor at whichever rank
-// it is. Stop and Watch through this PID act on the actor at its rank at that time, and Terminated
-// contains the actor's PID at that rank. The actor has the same name at each of the ranks. An actor that
-// has stopped is also started again when its rank is lost.
+// SpawnAmong starts an actor that exists once among some ranks. The actor is at the first of these
+// ranks that is not lost. When that rank is lost, the actor is started again at the next of the
+// ranks. Each of the ranks must call SpawnAmong with the same name and the same ranks in the same
+// order. Other ranks may also call SpawnAmong, in order to send messages to the actor. The returned
+// PID has the address of this rank, and leads to the actor at its present rank. Stop and Watch
+// through this PID act on the actor at its present rank, and Terminated contains the actor's PID at
+// that rank. The actor has the same name at each of the ranks. An actor that has stopped is also
+// started again when its rank is lost.
 //
-// A message that was sent to the lost rank and not answered may or may not have been handled. It is not
-// sent again, and a request ends with actor.ErrDeadLetter. A message that is sent after this rank has
-// detected the loss waits for the new actor. The actor's state is lost, unless it is Persistent. A rank
-// that cannot be reached counts as lost at the other ranks, but may still run its actor.
+// A message that was sent to the lost rank and not answered may or may not have been handled. It is
+// not sent again, and a request ends with actor.ErrDeadLetter. A message that is sent after this rank
+// has detected the loss waits for the new actor. The actor's state is lost, unless it is Persistent.
+// If a rank cannot be reached, the other ranks take it as lost. That rank may still run its actor.
 //
-// Under -on-failure respawn the World ends when a rank is lost. Then the actor is not moved: the function
-// of World.Resume starts it again.
+// Under -on-failure respawn the World ends when a rank is lost. In this case the actor is not moved.
+// The function of World.Resume must start the actor again.
 func (s *System) SpawnAmong(props *actor.Props, name string, ranks ...int) (*actor.PID, error) {
 	if i := slices.IndexFunc(ranks, func(rank int) bool { return rank < 0 || rank >= s.Size() }); i >= 0 || len(ranks) == 0 {
 		return nil, fmt.Errorf("actor %q among ranks %v of %d: %w", name, ranks, s.Size(), ErrNoRank)
@@ -50,7 +51,7 @@ func (s *System) SpawnAmong(props *actor.Props, name string, ranks ...int) (*act
 	if !ok {
 		return nil, fmt.Errorf("actor %q: %w", name, actor.ErrNameExists)
 	}
-	// From here on System.lost moves the actor.
+	// From now on System.lost moves the actor after a loss.
 	s.mu.Lock()
 	s.roaming = append(s.roaming, r)
 	s.mu.Unlock()
@@ -69,7 +70,7 @@ func (r *roaming) settle() (here bool) {
 	defer r.mu.Unlock()
 	at := slices.IndexFunc(r.ranks, func(rank int) bool { return !r.s.isLost(rank) })
 	if at < 0 {
-		at = len(r.ranks) - 1 // a message to that rank becomes a dead letter with the loss as its reason
+		at = len(r.ranks) - 1 // all ranks are lost; a message becomes a dead letter with the loss as its reason
 	}
 	if at == r.at {
 		return false

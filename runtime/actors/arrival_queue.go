@@ -1,8 +1,8 @@
 package actors
 
 // arrivalQueue holds the arrivals from the engine, in order. Consecutive plain messages (see
-// inbound.plain) of one stream form one arrival, a run. The addressee of a run is looked up once, and
-// the messages of a run are stored as items of a mailbox.
+// inbound.plain) of one stream form one arrival, a run. deliverRun looks up the addressee of a run
+// only once. The messages of a run are stored as items, the form in which a mailbox holds them.
 type arrivalQueue struct {
 	list []arrival
 	// items holds the messages of the runs in list, one run after the other.

@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// control sends a message that needs no credit: a probe, or a system message of protoactor. The error
-// is the loss of the rank, or an error of the head's encoding. It repeats the send on a new stream if
-// the stream was closed.
+// control sends a message that needs no credit: a probe, or a system message of protoactor. If the
+// stream was closed, control repeats the send on a new stream. The error is the loss of the rank, or
+// an error of the head's encoding.
 func (r *remote) control(kind int, number uint32, h *codec.Head, body []byte) error {
 	defer goruntime.KeepAlive(r)
 	for {
@@ -42,8 +42,9 @@ func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
 	r.sendSystem(pid, message, r.key, "")
 }
 
-// sendSystem sends a system message to the actor of key. If name is empty, the receiver is the actor of
-// r. Otherwise the receiver is the future with this name, and r is the nameless remote of its rank.
+// sendSystem sends a system message to the actor of key. If name is empty, the receiver is the actor
+// of r. Otherwise the receiver is the future with this name, and r is the nameless remote of the
+// future's rank.
 func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name string) {
 	h := codec.Head{Name: name}
 	var body []byte
@@ -68,7 +69,8 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is for actors of one rank", ErrUnregistered, message))
 		return
 	}
-	// If the rank is lost, the other system messages have no effect and can be discarded.
+	// If the rank is lost, only a Stop becomes a dead letter. The other system messages would have no
+	// effect and are discarded.
 	if err := r.control(codec.KindSystem, number, &h, body); err != nil && number == codec.NumberStop {
 		r.s.deadLetter(pid, message, err)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // deadLetter publishes and logs a message that cannot be delivered, and releases the message's arena
-// memory. message may be in an envelope. If the envelope names a sender, which may wait for an answer,
-// the sender gets a DeadLetterResponse.
+// memory. message may be in an envelope. If the envelope names a sender, the sender gets a
+// DeadLetterResponse, because it may wait for an answer.
 func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	if later := s.successor(); later != nil {
 		s, why = later, fmt.Errorf("%w: %s is of generation %d of the job, this is %d", ErrStale, name(pid), s.epoch, later.epoch)
@@ -32,7 +32,7 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 		s.reportLetter(d)
 		if errors.Is(why, codec.ErrDepth) {
 			// The message contains itself. Subscribers of protoactor's event print the message, and
-			// printing would not end, so they get only the type's name.
+			// printing this message would not end. So they get only the name of its type.
 			message = &actor.MessageEnvelope{Message: fmt.Sprintf("%T", m), Sender: sender}
 		}
 		// protoactor's dead letter Process publishes its event and answers the sender.
@@ -47,7 +47,8 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 }
 
 // successor returns the System of the World that has replaced the World of s after a loss, or nil if
-// there is none yet. It is needed because a PID that has cached its Process still leads to s.
+// no World has replaced it yet. successor is needed because a PID that has cached its Process still
+// leads to s.
 func (s *System) successor() *System {
 	if !s.closed.Load() {
 		return nil

@@ -21,7 +21,7 @@ func (s *System) endWaits() {
 		if !slices.Contains(stuck, m) {
 			m.close()
 		}
-		s.ProcessRegistry.Remove(m.pid) // a PID that has cached the actor's Process looks it up again
+		s.ProcessRegistry.Remove(m.pid) // so that a PID that has cached the actor's Process looks it up again
 		return true
 	})
 	s.endFutures()

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// Reasons of dead letters.
+// The reasons of dead letters.
 var (
 	// ErrUnregistered is the reason if the type of the message is not registered, see RegisterType.
 	ErrUnregistered = codec.ErrUnregistered
@@ -23,19 +23,20 @@ var (
 	ErrMailboxFull = errors.New("mailbox and outbox are full")
 	// ErrNoRank is the reason if the address names no rank of this World.
 	ErrNoRank = errors.New("no such rank")
-	// ErrStale is the reason if the PID is of another generation of the job: a rank has been started
+	// ErrStale is the reason if the PID is of another generation of the job. A rank has been started
 	// again since the PID was made, and all actors of the earlier generation have ended.
 	ErrStale = errors.New("the PID is of another generation of the job")
 	// ErrMessage is the reason if the receiver is an actor of this package that does not accept the type
 	// of the message.
 	ErrMessage = errors.New("the actor does not accept messages of this type")
-	// ErrNoActors is the reason if the rank has not called Of, and has no space to store the message or
-	// has waited 30 s for the call.
+	// ErrNoActors is the reason if the receiver's rank has not called Of, and either has no space to
+	// store the message or has stored messages for 30 s.
 	ErrNoActors = errors.New("the rank has no actors: it did not call actors.Of")
 )
 
-// DeadLetter is published in the EventStream for a message that could not be delivered. It is published
-// at the rank that detects this: the sender's rank where possible, else the receiver's rank.
+// DeadLetter is published in the EventStream for a message that could not be delivered. It is
+// published at the rank that detects the failure: at the sender's rank if possible, otherwise at the
+// receiver's rank.
 //
 //nolint:errname // the field calls it a dead letter
 type DeadLetter struct {
@@ -50,7 +51,7 @@ type DeadLetter struct {
 	Reason error
 }
 
-// Error implements error, so that a DeadLetter can be returned as one.
+// Error implements error, so that a DeadLetter can be returned as an error.
 func (d *DeadLetter) Error() string {
 	return fmt.Sprintf("dead letter to %s of %T: %v", name(d.PID), d.Message, d.Reason)
 }

@@ -8,19 +8,20 @@ import (
 )
 
 // fencedFuture replaces a future of protoactor in the process registry. It forwards only one event to
-// the future: either the first answer or the timeout. Without it, the future stores an answer without
-// holding its lock. An answer that arrives at the time of the timeout or of another answer then races
-// with the goroutine that reads the result (protoactor's issue 1145). That goroutine may get the answer
-// together with the timeout error, or half of a value.
+// the future: either the first answer or the timeout. A protoactor future stores an answer without
+// holding its lock. Without a fencedFuture, an answer that arrives at the same time as the timeout or
+// another answer would race with the goroutine that reads the result (protoactor's issue 1145). That
+// goroutine could get the answer together with the timeout error, or half of a value.
 //
-// The replacement happens before a request is put into a mailbox of this package or leaves the rank, so
-// that no answer can arrive earlier. A request to an actor of this rank that does not exist does neither,
-// and needs no fencedFuture: it is answered before RequestFuture returns.
+// The replacement happens before a request is put into a mailbox of this package or leaves the rank,
+// so that no answer can arrive earlier. A request to an actor of this rank that does not exist needs
+// no fencedFuture, because it is answered before RequestFuture returns.
 type fencedFuture struct {
 	future actor.Process
 	timer  *time.Timer // nil if the future has no timeout
 	ended  atomic.Bool
-	// late is true if the future had ended before it was fenced. The lock of its registry table guards it.
+	// late is true if the future had ended before it was fenced. The lock of the registry table in
+	// which the future is entered guards late.
 	late bool
 }
 
@@ -53,7 +54,7 @@ func (s *System) fence(sender *actor.PID) {
 }
 
 // stillThere is the callback of the table's Upsert, called with the lock of the table. It returns the
-// new entry and sets late if the table has no entry for the future any more.
+// new entry. If the table has no entry for the future any more, it sets late.
 func stillThere(exists bool, was, fenced any) any {
 	if _, already := was.(*fencedFuture); already {
 		return was // the same request was fenced before
@@ -62,8 +63,8 @@ func stillThere(exists bool, was, fenced any) any {
 	return fenced
 }
 
-// passes reports whether the caller may end the future. It returns false if another caller has ended the
-// future, or if the timer has fired: then the timeout ends the future.
+// passes reports whether the caller may end the future. It returns false if another caller has ended
+// the future. It also returns false if the timer has fired, because then the timeout ends the future.
 func (f *fencedFuture) passes() bool {
 	return !f.ended.Swap(true) && (f.timer == nil || f.timer.Stop())
 }

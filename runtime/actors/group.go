@@ -15,10 +15,11 @@ import (
 // round differ in type or length.
 var ErrMember = errors.New("not a member of the group")
 
-// Group is a communicator whose members are actors, one or several of each rank. For a member, a round,
-// for example an AllReduce, begins with a call of Contribute, which returns at once, and ends with a
-// message. Meanwhile the actor handles other messages. Rounds are collective: the n-th call of every
-// member belongs to the n-th round.
+// Group is a communicator whose members are actors, one or several of each rank. The members execute
+// rounds; a round is for example an AllReduce. For a member, a round begins with a call of
+// Contribute, which returns at once, and ends when the member receives a message. Between the two,
+// the actor handles other messages. Rounds are collective: the n-th call of every member belongs to
+// the n-th round.
 type Group struct {
 	s       *System
 	comm    *runtime.Comm
@@ -26,7 +27,7 @@ type Group struct {
 
 	// mu guards the fields below it.
 	mu      sync.Mutex
-	rounds  []*round       // rounds that have begun and are not run yet, in order
+	rounds  []*round       // rounds that have begun, but have not been run yet, in order
 	next    int            // number of rounds[0]
 	calls   map[string]int // number of Contribute calls, by id of the member
 	running bool           // a goroutine executes work
@@ -51,8 +52,8 @@ type Result[T any] struct {
 	Err error
 }
 
-// NewGroup makes a group of actors of all ranks of c. It is collective over c. Every rank passes at least
-// one actor, and only actors of its own.
+// NewGroup makes a group of actors of all ranks of c. It is collective over c. Every rank passes at
+// least one actor. A rank passes only its own actors.
 func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error) {
 	if len(members) == 0 {
 		return nil, fmt.Errorf("%w: rank %d names no actor", ErrMember, c.Rank())
@@ -66,9 +67,10 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 
 // Contribute passes a member's contribution to its next round. join adds a contribution to the sum
 // (into += values); it is called in the order of the Contribute calls. When every member of this rank
-// has contributed, run is called with the sum and with the communicator of the group, on a goroutine of
-// the group. run computes the result of all ranks, usually by one collective. Then every member of this
-// rank receives the *Result[T]. values must not be changed afterwards.
+// has contributed, a goroutine of the group calls run with the sum and with the communicator of the
+// group. run computes the result of all ranks, usually by one collective operation. Then every member
+// of this rank receives the *Result[T]. The caller must not change values after the call of
+// Contribute.
 func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,7 +125,7 @@ func (g *Group) work() {
 		g.mu.Unlock()
 		result, err := r.run(g.comm)
 		if err != nil {
-			g.comm.Break(err) // the other ranks may wait for this one in the collective
+			g.comm.Break(err) // because the other ranks may wait for this rank in the collective operation
 		}
 		for _, m := range g.members {
 			g.s.Root.Send(m, result)

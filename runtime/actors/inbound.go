@@ -15,14 +15,14 @@ type arrivalKind uint8
 
 const (
 	arrivalMessage arrivalKind = iota
-	arrivalRun                 // a run of messages; number is their count, see arrivalQueue
+	arrivalRun                 // a run of messages (see arrivalQueue); number is the number of messages
 	arrivalSystem
 	arrivalProbe
 	arrivalCredit  // the sending end details.stream has credit again
-	arrivalRefused // the peer of details.stream has refused a message, because it has no actors
+	arrivalRefused // the peer of details.stream has refused a message, because the peer has no actors
 	arrivalLost    // the rank source is lost
 	arrivalClosed  // the peer has closed its stream in
-	arrivalSettle  // the peer requests a report on its stream in; number is the credit it has spent
+	arrivalSettle  // the peer requests a report on its stream in; number is the credit that the peer has spent
 )
 
 // arrival is an event of the engine that is not delivered yet, in most cases a message of a peer for an
@@ -33,7 +33,7 @@ type arrival struct {
 	cost    uint32
 	source  int32
 	in      *receiveStream // nil if the head contained the addressee's name
-	to      *actor.PID     // nil unless the head contained the addressee's name
+	to      *actor.PID     // set only if the head contained the addressee's name, otherwise nil
 	message any
 	sender  *actor.PID
 	details *arrivalDetails
@@ -94,8 +94,8 @@ func (p *inbound) init(s *System) {
 	p.nameless = make([]atomic.Pointer[remote], s.world.Size())
 }
 
-// ready reports whether there is anything to do for work. If taken is empty, it moves the queue to
-// taken. The engine's lock is held.
+// ready reports whether work has anything to do. If taken is empty, it moves the queue to taken. The
+// engine's lock is held.
 func (p *inbound) ready() bool {
 	if len(p.taken.list) == 0 && len(p.queue.list) > 0 {
 		p.taken, p.queue = p.queue, p.taken
@@ -146,9 +146,10 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 	p.queue.add(&a)
 }
 
-// plain is the fast path for the most frequent messages. The message's type must be decoded by copying.
-// Its head contains nothing or only a sender of the peer, or, in an answer to a future, only the future's
-// name. For any other message, and for a malformed one, plain returns false.
+// plain is the fast path for the most frequent messages. The message's type must be decoded by
+// copying. The head must be empty, or contain only a sender of the peer, or, in an answer to a
+// future, contain only the future's name. For any other message, and for a malformed message, plain
+// returns false.
 func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
 	src := p.sources[from]
 	kind, n := codec.SplitTag(w.Tag)
@@ -192,8 +193,8 @@ func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
 	return true
 }
 
-// future returns the PID of a future of this rank. In most cases this is the future of the last request,
-// whose PID is known.
+// future returns the PID of a future of this rank. In most cases it is the future of the last
+// request, and openRequests has its PID.
 func (p *inbound) future(id []byte) *actor.PID {
 	if to := p.s.openRequests.answered(id); to != nil {
 		return to
@@ -201,7 +202,7 @@ func (p *inbound) future(id []byte) *actor.PID {
 	return p.s.NewLocalPID(string(id))
 }
 
-// address stores the addressee and the sender of a message in the arrival.
+// address stores, in the arrival, the addressee and the sender of a message.
 func (p *inbound) address(a *arrival, src *source, w engine.ActorMessage, head []byte) error {
 	if w.Stream != 0 {
 		if a.in = src.receiveStream(w.Stream); a.in == nil {
@@ -221,14 +222,15 @@ func (p *inbound) address(a *arrival, src *source, w engine.ActorMessage, head [
 	return nil
 }
 
-// parse does the work of address for a head that contains more than a sender of the peer.
+// parse does the work of address if the head contains more than a sender of the peer.
 func (p *inbound) parse(a *arrival, head []byte) error {
 	h, err := codec.ParseHead(head)
 	if err != nil {
 		return err
 	}
 	if len(h.Name) > 0 && a.in == nil {
-		// The openRequest is not removed: a long answer has only been announced, and may still be lost.
+		// The openRequest is not removed, because a long answer has only been announced and may still
+		// be lost.
 		a.to = p.s.NewLocalPID(string(h.Name))
 	}
 	if h.Headers != nil {

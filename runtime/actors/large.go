@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// A message that is too long for an actor message, and cannot be handed over, is called a long message.
-// It is sent as a message of the engine, which chooses a protocol. An actor message announces the long
-// message, so that it keeps its place in the order of the stream:
+// A message that is too long for an actor message, and cannot be handed over, is called a long
+// message. It is sent as a message of the engine, which chooses a protocol. An actor message
+// announces the long message, so that the long message keeps its place in the order of the stream:
 //
 //	sender                                        receiver
 //	SendActorMessage(codec.KindLarge)  ------->   Irecv into the arena or the heap
@@ -33,7 +33,7 @@ type push struct {
 // pull is a long message that is being received.
 type pull struct {
 	handle  engine.Handle
-	message any         // the memory to receive into; after end, the decoded message
+	message any         // the memory to receive into; after the call of end, the decoded message
 	codec   *codec.Type // nil if the message becomes a dead letter and is received truncated
 	length  int
 	over    bool  // the receive is complete, and end was called
@@ -81,7 +81,7 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	tag := t.tags.Add(1) & engine.TagMax
 	words := f.words
 	words.Tag = codec.Tag(codec.KindLarge, len(f.head))
-	// The announcement is appended to the head, whose memory is on the caller's stack.
+	// The announcement is appended to the head. The memory of the head is on the caller's stack.
 	head := codec.AppendAnnouncement(f.head, len(b.bytes), tag)
 	sent, err := r.s.engine.SendActorMessage(f.stream, words, head, nil, f.cost(len(b.bytes)))
 	if !sent {
@@ -102,14 +102,15 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	return true, nil
 }
 
-// heapMax is the longest message that is received into heap memory. A []byte of up to heapMax bytes always
-// is; any other message only if the arena is full.
+// heapMax is the longest message that is received into heap memory. A []byte of up to heapMax bytes
+// is always received into heap memory. Any other message is received into heap memory only if the
+// arena is full.
 const heapMax = 64 << 20
 
-// fetch begins to receive the long message that an arrival announces. The arrival waits in its receive
-// stream until the message is received, and later arrivals wait behind it. Long messages among the later
-// arrivals are fetched concurrently. If there is no memory for the message, it becomes a dead letter, and
-// is received truncated so that its send completes.
+// fetch begins to receive the long message that an arrival announces. The arrival waits in its
+// receive stream until the message is received, and later arrivals wait behind it. Long messages
+// among the later arrivals are fetched concurrently. If there is no memory for the message, the
+// message becomes a dead letter. It is still received, truncated, so that its send completes.
 func (p *inbound) fetch(a *arrival) {
 	length, tag, _ := codec.ParseAnnouncement(a.details.bytes) // contents has checked for errors
 	m, room := p.hold(a, length)
@@ -173,7 +174,7 @@ func (p *inbound) settle() {
 	pushes := t.pushes
 	t.pushes = nil
 	t.mu.Unlock()
-	// mu is not held here, because Look polls, which takes the engine's lock and may yield.
+	// mu is not held here, because Look polls the transports, takes the engine's lock and may yield.
 	pushes = slices.DeleteFunc(pushes, func(o push) bool {
 		if !o.handle.Look() {
 			return false
@@ -198,13 +199,14 @@ func (p *inbound) goOn(in *receiveStream) {
 	}
 }
 
-// end decodes the message of a pull whose receive is complete, or records why there is none.
+// end decodes the message of a pull whose receive is complete, or records the reason why there is no
+// message.
 func (l *pull) end(s *System) {
 	l.over = true
 	status, err := l.handle.Wait(context.Background())
 	switch {
 	case l.codec == nil:
-		s.world.Release(l.message) // it was received truncated
+		s.world.Release(l.message) // the message was received truncated
 		l.message = nil
 		return
 	case err == nil && status.Bytes != l.length:
@@ -228,9 +230,9 @@ func (l *pull) end(s *System) {
 	}
 }
 
-// there returns false if the arrival still waits for its long message. If the message is received, there
-// stores it in the arrival. If the message is lost with its sender, the later messages of the stream are
-// discarded, too, so that the actor sees no gap.
+// there reports whether the arrival's long message no longer has to be waited for. If the message is
+// received, there stores it in the arrival. If the message is lost with its sender, the later
+// messages of the stream are discarded, too, so that the actor sees no gap.
 func (a *arrival) there() bool {
 	if a.details == nil || a.details.pull == nil {
 		return true

@@ -36,9 +36,10 @@ func (s *System) Explain() []string {
 }
 
 // Actors lists the actors and routers that live on this rank, children after their parents. The list
-// contains the actors of the program and the actors of the rank's connections. Of an actor with a custom
-// mailbox, only the ID and the kind are known. Actors visits every actor, and waits for the engine. Called
-// in an inline actor, which must not wait, it lists only the program's actors.
+// contains the actors of the program and the actors of the rank's connections. If an actor has a
+// custom mailbox, only its ID and its kind are known. Actors visits every actor, and waits for the
+// engine. If an inline actor, which must not wait, calls Actors, the list contains only the program's
+// actors.
 func (s *System) Actors() []Actor {
 	all := s.world.TransportActors()
 	known := make(map[string]bool, len(all))

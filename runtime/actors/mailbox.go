@@ -25,7 +25,7 @@ type mailbox struct {
 	pid     *actor.PID
 	process actor.Process
 	inline  bool
-	serial  uint32 // of an inline actor, else 0
+	serial  uint32 // the number of an inline actor for the stall detector, otherwise 0
 
 	// The following fields are read for every message and rarely change.
 	dead      atomic.Bool   // the actor has stopped
@@ -33,7 +33,7 @@ type mailbox struct {
 	systems   atomic.Int32  // length of system
 	reprieve  atomic.Int32  // messages that the actor may handle although its outbox is not empty
 	outbox    atomic.Int64  // bytes in the actor's outbox
-	fullAt    atomic.Uint64 // value of posted when a sender last began to wait for space; 0: none waits
+	fullAt    atomic.Uint64 // value of posted when a sender last began to wait for space; 0 if no sender waits
 	restarts  atomic.Int32
 	// mu guards system and overflow.
 	system   []any
@@ -50,11 +50,11 @@ type mailbox struct {
 	_         [8]byte
 
 	// The goroutine that runs the actor owns the following fields. taken and left are read by other
-	// goroutines. They count what has left the queue: taken the bytes of this rank's messages, left all
-	// messages.
+	// goroutines. Both count messages that have left the queue: taken counts the bytes of this rank's
+	// messages, left counts all messages.
 	taken         uint64
 	left          uint64
-	batch         []item // messages that were removed from user; those before index at are handled
+	batch         []item // messages that were removed from user; the messages before index at are handled
 	at            int32
 	lent          bool // batch belongs to the caller of accept
 	pendingCredit pendingCredit
@@ -81,8 +81,8 @@ func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, _ actor.Dispatc
 	}
 }
 
-// Start implements actor.Mailbox. The actor's Process is registered before Start, so messages may have
-// arrived already.
+// Start implements actor.Mailbox. The actor's Process is registered before Start is called, so
+// messages may already have arrived.
 func (m *mailbox) Start() {
 	m.mu.Lock()
 	m.started = true
@@ -107,7 +107,7 @@ func (m *mailbox) PostSystemMessage(message any) {
 	m.arouse()
 }
 
-// arouse schedules the actor, unless it is scheduled already or not started. The caller holds mu; arouse
+// arouse schedules the actor if it is started and not yet scheduled. The caller holds mu; arouse
 // releases it.
 func (m *mailbox) arouse() {
 	if m.scheduled || !m.started {
@@ -162,18 +162,18 @@ func (m *mailbox) put(i item) {
 	m.user.push(i)
 }
 
-// postArrived appends a message of another rank. There is always space for it, because the stream's credit
-// bounds such messages.
+// postArrived appends a message of another rank. The mailbox always has space for such a message,
+// because the stream's credit bounds these messages.
 func (m *mailbox) postArrived(i item) {
 	m.mu.Lock()
 	m.user.push(i)
 	m.arouse()
 }
 
-// accept takes messages of another rank, for which there is always space. The serving goroutine calls it,
-// and may reuse items afterwards. An idle inline actor handles the messages at once. An idle actor of a
-// worker is run by the serving goroutine itself, if that can leave Serve and has no other actor to run
-// afterwards.
+// accept takes messages of another rank, for which the mailbox always has space. The serving
+// goroutine calls accept, and may reuse items afterwards. If the actor is inline and idle, it handles
+// the messages at once. If the actor belongs to a worker and is idle, the serving goroutine leaves
+// Serve and runs the actor itself, provided that it can leave Serve and has no other actor to run.
 func (m *mailbox) accept(items []item, p *inbound) {
 	m.mu.Lock()
 	if !m.inline || m.scheduled || !m.started {
@@ -249,7 +249,7 @@ func (m *mailbox) run() (again bool) {
 	}
 }
 
-// fetch replaces the batch, which is handled, by the next messages of user. mu is held.
+// fetch replaces the batch, whose messages are all handled, by the next messages of user. mu is held.
 func (m *mailbox) fetch() {
 	if !m.lent {
 		m.user.giveBack(m.batch)
@@ -257,8 +257,8 @@ func (m *mailbox) fetch() {
 	m.batch, m.at, m.lent = m.user.take(), 0, false
 }
 
-// turn runs the actor until the batch is handled, the actor may not run, or left is 0. It returns true
-// after a panic of the actor, which it reports to the supervisor.
+// turn runs the actor until the batch is handled, the actor may not run, or left is 0. If the actor
+// panics, turn reports the panic to the supervisor and returns true.
 func (m *mailbox) turn(left *int) (failed bool) {
 	var message any
 	defer func() {
@@ -293,8 +293,9 @@ func (m *mailbox) turn(left *int) (failed bool) {
 	return false
 }
 
-// took records that a message has left the queue. It returns the message's credit to its receive stream
-// or, for a message of this rank, its space to the mailbox.
+// took records that a message has left the queue. For a message of another rank, it returns the
+// message's credit to the receive stream. For a message of this rank, it returns the message's space
+// to the mailbox.
 func (m *mailbox) took(in *receiveStream, cost uint32) {
 	processor.Store64(&m.left, m.left+1)
 	if in != nil {
@@ -339,8 +340,8 @@ func (m *mailbox) invokeSystem(message any) {
 	}
 }
 
-// notice checks whether the actor has stopped, and if so sets dead. Messages that still wait for the actor
-// then become dead letters.
+// notice checks whether the actor has stopped. If the actor has stopped, notice sets dead, and
+// messages that still wait for the actor become dead letters.
 func (m *mailbox) notice() {
 	if m.pid == nil || m.dead.Load() {
 		return

@@ -7,14 +7,15 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A mailbox bounds the bytes of the messages of its own rank. These bytes are posted minus taken. The
-// senders count posted; the goroutine that runs the actor counts taken. To keep each counter in its
-// writer's cache, a sender reads taken only when posted reaches the known limit, and the goroutine that
-// runs the actor compares taken with the senders' count only when a sender waits for space (fullAt).
+// A mailbox bounds the bytes of the messages of its own rank. The number of these bytes is posted
+// minus taken. The senders add to posted; the goroutine that runs the actor adds to taken. To keep
+// each counter in its writer's cache, a sender reads taken only when posted reaches the known limit,
+// and the goroutine that runs the actor compares taken with the senders' count only when a sender
+// waits for space (fullAt).
 
 // overflow contains the messages and goroutines that wait for space in a mailbox.
 type overflow struct {
-	waiting []waiting // messages in outboxes of this rank's actors; they come after the messages in user
+	waiting []waiting // messages in outboxes of this rank's actors; they follow the messages in user
 	room    sync.Cond // goroutines that run no actor wait here for space
 }
 
@@ -30,9 +31,9 @@ func (m *mailbox) admits(cost uint32) bool {
 	return after <= m.limit || taken == m.posted
 }
 
-// hasSpace reports whether waiting senders are to be served. This is so if, of the bytes that were in the
-// mailbox when a sender last began to wait, at most half of Config.Mailbox are left, or if the actor has
-// stopped. The caller runs the mailbox or holds mu.
+// hasSpace reports whether there is space for waiting senders. It returns true if the actor has
+// stopped. It also returns true if, of the bytes that were in the mailbox when a sender last began to
+// wait, at most half of Config.Mailbox bytes are left. The caller runs the mailbox or holds mu.
 func (m *mailbox) hasSpace() bool {
 	return atomic.LoadUint64(&m.taken)+uint64(m.s.cfg.Mailbox)/2 >= m.fullAt.Load() || m.dead.Load()
 }
@@ -47,9 +48,9 @@ func (m *mailbox) markFull() *overflow {
 	return m.overflow
 }
 
-// postFull posts a message to a mailbox without space. A message of an actor waits in the actor's outbox;
-// a goroutine that runs no actor waits itself. If the actor of the mailbox has stopped, postFull does not
-// wait. The caller holds mu; postFull releases it.
+// postFull posts a message to a mailbox without space. A message of an actor waits in the actor's
+// outbox; a goroutine that runs no actor blocks. If the actor of the mailbox has stopped, postFull
+// does not wait. The caller holds mu; postFull releases it.
 func (m *mailbox) postFull(i item) {
 	if m.dead.Load() {
 		m.put(i)
@@ -96,9 +97,9 @@ func (m *mailbox) refill() {
 	m.moved(all)
 }
 
-// refilled moves waiting messages into the mailbox as far as there is space, and wakes the goroutines that
-// wait for space when no message waits any more. It returns the moved messages, which the caller passes to
-// moved without mu. mu is held.
+// refilled moves waiting messages into the mailbox as far as there is space, and wakes the goroutines
+// that wait for space when no message waits any more. It returns the moved messages. The caller holds
+// mu, and passes the moved messages to the method moved after it has released mu.
 func (m *mailbox) refilled() (all []waiting) {
 	if m.fullAt.Load() == 0 || !m.hasSpace() {
 		return nil

@@ -18,7 +18,8 @@ var ErrNameTaken = errors.New("name is taken")
 // ErrNoName is the error of LookupName if the name is not registered.
 var ErrNoName = errors.New("no such name")
 
-// ErrAnswer is the error if the answer of a rank to a request about a name or a snapshot is malformed.
+// ErrAnswer is the error of a request about a name or a snapshot if the answer of a rank is
+// malformed.
 var ErrAnswer = errors.New("malformed answer")
 
 // namesID is the id of the actor names of each rank.
@@ -32,7 +33,7 @@ const (
 	nameAdd = iota
 	nameRemove
 	nameFind
-	nameOwn    // sent to the rank of the actor, which registers the name again if its keeper is lost
+	nameOwn    // sent to the actor's rank, which registers the name again if the name's keeper is lost
 	nameDisown // the inverse of nameOwn
 )
 
@@ -46,7 +47,7 @@ type nameRequest struct {
 }
 
 // nameAnswer is the answer to a nameRequest: the actor that has the name, and whether the request was
-// refused. Address is empty if no actor has the name.
+// refused. If no actor has the name, Address is empty.
 type nameAnswer struct {
 	Name        string
 	Address, ID string
@@ -98,8 +99,8 @@ func (t *nameTable) removeAll(pid *actor.PID) {
 }
 
 // names is an actor that each rank has. It stores the names for which its rank is the keeper, and the
-// names of its rank's own actors. If the keeper of an own actor's name is lost, names registers the name
-// again at the next keeper. A name is removed when its actor ends.
+// names of the actors of its rank. If the keeper of such an actor's name is lost, names registers the
+// name again at the next keeper. A name is removed when its actor ends.
 type names struct {
 	s    *System
 	kept nameTable    // names for which this rank is the keeper
@@ -133,7 +134,7 @@ func (n *names) Receive(c actor.Context) {
 	}
 }
 
-// refuse makes the present message a dead letter, which answers its sender.
+// refuse makes the present message a dead letter, so that its sender gets an answer.
 func (n *names) refuse(c actor.Context) {
 	n.s.deadLetter(c.Self(), &actor.MessageEnvelope{Message: c.Message(), Sender: c.Sender()}, ErrMessage)
 }
@@ -141,7 +142,8 @@ func (n *names) refuse(c actor.Context) {
 // isDown reports whether the loss of a rank was reported to this actor.
 func (n *names) isDown(rank int) bool { return n.down[rank] }
 
-// lost handles the loss of a rank: it registers the own names whose keeper was this rank again.
+// lost handles the loss of a rank. If the lost rank was the keeper of names of this rank's actors,
+// lost registers these names again.
 func (n *names) lost(c actor.Context, rank int) {
 	var homeless []string
 	for name := range n.own.pids {
@@ -155,7 +157,7 @@ func (n *names) lost(c actor.Context, rank int) {
 	}
 }
 
-// again registers the name of an own actor at the name's present keeper.
+// again registers a name of one of this rank's actors at the name's present keeper.
 func (n *names) again(c actor.Context, name string, pid *actor.PID) {
 	to := n.s.PID(keeper(name, n.s.Size(), n.isDown), namesID)
 	c.Request(to, nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
@@ -228,12 +230,12 @@ func keeper(name string, size int, down func(rank int) bool) int {
 	return first
 }
 
-// RegisterName gives an actor of any rank a name that every rank can look up. The name is removed when
-// the actor ends. A hash of the name selects the rank that stores it. If that rank is lost, the next
-// rank stores the name as soon as the actor's rank has detected the loss. Until then a lookup fails, and
-// another actor can take the name. RegisterName waits for answers. In an inline actor it therefore fails
-// with runtime.ErrInline, as do UnregisterName and LookupName. Otherwise the error is ErrNameTaken,
-// ErrAnswer or the error of a request.
+// RegisterName gives an actor of any rank a name that every rank can look up. The name is removed
+// when the actor ends. A hash of the name selects the rank that stores the name. If that rank is
+// lost, the next rank stores the name as soon as the actor's rank has detected the loss. Until then a
+// lookup fails, and another actor can take the name. RegisterName waits for answers. Therefore it
+// fails with runtime.ErrInline in an inline actor, and so do UnregisterName and LookupName. Other
+// errors are ErrNameTaken, ErrAnswer and the error of a request.
 func (s *System) RegisterName(name string, pid *actor.PID) error {
 	a, at, err := s.askNames(nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
 	switch {
@@ -306,8 +308,8 @@ func (s *System) askNames(m nameRequest) (nameAnswer, int, error) {
 	}
 }
 
-// askRank sends a request to the names actor of a rank. It waits for the answer until the rank is lost, at
-// most namesTime.
+// askRank sends a request to the names actor of a rank. It waits for the answer for at most
+// namesTime. If the rank is lost, the wait ends.
 func (s *System) askRank(rank int, m nameRequest) (nameAnswer, error) {
 	v, err := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime).Result()
 	if err != nil {

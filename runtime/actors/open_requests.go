@@ -13,7 +13,8 @@ import (
 // futurePrefix begins the ids of protoactor's futures.
 const futurePrefix = "future$"
 
-// openRequestsFew is the number of openRequests below which enter does not search for answered ones.
+// openRequestsFew is the number of openRequests from which on enter searches for answered requests
+// and removes them.
 const openRequestsFew = 64
 
 // errEnded is the reason of a dead letter if the future of a request has ended during the send, for
@@ -28,19 +29,20 @@ type openRequest struct {
 }
 
 // openRequests holds the requests to other ranks that may not be answered yet. An answer removes its
-// openRequest only if that is the last entry, because a search would cost too much. The other answered
-// requests are removed when there are twice as many entries as requests were open at the last check.
+// openRequest only if this is the last entry, because a search would cost too much. A check removes
+// the other answered requests. It takes place when the number of entries is twice the number of
+// requests that were open at the last check.
 //
 // Only the goroutine that removes an open request may end it with a dead letter, so that the dead letter
 // is published once.
 type openRequests struct {
 	mu   sync.Mutex
 	all  []openRequest
-	room int // the length of all at which answered requests are removed
+	room int // when all has this length, answered requests are removed
 }
 
-// withdraw removes the openRequest of a message that was not sent, and returns err. If the openRequest was
-// removed before, because its future has ended, the error wraps errEnded.
+// withdraw removes the openRequest of a message that was not sent, and returns err. If the
+// openRequest has already been removed, because its future has ended, the error wraps errEnded.
 func (s *System) withdraw(one openRequest, err error) error {
 	if s.openRequests.take(one) || s.isActorNamed(one) {
 		return err
@@ -75,8 +77,8 @@ func (q *openRequests) answered(id []byte) *actor.PID {
 	return pid
 }
 
-// take removes an openRequest. It searches from the end, because the entry is one of the last. It returns
-// false if there is no such entry.
+// take removes an openRequest. It searches from the end, because the entry is usually one of the
+// last. It returns false if there is no such entry.
 func (q *openRequests) take(one openRequest) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,15 +97,16 @@ func (s *System) open(one openRequest) bool {
 	return ok && !isActor(process)
 }
 
-// isActorNamed reports whether the sender of a request is not a future but an actor whose name looks like
-// a future's. Its openRequest may have been removed by enter, which does not mean that it has ended.
+// isActorNamed reports whether the sender of a request is not a future but an actor whose name looks
+// like a future's. enter may remove the openRequest of such an actor although the request has not
+// ended.
 func (s *System) isActorNamed(one openRequest) bool {
 	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
 	return ok && isActor(process)
 }
 
-// unanswered removes the requests for which vain returns true, because they will not be answered. It ends
-// the futures of these requests by dead letters with the reason why.
+// unanswered removes the requests for which vain returns true, which means that they will not be
+// answered. It ends the futures of these requests by dead letters with the reason why.
 func (s *System) unanswered(why error, vain func(one openRequest) bool) {
 	q := &s.openRequests
 	var ended []openRequest

@@ -30,7 +30,8 @@ func (r *remote) wait(pid *actor.PID, message any, o *outgoing) {
 	}
 }
 
-// block waits for credit, and then sends the message of a goroutine that runs no actor.
+// block sends the message of a goroutine that runs no actor. If there is no credit, the goroutine
+// waits for credit.
 func (r *remote) block(pid *actor.PID, message any, o *outgoing) {
 	for sent := false; !sent; {
 		l, err := r.openStream()

@@ -21,9 +21,10 @@ type pendingActors struct {
 	total atomic.Int32
 }
 
-// pendingActor is an actor that does not exist yet. Messages of all ranks wait for it in order, until an
-// actor with the name is spawned, at most for Config.Patience. Config.Mailbox bounds the bytes of this
-// rank's messages; the credit of the streams bounds the messages of other ranks.
+// pendingActor is an actor that does not exist yet. Messages of all ranks wait for it, in order,
+// until an actor with the name is spawned. They wait for at most Config.Patience. Config.Mailbox
+// bounds the bytes of this rank's messages; the credit of the streams bounds the messages of other
+// ranks.
 type pendingActor struct {
 	letters    []letter
 	bytes      int  // total weight of this rank's letters
@@ -40,7 +41,8 @@ type letter struct {
 	cost    uint32         // the credit of in that the message consumes
 }
 
-// has reports whether letters wait for an actor. If so, a new message must wait behind them.
+// has reports whether letters wait for an actor. If letters wait, a new message must wait behind
+// them.
 func (p *pendingActors) has(name string) bool {
 	if p.total.Load() == 0 {
 		return false
@@ -61,8 +63,8 @@ func (s *System) receive(name string, l letter) {
 	}
 }
 
-// keep stores a letter, or returns the Process to which the caller is to deliver it. full is the reason
-// why the letter cannot be stored: ErrMailboxFull or runtime.ErrClosed.
+// keep stores a letter, or returns the Process to which the caller must deliver the letter. full is
+// the reason why the letter cannot be stored: ErrMailboxFull or runtime.ErrClosed.
 func (s *System) keep(name string, l letter) (to actor.Process, full error) {
 	p := &s.pending
 	cost := 0
@@ -102,8 +104,9 @@ func (p *pendingActors) remove(name string) {
 	p.total.Store(int32(len(p.byName)))
 }
 
-// appeared delivers the letters that wait for an actor that was spawned. The goroutine that has spawned
-// the actor calls appeared, so that later messages of this goroutine come after the letters.
+// appeared delivers the letters that wait for an actor that was spawned. The goroutine that has
+// spawned the actor calls appeared, so that later messages of this goroutine arrive after the
+// letters.
 func (s *System) appeared(name string) {
 	p := &s.pending
 	p.mu.Lock()
@@ -130,7 +133,8 @@ func (s *System) appeared(name string) {
 	p.remove(name)
 }
 
-// giveUp rejects the letters for an actor that was not spawned in time, unless they are being delivered.
+// giveUp rejects the letters for an actor that was not spawned in time. If the letters are being
+// delivered, giveUp does nothing.
 func (s *System) giveUp(name string, w *pendingActor, why error) {
 	p := &s.pending
 	p.mu.Lock()
@@ -145,7 +149,7 @@ func (s *System) giveUp(name string, w *pendingActor, why error) {
 	}
 }
 
-// close rejects all letters that wait, and makes keep refuse later ones.
+// close rejects all letters that wait, and makes keep refuse later letters.
 func (p *pendingActors) close(s *System) {
 	p.mu.Lock()
 	p.closed = true
@@ -194,8 +198,8 @@ func (s *System) reject(l letter, why error) {
 	}
 }
 
-// pendingProcess is the Process of a PID of this rank that System.PID has returned before an actor had
-// the name.
+// pendingProcess is the Process of a PID of this rank that System.PID has returned when no actor had
+// the name yet.
 type pendingProcess struct {
 	s    *System
 	name string
@@ -205,7 +209,8 @@ type pendingProcess struct {
 
 var _ actor.Process = (*pendingProcess)(nil)
 
-// own returns a PID of the actor of this rank that has or will have a name.
+// own returns a PID of the actor of this rank that has the given name, or that will get this name
+// later.
 func (s *System) own(name string) *actor.PID {
 	if _, ok := s.ProcessRegistry.GetLocal(name); ok && !s.pending.has(name) {
 		return s.NewLocalPID(name)

@@ -8,7 +8,8 @@ import "github.com/gorun-hpc/gorun/runtime/internal/engine"
 // the actor ends. The goroutine that runs the mailbox owns the pendingCredit.
 type pendingCredit struct {
 	in *receiveStream
-	// owed is the credit that is not returned yet, due the value of owed at which a report is due.
+	// owed is the credit that is not returned yet. due is the value of owed at which a report to the
+	// sender is due.
 	owed, due uint32
 }
 
@@ -37,14 +38,14 @@ func (in *receiveStream) due() uint32 {
 	return engine.StreamWindow/2 - min(returned, engine.StreamWindow/2)
 }
 
-// actorOverhead is the credit that every message consumes in addition to its bytes. It is about the memory
-// that a waiting message takes at the receiver.
+// actorOverhead is the credit that every message consumes in addition to its bytes. It is
+// approximately the memory, in bytes, that a waiting message takes at the receiver.
 const actorOverhead = 128
 
 // costOf returns the credit that a message of n bytes consumes: at most a quarter of the window. This
 // bound has two reasons. First, several long messages can be in flight. Second, the receiver reports
-// returned credit only when it amounts to half of the window. While a message waits for credit, at least
-// three quarters are outstanding, so a report will follow.
+// returned credit only when the credit amounts to half of the window. While a message waits for
+// credit, at least three quarters of the window are outstanding, so that a report will follow.
 func costOf(n int) uint32 {
 	return uint32(min(n+actorOverhead, engine.StreamWindow/4))
 }

@@ -12,7 +12,7 @@ import (
 var ErrNotPersistent = errors.New("the actor is not persistent")
 
 // Persistent is an actor whose state outlives the actor and its rank. It is spawned with the option
-// Store.Persist, and calls Store.Save whenever its state is to be kept.
+// Store.Persist, and calls Store.Save whenever the Store must keep its state.
 type Persistent interface {
 	actor.Actor
 	// Snapshot returns the encoded state. The Store takes ownership of the slice.
@@ -24,12 +24,13 @@ type Persistent interface {
 }
 
 // Persist makes an actor persistent. The actor must implement Persistent and must not be inline. key
-// identifies its snapshots; no two actors of the job may have the same key at the same time. An actor that
-// its supervisor has restarted continues from the newest snapshot that exists. So does an actor that is
-// spawned with the key of an earlier actor, which may have lived at another rank or in an earlier World.
+// identifies its snapshots; no two actors of the job may have the same key at the same time. An actor
+// that its supervisor has restarted continues from the newest snapshot of the key. An actor that is
+// spawned with the key of an earlier actor does the same. The earlier actor may have lived at another
+// rank or in an earlier World.
 //
-// The Store has no files. If the rank of the actor and the rank that keeps the copy are lost together, the
-// snapshots are lost, and the actor starts without one.
+// The Store has no files. If the rank of the actor and the rank that keeps the copy are lost
+// together, the snapshots are lost, and the actor starts without a snapshot.
 func (st *Store) Persist(key string) actor.PropsOption {
 	return actor.WithReceiverMiddleware(func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, m *actor.MessageEnvelope) {
@@ -48,8 +49,9 @@ func (st *Store) Persist(key string) actor.PropsOption {
 	})
 }
 
-// recover claims the key for an actor that is starting, and passes the newest snapshot to it. Before that it
-// makes sure that this rank and the companion have the snapshot.
+// recover claims the key for an actor that is starting, and passes the newest snapshot to it. Before
+// it passes the snapshot to the actor, it makes sure that this rank and the companion have the
+// snapshot.
 func (st *Store) recover(c actor.ReceiverContext, key string) error {
 	st.mu.Lock()
 	s := st.system
@@ -83,11 +85,12 @@ func (st *Store) copies(s *System, key string, one snapshot) error {
 	return st.copyOut(s, key, one)
 }
 
-// Save stores a snapshot of the present state of an actor, which calls Save in its handler. When Save
-// returns nil, two ranks have the snapshot, or only this rank if all others are lost. So an actor that
-// saves before it answers does not lose an answered request. After an error the snapshot may or may not
-// have been stored, and the actor must undo the change or stop, so that it does not answer a later request
-// with a state that may be lost. ErrOldSnapshot means that another actor has taken the place of this one.
+// Save stores a snapshot of the present state of an actor. The actor calls Save in its handler. When
+// Save returns nil, two ranks have the snapshot; if all other ranks are lost, only this rank has it.
+// So an actor that saves before it answers does not lose an answered request. After an error the
+// snapshot may or may not have been stored, and the actor must undo the change or stop, so that it
+// does not answer a later request with a state that may be lost. ErrOldSnapshot means that another
+// actor has taken the place of this actor.
 func (st *Store) Save(c actor.Context) error {
 	st.mu.Lock()
 	s, by := st.system, st.own[name(c.Self())]

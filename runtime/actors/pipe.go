@@ -15,11 +15,11 @@ type Failure struct {
 	Err error
 }
 
-// PipeTo sends result to an actor when an operation, such as a nonblocking collective, has succeeded. If
-// the operation fails, it sends a *Failure instead. PipeTo returns at once; a goroutine waits for the
-// request, which the caller must not use any more. result is usually the slice that the operation fills.
-// For an actor of another rank it must be of a registered type, and a *Failure becomes a dead letter at
-// this rank.
+// PipeTo sends result to an actor when an operation, such as a nonblocking collective, has succeeded.
+// If the operation fails, it sends a *Failure instead. PipeTo returns at once; a goroutine waits for
+// the request, so the caller must not use the request any more. result is usually the slice that the
+// operation fills. If the actor is at another rank, result must be of a registered type, and a
+// *Failure becomes a dead letter at this rank.
 func (s *System) PipeTo(r runtime.Request, pid *actor.PID, result any) {
 	go func() {
 		if _, err := r.Wait(); err != nil {

@@ -2,8 +2,9 @@ package actors
 
 import "sync"
 
-// item is a message in a mailbox. in is the message's receive stream, nil for a message of this rank. cost
-// is the credit of the stream that the message consumes, or the weight of a message of this rank.
+// item is a message in a mailbox. in is the message's receive stream, or nil for a message of this
+// rank. cost is the credit of the stream that the message consumes; for a message of this rank, cost
+// is its weight.
 type item struct {
 	message any
 	in      *receiveStream
@@ -72,8 +73,8 @@ func (q *queue) extend() {
 	}
 }
 
-// take removes and returns the first piece, or returns nil if the queue is empty. The caller owns the piece
-// until it passes it to giveBack, and must zero all items before that.
+// take removes and returns the first piece, or returns nil if the queue is empty. The caller owns the
+// piece until it passes the piece to giveBack. Before that, the caller must zero all items.
 func (q *queue) take() (first []item) {
 	switch {
 	case len(q.full) > 0:
@@ -89,7 +90,7 @@ func (q *queue) take() (first []item) {
 	return first
 }
 
-// giveBack returns a piece of take for reuse. done may be nil.
+// giveBack returns a piece that take has removed, for reuse. done may be nil.
 func (q *queue) giveBack(done []item) {
 	switch cap(done) {
 	case 0:

@@ -18,11 +18,11 @@ type receiveStream struct {
 	number uint32 // the number of the stream
 	name   string // the name of the receiving actor
 
-	// returned is the total credit of the messages that the actor has taken, told the part of returned
-	// that was reported to the sender. Both wrap around.
+	// returned is the total credit of the messages that the actor has taken. told is the value of
+	// returned that was last reported to the sender. Both wrap around.
 	returned, told atomic.Uint32
-	// settling is not 0 if the sender waits for a report. Then it is settlingBit plus the value of
-	// returned for which the sender waits.
+	// settling is 0 if the sender does not wait for a report. Otherwise it is settlingBit plus the
+	// value of returned for which the sender waits.
 	settling atomic.Uint64
 	// existed is true if the actor exists or has existed.
 	existed atomic.Bool
@@ -68,8 +68,8 @@ func (in *receiveStream) box() *mailbox {
 	return in.ref.box.Load()
 }
 
-// busy returns the receive stream at which arrivals of this stream must wait: in or an earlier stream. It
-// returns nil if they need not wait.
+// busy returns the receive stream at which arrivals of this stream must wait: in or an earlier
+// stream. It returns nil if the arrivals need not wait.
 func (in *receiveStream) busy() *receiveStream {
 	if in.before != nil {
 		if b := in.before.busy(); b != nil {
@@ -84,8 +84,8 @@ func (in *receiveStream) busy() *receiveStream {
 	return nil
 }
 
-// flowing returns the mailbox to which arrivals of the stream can be delivered without further checks, or
-// nil if there is none.
+// flowing returns the mailbox to which arrivals of the stream can be delivered without further
+// checks. If there is no such mailbox, it returns nil.
 func (in *receiveStream) flowing() *mailbox {
 	to := in.box()
 	if to == nil || in.before != nil || in.pulling || in.lost != nil || to.dead.Load() {
@@ -97,8 +97,8 @@ func (in *receiveStream) flowing() *mailbox {
 // settlingBit is set in receiveStream.settling while the sender waits for a report.
 const settlingBit = 1 << 32
 
-// repay returns credit to the stream. It reports to the sender when half of the window was returned since
-// the last report, or when the value was reached for which the sender waits.
+// repay returns credit to the stream. It reports to the sender when half of the window was returned
+// since the last report, or when returned has reached the value for which the sender waits.
 func (in *receiveStream) repay(cost uint32) {
 	if cost != 0 {
 		in.tell(in.returned.Add(cost))
@@ -114,8 +114,8 @@ func (in *receiveStream) tell(total uint32) {
 	}
 }
 
-// settle handles the sender's request for a report when all credit that it has spent was returned. After
-// the report the sender closes the stream.
+// settle handles the sender's request for a report. The report is due when all credit that the sender
+// has spent was returned. After the report the sender closes the stream.
 func (in *receiveStream) settle(spent uint32) {
 	in.settling.Store(settlingBit | uint64(spent))
 	in.tell(in.returned.Load())

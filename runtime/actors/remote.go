@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// remote is the Process of an actor of another rank. All PIDs of the actor share one remote, and so its
-// stream and its credit. When no PID refers to the remote any more, the remote becomes garbage, and its
-// entry closes the stream.
+// remote is the Process of an actor of another rank. All PIDs of the actor share one remote, and
+// therefore one stream and one credit. When no PID refers to the remote any more, the remote becomes
+// garbage, and its entry closes the stream.
 type remote struct {
 	s     *System
 	key   remoteKey
@@ -24,10 +24,10 @@ type remote struct {
 	making sync.Mutex
 	// stream is the stream to the actor, nil until openStream has made it.
 	stream atomic.Pointer[engine.Stream]
-	// mu guards queue. While mu is held, no other locks than making and the engine's lock may be
-	// taken.
+	// mu guards queue. While mu is held, only making and the engine's lock may be taken.
 	mu sync.Mutex
-	// queue holds the messages that wait for credit, in order. queued is true while it is not empty.
+	// queue holds the messages that wait for credit, in order. queued is true while queue is not
+	// empty.
 	queue  []waiting
 	queued atomic.Bool
 	// frameMax is the length of the longest frame, head and body together. openStream sets it.
@@ -66,7 +66,7 @@ func (r *remote) SendUserMessage(pid *actor.PID, message any) {
 	r.send(pid, message, "")
 }
 
-// openStream returns the stream, which it makes on first use.
+// openStream returns the stream to the actor. The first call makes the stream.
 func (r *remote) openStream() (*engine.Stream, error) {
 	if l := r.stream.Load(); l != nil {
 		return l, nil

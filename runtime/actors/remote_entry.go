@@ -23,17 +23,18 @@ type remoteKey struct {
 // pid returns a PID of the actor.
 func (k remoteKey) pid() *actor.PID { return actor.NewPID(address(k.rank, k.epoch), k.id) }
 
-// remoteEntry is the state of a System for an actor of another rank. The entry's remote lives as long as
-// PIDs refer to it or messages wait in it; a later remote of the actor gets the same entry. The stream is
-// closed when there is no remote and the receiver has taken all messages. Closing also releases the
-// receiving end. The stream must not be closed earlier: a new stream begins with a full window of credit,
-// so that a program that keeps no PID could send without bound.
+// remoteEntry is the state of a System for an actor of another rank. The entry's remote lives as long
+// as PIDs refer to it or messages wait in it; a later remote of the actor gets the same entry. The
+// stream is closed when there is no remote and the receiver has taken all messages. Closing also
+// releases the receiving end. The stream must not be closed earlier, because a new stream begins with
+// a full window of credit. A program that keeps no PID could then send without bound.
 type remoteEntry struct {
 	key remoteKey
 	// remote is the present remote. System.mu guards it.
 	remote weak.Pointer[remote]
 	stream atomic.Pointer[engine.Stream]
-	// waiting refers to the remote, and so keeps it alive, while messages wait in its queue.
+	// waiting refers to the remote while messages wait in the remote's queue. This reference keeps
+	// the remote alive.
 	waiting atomic.Pointer[remote]
 }
 
@@ -54,9 +55,10 @@ func (s *System) reach(key remoteKey) *remote {
 	return r
 }
 
-// cleanup leads to the entry of a remote that has become garbage. Until then the garbage collector keeps
-// the cleanup and all memory that it refers to. The pointers are weak, because a System refers to remotes:
-// if the cleanup referred to the System, both would stay in memory for ever.
+// cleanup identifies the entry of a remote, for the time when the remote has become garbage. Until
+// then the garbage collector keeps the cleanup and all memory that the cleanup refers to. Its
+// pointers are weak, because a System refers to remotes. If the cleanup kept the System alive, the
+// System and the remote would stay in memory for ever.
 type cleanup struct {
 	s weak.Pointer[System]
 	l weak.Pointer[remoteEntry]
@@ -69,8 +71,9 @@ func (t cleanup) end() {
 	}
 }
 
-// retire closes the stream of an entry without remote, and removes the entry. If the receiver has not yet
-// taken all messages of the stream, retire does neither, but requests a report for the time when it has.
+// retire closes the stream of an entry without remote, and removes the entry. If the receiver has not
+// yet taken all messages of the stream, retire only requests a report, which the receiver sends when
+// it has taken them.
 func (l *remoteEntry) retire(s *System) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,8 +92,8 @@ func (l *remoteEntry) retire(s *System) {
 	}
 }
 
-// settle reports whether the receiver has taken all messages of a stream, or the stream has ended. If not,
-// it requests a report for the time when the receiver has taken them.
+// settle returns true if the receiver has taken all messages of a stream, or if the stream has ended.
+// Otherwise it requests a report, which the receiver sends when it has taken all messages.
 func (s *System) settle(stream *engine.Stream, epoch uint32) bool {
 	spent, settled := s.engine.Settled(stream)
 	if settled {
@@ -101,8 +104,8 @@ func (s *System) settle(stream *engine.Stream, epoch uint32) bool {
 	return err != nil // the stream has ended
 }
 
-// credited handles the event that the stream has credit again. It sends the messages that wait. If none
-// waits, it calls retire, because settle may have requested the report.
+// credited handles the event that the stream has credit again. It sends the messages that wait. If no
+// message waits, it calls retire, because the credit may be the report that settle has requested.
 func (l *remoteEntry) credited(s *System) {
 	if l.waiting.Load() != nil { // the remote is alive
 		l.drain()
@@ -126,8 +129,8 @@ func (l *remoteEntry) refused(s *System, stream *engine.Stream) {
 	s.endWatches(l.key)
 	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
 	s.deadLetter(l.key.pid(), nil, why)
-	// The entry's stream is removed before the remote's, because a remote without stream takes the stream
-	// of its entry.
+	// The stream is removed from the entry first and then from the remote, because a remote without
+	// stream takes the stream of its entry.
 	first := l.stream.CompareAndSwap(stream, nil)
 	if first {
 		s.engine.CloseStream(stream)

@@ -6,8 +6,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// remoteFuture is a future of another rank: its PID and its Process in one allocation. Every request that
-// arrives needs both, in most cases for a single answer.
+// remoteFuture is a future of another rank: its PID and its Process in one allocation. Every request
+// that arrives needs a PID and a Process, in most cases for a single answer.
 type remoteFuture struct {
 	pid     actor.PID
 	process futureProcess
@@ -25,8 +25,9 @@ type remoteFutures struct {
 	unused []remoteFuture
 }
 
-// slot returns the cache entry for a future. It depends on the last characters of the address and the id.
-// The id of a future ends with a counter of its rank, so the entries of recent futures of a rank differ.
+// slot returns the cache entry for a future. The last characters of the address and the id select the
+// entry. The id of a future ends with a counter of its rank, so that the recent futures of a rank
+// have different entries.
 func (t *remoteFutures) slot(address, id string) *atomic.Pointer[remoteFuture] {
 	return &t.recent[(uint(id[len(id)-1])+37*uint(address[len(address)-1]))%uint(len(t.recent))]
 }
@@ -44,7 +45,7 @@ func (t *remoteFutures) add(s *System, rank int, id string) *actor.PID {
 	return &a.pid
 }
 
-// find returns the remoteFuture that contains a PID, or nil if the cache does not have it (any more).
+// find returns the remoteFuture that contains a PID, or nil if this remoteFuture is not in the cache.
 func (t *remoteFutures) find(pid *actor.PID) *remoteFuture {
 	if pid.Address == "" {
 		return nil
@@ -62,10 +63,11 @@ func isActor(p actor.Process) bool {
 	return ok
 }
 
-// futureProcess is the Process of a future of another rank. It takes one answer, which is addressed by name
-// and needs no credit. It has no stream of its own; the answer is sent through the nameless remote of the
-// rank. A PID whose address names no rank, or another generation of the job, has a futureProcess, too: its
-// err is the reason, and all messages to it become dead letters.
+// futureProcess is the Process of a future of another rank. It accepts one answer, which is addressed
+// by name and needs no credit. It has no stream of its own; the answer is sent through the nameless
+// remote of the rank. A PID whose address names no rank, or another generation of the job, also has a
+// futureProcess. In this case the field err is the reason, and all messages to the PID become dead
+// letters.
 type futureProcess struct {
 	s    *System
 	rank int

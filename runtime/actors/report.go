@@ -23,7 +23,7 @@ const (
 )
 
 // reports counts the recent reports of a rank, to limit their rate. One mistake can cause many dead
-// letters, of which the first lines are enough.
+// letters, but the first log lines are enough to find it.
 type reports struct {
 	// mu guards the fields below it.
 	mu    sync.Mutex
@@ -31,8 +31,9 @@ type reports struct {
 	total int       // the number of reports in the period
 }
 
-// next counts a report. ok is false if the report exceeds the limit and is not to be logged. With the last
-// report within the limit, more is a note to append to its log line; otherwise more is nil.
+// next counts a report. ok is false if the report exceeds the limit and must not be logged. For the
+// last report within the limit, more is a note that the caller appends to the log line. For all other
+// reports, more is nil.
 func (r *reports) next(now time.Time) (more []any, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,9 +59,9 @@ func (s *System) reportLetter(d *DeadLetter) {
 	}
 }
 
-// reportFailure logs the panic of an actor, with the type of the message and the source lines. It must be
-// called by the deferred function that recovers the panic. It is needed because the supervisor gets only
-// the reason, and usually restarts the actor without a log line.
+// reportFailure logs the panic of an actor, with the type of the message and the source lines. It
+// must be called by the deferred function that recovers the panic. reportFailure is needed because
+// the supervisor gets only the reason, and usually restarts the actor without a log line.
 func (s *System) reportFailure(pid *actor.PID, message, reason any) {
 	if more, ok := s.reports.next(time.Now()); ok {
 		m := actor.UnwrapEnvelopeMessage(message)

@@ -21,9 +21,9 @@ const (
 	// Broadcast passes each message to all receivers. A *runtime.Message can have only one
 	// owner, so it becomes a dead letter.
 	Broadcast
-	// ConsistentHash passes messages with the same Hash to the same receiver as long as that
-	// receiver lives. The end of another receiver does not change this assignment (highest
-	// random weight, Thaler and Ravishankar 1998). A message must be a Hasher.
+	// ConsistentHash passes messages with the same Hash to the same receiver as long as that receiver
+	// lives. The end of another receiver does not change this assignment. (The method is highest
+	// random weight, Thaler and Ravishankar 1998.) A message must be a Hasher.
 	ConsistentHash
 	// FirstAnswer passes a request to all receivers. The requester gets only the first
 	// answer. A *runtime.Message becomes a dead letter, as with Broadcast.
@@ -125,7 +125,7 @@ func heaviest(to []*actor.PID, key string) *actor.PID {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(name(t) + "\x00" + key)) // Write of a hash never fails
 		w := h.Sum64()
-		w ^= w >> 33 // FNV mixes the last bytes badly
+		w ^= w >> 33 // because FNV hardly mixes the last bytes into the high bits
 		w *= 0xff51afd7ed558ccd
 		w ^= w >> 33
 		if best == nil || w > most {
@@ -192,8 +192,8 @@ func newFirst(s *System, to *actor.PID, n int) *first {
 	return f
 }
 
-// answer is the Process that takes the answer of one receiver, or the DeadLetterResponse if that receiver
-// has ended.
+// answer is the Process that receives the answer of one receiver. If that receiver has ended, it
+// receives the DeadLetterResponse.
 type answer struct {
 	*first
 	came atomic.Bool // the answer has arrived

@@ -35,8 +35,8 @@ func (p *inbound) soleSender(from int, head []byte) *actor.PID {
 	return known.pid
 }
 
-// sender returns the PID of the sender in a parsed head. Without an address in the head, it is an actor of
-// the rank from.
+// sender returns the PID of the sender in a parsed head. If the head contains no address, the sender
+// is an actor of the rank from.
 func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 	if h.Address != nil {
 		return actor.NewPID(string(h.Address), string(h.Sender))
@@ -46,8 +46,8 @@ func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 
 const (
 	// envelopesTotal is the number of envelopes in one allocation. envelopedMax is the length of the
-	// longest message that gets one of them. It is bounded, because a reference to one envelope keeps the
-	// messages in all others of the allocation.
+	// longest message that gets one of them. The length is bounded, because a reference to one
+	// envelope keeps the messages in all envelopes of the allocation in memory.
 	envelopesTotal = 8
 	envelopedMax   = 512
 )

@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// work delivers the arrivals and executes the deferred tasks of other goroutines. If only one actor of a
-// worker has become runnable, which is in next, the serving goroutine leaves Serve to run that actor.
+// work delivers the arrivals and executes the deferred tasks of other goroutines. If next holds an
+// actor of a worker, and no other such actor has become runnable, the serving goroutine leaves Serve
+// to run the actor in next.
 func (p *inbound) work() engine.Next {
 	before := p.s.workers.pushed.Load()
 	woke := p.deliverAll()
@@ -94,7 +95,8 @@ func (p *inbound) deliver(a *arrival) (woke bool) {
 }
 
 // keep queues an arrival behind the arrivals that wait at its receive stream. It returns false if the
-// arrival need not wait. A long message behind another one of the same stream is fetched at once.
+// arrival need not wait. If both the arrival and the arrival before it in the stream are long
+// messages, the fetch of the new one begins at once.
 func (p *inbound) keep(a *arrival) bool {
 	at := a.in.busy()
 	switch {
@@ -120,9 +122,9 @@ func (p *inbound) flush() {
 	p.batch = p.batch[:0]
 }
 
-// lookUp finds the addressee of an arrival: a mailbox of this package, or another Process. It returns
-// neither, and no error, if the actor may still be spawned, or if letters wait for it in pending. The error
-// is ErrStopped if the actor has ended.
+// lookUp finds the addressee of an arrival: a mailbox of this package, or another Process. If the
+// actor may still be spawned, or if letters wait for it in pending, all results are nil. If the actor
+// has ended, the error is ErrStopped.
 func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err error) {
 	if a.in != nil {
 		if box = a.in.box(); box != nil {
@@ -197,7 +199,8 @@ func (p *inbound) handIn(a *arrival) (woke bool) {
 	return false
 }
 
-// open decodes and returns the message of an arrival, in an envelope if there is a sender or headers.
+// open decodes and returns the message of an arrival. If there is a sender or a header, the message
+// is in an envelope.
 func (p *inbound) open(a *arrival) (any, error) {
 	var headers map[string]string
 	if r := a.details; r != nil {
@@ -212,7 +215,7 @@ func (p *inbound) open(a *arrival) (any, error) {
 	return &actor.MessageEnvelope{Header: headers, Message: a.message, Sender: a.sender}, nil
 }
 
-// decode decodes the message of an arrival, unless it was decoded before.
+// decode decodes the message of an arrival if it is not decoded yet.
 func (p *inbound) decode(a *arrival, r *arrivalDetails) (err error) {
 	c, memory := r.codec, r.memory
 	if c == nil {
@@ -275,8 +278,9 @@ func (p *inbound) addressee(a *arrival) *actor.PID {
 	return p.s.NewLocalPID(a.id())
 }
 
-// reject makes an arrival a dead letter. It answers a Watch by Terminated, and discards any other system
-// message. It fetches a long message first, because the sender keeps the message's memory until then.
+// reject makes an arrival a dead letter. It answers a Watch by Terminated, and discards any other
+// system message. It first receives a long message, because the sender keeps the message's memory
+// until the message is received.
 func (p *inbound) reject(a *arrival, why error) {
 	switch r := a.details; {
 	case r != nil && r.large && (a.in == nil || a.in.lost == nil):
@@ -300,7 +304,7 @@ func (p *inbound) reject(a *arrival, why error) {
 		return
 	}
 	if r := a.details; r != nil {
-		_ = p.decode(a, r) // an error is ignored: a dead letter may contain a malformed message
+		_ = p.decode(a, r) // the error is ignored, because a dead letter may contain a malformed message
 		if r.memory != nil {
 			r.memory.Release() // the type is unknown, so decode has not used the memory
 		}

@@ -11,17 +11,17 @@ import (
 // serversTotal is the number of goroutines that take turns in serving.
 const serversTotal = 2
 
-// servers is a pair of goroutines. One of them is the serving goroutine: it delivers the arrivals and runs
-// inline actors. If the arrivals are for a single actor of a worker, the serving goroutine passes its role
-// to the other goroutine and runs the actor itself (leader/followers, Schmidt and others, 2000). It does
-// not wait until the other goroutine runs. The alternative, to wake a worker and to yield to it, would add
-// a goroutine switch before the actor runs, which is a third of the time of a request. While the other
-// goroutine is still running an actor, the role cannot be passed, and workers run all actors that are not
-// inline.
+// servers is a pair of goroutines. One of them is the serving goroutine: it delivers the arrivals and
+// runs inline actors. If the arrivals are for a single actor of a worker, the serving goroutine
+// passes its role to the other goroutine and runs the actor itself (leader/followers, Schmidt and
+// others, 2000). It does not wait until the other goroutine runs. The alternative is to wake a worker
+// and to yield to it. That would add a goroutine switch before the actor runs, and a goroutine switch
+// takes a third of the time of a request. While the other goroutine is still running an actor, the
+// role cannot be passed. Then workers run all actors that are not inline.
 type servers struct {
 	s *System
-	// turn contains a value while a goroutine may begin to serve. turn and ended are closed when
-	// the engine has ended.
+	// turn contains a value while a goroutine may begin to serve. When the engine has ended, turn and
+	// ended are closed.
 	turn  chan struct{}
 	ended chan struct{}
 	// resting is the number of goroutines that wait for a value of turn.
@@ -37,14 +37,14 @@ func (v *servers) start(s *System) {
 	}
 }
 
-// relieved reports whether the other goroutine waits for its turn, so that the serving goroutine, which
-// calls relieved, may leave Serve.
+// relieved is called by the serving goroutine. It reports whether the other goroutine waits for its
+// turn, so that the serving goroutine may leave Serve.
 func (v *servers) relieved() bool { return v.resting.Load() > 0 }
 
 // run is the function of each of the two goroutines.
 func (v *servers) run() {
 	p, me := &v.s.inbound, &worker{}
-	ready, work := p.ready, p.work // outside the loop, because a method value is an allocation
+	ready, work := p.ready, p.work // outside the loop, because evaluating a method value allocates memory
 	v.s.workers.enter(me)
 	defer v.s.workers.leave()
 	for {
@@ -80,7 +80,7 @@ func (s *System) over(err error) {
 				s.lost(rank, err)
 			}
 		}
-		defer s.endFutures() // an actor of this rank may wait for another rank before it answers
+		defer s.endFutures() // deferred, because an actor of this rank may wait for another rank before it answers
 	}
 	s.unanswered(err, func(openRequest) bool { return true })
 }

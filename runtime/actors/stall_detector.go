@@ -11,12 +11,13 @@ import (
 // inlineTime is the time for which an inline actor may handle one message before it is reported.
 const inlineTime = time.Second
 
-// stallDetector reports an inline actor that handles one message for a long time. Most likely such an actor
-// waits for a Future of protoactor. This package cannot refuse that wait, and no answer of another rank
-// can arrive meanwhile. The detector checks every inlineTime. It costs an inline actor one store per run.
+// stallDetector reports an inline actor that handles one message for a long time. Most likely such an
+// actor waits for a Future of protoactor. This package cannot refuse that wait, and during the wait
+// no answer of another rank can arrive. The detector checks every inlineTime. It costs an inline
+// actor one store per run.
 type stallDetector struct {
-	// running is the serial of the inline actor that runs or ran last. The serving goroutine
-	// stores it.
+	// running is the serial of the inline actor that is running or, if none is running, of the actor
+	// that ran last. The serving goroutine stores it.
 	running uint32
 
 	// mu guards the fields below it.
@@ -25,7 +26,7 @@ type stallDetector struct {
 	timer   *time.Timer // started for the first inline actor
 	closed  bool
 	told    map[uint32]bool // the serials of the actors that were reported
-	box     *mailbox        // the inline actor that had run last at the last check
+	box     *mailbox        // the inline actor that was running, or had run last, at the last check
 	left    uint64          // number of messages that box had taken at the last check
 	at      time.Time       // time of the last check
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ErrOldSnapshot is the error of Store.Save if another actor has claimed the key since this actor started:
-// an actor with the same key, or the one that replaces this actor at ranks that count this rank as lost.
+// ErrOldSnapshot is the error of Store.Save if another actor has claimed the key since this actor
+// started. The other actor has the same key, or replaces this actor because some ranks take this rank
+// as lost.
 var ErrOldSnapshot = errors.New("another actor has claimed the key")
 
 // storeID is the id of the actor of each rank that stores copies of the snapshots of other ranks.
@@ -24,31 +25,35 @@ const storeID = "$store"
 const storeTime = 30 * time.Second
 
 // Store keeps the snapshots of persistent actors in the memory of two ranks: the actor's rank and its
-// companion, which is on another machine if there is one. A Store outlives the Worlds of World.Resume. It
-// keeps the newest snapshot of each key until its process ends. Any goroutine may call its methods.
+// companion, which is on another machine if there is one. A Store outlives the Worlds of
+// World.Resume. It keeps the newest snapshot of each key until the process ends. Any goroutine may
+// call its methods.
 type Store struct {
 	// mu guards the fields.
 	mu sync.Mutex
 	// system is the System of the present World, nil before Open.
 	system *System
-	// held holds, by key, what this rank has: snapshots of its own actors and copies for other ranks.
+	// held holds, by key, the snapshots of this rank's own actors and the copies that this rank keeps
+	// for other ranks.
 	held map[string]holding
 	// own holds the keys and claims of this rank's persistent actors, by the actors' PIDs as words.
 	own map[string]claim
 }
 
-// claim is the right of one incarnation of an actor to save snapshots of a key. An actor that starts claims
-// its key at all ranks, with a number that is higher than those of all earlier claims and which no other
-// rank uses. From then on these ranks refuse the snapshots of earlier claims. So an actor that is replaced
-// because some ranks cannot reach it can no longer save, and does not answer requests whose effect the new
-// actor would not have. The numbers are the ballots of Paxos (Lamport, The Part-Time Parliament, 1998).
+// claim is the right of one incarnation of an actor to save snapshots of a key. When an actor starts,
+// it claims its key at all ranks. The number of the claim is higher than the numbers of all earlier
+// claims, and no other rank uses it. From then on these ranks refuse the snapshots of earlier claims.
+// If an actor is replaced because some ranks cannot reach it, it can no longer save. So it does not
+// answer requests whose effects are missing in the new actor's state. The numbers are the ballots of
+// Paxos (Lamport, The Part-Time Parliament, 1998).
 type claim struct {
 	Key    string
 	Number uint64
 }
 
-// snapshot is an encoded state of an actor. Save counts the snapshots of a claim, from 1; a snapshot that
-// the claimant has taken over has Save 0. The zero snapshot means that there is none.
+// snapshot is an encoded state of an actor. The field Save is the number of the snapshot among those
+// of its claim, from 1. A snapshot that the claiming actor has taken over from an earlier claim has
+// Save 0. The zero snapshot stands for no snapshot.
 type snapshot struct {
 	Claim, Save uint64
 	State       []byte
@@ -59,7 +64,8 @@ func (a snapshot) compare(b snapshot) int {
 	return cmp.Or(cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.Save, b.Save))
 }
 
-// holding is what a rank has of a key: the newest snapshot, and the highest number that has claimed the key.
+// holding is the state of a key at a rank: the newest snapshot, and the highest number of a claim of
+// the key.
 type holding struct {
 	Newest  snapshot
 	Claimed uint64
@@ -67,12 +73,13 @@ type holding struct {
 
 // Messages of the actors of Stores.
 type (
-	// putSnapshot passes a copy of a snapshot to the companion; the answer is a bool, see Store.keep.
+	// putSnapshot passes a copy of a snapshot to the companion; the answer is the result of
+	// Store.keep, a bool.
 	putSnapshot struct {
 		Key  string
 		Copy snapshot
 	}
-	// claimKey makes a claim; the answer is a holding, see Store.claimed.
+	// claimKey makes a claim; the answer is the result of Store.claimed, a holding.
 	claimKey struct{ By claim }
 )
 
@@ -85,9 +92,10 @@ func init() {
 // NewStore returns an empty Store.
 func NewStore() *Store { return &Store{held: make(map[string]holding), own: make(map[string]claim)} }
 
-// Open makes st the Store of a rank in the World of s. Every rank must open its Store in every World, before
-// it spawns persistent actors: a persistent actor that starts asks all ranks for its snapshot, and waits
-// for the answers. The error is actor.ErrNameExists if the rank has opened a Store in this World before.
+// Open makes st the Store of a rank in the World of s. Every rank must open its Store in every World
+// before it spawns persistent actors, because a persistent actor that starts asks all ranks for its
+// snapshot and waits for the answers. If the rank has already opened a Store in this World, the error
+// is actor.ErrNameExists.
 func (st *Store) Open(s *System) error {
 	_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) { st.receive(s, c) }), storeID)
 	if err == nil {
@@ -117,8 +125,8 @@ func (st *Store) receive(s *System, c actor.Context) {
 	}
 }
 
-// keep stores a snapshot at this rank unless there is a newer one or a newer claim, and reports whether it
-// has done so.
+// keep stores a snapshot at this rank and returns true. If this rank has a newer snapshot or a newer
+// claim of the key, keep stores nothing and returns false.
 func (st *Store) keep(key string, one snapshot) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -130,8 +138,9 @@ func (st *Store) keep(key string, one snapshot) bool {
 	return true
 }
 
-// claimed makes a claim at this rank unless there is a newer one, and returns what this rank has of the key.
-// The claim was made if Claimed of the result is its number.
+// claimed makes a claim at this rank. If this rank has a newer claim of the key, that claim remains.
+// claimed returns the state of the key at this rank. The claim was made if the field Claimed of the
+// result equals the number of the claim.
 func (st *Store) claimed(by claim) holding {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -141,8 +150,8 @@ func (st *Store) claimed(by claim) holding {
 	return h
 }
 
-// copyAgain sends the snapshots of this rank's actors to the companion, because a rank was lost, which may
-// have been the former companion.
+// copyAgain sends the snapshots of this rank's actors to the companion, because the lost rank may
+// have been the former companion. It is called after the loss of a rank.
 func (st *Store) copyAgain(s *System) {
 	st.mu.Lock()
 	own := maps.Clone(st.own)
@@ -161,8 +170,9 @@ func (st *Store) copyAgain(s *System) {
 	}
 }
 
-// companion returns the rank that stores copies for this rank: the next rank that is not lost and is on
-// another machine or, if there is none, the next rank that is not lost. ok is false if all others are lost.
+// companion returns the rank that stores copies for this rank: the next rank that is not lost and is
+// on another machine or, if there is none, the next rank that is not lost. ok is false if all other
+// ranks are lost.
 func (s *System) companion() (rank int, ok bool) {
 	here := s.world.Host(s.Rank())
 	for i := 1; i < s.Size(); i++ {
@@ -178,8 +188,8 @@ func (s *System) companion() (rank int, ok bool) {
 	return rank, ok
 }
 
-// copyOut sends a copy of a snapshot to the companion and waits until the companion has stored it. If the
-// companion is lost meanwhile, it goes on with the next one.
+// copyOut sends a copy of a snapshot to the companion and waits until the companion has stored it. If
+// the companion is lost during the wait, copyOut sends the copy to the next companion.
 func (st *Store) copyOut(s *System, key string, one snapshot) error {
 	for {
 		to, ok := s.companion()
@@ -198,9 +208,9 @@ func (st *Store) copyOut(s *System, key string, one snapshot) error {
 	}
 }
 
-// alone returns an error if a rank is lost and lost ranks are started again: then this World has ended, and
-// snapshots are to be saved and looked up in the next World. Otherwise it returns nil: if all other ranks
-// are lost, this rank continues alone.
+// alone returns an error if a rank is lost and lost ranks are started again, because then this World
+// has ended, and snapshots must be saved and looked up in the next World. Otherwise it returns nil,
+// because this rank may continue alone if all other ranks are lost.
 func (s *System) alone() error {
 	for rank := range s.Size() {
 		if down := s.engine.Down(rank); down != nil && s.world.Respawns() {
@@ -210,8 +220,8 @@ func (s *System) alone() error {
 	return nil
 }
 
-// claim claims a key for an actor of this rank at all ranks that are not lost, and returns the claim and the
-// newest snapshot that any of them has.
+// claim claims a key for an actor of this rank at all ranks that are not lost, and returns the claim
+// and the newest snapshot that any of these ranks has.
 func (st *Store) claim(s *System, key string) (claim, snapshot, error) {
 	highest := st.claimed(claim{Key: key}).Claimed
 	for {
@@ -233,13 +243,14 @@ func (st *Store) claim(s *System, key string) (claim, snapshot, error) {
 	}
 }
 
-// nextClaim returns a number above known with which only this rank claims a key.
+// nextClaim returns a number for a claim that is higher than known and that no other rank uses.
 func (s *System) nextClaim(known uint64) uint64 {
 	size := uint64(s.Size())
 	return (known/size+1)*size + uint64(s.Rank())
 }
 
-// claimEverywhere makes a claim at all ranks that are not lost, and returns what they have of the key.
+// claimEverywhere makes a claim at all ranks that are not lost, and returns the state of the key at
+// these ranks.
 func (st *Store) claimEverywhere(s *System, by claim) ([]holding, error) {
 	type question struct {
 		rank   int

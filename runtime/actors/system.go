@@ -28,9 +28,9 @@ type Config struct {
 	// Patience is the time for which messages wait for an actor that does not exist yet.
 	// The default is 5 s.
 	Patience time.Duration
-	// Logger gets the log of protoactor, dead letters, and failures of actors. Dead letters and
-	// failures together are at most ten a second. Dead letters to actors and ranks that have
-	// ended are not counted; they have the level Info. The default Logger writes warnings and
+	// Logger gets the log of protoactor, dead letters, and failures of actors. At most ten dead
+	// letters and failures are logged each second. Dead letters to actors and ranks that have ended
+	// are not counted in this limit; they have the level Info. The default Logger writes warnings and
 	// errors to standard error.
 	Logger *slog.Logger
 }
@@ -66,7 +66,7 @@ type System struct {
 	*actor.ActorSystem
 
 	cfg    Config
-	shared bool // the ActorSystem is shared with the actors of connections, which end later
+	shared bool // the ActorSystem is shared with the actors of connections, which outlive this System
 	world  port.World
 	engine *engine.Engine
 	epoch  uint32 // the generation of the job, the same at all ranks
@@ -96,13 +96,15 @@ type System struct {
 
 	openRequests openRequests
 
-	// deadLetters counts all dead letters, rubbish the dead letters with codec.ErrMalformed.
+	// deadLetters counts all dead letters. rubbish counts the dead letters whose reason is
+	// codec.ErrMalformed.
 	deadLetters, rubbish atomic.Uint64
 
 	// local holds the tasks of this rank's goroutines for the serving goroutine.
 	local deferredTasks
 
-	// closed is true when the System has ended, and messages that would wait become dead letters.
+	// closed is true when the System has ended. From then on, messages that would have to wait become
+	// dead letters.
 	closed atomic.Bool
 
 	waits         waits
@@ -181,15 +183,15 @@ func (s *System) Size() int { return s.world.Size() }
 func (s *System) PID(rank int, name string) *actor.PID {
 	switch {
 	case rank < 0 || rank >= len(s.addresses):
-		return actor.NewPID(address(rank, 0), name) // a message to it is a dead letter with ErrNoRank
+		return actor.NewPID(address(rank, 0), name) // a message to this PID becomes a dead letter (ErrNoRank)
 	case rank == s.Rank():
 		return s.own(name)
 	}
 	return actor.NewPID(s.addresses[rank], name)
 }
 
-// RankOf returns the rank of an actor. It returns false if the address of the PID names no rank of this
-// World. It ignores the generation in the address.
+// RankOf returns the rank of an actor. It returns false if the address of the PID names no rank of
+// this World. RankOf ignores the generation in the address.
 func (s *System) RankOf(pid *actor.PID) (int, bool) {
 	if pid == nil {
 		return 0, false
@@ -198,8 +200,9 @@ func (s *System) RankOf(pid *actor.PID) (int, bool) {
 	return rank, err == nil && rank < s.Size()
 }
 
-// Spawn starts an actor with a name. If name is "", the actor gets a generated name. The error is
-// actor.ErrNameExists if an actor of this rank has the name; then the PID is the PID of that actor.
+// Spawn starts an actor with a name. If name is "", the actor gets a generated name. If an actor of
+// this rank already has the name, the error is actor.ErrNameExists, and the returned PID is the PID
+// of that actor.
 func (s *System) Spawn(props *actor.Props, name string) (*actor.PID, error) {
 	if name == "" {
 		name = s.ProcessRegistry.NextId()
@@ -222,8 +225,9 @@ func (s *System) mailboxes(inline bool) actor.PropsOption {
 	return actor.WithMailbox(func() actor.Mailbox { return newMailbox(s, inline) })
 }
 
-// spawning is the spawn middleware. It gives every actor, and by its props every child of the actor, a
-// mailbox of this package, unless the props contain a mailbox or a dispatcher.
+// spawning is the spawn middleware. If the props of an actor contain neither a mailbox nor a
+// dispatcher, spawning gives the actor a mailbox of this package. The children of the actor get the
+// same spawn middleware by the actor's props.
 func (s *System) spawning(next actor.SpawnFunc) actor.SpawnFunc {
 	return func(system *actor.ActorSystem, id string, props *actor.Props, parent actor.SpawnerContext) (*actor.PID, error) {
 		mine := props.Clone(actor.WithSpawnMiddleware(s.spawning))
@@ -232,7 +236,7 @@ func (s *System) spawning(next actor.SpawnFunc) actor.SpawnFunc {
 		}
 		spawn := next
 		if !chosen(props, "spawner") {
-			// Root's next ignores the guardian of the props.
+			// The next function of Root ignores the guardian of the props.
 			spawn = actor.DefaultSpawner
 		}
 		pid, err := spawn(system, id, mine, parent)

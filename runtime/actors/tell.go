@@ -47,7 +47,7 @@ func addressed(message any, name string) (o outgoing, err error) {
 // send sends a message, or makes it wait for credit. If name is set, the message is an answer to the future
 // with this name and needs no credit.
 func (r *remote) send(pid *actor.PID, message any, name string) {
-	defer goruntime.KeepAlive(r) // so that the stream of r is not closed meanwhile
+	defer goruntime.KeepAlive(r) // so that the stream of r stays open during the send
 	o, err := addressed(message, name)
 	sent := false
 	if err == nil && (name != "" || !r.queued.Load()) {
@@ -63,7 +63,7 @@ func (r *remote) send(pid *actor.PID, message any, name string) {
 
 // tell encodes and posts a message. It returns false if there is no credit.
 func (r *remote) tell(o *outgoing) (sent bool, err error) {
-	// A request of a future is recorded before it is sent, so that a loss of the rank from then on ends
+	// A request of a future is recorded before it is sent, so that any later loss of the rank ends
 	// the future.
 	one := openRequest{r.key.rank, r.key.id, o.head.Sender}
 	asks := r.s.isFuture(o.head.Sender)
@@ -135,7 +135,7 @@ func (r *remote) encodeAndPost(o *outgoing) (bool, error) {
 	return sent, err
 }
 
-// define sends the definition of a type to the rank, unless it was sent before.
+// define sends the definition of a type to the rank if the definition was not sent before.
 func (r *remote) define(l *engine.Stream, c *codec.Type) error {
 	known := &r.s.inbound.announced[r.key.rank]
 	if !known.Needs(c) {
@@ -144,8 +144,9 @@ func (r *remote) define(l *engine.Stream, c *codec.Type) error {
 	// The message carries the number of a stream, so that a refusal by the peer is reported.
 	_, err := r.s.engine.SendActorMessage(l, engine.ActorMessage{Stream: l.Number(), Tag: codec.Tag(codec.KindDefine, 0), Type: c.Number}, nil, c.Definition(), 0)
 	if err == nil {
-		// Add must follow the send: otherwise another goroutine could send a message of the type
-		// before the definition. Two goroutines may both send the definition, which does no harm.
+		// Add must follow the send. Otherwise another goroutine could send a message of the type
+		// before the definition is sent. Two goroutines may both send the definition; the peer
+		// accepts the second one, too.
 		known.Add(c)
 	}
 	return err
@@ -178,7 +179,8 @@ func (b *buffer) giveBack() {
 	buffers.Put(b)
 }
 
-// encode stores the encoded content of a message in b, in place where the message's type allows this.
+// encode stores the encoded content of a message in b. If the message's type allows it, the content
+// stays in place and is not copied.
 func (r *remote) encode(b *payload, o *outgoing) (err error) {
 	if o.codec == codec.Message {
 		alive := false
@@ -227,8 +229,8 @@ func (r *remote) post(f *frame, b *payload) (sent bool, err error) {
 	return sent, err
 }
 
-// handOver hands over the memory of a payload. A payload that is not in the arena is first copied to the
-// arena. The error is transport.ErrNotSupported where a handover is impossible.
+// handOver hands over the memory of a payload. A payload that is not in the arena is first copied to
+// the arena. If a handover is impossible, the error is transport.ErrNotSupported.
 func (r *remote) handOver(f *frame, b *payload) (sent bool, err error) {
 	memory, n := b.memory, len(b.bytes)
 	if memory == nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// waiting is a message in the outbox of an actor. It is stored at its addressee, where it waits for space or
-// credit. owner is the mailbox of the sending actor, nil if no actor has sent the message.
+// waiting is a message in the outbox of an actor. It is stored at its addressee (a mailbox or a
+// remote), where it waits for space or credit. owner is the mailbox of the sending actor, nil if no
+// actor has sent the message.
 type waiting struct {
 	item
 	owner *mailbox
@@ -19,14 +20,14 @@ type waiting struct {
 // further probes.
 const reprieveLength = 256
 
-// waits records which actors of this rank wait, and for which *mailbox or *remote each of them waits. It
-// serves to find cycles. Actors in a cycle run although their outboxes are not empty.
+// waits records which actors of this rank wait, and for which *mailbox or *remote each of them waits.
+// Its purpose is to find cycles. Actors in a cycle run although their outboxes are not empty.
 type waits = deadlock.Detector[*mailbox, any]
 
-// hold records that bytes of an actor wait for a *mailbox or a *remote. begins is true if no bytes of the
-// actor waited for this target before; then the caller must call probe. If the outbox has no space, held
-// is false and nothing is recorded. owner is nil if no actor sends: then held is true and nothing is
-// recorded.
+// hold records that bytes of an actor wait for a *mailbox or a *remote. begins is true if no bytes of
+// the actor waited for this target before; then the caller must call probe. If the outbox has no
+// space, held is false and nothing is recorded. If no actor sends, owner is nil; in this case held is
+// true and nothing is recorded.
 func (s *System) hold(owner *mailbox, target any, bytes int64) (begins, held bool) {
 	if owner == nil {
 		return false, true

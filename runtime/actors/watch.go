@@ -125,7 +125,7 @@ func (s *System) lost(rank int, cause error) {
 		}
 	}
 	s.mu.Unlock()
-	s.moveActors() // first, so that an actor that is notified of the loss finds the moved actors
+	s.moveActors() // before the notifications, so that a notified actor finds the moved actors
 	for _, all := range watches {
 		for _, w := range all {
 			s.tellSystem(w.watcher, &actor.Terminated{Who: w.who, Why: actor.TerminatedReason_AddressTerminated})

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// workersMax bounds the number of workers, which grows with the number of blocked actors.
+	// workersMax is the largest number of workers. The number grows when actors block.
 	workersMax = 1 << 15
 	// workersIdleMax is the largest number of idle workers; further idle workers end.
 	workersIdleMax = 16
@@ -21,9 +21,9 @@ const (
 	closeTime = time.Second
 )
 
-// workers is a pool of goroutines that run mailboxes. It has as many workers as GOMAXPROCS, and more if
-// these block. The workers persist, because new goroutines would have to grow their stacks for every burst
-// of messages, which costs more than the messages.
+// workers is a pool of goroutines that run mailboxes. It has as many workers as GOMAXPROCS, and more
+// if these workers block. The workers persist, because new goroutines would have to grow their stacks
+// for every burst of messages. Growing the stacks costs more time than handling the messages.
 type workers struct {
 	s *System
 	// pushed counts the calls of push.
@@ -40,7 +40,7 @@ type workers struct {
 	watching bool          // the timer of watch runs
 	closing  bool          // close was called
 	wake     sync.Cond     // idle workers wait here
-	empty    chan struct{} // closed when closing is true and no worker or guest is left
+	empty    chan struct{} // closed when closing is true and all workers and guests have ended
 	running  map[uintptr]*worker
 }
 
@@ -63,8 +63,8 @@ func (w *workers) push(m *mailbox) {
 	w.mu.Unlock()
 }
 
-// staff finds a worker for the queue, which is not empty: it wakes an idle worker, starts a new one, or
-// starts the timer that adds one later. mu is held.
+// staff finds a worker for the queue, which is not empty. It wakes an idle worker, starts a new
+// worker, or starts the timer that adds a worker later. mu is held.
 func (w *workers) staff() {
 	switch {
 	case w.idle > 0:
@@ -121,8 +121,8 @@ func (w *workers) work() {
 		m := w.line.pop()
 		w.turns++ // before staff, because watch reads it
 		if w.line.n > 0 {
-			// Pushes before this worker woke may have signalled only this worker, and this turn may
-			// block. So another worker is needed for the rest of the queue.
+			// Several pushes may have woken only this worker, and this turn may block. So another
+			// worker is needed for the rest of the queue.
 			w.staff()
 		}
 		w.turn(me, m)
@@ -143,7 +143,8 @@ func (w *workers) turn(me *worker, m *mailbox) (again bool) {
 	return again
 }
 
-// end removes a worker, which then ends. The caller holds mu; end releases it.
+// end removes a worker from the pool; the worker's goroutine then returns. The caller holds mu; end
+// releases it.
 func (w *workers) end(g uintptr) {
 	delete(w.running, g)
 	w.total--
@@ -185,7 +186,7 @@ func (w *workers) host(me *worker, m *mailbox) {
 	w.mu.Unlock()
 }
 
-// close ends the workers. It waits until all of them have ended, at most closeTime.
+// close ends the workers. It waits until all workers have ended, but for at most closeTime.
 func (w *workers) close() {
 	w.mu.Lock()
 	w.closing = true

@@ -8,21 +8,21 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The fault that a member contributes to agree: no error, an error, or the loss of a rank. For a loss
-// the member contributes faultLoss plus the number of the lost rank.
+// The values that a member contributes to agree: no error, an error, or the loss of a rank. For the
+// loss of a rank the member contributes faultLoss plus the number of the lost rank.
 const (
 	faultNone = iota
 	faultOther
 	faultLoss
 )
 
-// errElsewhere is the error of members that have no error of their own when another member has one.
+// errElsewhere is the error of a member that has no error of its own if another member has an error.
 var errElsewhere = errors.New("another rank could not store its copy")
 
-// agree is a collective operation of all members. It returns nil at all members if all pass the same
-// step and no member passes an error; else it returns an error at all members. If some members
-// pass the loss of a rank, all members get a *PeerError, so that World.Resume runs the function
-// again at all ranks or at none.
+// agree is a collective operation of all members. It returns nil at all members if all members pass
+// the same step and no member passes an error. Otherwise it returns an error at all members. If some
+// members pass the loss of a rank, all members get a *PeerError, so that World.Resume either runs the
+// function again at all ranks or does so at no rank.
 func agree(c *runtime.Comm, step int, err error) error {
 	fault := faultNone
 	if err != nil {

@@ -24,7 +24,8 @@ func (c Config) check() error {
 }
 
 // name returns the path of the file for one generation (0 or 1) of a rank's own copies. Two
-// consecutive checkpoints belong to different generations, so that writing one leaves the other intact.
+// consecutive checkpoints belong to different generations, so that writing the later checkpoint
+// leaves the earlier one intact.
 func (c Config) name(rank, generation int) string {
 	return filepath.Join(c.Directory, fmt.Sprintf("rank-%d.%d.checkpoint", rank, generation))
 }
@@ -32,8 +33,9 @@ func (c Config) name(rank, generation int) string {
 // partSuffix is the suffix of the name of a temporary file, which is still being written.
 const partSuffix = ".part"
 
-// sweep removes the temporary files that were left by processes killed during a Save. Restore calls it,
-// when no rank is in a Save. Errors are ignored, because a file that remains only takes space.
+// sweep removes the temporary files that were left by processes killed during a Save. Restore calls
+// sweep, because no rank is in a Save during Restore. sweep ignores errors, because a file that
+// remains only takes space.
 func (c Config) sweep() {
 	if c.Directory == "" {
 		return
@@ -71,8 +73,8 @@ func (s *Store) write(d *copied, size int) error {
 	return syncDirectory(s.config.Directory)
 }
 
-// fill writes the packed form of a copy to a file and syncs it. It sets s.disk to the measured rate of
-// the disk: only the time in Write and Sync counts, not the time of compression.
+// fill writes the packed form of a copy to a file and syncs it. It sets s.disk to the measured rate
+// of the disk. Only the time in Write and Sync counts; the time of compression does not count.
 func (s *Store) fill(f *os.File, d *copied, size int) error {
 	written, took := 0, time.Duration(0)
 	measured := func(fn func() error) error {
@@ -82,7 +84,7 @@ func (s *Store) fill(f *os.File, d *copied, size int) error {
 	}
 	header := packedHead(d.step, size, d.rank, len(d.image))
 	err := stream(&s.filed, &s.rooms, header, d.image, func(block []byte) error {
-		s.filed.Block() // a disk has no window that could be seen to be full: assume that it is
+		s.filed.Block() // a disk has no window, so each block counts as one that finds the window full
 		written += len(block)
 		return measured(func() error { _, err := f.Write(block); return err })
 	})
@@ -102,8 +104,8 @@ func syncDirectory(name string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// load reads this rank's own copies from the files in the directory, if it has none in memory. A
-// corrupt file is treated like a file that does not exist.
+// load reads this rank's own copies from the files in the directory if the rank has no own copies in
+// memory. A corrupt file is treated like a file that does not exist.
 func (s *Store) load(size, rank int) error {
 	if s.config.Directory == "" || s.own[0].step != none || s.own[1].step != none {
 		return nil
@@ -129,7 +131,8 @@ func (s *Store) load(size, rank int) error {
 		s.own[i] = copied{rank: rank, step: step, image: image}
 	}
 	if a, b := &s.own[0], &s.own[1]; a.step != none && b.step != none {
-		// The later copy was begun after all ranks had stored the earlier one, so the earlier is committed.
+		// The later copy was begun after all ranks had stored the earlier copy. So the earlier copy
+		// is committed.
 		a.committed, b.committed = a.step < b.step, b.step < a.step
 	}
 	return nil

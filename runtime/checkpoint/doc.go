@@ -1,6 +1,6 @@
 // Package checkpoint keeps copies of the data that ranks need to continue after the loss of a rank.
-// Each rank has a copy in its own memory, and a second copy in the memory of another rank, its keeper.
-// The keeper is on another node if the nodes allow that.
+// Each rank has a copy in its own memory, and a second copy in the memory of another rank, its
+// keeper. The keeper is on another node if the distribution of the ranks over the nodes allows it.
 //
 //	store, err := checkpoint.New(checkpoint.Config{})
 //	...
@@ -24,9 +24,9 @@
 //		return nil
 //	})
 //
-// A Store lives as long as its process, so it outlives the Worlds of runtime.World.Resume. It has
-// two generations of copies. Save replaces the older generation, so that the newer one remains if a
-// rank is lost during the Save. Save returns nil when all ranks have stored their copies. Restore
+// A Store lives as long as its process, so it outlives the Worlds of runtime.World.Resume. It has two
+// generations of copies. Save replaces the older generation, so that the newer generation remains if
+// a rank is lost during the Save. Save returns nil when all ranks have stored their copies. Restore
 // uses the newest checkpoint that exists for all ranks. A rank whose process was started again
 // receives its own copy from its keeper, and receives again the copy that it keeps for another rank.
 //
@@ -36,11 +36,11 @@
 //
 // Each rank uses four times the memory of the parts: two generations, each with the rank's own copy
 // and the copy that it keeps for another rank. Copies that go to keepers on other nodes and to files
-// are compressed where that makes Save faster, according to the measured rates of the connection and
-// of the disk. Files are also compressed where they become at least four times shorter; see
-// Config.Compression. While data is not compressed, a sample of it is compressed from time to time,
-// to find out whether compression would pay. gorun -explain and Store.Volume report the number
-// of bytes before and after compression.
+// are compressed if compression makes Save faster, according to the measured rates of the connection
+// and of the disk. Files are also compressed if they become at least four times shorter (see
+// Config.Compression). While a Store does not compress, it compresses a sample of the data from time
+// to time, to find out whether compression would make Save faster. gorun -explain and Store.Volume
+// report the number of bytes before and after compression.
 //
 // Unstable: any release may change this package, also after v1.
 package checkpoint

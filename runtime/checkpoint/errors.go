@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	// ErrLost is the error of Restore if no copy is left of a checkpoint that Save had completed, for
-	// at least one rank.
+	// ErrLost is the error of Restore if, for at least one rank, no copy is left of a checkpoint that
+	// Save had completed.
 	ErrLost = errors.New("checkpoint is lost")
 	// ErrShape is the error of Restore if the number or the lengths of the parts differ from those of
 	// the saved parts, or if the size of the communicator differs.
@@ -27,8 +27,8 @@ var (
 type LostError struct {
 	// Step is the step of the last checkpoint that Save had completed.
 	Step int
-	// Ranks are the ranks in the communicator of whose copies of that checkpoint none is left, neither
-	// their own copy nor the one of their keeper.
+	// Ranks are the ranks, in the communicator, whose copies of that checkpoint are all lost: their
+	// own copy and the copy of their keeper.
 	Ranks []int
 }
 

@@ -8,11 +8,11 @@ import (
 
 // Volume counts the bytes that a Store has sent and written since New, before and after compression.
 type Volume struct {
-	// Sent is the length of the copies that were sent to a keeper on another node, SentAs the number
-	// of bytes in which they were sent.
+	// Sent is the length, in bytes, of the copies that were sent to a keeper on another node, before
+	// compression. SentAs is their length after compression.
 	Sent, SentAs int64
-	// Filed is the length of the copies that were written to files, FiledAs the number of bytes in
-	// which they were written.
+	// Filed is the length, in bytes, of the copies that were written to files, before compression.
+	// FiledAs is their length after compression.
 	Filed, FiledAs int64
 }
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// An image is a copy of a rank's parts in the format below. It is used in memory and in messages
-// within a node. It is also in files that were written by versions of this package before packed
-// images (packed.go) existed.
+// An image is a copy of a rank's parts in the format below. Images are used in memory and in messages
+// within a node. Files contain images, too, if a version of this package without packed images
+// (packed.go) has written the files.
 //
 //	offset  bytes  field, little endian
 //	0       8      magic
@@ -27,8 +27,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// writeImage returns the image of parts. The image is in the memory of b if the capacity of b suffices,
-// else in new memory.
+// writeImage returns the image of parts. If the capacity of b is large enough, the image is in the
+// memory of b; otherwise it is in new memory.
 func writeImage(b []byte, step, size, rank int, parts []Part) []byte {
 	n := imageLength(parts)
 	if cap(b) < n {
@@ -58,7 +58,7 @@ func writeImage(b []byte, step, size, rank int, parts []Part) []byte {
 }
 
 // cachedBytes is the length of the pieces in which writeImage copies a part. A piece is added to the
-// checksum right after it was copied, while it still is in the processor's cache.
+// checksum right after it was copied, while it is still in the processor's cache.
 const cachedBytes = 64 << 10
 
 // imageLength returns the length in bytes of the image of parts.
@@ -112,7 +112,7 @@ func checkPlace(b []byte, size, rank int) error {
 }
 
 // fits reports whether the length of an image agrees with the number and the lengths of its parts.
-// These come from another rank or from a file and are not trusted.
+// The image comes from another rank or from a file, so its numbers are not trusted.
 func fits(b []byte) bool {
 	n, left := uint64(binary.LittleEndian.Uint32(b[24:])), uint64(len(b)-imageHeader)
 	if n > left/8 {

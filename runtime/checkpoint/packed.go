@@ -8,9 +8,10 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// A packed image is an image divided into blocks, each of which may be compressed. It is the format of
-// the copies at a keeper on another node and in files. The lengths of the compressed blocks are known
-// only when the last block was compressed, so their table and the checksum follow the blocks:
+// A packed image is an image divided into blocks, each of which may be compressed. It is the format
+// of the copies at a keeper on another node and in files. The lengths of the compressed blocks are
+// known only after the last block was compressed. Therefore the table of the lengths and the checksum
+// follow the blocks:
 //
 //	offset  bytes  field, little endian
 //	0       8      magic
@@ -18,7 +19,7 @@ import (
 //	16      4      size of the communicator
 //	20      4      rank in the communicator
 //	24      8      length of the image
-//	32             blocks, each of 256 KiB of the image, the last one of the rest
+//	32             blocks, each for 256 KiB of the image, the last block for the rest
 //	        4 each lengths of the blocks; a block shorter than its part of the image is compressed by S2
 //	        4      CRC-32C of all bytes before
 const (
@@ -65,7 +66,7 @@ func packedHead(step, size, rank, length int) []byte {
 // packedImage is a packed image whose structure parsePacked has validated.
 type packedImage struct {
 	head, blocks, table []byte
-	length              uint64 // of the image
+	length              uint64 // length of the image in bytes
 }
 
 // parsePacked validates the checksum and the structure of a packed image. The memory that it allocates
@@ -96,9 +97,9 @@ func parsePacked(b []byte) (packedImage, error) {
 	return p, nil
 }
 
-// at returns the first block of blocks, and whole, the number of bytes of the image that this block holds.
-// left is the number of bytes of the image that all of blocks hold. block is nil if left is 0 or the
-// length of the block is impossible.
+// at returns the first block of blocks. whole is the number of bytes of the image that this block
+// holds. left is the number of bytes of the image that all of blocks hold. If left is 0 or the length
+// of the block is impossible, block is nil.
 func (p *packedImage) at(blocks []byte, left uint64) (block []byte, whole uint64) {
 	if left == 0 {
 		return nil, 0
@@ -167,7 +168,8 @@ func unpack(b []byte, rank int, parts []Part) ([]byte, error) {
 	return image, nil
 }
 
-// unpackBlock writes the part of the image that a block holds to to, whose length is the length of that part.
+// unpackBlock writes to the slice to the part of the image that a block holds. The length of to is
+// the length of that part.
 func unpackBlock(to, block []byte) error {
 	if len(block) == len(to) {
 		copy(to, block)
@@ -177,8 +179,8 @@ func unpackBlock(to, block []byte) error {
 	return err
 }
 
-// otherParts returns the error of unpack for a packed image whose length is not the one that parts need. The
-// error names the difference between the parts of the image and parts.
+// otherParts returns the error of unpack for a packed image whose length differs from the length that
+// parts need. The error describes the difference between the parts of the image and parts.
 func (p *packedImage) otherParts(rank int, parts []Part) error {
 	block, whole := p.at(p.blocks, p.length)
 	head := make([]byte, whole)

@@ -12,24 +12,27 @@ import (
 // packMin is the shortest block in bytes that may be compressed.
 const packMin = 1 << 10
 
-// wayLimits are the limits for copies that are sent to a keeper on another node, fileLimits the limits for
-// files. By Enough, a file that becomes four times shorter is compressed even if the disk is fast.
+// wayLimits are the limits for copies that are sent to a keeper on another node. fileLimits are the
+// limits for files. Because of Enough, a file that becomes four times shorter is compressed even if
+// the disk is fast.
 var (
 	wayLimits  = packing.Limits{Min: packMin, First: 1 << 20, Most: 64 << 20, Packed: 64 << 20}
 	fileLimits = packing.Limits{Min: packMin, First: 1 << 20, Most: 64 << 20, Packed: 64 << 20, Enough: 4}
 )
 
-// packer compresses the blocks for one destination, the keeper or the disk, where that pays. One goroutine
-// at a time uses a packer; only the counters may be read by others.
+// packer compresses the blocks for one destination, which is the keeper or the disk, if compression
+// pays. Only one goroutine at a time may use a packer; other goroutines may read only the counters.
 type packer struct {
 	packing.Decider
 	look func() packing.Pace
-	// from counts the bytes of images before compression, to the bytes of their blocks after it.
+	// from counts the bytes of images before compression. to counts the bytes of the blocks after
+	// compression.
 	from, to atomic.Int64
 }
 
-// pack returns the compressed form of a block of an image if compression pays, else the block itself. The
-// compressed form is in the memory of room, which packed allocates if it is nil.
+// pack returns the compressed form of a block of an image if compression pays. Otherwise it returns
+// the block itself. The compressed form is in the memory of *room. If *room is nil, packed allocates
+// it.
 func (p *packer) pack(block []byte, room *[]byte) []byte {
 	packed := p.packed(block, room)
 	if packed == nil {

@@ -11,16 +11,16 @@ import (
 
 // holding describes the copies that one member has. Members exchange their holdings in Restore.
 type holding struct {
-	Own       [generations]int // steps of the copies of its own parts
-	Kept      [generations]int // steps of the copies that it keeps for other ranks
-	Ward      [generations]int // the ranks whose copies it keeps, by the index of Kept
-	Committed int              // last step of a committed own copy, or none
+	Own       [generations]int // steps of the copies of the member's own parts
+	Kept      [generations]int // steps of the copies that the member keeps for other ranks
+	Ward      [generations]int // the ranks whose copies the member keeps, by the index of Kept
+	Committed int              // the last step of a committed copy of the member's own parts, or none
 }
 
 // Restore fills the parts of every member from the newest checkpoint that exists for all members, and
-// returns its step. If there is none because Save has never completed, found is false, and the parts
-// are unchanged. The parts must have the lengths of the parts that the member has saved. If Restore
-// fails at one member, it fails at all.
+// returns its step. If no Save has completed, found is false, and the parts are unchanged. The parts
+// must have the lengths of the parts that the member has saved. If Restore fails at one member, it
+// fails at all members.
 func (s *Store) Restore(c *runtime.Comm, parts ...Part) (step int, found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
 		err = s.introduce(own)
 	}
 	if own.World().LocalRank() == 0 {
-		s.config.sweep() // by one rank of each node: nodes may share the directory, or each has its own
+		s.config.sweep() // by one rank of each node, because the nodes may share the directory or have one each
 	}
 	if err == nil {
 		err = s.load(own.Size(), own.Rank())
@@ -115,9 +115,9 @@ func holders(all []holding, rank, step int) []int {
 	return list
 }
 
-// choose returns the newest step for which a copy of every rank exists. A step whose Save did not complete
-// counts, too, if all its copies exist. Steps before the last completed one do not count. If no step
-// is left, choose returns none if Save has never completed, else a *LostError.
+// choose returns the newest step for which a copy of every rank exists. The Save of this step need
+// not have completed. Steps before the last completed step are not considered. If there is no such
+// step, choose returns the step none if Save has never completed, otherwise a *LostError.
 func choose(all []holding) (int, error) {
 	steps, committed := make([]int, 0, 2*generations*len(all)), none
 	for _, h := range all {
@@ -141,7 +141,7 @@ func choose(all []holding) (int, error) {
 	return none, &LostError{Step: committed, Ranks: missing(all, committed)}
 }
 
-// missing returns the ranks of which no member has a copy at a step.
+// missing returns the ranks whose copy of a step no member has.
 func missing(all []holding, step int) []int {
 	var ranks []int
 	for r := range all {
@@ -152,8 +152,9 @@ func missing(all []holding, step int) []int {
 	return ranks
 }
 
-// fetch returns this rank's copy of a step. If this rank does not have the copy, it receives it from the first
-// of its holders. In the same way it sends the copies that other ranks need from it.
+// fetch returns this rank's copy of a step. If this rank does not have the copy, it receives the copy
+// from the first of the copy's holders. fetch also sends the copies that other ranks need from this
+// rank.
 func (s *Store) fetch(c *runtime.Comm, all []holding, step int) (*copied, error) {
 	var requests []runtime.Request
 	var err error
@@ -176,8 +177,9 @@ func (s *Store) fetch(c *runtime.Comm, all []holding, step int) (*copied, error)
 	return mine, cmpOr(err, runtime.WaitAll(requests))
 }
 
-// read fills parts from a copy of this rank. It replaces a packed image by the unpacked one. If a packed image
-// is corrupt, read marks the copy as absent and returns the error.
+// read fills parts from a copy of this rank. If the image of the copy is packed, read replaces it by
+// the unpacked image. If a packed image is corrupt, read marks the copy as absent and returns the
+// error.
 func (d *copied) read(size int, parts []Part) error {
 	if isPacked(d.image) {
 		image, err := unpack(d.image, d.rank, parts)
@@ -225,9 +227,9 @@ func find(in *[generations]copied, rank, step int) *copied {
 	return nil
 }
 
-// forget discards the copies of later steps than the step that all ranks have restored, because not all
-// ranks have a copy of these. It marks the copies of the restored step as committed. The step none
-// discards all copies.
+// forget is called with the step that all ranks have restored. It discards the copies of later steps,
+// because not all ranks have copies of these steps. It marks the copies of the restored step as
+// committed. If step is none, it discards all copies.
 func (s *Store) forget(step int) {
 	for _, of := range [...]*[generations]copied{&s.own, &s.kept} {
 		for i := range of {

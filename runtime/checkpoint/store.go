@@ -30,14 +30,15 @@ type Config struct {
 type Compression int
 
 const (
-	// CompressAuto compresses copies where that makes Save faster, according to the measured rates of the
-	// connection to the keeper and of the disk. It also compresses files where they become at least
-	// four times shorter.
+	// CompressAuto compresses copies if compression makes Save faster, according to the measured
+	// rates of the connection to the keeper and of the disk. It also compresses files if they become
+	// at least four times shorter.
 	CompressAuto = Compression(packing.Auto)
 	// CompressNever sends and writes copies without compression.
 	CompressNever = Compression(packing.Never)
-	// CompressAlways compresses each block that becomes shorter by an eighth or more, however long that takes. This
-	// saves memory of the keepers and space in files.
+	// CompressAlways compresses each block that becomes shorter by an eighth or more, even if
+	// compression takes longer than sending or writing the bytes. This setting saves memory of the
+	// keepers and space in files.
 	CompressAlways = Compression(packing.Always)
 )
 
@@ -47,21 +48,23 @@ const (
 type Store struct {
 	config Config
 
-	// sent compresses the copies that are sent to a keeper on another node, filed the copies in files.
+	// sent compresses the copies that are sent to a keeper on another node. filed compresses the
+	// copies that are written to files.
 	sent, filed packer
 
 	mu   sync.Mutex          // held during Save and Restore
 	own  [generations]copied // this rank's own copies
 	kept [generations]copied // the copies of the rank whose keeper this rank is
 	way  way
-	// disk is the rate in bytes per second at which the last file was written, 0 if there was none.
+	// disk is the rate, in bytes per second, at which the last file was written. It is 0 if no file
+	// was written yet.
 	disk  float64
 	rooms rooms
 }
 
-// envCompress is an environment variable. The value 0 disables the compression of copies that are sent to other
-// nodes. It is for secrecy: the length of a message on the network then does not depend on its content. See
-// docs/security.md.
+// envCompress is an environment variable. The value 0 disables the compression of copies that are
+// sent to other nodes. It serves secrecy: without compression, the length of a message on the network
+// does not depend on its content (docs/security.md).
 const envCompress = "GORUN_COMPRESS"
 
 // generations is the number of checkpoints of which a Store has copies at the same time.
@@ -70,9 +73,9 @@ const generations = 2
 // copied is a copy of a rank's parts.
 type copied struct {
 	rank int
-	step int // none while the copy is absent or incomplete
-	// image is the image of the parts. It is packed if it came from another node or from a file; read
-	// unpacks the image of this rank.
+	step int // the constant none while the copy is absent or incomplete
+	// image is the image of the parts. The image is packed if it came from another node or from a
+	// file. The method read unpacks the image of this rank's parts.
 	image []byte
 	// committed reports whether all ranks have stored their copies of this step.
 	committed bool
@@ -81,8 +84,8 @@ type copied struct {
 // none is the step of a copied that holds no copy.
 const none = -1
 
-// New returns an empty Store. It returns an error if the directory does not exist, or if Compression is none of
-// the constants of its type.
+// New returns an empty Store. It returns an error if the directory does not exist, or if
+// Config.Compression is not one of the constants above.
 func New(c Config) (*Store, error) {
 	s := &Store{config: c}
 	mode := packing.Mode(c.Compression)
@@ -103,10 +106,10 @@ const (
 	tagImage
 )
 
-// Save stores a copy of the parts of every member as its state at a step. The parts of different members
-// may have different lengths. step must be the same at all members, not negative, and above the step
-// of the last completed Save. The caller may change the parts after Save has returned. If Save fails
-// at one member, it fails at all, and the previous checkpoint is still available.
+// Save stores a copy of the parts of every member as its state at a step. The parts of different
+// members may have different lengths. step must be the same at all members, not negative, and above
+// the step of the last completed Save. The caller may change the parts after Save has returned. If
+// Save fails at one member, it fails at all members, and the previous checkpoint is still available.
 func (s *Store) Save(c *runtime.Comm, step int, parts ...Part) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +141,8 @@ func (s *Store) save(own *runtime.Comm, step int, parts []Part) error {
 		mine.rank, mine.step, mine.committed = own.Rank(), step, false
 		err = s.write(mine, own.Size())
 	}
-	// If agree returns nil, all members have stored their copies. Else no member marks the step as committed.
+	// If agree returns nil, all members have stored their copies. Otherwise no member marks the step
+	// as committed.
 	if err := agree(own, step, err); err != nil {
 		return err
 	}
@@ -146,7 +150,8 @@ func (s *Store) save(own *runtime.Comm, step int, parts []Part) error {
 	return nil
 }
 
-// mayFollow validates the arguments of Save at this member: the parts, and the step against the last one.
+// mayFollow validates the arguments of Save at this member: the parts must be valid, and the step
+// must be above the last step.
 func (s *Store) mayFollow(step int, parts []Part) error {
 	for _, p := range parts {
 		if p.err != nil {
@@ -165,7 +170,7 @@ func (s *Store) mayFollow(step int, parts []Part) error {
 	return nil
 }
 
-// oldest returns the copy that the next one replaces. It is never the last committed copy.
+// oldest returns the copy that the next copy replaces. The last committed copy is never replaced.
 func (s *Store) oldest(of *[generations]copied) *copied {
 	switch {
 	case of[0].committed != of[1].committed && of[0].committed, of[0].committed == of[1].committed && of[1].step < of[0].step:
@@ -216,9 +221,10 @@ type ring struct {
 	far          bool // the keeper is on another node
 }
 
-// newRing determines the keeper and the ward of this member. With the members ordered by node in a ring, the
-// distance from a member to its keeper is the number of members on the largest node. So the keeper is
-// on another node, unless one node has more than half of the members. With one node, the distance is 1.
+// newRing determines the keeper and the ward of this member. The members form a ring in which they
+// are ordered by node. The distance from a member to its keeper in the ring is the number of members
+// on the largest node. So the keeper is on another node if no node has more than half of the members.
+// If there is only one node, the distance is 1.
 func newRing(c *runtime.Comm) (*ring, error) {
 	nodes := make([]int, c.Size())
 	if err := collectives.AllGather(c, []int{c.World().NodeRank()}, nodes); err != nil {

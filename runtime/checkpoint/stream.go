@@ -12,12 +12,13 @@ import (
 // windowBlocks is the maximum number of blocks in flight to a keeper.
 const windowBlocks = 8
 
-// rooms is memory for compressed blocks: for those in flight and for the one that is being compressed.
+// rooms is memory for compressed blocks: for the blocks in flight and for the block that is being
+// compressed.
 type rooms [windowBlocks + 1][]byte
 
-// stream packs an image and passes the packed form to put in order: the header, each block, and the table with
-// the checksum. put may use its argument until it has been called windowBlocks more times; after that, stream
-// reuses the memory.
+// stream packs an image and passes the packed form to put in order: the header, each block, and the
+// table with the checksum. After windowBlocks further calls of put, stream reuses the memory of the
+// argument. Until then put may use it.
 func stream(p *packer, r *rooms, header, image []byte, put func(block []byte) error) error {
 	var table []byte
 	sum := uint32(0)
@@ -46,8 +47,8 @@ type carrier struct {
 	to   int
 	way  *way
 	full func() // is called when the window is full, so that put has to wait for a block
-	// requests and bytes are the requests and lengths of the last windowBlocks blocks. count is the number of
-	// all blocks so far.
+	// requests and bytes are the requests and the lengths of the last windowBlocks blocks. count is
+	// the number of all blocks so far.
 	requests [windowBlocks]runtime.Request
 	bytes    [windowBlocks]int
 	count    int
@@ -67,7 +68,8 @@ func (k *carrier) put(block []byte) error {
 	return nil
 }
 
-// end waits until the block in slot i of requests is sent, if there is one, and reports that to the way.
+// end waits until the block in slot i of requests is sent, and tells the way that it is sent. If the
+// slot has no block, end does nothing.
 func (k *carrier) end(i int) error {
 	if k.count < windowBlocks {
 		return nil
@@ -107,8 +109,8 @@ func forward(c *runtime.Comm, to int, image []byte) ([]runtime.Request, error) {
 	return append(requests, runtime.Isend(c, image[packedHeader+len(p.blocks):], to, tagImage)), err
 }
 
-// receivePacked receives the packed form of an image of length bytes. The sender announced length, which is not
-// trusted: memory is allocated only as data arrives.
+// receivePacked receives the packed form of an image of length bytes. The sender has announced
+// length. Because length is not trusted, memory is allocated only as data arrives.
 func (d *copied) receivePacked(c *runtime.Comm, from, length int) error {
 	d.image = d.image[:0]
 	if err := d.receiveBlock(c, from, packedHeader, 0); err != nil {
@@ -123,9 +125,9 @@ func (d *copied) receivePacked(c *runtime.Comm, from, length int) error {
 	return d.receiveBlock(c, from, blocks*entryBytes+sumBytes, 0)
 }
 
-// receiveBlock receives a message of at most n bytes and appends it to d.image. expected is the number of bytes
-// of the image that are still to be received, those of this message included. It limits how far the
-// memory grows ahead.
+// receiveBlock receives a message of at most n bytes and appends it to d.image. expected is the
+// number of bytes of the image that are not received yet, including the bytes of this message. It
+// limits how much memory is allocated in advance.
 func (d *copied) receiveBlock(c *runtime.Comm, from, n, expected int) error {
 	at := len(d.image)
 	if cap(d.image)-at < n {

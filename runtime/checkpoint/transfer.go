@@ -28,7 +28,8 @@ func send(c *runtime.Comm, to int, image []byte) []runtime.Request {
 	return requests
 }
 
-// receive receives the copy of a rank at a step from a member, in either form, and verifies it.
+// receive receives, from a member, the copy of a rank at a step, in the plain or the packed form, and
+// verifies the copy.
 func (d *copied) receive(c *runtime.Comm, from, rank, step int) error {
 	d.step, d.committed = none, false
 	head := make([]int, headWords)

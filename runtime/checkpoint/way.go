@@ -9,15 +9,15 @@ import (
 // way measures the rate of the connection to the keeper. While blocks are in flight without interruption, the
 // rate is the number of bytes of the completed blocks divided by the time in which they completed.
 type way struct {
-	last  time.Time // when the last block completed that the sender waited for; zero if the way was idle since
-	bytes int       // of the blocks that have completed since last
+	last  time.Time // when the last awaited block completed; zero if the way was idle since
+	bytes int       // bytes of the blocks that have completed since last
 	// taken and took are the bytes and the time that were measured since the last call of pace.
 	taken int
 	took  time.Duration
 }
 
-// ended records that the oldest block in flight, of n bytes, has completed. waited reports whether the sender had
-// to wait for that.
+// ended records that the oldest block in flight, of n bytes, has completed. waited reports whether
+// the sender had to wait for the completion.
 func (w *way) ended(n int, now time.Time, waited bool) {
 	w.bytes += n
 	if !waited {
@@ -40,7 +40,7 @@ func (w *way) pace() packing.Pace {
 	return p
 }
 
-// rateOf returns a rate in bytes per second, or 0 if the time is 0 and so the rate is unknown.
+// rateOf returns a rate in bytes per second, or 0 if the time is 0, because the rate is then unknown.
 func rateOf(bytes int, took time.Duration) float64 {
 	if took <= 0 {
 		return 0

@@ -31,7 +31,8 @@ type batch struct {
 // column describes one array, and its children.
 type column struct {
 	Rows, Nulls, Offset int
-	// Buffers are the lengths of the buffers in bytes, none for a buffer that is nil.
+	// Buffers are the lengths of the buffers in bytes. The length of a nil buffer is the constant
+	// none.
 	Buffers  []int
 	Children []column
 }
@@ -41,9 +42,9 @@ const none = -1
 
 // Send sends a record batch and passes the ownership of its memory to the receiver. Afterwards the
 // caller must not use rec, or anything that shares memory with it, except to call Release. Send first
-// copies each buffer that does not begin an allocation of this allocator, or whose allocation another
-// buffer of the batch begins, into the arena. If the error is ErrDictionary, the caller still owns the
-// batch.
+// copies some buffers into the arena: a buffer that does not begin at the start of an allocation of
+// this allocator, and a buffer that begins at the start of the same allocation as an earlier buffer
+// of the batch. If the error is ErrDictionary, the caller still owns the batch.
 func (a *Allocator) Send(c *runtime.Comm, rec arrow.RecordBatch, dest, tag int) error {
 	b := batch{Schema: rec.Schema().Fingerprint(), Rows: rec.NumRows()}
 	var buffers []*memory.Buffer
@@ -60,8 +61,8 @@ func (a *Allocator) Send(c *runtime.Comm, rec arrow.RecordBatch, dest, tag int) 
 			left.Close()
 		}
 	}()
-	// All buffers are taken or copied before the first is sent: two of them may share memory, which
-	// the receiver owns once it is sent.
+	// All buffers are taken or copied before the first one is sent, because two buffers may share
+	// memory. As soon as a buffer is sent, the receiver owns its memory.
 	for _, buffer := range buffers {
 		own, err := a.give(buffer.Bytes())
 		if err != nil {
@@ -125,10 +126,10 @@ func (a *Allocator) give(b []byte) (*runtime.Buffer, error) {
 	return copied, nil
 }
 
-// Recv receives a record batch that Send has sent. The caller must send the batch on or release it,
-// which returns its memory to the arena that it is from. source and tag may be runtime.AnySource and
-// runtime.AnyTag. If the error is ErrSchema, the batch has been received and discarded; later messages
-// are not affected.
+// Recv receives a record batch that Send has sent. The caller must either send the batch on or
+// release it. Release returns the memory to the arena from which it was allocated. source and tag may
+// be runtime.AnySource and runtime.AnyTag. If the error is ErrSchema, the batch has been received and
+// discarded; later messages are not affected.
 func (a *Allocator) Recv(c *runtime.Comm, schema *arrow.Schema, source, tag int) (arrow.RecordBatch, error) {
 	b, status, err := runtime.RecvValue[batch](c, source, tag)
 	if err != nil {
@@ -190,7 +191,7 @@ func made(data arrow.ArrayData, rows int64) (one arrow.Array, err error) {
 }
 
 // receipt is the state of one Recv. After an error it keeps the error and still receives the
-// remaining buffers of the batch, so that they are not taken for the next batch.
+// remaining buffers of the batch, so that the next Recv does not take them for its batch.
 type receipt struct {
 	a           *Allocator
 	comm        *runtime.Comm

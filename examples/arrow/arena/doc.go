@@ -1,6 +1,6 @@
 // Package arena allocates the memory of Apache Arrow in the arena of a rank, so that a record batch
-// moves between ranks of a node without a copy: its buffers are handed over, and the receiver's
-// arrays use the memory in which the sender has built them.
+// moves between ranks of a node without a copy. The sender hands over the buffers of the batch. The
+// receiver's arrays use the memory in which the sender has built the batch.
 //
 //	a := arena.New(w)
 //	builder := array.NewRecordBuilder(a, schema)

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Output returns the absolute name of a file that the program will write at its end, or an error
-// if the file cannot be written. It leaves the directory as it was. Only the rank that will write
-// the file calls it, before the computation begins: the machines of other ranks may have
+// Output returns the absolute name of a file that the program will write at its end, or an error if
+// the file cannot be written. It leaves the directory as it was. Only the rank that will write the
+// file calls Output, before the computation begins, because the machines of other ranks may have
 // other directories.
 func Output(name string) (string, error) {
 	whole, err := filepath.Abs(name)

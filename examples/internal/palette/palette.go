@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// Glow returns n colours from black through purple, red and yellow to white, like those of a
-// heated body. Each is lighter than the one before by the same perceived step,
-// so that a picture shows no edges that the data do not have.
+// Glow returns n colours from black through purple, red and yellow to white, like those of a heated
+// body. The perceived lightness increases by the same step from each colour to the next, so that a
+// picture shows only edges that the data have.
 //
 // The colour space is Oklab (Ottosson, "A perceptual color space for image processing", 2020).
 func Glow(n int) color.Palette {

@@ -2,6 +2,6 @@
 // types can be sent and how their values are encoded, the numbers by which a rank names its
 // types, and the head with the addressee and the sender of a message.
 //
-// The package does no communication. Its input may be malformed: then every parser returns an
+// The package does no communication. If the input of a parser is malformed, the parser returns an
 // error that wraps ErrMalformed.
 package codec

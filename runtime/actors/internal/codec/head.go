@@ -12,8 +12,9 @@ import (
 // ErrMalformed is the error for bytes that no correct peer sends.
 var ErrMalformed = errors.New("malformed actor message")
 
-// Kinds of actor messages. Bits 0-7 of the tag contain the kind, bits 8-30 the length of the head in bytes.
-// The body consists of the head, which may be empty, and the contents. The lines below name the contents.
+// Kinds of actor messages. Bits 0-7 of the tag contain the kind, bits 8-30 the length of the head in
+// bytes. The body consists of the head, which may be empty, and the contents. The comment of each
+// kind describes the contents.
 const (
 	KindName   = 1 + iota // no head; the name of the actor to which the stream leads
 	KindUser              // a message of the program
@@ -56,9 +57,9 @@ const (
 	headAll = HeadName | HeadSender | headAddress | headHeaders
 )
 
-// Append appends the encoded head to dst, or nothing if the head is empty. It omits the sender's address if
-// that is own, the address of this rank. It returns an error if a string has more than 65535 bytes, there
-// are more than 65535 headers, or the head exceeds headMax.
+// Append appends the encoded head to dst, or nothing if the head is empty. own is the address of this
+// rank. If it is the sender's address, Append omits the sender's address. It returns an error if a
+// string has more than 65535 bytes, there are more than 65535 headers, or the head exceeds headMax.
 func (h *Head) Append(dst []byte, own string) ([]byte, error) {
 	if h.Name == "" && h.Sender == nil && len(h.Headers) == 0 {
 		return dst, nil
@@ -97,8 +98,8 @@ func (h *Head) Append(dst []byte, own string) ([]byte, error) {
 	return dst, nil
 }
 
-// sole returns the only part of a head and its bit, if the head consists of one string of at most 255
-// bytes, as most heads do. Otherwise form is 0.
+// sole returns the only part of a head, and the bit of this part, if the head consists of one string
+// of at most 255 bytes. Most heads are of this kind. For any other head, form is 0.
 func (h *Head) sole(own string) (one string, form byte) {
 	switch {
 	case h.Sender == nil:

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/layout"
 )
 
-// slabBytes bounds the allocation in bytes that arriving values of a short type share. A reference to one
-// of the values keeps the whole allocation in memory.
+// slabBytes is the largest length, in bytes, of an allocation that several arriving values of a short
+// type share. A reference to one of the values keeps the whole allocation in memory.
 const slabBytes = 512
 
 // registerPlain does the work of Register for a type without pointers, whose values are sent as their

@@ -27,9 +27,9 @@ func protoType(m proto.Message) *Type {
 	}
 }
 
-// find returns the type that a peer defines by a name and a layout. If the type is not registered in this
-// process, or its layout differs, the result has no Decode, and its Name is the reason. A protobuf type is
-// registered by the first definition that names it.
+// find returns the type that a peer defines by a name and a layout. If the type is not registered in
+// this process, or its layout differs, the result has no Decode, and the Name of the result is the
+// reason. A protobuf type is registered by the first definition that names it.
 func find(name, layout string) *Type {
 	types.mu.Lock()
 	c := types.byName[name]

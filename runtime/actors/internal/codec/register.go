@@ -28,9 +28,10 @@ func init() {
 	Register[float64]()
 }
 
-// Register registers T and *T. Their values are encoded by the codec that package value has registered for
-// T, if there is one. Otherwise they are sent as their bytes if T has no pointers, and encoded by gob if it
-// has. Later registrations of the same type have no effect. Register panics if there are too many types.
+// Register registers T and *T. Their values are encoded by the codec that package value has
+// registered for T, if there is one. Otherwise they are sent as their bytes if T has no pointers, and
+// encoded by gob if T has pointers. Later registrations of the same type have no effect. Register
+// panics if there are too many types.
 func Register[T any]() {
 	if c := value.Registered[T](); c != nil {
 		RegisterCodec(c)
@@ -56,7 +57,7 @@ func RegisterCodec[T any](c Codec[T]) {
 		Append: func(b []byte, m any) ([]byte, error) {
 			v := m.(*T)
 			if v == nil {
-				return b, errNil // many codecs do not check, and gob panics
+				return b, errNil // because many codecs do not check for nil, and gob panics
 			}
 			return c.Append(b, v)
 		},
@@ -78,8 +79,8 @@ func register[T any](plain, pointer *Type) {
 	}
 }
 
-// Contained calls fn, which handles data of a peer or runs code of the program, and returns a panic of fn as
-// an error. Otherwise a panic outside of an actor would end the rank.
+// Contained calls fn, which handles data of a peer or runs code of the program. If fn panics,
+// Contained returns the panic as an error, because a panic outside of an actor would end the rank.
 func Contained(fn func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

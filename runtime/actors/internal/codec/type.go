@@ -9,15 +9,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Numbers of the types that need no definition. The numbers are part of the wire format, so the
-// number of a type that is removed is never assigned again.
+// Numbers of the types that need no definition. The numbers are part of the wire format. Therefore
+// the number of a removed type is never assigned again.
 const (
 	NumberBytes = 1 + iota
 	NumberString
 	NumberMessage
 	NumberWatch      // the head's sender is the watcher
 	NumberUnwatch    // the head's sender is the watcher
-	NumberTerminated // the head's sender is the actor that has ended, the body is one byte, the reason
+	NumberTerminated // the head's sender is the actor that has ended; the body is one byte, the reason
 	NumberStop
 	NumberDefined = 16 // the first number that needs a definition
 )
@@ -37,8 +37,9 @@ type Type struct {
 	Name, Layout string
 	// Number is the number by which this process names the type in messages.
 	Number uint32
-	// View returns the memory of a message as its encoding, without a copy, or nil if that is
-	// impossible for this message. View is nil if it is impossible for all messages of the type.
+	// View returns the memory of a message as its encoding, without a copy. It returns nil if the
+	// encoding of this message differs from its memory. The field View is nil if that holds for all
+	// messages of the type.
 	View func(m any) []byte
 	// Append appends the encoding of a message to b. Decode is the inverse of Append; its b is valid
 	// during the call only. Decode is nil if this process does not have the type.
@@ -84,7 +85,7 @@ var (
 		Append: func(b []byte, m any) ([]byte, error) { return append(b, m.(string)...), nil },
 		Decode: func(b []byte) (any, error) { return string(b), nil },
 	}
-	// Message is the type of messages whose memory is handed over. It has no functions, since no
+	// Message is the type of messages whose memory is handed over. Its functions are nil, because no
 	// bytes are encoded. RegisterMessage sets its Go type.
 	Message = &Type{Number: NumberMessage}
 )

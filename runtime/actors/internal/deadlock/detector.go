@@ -13,18 +13,19 @@ type Origin struct {
 	ID   string
 }
 
-// Probe is a message that finds out whether its origin waits for itself, through other actors.
+// Probe is a message that finds out whether its origin waits for an actor that, directly or through
+// other actors, waits for the origin.
 type Probe struct {
 	Origin Origin
-	// Number identifies a probe among those of its origin. Later probes have larger numbers, mod 2^32.
+	// Number identifies a probe among the probes of its origin. A later probe has a larger number,
+	// modulo 2^32.
 	Number uint32
 }
 
 // Detector records which actors of one rank wait, and the targets for which each of them waits. A
 // target is an actor of this rank or of another rank. Any goroutine may use a Detector.
 type Detector[Actor, Target comparable] struct {
-	// mu guards all fields. It is taken for messages that have to wait and for probes, not for other
-	// messages.
+	// mu guards all fields. It is locked only for messages that have to wait and for probes.
 	mu     sync.Mutex
 	actors map[Actor]*waiter[Target]
 	number uint32 // Number of the last probe that Begin has returned
@@ -38,10 +39,10 @@ type waiter[Target comparable] struct {
 	seen map[Origin]uint32
 }
 
-// Hold records that a message of an actor, of so many bytes, waits for a target. If the sum of the
-// actor's waiting bytes would exceed limit, Hold records nothing and held is false. The first message
-// of an actor that does not wait yet is admitted whatever its length. begins reports whether no
-// bytes of the actor waited for this target before; the caller then has to send a probe.
+// Hold records that a message of the actor who waits for a target. bytes is the length of the
+// message. If the sum of the actor's waiting bytes would exceed limit, Hold records nothing and held
+// is false. If the actor does not wait yet, its message is admitted at any length. begins reports
+// whether no bytes of the actor waited for this target before; the caller then has to send a probe.
 func (d *Detector[Actor, Target]) Hold(who Actor, target Target, bytes, limit int64) (begins, held bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -62,7 +63,7 @@ func (d *Detector[Actor, Target]) Hold(who Actor, target Target, bytes, limit in
 	return had == 0, true
 }
 
-// Release undoes a Hold whose message waits no more. bytes is the same as in Hold.
+// Release undoes a Hold when its message no longer waits. bytes is the same as in Hold.
 func (d *Detector[Actor, Target]) Release(who Actor, target Target, bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
