@@ -15,7 +15,7 @@ type choices struct {
 	all map[*rule]choice
 }
 
-// choice sums up the operations that have used one rule.
+// choice has the number and the lengths of the operations that have used one rule.
 type choice struct {
 	least, most int // the shortest and the longest length, in bytes
 	times       int // the number of operations
@@ -38,7 +38,7 @@ func choicesOf(c *runtime.Comm) (*choices, error) {
 	return v.(*choices), nil
 }
 
-// note records that r was used in a situation.
+// note records that an operation in situation s has used rule r.
 func (l *choices) note(s *situation, r *rule) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

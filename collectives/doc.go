@@ -15,8 +15,8 @@
 //
 // # Counts and displacements
 //
-// A buffer of a V operation, such as AllToAllV, or of ReduceScatter has a block for each member:
-// block i has counts[i] elements and begins at element displs[i]. If displs is nil, the blocks follow
+// In a V operation, such as AllToAllV, and in ReduceScatter, a buffer has a block for each member.
+// Block i has counts[i] elements and begins at element displs[i]. If displs is nil, the blocks follow
 // each other. If the count of a block is 0, the displacement of the block is ignored. Blocks of a
 // receive buffer must not share elements. A buffer may be longer than its blocks.
 //
@@ -30,7 +30,7 @@
 //   - Nonblocking operations of the members match each other in the order in which they were started.
 //     A nonblocking operation never matches a blocking operation. If some members call IBarrier and
 //     others call Barrier, all members wait, and no member gets an error. The start of a persistent
-//     operation counts as the start of a nonblocking one.
+//     operation counts as the start of a nonblocking operation.
 //   - Elements may have any type without pointers. The built-in operators are for numbers and
 //     bools. MinLoc and MaxLoc also return the location of the extreme value. Func makes an
 //     operator for any other type.
@@ -72,12 +72,12 @@
 //
 // # Two groups
 //
-// InterBarrier, InterBcast, InterReduce, InterAllReduce, InterGather, InterScatter,
-// InterAllGather and InterAllToAll move data between the two groups of a runtime.Intercomm. In an
-// operation with a root, the root itself passes Root, the other ranks of its group pass
-// runtime.ProcNull, and the ranks of the other group pass the rank of the root. These operations, too,
-// have a nonblocking and a persistent form (InterIBcast, InterBcastInit, ...). Ranks or groups whose
-// calls do not match get a MismatchError.
+// InterBarrier, InterBcast, InterReduce, InterAllReduce, InterGather, InterScatter, InterAllGather
+// and InterAllToAll move data between the two groups of a runtime.Intercomm. In an operation with a
+// root, the root passes Root as the argument root. The other ranks of the root's group pass
+// runtime.ProcNull, and the ranks of the other group pass the rank of the root. Each of these
+// operations has a nonblocking and a persistent form (InterIBcast, InterBcastInit, ...). Ranks or
+// groups whose calls do not match get a MismatchError.
 //
 // # In place
 //

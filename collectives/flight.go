@@ -5,7 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// underway holds what the rank's flight recorder needs for the blocking operation in progress.
+// underway holds the data that the rank's flight recorder needs about the blocking operation in
+// progress.
 //
 // A short operation in shared memory is recorded after this member has published its contribution and
 // before it reads the contributions of other members. If it reads none, the operation is recorded at
@@ -35,8 +36,8 @@ func (u *underway) set(k *call) {
 	u.next.op, u.next.root, u.next.bytes = k.op, k.Root, k.bytes
 }
 
-// record enters the blocking call in progress in the flight recorder, unless it is already there. The
-// caller has already noted the call in g.blocking.
+// record enters the blocking call in progress in the flight recorder if the call is not yet there.
+// The caller has already noted the call in g.blocking.
 func (g *group) record() {
 	if g.under.late {
 		g.recordNow()

@@ -19,8 +19,8 @@ const Root = -3
 // communicator. Then it exchanges the result with the first rank of the other group or with the root,
 // and distributes the received data in its own group. InterAllToAll instead exchanges messages
 // between all ranks. All ranks of both groups must call the operations in the same order. At most one
-// blocking operation may be in progress, beside any number of nonblocking ones. A failure breaks the
-// Intercomm for both groups.
+// blocking operation may be in progress; any number of nonblocking operations may be in progress at
+// the same time. A failure breaks the Intercomm for both groups.
 
 // interCall is one operation on an Intercomm with its arguments. (The type call is the same for a
 // communicator.) The blocking, the nonblocking or the persistent form of the operation executes it.

@@ -8,7 +8,8 @@ import (
 )
 
 // interOperation identifies an operation on an Intercomm. Its values are greater than every
-// message.Operation, so that the word What of a call can hold either.
+// message.Operation, so that the word What of a call can hold an interOperation or a
+// message.Operation.
 type interOperation uint8
 
 const (

@@ -11,16 +11,17 @@ type Located[T cmp.Ordered] struct {
 
 // MinLoc returns an operator whose result is the operand with the lesser value or, if the values are
 // equal, the operand with the lower index. A NaN is less than every other value, as in Min of floats;
-// of several NaNs the result is the one with the lowest index. Call MinLoc once and use its result in
-// many operations, as with Func. T must be a number type, since strings cannot be sent.
+// if both operands are NaN, the result is the operand with the lower index. Call MinLoc once and use
+// its result in many operations, as with Func. T must be a number type, because strings cannot be sent.
 func MinLoc[T cmp.Ordered]() Op {
 	return located("MinLoc", minLocOperator, func(a, b Located[T]) bool { return cmp.Less(b.Value, a.Value) })
 }
 
 // MaxLoc returns an operator whose result is the operand with the greater value or, if the values are
 // equal, the operand with the lower index. A NaN is greater than every other value, as in Max of
-// floats; of several NaNs the result is the one with the lowest index. Call MaxLoc once and use its
-// result in many operations, as with Func. T must be a number type, since strings cannot be sent.
+// floats; if both operands are NaN, the result is the operand with the lower index. Call MaxLoc once
+// and use its result in many operations, as with Func. T must be a number type, since strings cannot
+// be sent.
 func MaxLoc[T cmp.Ordered]() Op {
 	return located("MaxLoc", maxLocOperator, func(a, b Located[T]) bool {
 		aNaN, bNaN := a.Value != a.Value, b.Value != b.Value //nolint:gocritic // NaN alone differs from itself

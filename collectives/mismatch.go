@@ -89,11 +89,11 @@ func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 // arbitersMax is the largest number of third members whose calls odd asks for.
 const arbitersMax = 4
 
-// odd decides which of two members, this one and peer, made the wrong call, and returns that member's
-// world rank. The wrong call is the one that differs from the call of a third member at the same
-// point. So if only one member's call differs, all members that detect the mismatch name this member.
-// subject identifies the third member's call. If no third member made either of the two calls, odd
-// returns the member with the lower rank.
+// odd decides whether this member or peer made the wrong call, and returns that member's world rank.
+// The wrong call is the one that differs from the call of a third member at the same point. So if
+// only one member's call differs, all members that detect the mismatch name this member. subject
+// identifies the third member's call. If no third member made either of the two calls, odd returns
+// the member with the lower rank.
 func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject uint64) int {
 	low, asked := min(g.rank, peer), 0
 	for rank := 0; rank < g.size && asked < arbitersMax && mine != theirs; rank++ {
@@ -139,9 +139,9 @@ func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer i
 }
 
 // leftovers returns an error if the members' last calls differ, or if a message remains that no
-// operation will receive because its label is not that of this member's call. For example, two
-// members may both call a broadcast as root; neither waits for the other. When leftovers is called,
-// the other members must have made all their calls.
+// operation will receive because its label differs from the label of this member's call. For example,
+// two members may both call a broadcast as root; neither waits for the other. When leftovers is
+// called, the other members must have made all their calls.
 func (g *group) leftovers() error {
 	if g.home.Broken() {
 		return nil // the members are known to be out of step

@@ -24,8 +24,9 @@ type nearby struct {
 // errUnreadable is the error of an algorithm that cannot read the members' private memory.
 var errUnreadable = errors.New("private memory of other ranks cannot be read")
 
-// nearbys are the algorithms for ranks that share memory: those of package node, whose reductions
-// combine from left to right, and those of package tier for the domains of one node (byDomain).
+// nearbys are the algorithms for ranks that share memory: the algorithms of package node, whose
+// reductions combine from left to right, and the algorithms of package tier for the domains of one
+// node (byDomain).
 var nearbys = append([]nearby{
 	{message.Barrier, "node-flags", func(_ *group, n *node.Group, _ *message.Call) error { return n.BarrierFlags() }, 0, false},
 	{message.Barrier, "node-counter", func(_ *group, n *node.Group, _ *message.Call) error { return n.BarrierCounter() }, 0, false},

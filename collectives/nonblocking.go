@@ -36,7 +36,7 @@ type idlePeers struct {
 // idleMax is the largest number of idle peers that a group keeps.
 const idleMax = 4
 
-// take returns an idle peer, or a new one.
+// take returns an idle peer or, if no peer is idle, a new peer.
 func (i *idlePeers) take() *peer {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -80,7 +80,8 @@ func (r *record) history() []byte {
 }
 
 // parseHistory parses a result of history. It returns a map from the number of a call, modulo
-// labelNumbers, to the label. Of two labels with the same number it keeps the later one.
+// labelNumbers, to the label. If two labels have the same number, the map has the label that comes
+// later in b.
 func parseHistory(b []byte) map[uint64]uint32 {
 	labels := make(map[uint64]uint32)
 	for ; len(b) >= 4; b = b[4:] {
@@ -90,7 +91,7 @@ func parseHistory(b []byte) map[uint64]uint32 {
 	return labels
 }
 
-// highest returns the number of the latest call, or 0 before the first one.
+// highest returns the number of the latest call, or 0 before the first call.
 func (r *record) highest() uint64 {
 	var n uint64
 	for i := range r.slots {

@@ -39,7 +39,7 @@ type watched interface {
 	compare(number uint64)
 }
 
-// wake starts the timer, unless it runs already.
+// wake starts the timer if it does not run yet.
 func (w *watch) wake(g watched) {
 	if w.awake.Load() || !w.awake.CompareAndSwap(false, true) {
 		return
@@ -47,7 +47,7 @@ func (w *watch) wake(g watched) {
 	w.again(g)
 }
 
-// again sets the timer for one more period, unless the watch has ended.
+// again sets the timer for one more period. If the watch has ended, it does nothing.
 func (w *watch) again(g watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,8 +114,8 @@ func (g *group) compare(number uint64) {
 	}
 }
 
-// differsFrom returns the number, modulo labelNumbers, of the first blocking call that differs between
-// this rank and another one. It compares the calls that both have recorded.
+// differsFrom returns the number, modulo labelNumbers, of the first blocking call that differs
+// between this rank and rank. It compares the calls that both have recorded.
 func (g *group) differsFrom(c *runtime.Comm, rank int) (low uint64, differs bool) {
 	text, err := c.Inquire(rank, subjectHistory)
 	if err != nil {

@@ -18,7 +18,7 @@ type (
 	Segment = virtual.Segment
 	// Result is the cost of a simulation.
 	Result = virtual.Result
-	// Cost counts what a rank has done.
+	// Cost has the counts of a rank's messages, bytes and steps.
 	Cost = virtual.Cost
 	// Time is virtual time in picoseconds.
 	Time = virtual.Time

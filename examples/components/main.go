@@ -48,7 +48,7 @@ func random(n, edges int, seed uint64) map[int][]int {
 	return graph
 }
 
-// sizes returns the number of components and the number of vertices of the largest one.
+// sizes returns the number of components and the number of vertices of the largest component.
 func sizes(labels map[int]int) (count, largest int) {
 	members := map[int]int{}
 	for v := range labels {

@@ -44,7 +44,7 @@ func fit(c *runtime.Comm, rows int) ([]float64, error) {
 		return nil, err
 	}
 	x, y := mine.Slice(0, mine.RawMatrix().Rows, 0, n), mine.ColView(n)
-	// One matrix holds the normal equations: x^T x in its first n columns, x^T y in the last one.
+	// One matrix holds the normal equations: x^T x in its first n columns, x^T y in the last column.
 	sums := mat.NewDense(n, n+1, nil)
 	sums.Slice(0, n, 0, n).(*mat.Dense).Mul(x.T(), x)
 	sums.Slice(0, n, n, n+1).(*mat.Dense).Mul(x.T(), y)

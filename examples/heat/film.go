@@ -66,7 +66,7 @@ func (f *film) write(name string) error {
 	}
 }
 
-// animation returns the kept frames and the last one, with their colours reduced to levels.
+// animation returns the kept frames and the last frame. It reduces their colours to levels colours.
 func (f *film) animation() *gif.GIF {
 	frames := f.frames
 	if frames[len(frames)-1] != f.last {

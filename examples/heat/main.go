@@ -78,7 +78,7 @@ func field() (image.Image, error) {
 	return png.Decode(bytes.NewReader(content))
 }
 
-// run does all iterations, or those after the last checkpoint.
+// run does all iterations. If there is a checkpoint, it does the iterations after the checkpoint.
 func (b *block) run(store *checkpoint.Store) error {
 	done, _, err := store.Restore(b.comm, checkpoint.Slice(b.cells))
 	if err == nil {

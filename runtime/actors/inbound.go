@@ -29,7 +29,7 @@ const (
 // actor. The struct is small because there are many arrivals.
 type arrival struct {
 	kind    arrivalKind
-	number  uint32 // arrivalSystem: type; arrivalRun: messages; arrivalSettle: bytes of credit
+	number  uint32 // type of an arrivalSystem, messages of an arrivalRun, or bytes of credit of an arrivalSettle
 	cost    uint32
 	source  int32
 	in      *receiveStream // nil if the head contained the addressee's name

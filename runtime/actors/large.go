@@ -74,8 +74,8 @@ func (t *transfers) over() bool {
 	return false
 }
 
-// announce sends the announcement of a payload, and then the payload as a message of the engine. It
-// sends neither and returns false if there is no credit.
+// announce sends the announcement of a payload, and then the payload as a message of the engine. If
+// there is no credit, it sends nothing and returns false.
 func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	t := &r.s.inbound.transfers
 	tag := t.tags.Add(1) & engine.TagMax
@@ -148,8 +148,8 @@ func (p *inbound) hold(a *arrival, length int) (m any, room int) {
 	return p.s.world.Wrap(int(a.source), make([]byte, length)), length
 }
 
-// settle completes the transfers that have ended: it delivers received messages and releases the memory of
-// sent ones.
+// settle completes the transfers that have ended: it delivers received messages and releases the
+// memory of sent messages.
 func (p *inbound) settle() {
 	t := &p.transfers
 	if !t.some.Load() {

@@ -89,7 +89,7 @@ func (m *mailbox) postFull(i item) {
 	}
 }
 
-// refill moves waiting messages into the mailbox as far as there is space, and schedules the actor.
+// refill moves waiting messages into the mailbox while there is space, and schedules the actor.
 func (m *mailbox) refill() {
 	m.mu.Lock()
 	all := m.refilled()
@@ -97,8 +97,8 @@ func (m *mailbox) refill() {
 	m.moved(all)
 }
 
-// refilled moves waiting messages into the mailbox as far as there is space, and wakes the goroutines
-// that wait for space when no message waits any more. It returns the moved messages. The caller holds
+// refilled moves waiting messages into the mailbox while there is space. When no message waits any
+// more, it wakes the goroutines that wait for space. It returns the moved messages. The caller holds
 // mu, and passes the moved messages to the method moved after it has released mu.
 func (m *mailbox) refilled() (all []waiting) {
 	if m.fullAt.Load() == 0 || !m.hasSpace() {

@@ -134,7 +134,7 @@ func (n *names) Receive(c actor.Context) {
 	}
 }
 
-// refuse makes the present message a dead letter, so that its sender gets an answer.
+// refuse makes the present message a dead letter, so that the sender of the message gets an answer.
 func (n *names) refuse(c actor.Context) {
 	n.s.deadLetter(c.Self(), &actor.MessageEnvelope{Message: c.Message(), Sender: c.Sender()}, ErrMessage)
 }

@@ -60,7 +60,7 @@ type unqueued struct {
 	err     error
 }
 
-// drain sends the messages of the queue, in order, as far as the credit allows.
+// drain sends the messages of the queue, in order, until the queue is empty or the credit is used up.
 func (r *remote) drain() {
 	var all []unqueued
 	r.mu.Lock()

@@ -84,8 +84,8 @@ func (l *remoteEntry) retire(s *System) {
 	if stream != nil && !s.settle(stream, l.key.epoch) {
 		return
 	}
-	// mu is held until the stream is closed. Otherwise another goroutine could find the entry missing and
-	// make a new one while the old stream is still open.
+	// mu is held until the stream is closed. Otherwise another goroutine could find no entry and make
+	// a new entry while the old stream is still open.
 	delete(s.remotes, l.key)
 	if stream != nil && l.stream.CompareAndSwap(stream, nil) {
 		s.engine.CloseStream(stream)

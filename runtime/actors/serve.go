@@ -96,7 +96,7 @@ func (p *inbound) deliver(a *arrival) (woke bool) {
 
 // keep queues an arrival behind the arrivals that wait at its receive stream. It returns false if the
 // arrival need not wait. If both the arrival and the arrival before it in the stream are long
-// messages, the fetch of the new one begins at once.
+// messages, the receive of the later message begins at once.
 func (p *inbound) keep(a *arrival) bool {
 	at := a.in.busy()
 	switch {

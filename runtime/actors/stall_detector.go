@@ -31,7 +31,7 @@ type stallDetector struct {
 	at      time.Time       // time of the last check
 }
 
-// enroll returns the serial for a new inline actor. It starts the checks with the first such actor.
+// enroll returns the serial for a new inline actor. With the first inline actor it starts the checks.
 func (s *System) enroll() uint32 {
 	o := &s.stallDetector
 	o.mu.Lock()

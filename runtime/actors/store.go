@@ -24,10 +24,10 @@ const storeID = "$store"
 // storeTime is the timeout of a request of a Store to a rank. The loss of the rank ends the request earlier.
 const storeTime = 30 * time.Second
 
-// Store keeps the snapshots of persistent actors in the memory of two ranks: the actor's rank and its
-// companion, which is on another machine if there is one. A Store outlives the Worlds of
-// World.Resume. It keeps the newest snapshot of each key until the process ends. Any goroutine may
-// call its methods.
+// Store keeps the snapshots of persistent actors in the memory of two ranks: the actor's rank and the
+// companion of that rank. The companion is on another machine if the job has several machines. A
+// Store outlives the Worlds of World.Resume. It keeps the newest snapshot of each key until the
+// process ends. Any goroutine may call its methods.
 type Store struct {
 	// mu guards the fields.
 	mu sync.Mutex
@@ -51,9 +51,9 @@ type claim struct {
 	Number uint64
 }
 
-// snapshot is an encoded state of an actor. The field Save is the number of the snapshot among those
-// of its claim, from 1. A snapshot that the claiming actor has taken over from an earlier claim has
-// Save 0. The zero snapshot stands for no snapshot.
+// snapshot is an encoded state of an actor. The field Save is the number of the snapshot, counted
+// from 1 within its claim. A snapshot that the claiming actor has taken over from an earlier claim
+// has Save 0. The zero snapshot stands for no snapshot.
 type snapshot struct {
 	Claim, Save uint64
 	State       []byte

@@ -50,7 +50,7 @@ func (s *System) release(owner *mailbox, target any, bytes int64) {
 	}
 }
 
-// probe sends a new probe of an actor to targets for which the actor waits.
+// probe sends a new probe, whose origin is the actor who, to targets for which this actor waits.
 func (s *System) probe(who *mailbox, targets ...any) {
 	if who.pid != nil && len(targets) > 0 {
 		s.passProbe(s.waits.Begin(deadlock.Origin{Rank: s.Rank(), ID: who.pid.Id}), targets)

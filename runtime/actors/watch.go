@@ -32,8 +32,8 @@ func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 	return true
 }
 
-// unwatch removes a watch of an actor of this rank. It returns false if there is no such watch, because the
-// watcher has already got its Terminated or has ended the watch.
+// unwatch removes a watch of an actor of this rank. If the watcher has already got its Terminated or
+// has ended the watch, there is no such watch, and unwatch returns false.
 func (s *System) unwatch(rank int, watcher, who string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

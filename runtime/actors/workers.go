@@ -77,8 +77,9 @@ func (w *workers) staff() {
 	}
 }
 
-// watch starts a timer of stallTime. If the queue is not empty when the timer fires, and no turn has begun
-// since, another worker is added. The timer repeats until the queue is empty. mu is held.
+// watch starts a timer of stallTime. If the queue is not empty when the timer fires, and no turn has
+// begun after its start, another worker is added. The timer repeats until the queue is empty. mu is
+// held.
 func (w *workers) watch() {
 	w.watching = true
 	before := w.turns
@@ -160,7 +161,8 @@ func (w *workers) ended() {
 	}
 }
 
-// enter records the calling goroutine as one that runs actors, until it calls leave. me is its worker.
+// enter records that the calling goroutine runs actors, until the goroutine calls leave. me is its
+// worker.
 func (w *workers) enter(me *worker) {
 	w.mu.Lock()
 	w.running[engine.Goroutine()] = me

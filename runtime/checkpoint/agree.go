@@ -21,8 +21,8 @@ var errElsewhere = errors.New("another rank could not store its copy")
 
 // agree is a collective operation of all members. It returns nil at all members if all members pass
 // the same step and no member passes an error. Otherwise it returns an error at all members. If some
-// members pass the loss of a rank, all members get a *PeerError, so that World.Resume either runs the
-// function again at all ranks or does so at no rank.
+// members pass the loss of a rank, all members get a *PeerError, so that World.Resume runs the
+// function again either at all ranks or at no rank.
 func agree(c *runtime.Comm, step int, err error) error {
 	fault := faultNone
 	if err != nil {

@@ -10,8 +10,8 @@ var (
 	// ErrLost is the error of Restore if, for at least one rank, no copy is left of a checkpoint that
 	// Save had completed.
 	ErrLost = errors.New("checkpoint is lost")
-	// ErrShape is the error of Restore if the number or the lengths of the parts differ from those of
-	// the saved parts, or if the size of the communicator differs.
+	// ErrShape is the error of Restore if the parts differ in number or length from the saved parts,
+	// or if the size of the communicator differs.
 	ErrShape = errors.New("checkpoint has another shape")
 	// ErrStep is the error of Save if the step is negative, is not above the last completed step, or
 	// is not the same at all ranks.

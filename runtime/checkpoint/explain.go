@@ -21,7 +21,7 @@ func (s *Store) Volume() Volume {
 	return Volume{Sent: s.sent.from.Load(), SentAs: s.sent.to.Load(), Filed: s.filed.from.Load(), FiledAs: s.filed.to.Load()}
 }
 
-// Explain implements runtime.Explainer: gorun -explain prints what Volume returns.
+// Explain implements runtime.Explainer: gorun -explain prints the result of Volume.
 func (s *Store) Explain() []string {
 	const mib = 1 << 20
 	var lines []string

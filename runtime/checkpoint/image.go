@@ -129,9 +129,9 @@ func fits(b []byte) bool {
 	return left == 0
 }
 
-// checkParts returns ErrShape if the number or the lengths of the parts of an image differ from those of
-// parts. b may be only the beginning of the image. If b ends within the lengths of the parts, checkParts
-// compares the lengths that b contains.
+// checkParts returns ErrShape if the parts of an image differ in number or length from parts. b may
+// be only the beginning of the image. If b ends within the lengths of the parts, checkParts compares
+// the lengths that b contains.
 func checkParts(b []byte, parts []Part) error {
 	if n := int(binary.LittleEndian.Uint32(b[24:])); n != len(parts) {
 		return fmt.Errorf("%w: it has %d parts, and %d are to be restored", ErrShape, n, len(parts))

@@ -150,7 +150,7 @@ func features() (avx2, avx512 bool) {
 	return avx2, avx512
 }
 
-// accelerate replaces portable kernels in t by kernels with vector instructions, as far as the
+// accelerate replaces portable kernels in t by kernels with AVX2 or AVX-512 instructions if the
 // processor has these instructions.
 func accelerate(t *[codes][kinds]Func) {
 	avx2, avx512 := features()

@@ -92,7 +92,7 @@ func orx16(dst, a, b *byte, n int)
 //go:noescape
 func xorx16(dst, a, b *byte, n int)
 
-// accelerate replaces portable kernels in t by those with NEON instructions.
+// accelerate replaces portable kernels in t by kernels with NEON instructions.
 func accelerate(t *[codes][kinds]Func) {
 	plain := *t
 	put := func(c Code, loop body, of ...Kind) {

@@ -87,7 +87,8 @@ func (p Parts) Release() {
 	}
 }
 
-// Shared returns the numbers of two blocks that share bytes, and whether there are such blocks.
+// Shared returns the numbers of two blocks that share bytes, and reports whether two such blocks
+// exist.
 func (p Parts) Shared() (i, j int, found bool) {
 	u := p.uneven
 	if u == nil {

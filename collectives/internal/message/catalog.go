@@ -10,9 +10,9 @@ type Algorithm struct {
 	// Limits are the conditions under which the algorithm works. If one of them does not hold, the
 	// result is wrong.
 	Limits Limits
-	// LeftToRight is true if a reduction combines each element in the order of a loop over the
-	// ranks, ((x0 op x1) op x2) op ..., so that the bits of the result depend on neither the
-	// algorithm nor the placement.
+	// LeftToRight is true if a reduction combines each element in the order of a loop over the ranks,
+	// ((x0 op x1) op x2) op ..., so that the bits of the result do not depend on the algorithm and
+	// the placement of the ranks.
 	LeftToRight bool
 }
 

@@ -49,8 +49,8 @@ type Reduction struct {
 	// operands so that all ranks get the same bits.
 	Commutative bool
 	// Operator and Kind identify the reduction; they must be equal at all members. Operator is 1 +
-	// kernel.Code or one of the values for functions, such as UserOperator. Kind is the kernel.Kind
-	// of the elements.
+	// kernel.Code for a built-in operator, or a greater value such as UserOperator for other
+	// operators. Kind is the kernel.Kind of the elements.
 	Operator, Kind uint8
 }
 

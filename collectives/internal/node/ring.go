@@ -154,7 +154,7 @@ func (f *ring) cut(n, unit, limit int) (each, count int) {
 }
 
 // unit returns the multiple of an element's size at whose multiples segments and blocks begin. The
-// unit is also a multiple of a cache line, if such a unit is not too long.
+// unit is also a multiple of a cache line if the unit is then not too long.
 func (f *ring) unit(elem int) int {
 	u := elem
 	for u%line != 0 && u < line*line {

@@ -97,7 +97,7 @@ type Trail struct {
 const trailFactor = 0x9e3779b97f4a7c15
 
 // Follow appends c to the sequence, and returns the fingerprint of the whole sequence. The high bits
-// of the fingerprint are the best distributed ones.
+// of the fingerprint are better distributed than the low bits.
 func (t *Trail) Follow(c Call) uint64 {
 	if c != t.last {
 		t.last, t.hash = c, c.Fingerprint()
@@ -147,8 +147,8 @@ func (s *statements) same(me, q int) bool {
 	return *uint64At(mine, at+8) == atomic.LoadUint64(uint64At(theirs, at+8)) && *uint64At(mine, at) == atomic.LoadUint64(uint64At(theirs, at))
 }
 
-// agree compares the current call of this member with that of member q. If one of the two members is
-// ahead, agree compares the last call that both have reached.
+// agree compares the current call of this member with the current call of member q. If one of the two
+// members is ahead, agree compares the last call that both have reached.
 func (g *Group) agree(q int) error {
 	s := &g.said
 	if s.same(g.rank, q) {
@@ -190,8 +190,8 @@ func (g *Group) agreeAround() error {
 	return g.agree((g.rank + g.size - 1) % g.size)
 }
 
-// Agree compares all calls of this member with the calls of both neighbours, as far as their
-// descriptions are not overwritten. It does not wait.
+// Agree compares all calls of this member whose descriptions are not overwritten with the calls of
+// both neighbours. It does not wait.
 func (g *Group) Agree() error {
 	if err := g.agreeSoFar((g.rank + 1) % g.size); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (g *Group) Agree() error {
 	return g.agreeSoFar((g.rank + g.size - 1) % g.size)
 }
 
-// agreeNext compares this member's call with that of the next member only. That is enough for a
+// agreeNext compares this member's call only with the call of the next member. That is enough for a
 // member that waits at the arrival counter, because the counter compares the calls of all members
 // that wait there. A member that waits elsewhere compares its call with the calls of both neighbours.
 func (g *Group) agreeNext() error { return g.agree((g.rank + 1) % g.size) }

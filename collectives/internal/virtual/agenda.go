@@ -1,6 +1,6 @@
 package virtual
 
-// kind says what happens in an event.
+// kind is the kind of an event.
 type kind uint8
 
 const (

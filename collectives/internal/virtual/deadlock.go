@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Wait describes what a rank waits for.
+// Wait describes the message for which a rank waits.
 type Wait struct {
 	Rank, Peer int
 	// Sends is true if Rank waits until Peer has received Rank's message of Bytes bytes. If Sends is
@@ -53,9 +53,9 @@ func (e *DeadlockError) Error() string {
 // LeftoverError is the error of a simulation whose ranks have all ended and left messages that were
 // not received.
 type LeftoverError struct {
-	// Lanes is the number of lanes, pairs of sender and receiver, with such messages. From, To and
-	// Bytes describe the first message of one of these lanes: the lane with the lowest sender and,
-	// among the lanes of this sender, with the lowest receiver.
+	// Lanes is the number of lanes with messages that were not received. A lane is a pair of sender
+	// and receiver. From, To and Bytes describe the first message of one of these lanes: the lane
+	// with the lowest sender and, among the lanes of this sender, with the lowest receiver.
 	Lanes, From, To, Bytes int
 }
 

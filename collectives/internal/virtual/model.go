@@ -72,14 +72,15 @@ type Segment struct {
 }
 
 // Uniform returns the model in which package message states the costs of its algorithms: a message of
-// n bytes takes alpha + n*beta ns, combining n bytes takes n*gamma ns, and nothing else takes time.
+// n bytes takes alpha + n*beta ns, combining n bytes takes n*gamma ns, and all other work takes no
+// time.
 func Uniform(alpha, beta, gamma float64) Model {
 	level := Level{{Latency: alpha, PerByte: beta}}
 	return Model{Node: level, Network: level, Combine: gamma}
 }
 
-// longest is the largest value of a parameter, one second. This limit keeps sums of times far from
-// overflow.
+// longest is the largest value of a parameter: one second, in nanoseconds. This limit keeps sums of
+// times far from overflow.
 const longest = 1e9
 
 // Validate returns an error that wraps ErrModel and names the parameter that is wrong.
@@ -142,7 +143,7 @@ func (l Level) of(n int) *Segment {
 	return &l[len(l)-1]
 }
 
-// Time is a virtual time, in picoseconds since the start of the simulation, or a duration.
+// Time is a time or a duration in picoseconds. A time is counted from the start of the simulation.
 type Time int64
 
 // Duration returns t in nanoseconds, rounded.

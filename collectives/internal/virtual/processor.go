@@ -6,7 +6,7 @@ type processor struct {
 	ranks int  // number of ranks that share the processor
 	visit Time // duration of one visit
 	// busy is true while a rank runs or is scheduled to run. last is the place of the rank that ran
-	// last. free is the time at which that rank ended its run, since when the processor has been
+	// last. free is the time at which that rank ended its run. Since then the processor has been
 	// visiting ranks.
 	busy  bool
 	last  int

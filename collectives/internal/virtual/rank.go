@@ -321,8 +321,8 @@ func (r *Rank) wait() error {
 	return r.pause()
 }
 
-// pause suspends the rank until run is called. It returns errStopped if the simulation has ended
-// meanwhile.
+// pause suspends the rank until run is called. If the simulation ends while the rank is suspended,
+// pause returns errStopped.
 func (r *Rank) pause() error {
 	if !r.yield(struct{}{}) {
 		return errStopped

@@ -1,6 +1,6 @@
 package virtual
 
-// Cost counts what a rank has done.
+// Cost has the counts of a rank's messages, bytes and steps.
 type Cost struct {
 	// Sent and Received are numbers of messages, SentBytes and ReceivedBytes the sums of their
 	// lengths.

@@ -15,8 +15,8 @@ type Case struct {
 	Elements int
 	Root     int
 	Operator Operator
-	// InPlace is true if the send and the receive buffer of a rank share memory as far as the
-	// operation permits.
+	// InPlace is true if the send and the receive buffer of a rank share the memory that the
+	// operation permits them to share.
 	InPlace bool
 }
 
@@ -68,8 +68,8 @@ func Cases(a *message.Algorithm, ranks, elements int) []Case {
 	return all
 }
 
-// someRoots returns all ranks of a group of up to 9 ranks; of a larger group it returns the ranks 0, 1,
-// one in the middle, and the last one.
+// someRoots returns all ranks of a group of up to 9 ranks. Of a larger group it returns rank 0, rank
+// 1, a rank in the middle, and the last rank.
 func someRoots(ranks int) []int {
 	if ranks > 9 {
 		return []int{0, 1, ranks / 2, ranks - 1}

@@ -46,7 +46,7 @@ func (k Case) Call(rank int) *message.Call {
 	return c
 }
 
-// share makes the buffers of a call share memory as far as the operation permits.
+// share makes the buffers of a call share the memory that the operation permits them to share.
 func (k Case) share(rank int, c *message.Call) {
 	atRoot := rank == k.Root || !k.Operation.Rooted()
 	switch k.Operation {

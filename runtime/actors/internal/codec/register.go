@@ -28,10 +28,10 @@ func init() {
 	Register[float64]()
 }
 
-// Register registers T and *T. Their values are encoded by the codec that package value has
-// registered for T, if there is one. Otherwise they are sent as their bytes if T has no pointers, and
-// encoded by gob if T has pointers. Later registrations of the same type have no effect. Register
-// panics if there are too many types.
+// Register registers T and *T. If package value has a registered codec for T, this codec encodes
+// their values. Otherwise they are sent as their bytes if T has no pointers, and encoded by gob if T
+// has pointers. Later registrations of the same type have no effect. Register panics if there are too
+// many types.
 func Register[T any]() {
 	if c := value.Registered[T](); c != nil {
 		RegisterCodec(c)

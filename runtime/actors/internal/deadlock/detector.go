@@ -35,7 +35,7 @@ type Detector[Actor, Target comparable] struct {
 type waiter[Target comparable] struct {
 	at    map[Target]int64 // bytes of the actor's messages that wait for each target
 	total int64            // the sum over all targets
-	// seen is, for each origin, the Number of the newest probe that Pass has passed on.
+	// seen holds, for each origin, the Number of the newest probe that Pass has passed on.
 	seen map[Origin]uint32
 }
 
@@ -95,9 +95,9 @@ func (d *Detector[Actor, Target]) Targets(who Actor) []Target {
 	return d.targets(who)
 }
 
-// Pass returns the targets to which the caller has to pass on probe p, which has reached the actor at.
-// It returns none if the actor does not wait, or has already passed on p or a newer probe of the same
-// origin.
+// Pass returns the targets to which the caller has to pass on probe p, which has reached the actor
+// at. If the actor does not wait, or has already passed on p or a newer probe of the same origin,
+// Pass returns no targets.
 func (d *Detector[Actor, Target]) Pass(p Probe, at Actor) []Target {
 	d.mu.Lock()
 	defer d.mu.Unlock()
