@@ -20,8 +20,8 @@ func MinLoc[T cmp.Ordered]() Op {
 // MaxLoc returns an operator whose result is the operand with the greater value or, if the values are
 // equal, the operand with the lower index. A NaN is greater than every other value, as in Max of
 // floats; if both operands are NaN, the result is the operand with the lower index. Call MaxLoc once
-// and use its result in many operations, as with Func. T must be a number type, since strings cannot
-// be sent.
+// and use its result in many operations, as with Func. T must be a number type, because strings
+// cannot be sent.
 func MaxLoc[T cmp.Ordered]() Op {
 	return located("MaxLoc", maxLocOperator, func(a, b Located[T]) bool {
 		aNaN, bNaN := a.Value != a.Value, b.Value != b.Value //nolint:gocritic // NaN alone differs from itself

@@ -114,8 +114,8 @@ func (g *group) compare(number uint64) {
 	}
 }
 
-// differsFrom returns the number, modulo labelNumbers, of the first blocking call that differs
-// between this rank and rank. It compares the calls that both have recorded.
+// differsFrom returns the number, modulo labelNumbers, of the first blocking call of this rank that
+// differs from the call of the other rank. It compares the calls that both ranks have recorded.
 func (g *group) differsFrom(c *runtime.Comm, rank int) (low uint64, differs bool) {
 	text, err := c.Inquire(rank, subjectHistory)
 	if err != nil {

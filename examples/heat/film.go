@@ -66,7 +66,8 @@ func (f *film) write(name string) error {
 	}
 }
 
-// animation returns the kept frames and the last frame. It reduces their colours to levels colours.
+// animation returns the kept frames and the last frame. It reduces the number of their colours to
+// levels.
 func (f *film) animation() *gif.GIF {
 	frames := f.frames
 	if frames[len(frames)-1] != f.last {

@@ -78,7 +78,8 @@ func field() (image.Image, error) {
 	return png.Decode(bytes.NewReader(content))
 }
 
-// run does all iterations. If there is a checkpoint, it does the iterations after the checkpoint.
+// run does the iterations: all iterations or, if there is a checkpoint, the iterations after the
+// checkpoint.
 func (b *block) run(store *checkpoint.Store) error {
 	done, _, err := store.Restore(b.comm, checkpoint.Slice(b.cells))
 	if err == nil {

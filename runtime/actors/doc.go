@@ -52,11 +52,11 @@
 //
 // A T arrives as a T, and a *T arrives as a *T. A short *T that arrives shares an allocation of up to
 // 512 bytes with other values of the same type from the same rank. A reference to one of these values
-// keeps the whole allocation in memory. The number types and bool are registered. Types whose
-// underlying type is a number type or bool, such as time.Duration, are not registered. A message of
-// any other type becomes a dead letter at the sender with the reason ErrUnregistered. The sender must
-// not change a message after it was sent. This also holds for the bytes of a []byte. A message that
-// needs arena memory and is too large for the arena becomes a dead letter, too.
+// keeps the whole allocation in memory. The number types and bool are registered. A type that is
+// defined as one of them, such as time.Duration (an int64), is not registered. A message of any other
+// type becomes a dead letter at the sender with the reason ErrUnregistered. The sender must not
+// change a message after it was sent. This also holds for the bytes of a []byte. A message that needs
+// arena memory and is too large for the arena becomes a dead letter, too.
 //
 // As long as both ranks live, messages of one sender to one receiver arrive in the order in which
 // they were sent, and each message arrives once.

@@ -1,11 +1,12 @@
 // Package message contains the collective algorithms that send messages. They work on any network.
-// They work for any number of ranks if their restrictions do not exclude it.
+// The restrictions of an algorithm say for which numbers of ranks it works; without such a
+// restriction it works for any number.
 //
 // Each algorithm has a file of its own, and communicates by the methods of Peer. Its doc comment has
 // its source, its restrictions, and its cost for p ranks. A message of n bytes takes the time alpha +
 // n*beta, and combining n bytes takes the time n*gamma. Logarithms are to the base 2. In these
 // comments c.Send and c.Recv are the buffers of the Call c; n is the length of c.Send or c.Recv in
-// bytes if a comment does not define it differently.
+// bytes, except where a comment defines it differently.
 //
 // Every algorithm is in the catalog. Package collectives, its simulation and the tests find the
 // algorithms there.

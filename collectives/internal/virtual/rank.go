@@ -301,8 +301,8 @@ func (r *Rank) work(t Time) {
 	r.cost.Busy += t
 }
 
-// If ranks share links or processors, catchUp suspends the rank until all events before the rank's
-// time have been processed. Otherwise it does nothing.
+// catchUp suspends the rank until all events before the rank's time have been processed. If ranks
+// share neither links nor processors, it does nothing.
 func (r *Rank) catchUp() error {
 	if n := r.net; !n.contended || n.agenda.empty() || n.agenda.first() > r.now {
 		return nil

@@ -14,7 +14,7 @@ const Elem = 8
 type Operator uint8
 
 const (
-	// Sum adds integers. The result does not depend on the order and the grouping of the operands.
+	// Sum adds integers. The result is the same for every order and every grouping of the operands.
 	Sum Operator = iota
 	// Compose composes affine maps modulo 2^32. The result depends on the order of the operands, but
 	// not on their grouping.
