@@ -9,12 +9,12 @@ import (
 type Codec[T any] = runtime.Codec[T]
 
 // RegisterType allows values of the types T and *T as messages between ranks. If
-// runtime.RegisterCodec has registered a codec for T, this codec encodes the values. Otherwise they
-// are sent as their bytes if T is plain data (runtime.Element), and encoded by gob otherwise. gob
-// cannot encode a value that contains itself, so such a value is refused. RegisterType must be called
-// at every rank before the first such message, preferably in an init function. A second call has no
-// effect. The name of the type, and for plain data its layout, must be the same at sender and
-// receiver.
+// runtime.RegisterCodec has registered a codec for T, this codec encodes the values. Without a
+// registered codec, the values are sent as their bytes if T is plain data (runtime.Element); values
+// of all other types are encoded by gob. gob cannot encode a value that contains itself, so such a
+// value is refused. RegisterType must be called at every rank before the first such message,
+// preferably in an init function. A second call has no effect. The name of the type, and for plain
+// data its layout, must be the same at sender and receiver.
 func RegisterType[T any]() { codec.Register[T]() }
 
 // RegisterCodec registers T and *T like RegisterType, but with the codec c of the program. It also calls

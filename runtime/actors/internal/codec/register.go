@@ -29,9 +29,9 @@ func init() {
 }
 
 // Register registers T and *T. If package value has a registered codec for T, this codec encodes
-// their values. Otherwise they are sent as their bytes if T has no pointers, and encoded by gob if T
-// has pointers. Later registrations of the same type have no effect. Register panics if there are too
-// many types.
+// their values. Otherwise the values are sent as their bytes if T has no pointers, and encoded by gob
+// if T has pointers. Later registrations of the same type have no effect. Register panics if there
+// are too many types.
 func Register[T any]() {
 	if c := value.Registered[T](); c != nil {
 		RegisterCodec(c)
