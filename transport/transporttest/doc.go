@@ -17,5 +17,5 @@
 // completions may be out of order, and only arrivals wake a rank. A caller that works
 // with the fake works with every transport.
 //
-// Unstable: any release may change this package, even after v1.
+// Unstable: any release may change this package, also after v1.
 package transporttest
