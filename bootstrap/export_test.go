@@ -18,6 +18,12 @@ var (
 		return ranks, !r.bad && len(r.b) == 0
 	}
 	PollFrame = func(rank int, v Vote) []byte { return pollOf(rank, &v).append([]byte{byte(kindPoll)}) }
+	// PollOfTwo encodes the equal votes of two ranks as two ballots.
+	PollOfTwo = func(a, b int, v Vote) []byte {
+		p := pollOf(a, &v)
+		p.ballots = append(p.ballots, pollOf(b, &v).ballots...)
+		return p.append(nil)
+	}
 	ParsePoll = func(b []byte, size int) error { _, err := parsePoll(b, size); return err }
 	ParseFDs  = func(s string) (socket, memory, secret int, err error) {
 		d, err := parseDescriptors(s)

@@ -40,6 +40,15 @@ func TestSetsOfRanks(t *testing.T) {
 	}
 }
 
+// TestARankVotesOnce checks that a poll in which a rank has two ballots is malformed: the rank would be counted
+// twice.
+func TestARankVotesOnce(t *testing.T) {
+	v := bootstrap.Vote{Comm: 1, Round: 1, Members: []int{0, 1, 3}, Purpose: bootstrap.PurposeFlags}
+	require.NoError(t, bootstrap.ParsePoll(bootstrap.PollOfTwo(0, 3, v), 4))
+	require.ErrorIs(t, bootstrap.ParsePoll(bootstrap.PollOfTwo(3, 3, v), 4), bootstrap.ErrMalformed)
+	require.ErrorIs(t, bootstrap.ParsePoll(bootstrap.PollOfTwo(0, 2, v), 4), bootstrap.ErrMalformed) // not a member
+}
+
 // FuzzPoll checks that no input makes the parser of votes panic.
 func FuzzPoll(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 3, 1, 0, 1, 0, 0, 1, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0})

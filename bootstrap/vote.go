@@ -116,16 +116,20 @@ func (p *poll) append(b []byte) []byte {
 }
 
 // parsePoll is the inverse of append, in a world of size ranks. It returns an error unless all voters and
-// acknowledged ranks are members, and the ballots have at most as many voters as there are members.
+// acknowledged ranks are members, and no rank votes twice.
 func parsePoll(b []byte, size int) (*poll, error) {
 	r := reader{b: b, size: size}
 	p := &poll{comm: r.word(8), round: uint32(r.word(4)), members: r.ranks()}
-	all, n := 0, r.varint()
+	n := r.varint()
+	voted := make(map[int]bool)
 	for i := uint64(0); i < n && !r.bad; i++ {
 		v := ballot{voters: r.ranks(), purpose: Purpose(r.word(1)), flags: r.word(8), acknowledged: r.ranks()}
-		all += len(v.voters)
+		for _, rank := range v.voters {
+			r.bad = r.bad || voted[rank]
+			voted[rank] = true
+		}
 		r.bad = r.bad || len(v.voters) == 0 || v.purpose < PurposeFlags || v.purpose > PurposeShrink ||
-			all > len(p.members) || !isPart(v.voters, p.members) || !isPart(v.acknowledged, p.members)
+			!isPart(v.voters, p.members) || !isPart(v.acknowledged, p.members)
 		p.ballots = append(p.ballots, v)
 	}
 	if r.bad || len(r.b) > 0 || len(p.ballots) == 0 {

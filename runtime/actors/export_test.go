@@ -61,10 +61,12 @@ func NameAnswer(name, address, id string, refused bool) any {
 // NamesID is the ID of the actor of the names, which stores the names that its rank keeps.
 const NamesID = namesID
 
-// NameFind is the What of a NameRequest that looks up a name. NameEnd is the first invalid What.
+// NameFind and NameRemove are the What of a NameRequest that looks up or removes a name. NameEnd is the first
+// invalid What.
 const (
-	NameFind = nameFind
-	NameEnd  = nameDisown + 1
+	NameFind   = nameFind
+	NameRemove = nameRemove
+	NameEnd    = nameDisown + 1
 )
 
 // Keeper returns which of size ranks keeps a name.

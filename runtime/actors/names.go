@@ -186,7 +186,9 @@ func (n *names) answer(c actor.Context, m nameRequest) nameAnswer {
 			held = pid
 		}
 	case nameRemove:
-		n.release(c, &n.kept, m.Name)
+		if held != nil && held.Equal(pid) { // otherwise another actor has got the name in the meantime
+			n.release(c, &n.kept, m.Name)
+		}
 	}
 	if held == nil {
 		return nameAnswer{}
@@ -257,7 +259,7 @@ func (s *System) UnregisterName(name string) error {
 	// is lost.
 	err = s.tellOwner(actor.NewPID(a.Address, a.ID), nameRequest{What: nameDisown, Name: name, Address: a.Address, ID: a.ID})
 	if err == nil {
-		_, _, err = s.askNames(nameRequest{What: nameRemove, Name: name})
+		_, _, err = s.askNames(nameRequest{What: nameRemove, Name: name, Address: a.Address, ID: a.ID})
 	}
 	return err
 }

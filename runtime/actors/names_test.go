@@ -45,6 +45,26 @@ func TestNames(t *testing.T) {
 	})
 }
 
+// TestUnregisterLate checks that an UnregisterName whose actor has lost the name in the meantime does not
+// remove the name from the actor that has it now.
+func TestUnregisterLate(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		first, err := all[0].Spawn(idle(), "")
+		require.NoError(t, err)
+		second, err := all[1].Spawn(idle(), "")
+		require.NoError(t, err)
+		require.NoError(t, all[0].RegisterName("name", second))
+		for keeper := range 2 { // the last message of an UnregisterName that has found the first actor
+			m := actors.NameRequest(actors.NameRemove, "name", first.Address, first.Id, keeper)
+			_, err := all[0].Root.RequestFuture(all[0].PID(keeper, actors.NamesID), m, soon).Result()
+			require.NoError(t, err)
+		}
+		found, err := all[1].LookupName("name")
+		require.NoError(t, err)
+		require.True(t, second.Equal(found))
+	})
+}
+
 // TestNamesOutliveTheirKeepers kills the ranks that store names, one after the other. The names
 // of living actors must remain, and can be registered and unregistered. The names of dead actors
 // must become free.

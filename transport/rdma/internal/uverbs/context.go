@@ -56,10 +56,15 @@ func open(d *Device, k kernel, known driver) (*Context, error) {
 	return c, nil
 }
 
-// prepare sets a descriptor that the kernel has created to close-on-exec and nonblocking.
+// prepare sets a descriptor that the kernel has created to close-on-exec and nonblocking. It closes the
+// descriptor if it fails.
 func prepare(fd int) error {
 	unix.CloseOnExec(fd)
-	return unix.SetNonblock(fd, true)
+	err := unix.SetNonblock(fd, true)
+	if err != nil {
+		_ = unix.Close(fd)
+	}
+	return err
 }
 
 // Close closes the context. The caller should close the objects of the context before; the kernel
