@@ -44,8 +44,8 @@ func bindTask(tid int, cpus []int) error {
 }
 
 // bindProcess restricts all threads of a running process to some processors. A new thread inherits the
-// affinity of its creator: once a pass over /proc finds no thread that is not bound yet, later threads are
-// bound as well.
+// affinity of the thread that creates it. bindProcess repeats its pass over the threads in /proc until a pass
+// finds no unbound thread. Threads created after that are therefore bound, too.
 func bindProcess(pid int, cpus []int) error {
 	for bound, found := map[string]bool{}, true; found; {
 		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -58,7 +58,7 @@ func bindProcess(pid int, cpus []int) error {
 			if err != nil || bound[task.Name()] {
 				continue
 			}
-			if err := bindTask(tid, cpus); err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
+			if err := bindTask(tid, cpus); err != nil && !errors.Is(err, unix.ESRCH) { // ESRCH: the thread has ended
 				return err
 			}
 			bound[task.Name()], found = true, true

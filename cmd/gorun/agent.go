@@ -23,9 +23,9 @@ import (
 // The two communicate through the agent's standard input and output.
 const agentCommand = "-gorun-agent"
 
-// agent runs ranks of another gorun's job on this machine. It makes no decisions: it starts,
-// signals and kills ranks when gorun tells it to, and reports what happens. When its connection
-// to gorun ends, it kills its ranks and exits.
+// agent runs the ranks of a job on this machine for the launcher, which is another gorun. The agent makes no
+// decisions: it starts, signals and kills ranks when the launcher tells it to, and reports what happens. When
+// its connection to the launcher ends, the agent kills its ranks and exits.
 type agent struct {
 	node    *node
 	conn    *link.Conn
@@ -35,23 +35,23 @@ type agent struct {
 	relay   *bootstrap.Relay // nil before the plan
 	out     *forwarder
 	feed    *stdinFeed // nil if no rank of this host gets standard input
-	up      *window    // for the frames of the ranks to gorun
+	up      *window    // for the frames that the ranks send to the launcher
 	inbox   *inbox
 	below   *branches
 	started chan struct{}
 	over    sync.Once     // for the cleanup, after which the process ends
-	alone   atomic.Bool   // gorun is lost: ends of ranks are not reported any more
-	left    chan struct{} // closed when gorun is lost
+	alone   atomic.Bool   // the launcher is lost: the agent no longer reports ends of ranks
+	left    chan struct{} // closed when the launcher is lost
 
-	// spawner starts ranks in later generations. It is nil if the job does not start ranks again.
-	// programs and place are from the plan. Only the goroutine in run writes these fields.
+	// spawner starts ranks in later generations. It is nil if the job does not start ranks again. The plan
+	// sets programs and place. Only the goroutine that executes run writes these fields.
 	spawner  *spawner
 	programs []*app
-	paths    []string // of the executables of programs on this host
+	paths    []string // paths of the executables of programs on this host
 	place    int
-	ending   atomic.Bool // the processes of the job are being killed
+	ending   atomic.Bool // true while the agent kills the processes of the job
 
-	mu sync.Mutex // guards node.ranks, and the fields of ranks that change when they end
+	mu sync.Mutex // guards node.ranks, and the fields of a rank that change when the rank ends
 }
 
 // runAgent is the agent's main function. scratch and inside are as in newJob.
@@ -81,8 +81,8 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	if !here || err != nil {
 		return max(code, 0), errors.Join(err, a.node.cleanUp())
 	}
-	// These signals are caught and discarded, not ignored, because ranks would inherit ignored
-	// signals. Signals for the job arrive through the connection.
+	// The agent catches and discards these signals. It does not ignore them, because its ranks would inherit
+	// ignored signals. Signals for the job arrive through the connection to the launcher.
 	a.heedTerm()
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
 	if err := errors.Join(adopt(), a.connect()); err != nil {
@@ -95,7 +95,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	for {
 		k, body, err := a.conn.Receive()
 		if err == nil && k == link.KindEnd {
-			go a.end() // a goroutine, since end waits for credit, which this loop receives
+			go a.end() // in a goroutine, because end waits for credit that this loop receives
 			continue
 		}
 		if err == nil {
@@ -142,10 +142,10 @@ func (a *agent) connect() error {
 	return nil
 }
 
-// heedTerm passes SIGTERM on to the ranks. With SIGTERM a scheduler or a container platform asks the
-// job to end on this host; it kills the processes later. If the ranks have not been started yet, the
-// agent ends instead. It also ends if the job starts lost ranks again, so that this happens at once
-// and on another host.
+// heedTerm makes the agent pass SIGTERM on to its ranks. With SIGTERM, a scheduler or a container platform
+// asks the job to end on this host; later, it kills the processes. In two cases the agent ends instead: if
+// the ranks have not been started yet, and if the job starts lost ranks again. In the second case, the ranks
+// of this host are then started again on another host without delay.
 func (a *agent) heedTerm() {
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, unix.SIGTERM)
@@ -169,17 +169,17 @@ func (a *agent) heedTerm() {
 	}()
 }
 
-// errTerminated is the reason for the end of an agent that gets SIGTERM and has no ranks to pass it on to.
+// errTerminated is the reason why an agent ends that receives SIGTERM before its ranks are started.
 var errTerminated = errors.New("SIGTERM before the ranks were started")
 
 // lost ends the process, because the connection to the launcher is lost. It prints nothing if the launcher
-// has closed the connection: the job may have failed because of another host.
+// has closed the connection, because then another host may have made the job fail.
 func (a *agent) lost(why error) {
 	a.leave(fmt.Errorf("gorun is lost: %w", why), exitLauncher)
 }
 
 // leave kills the processes of the job on this host, cleans up and exits with an exit code. It prints the
-// reason unless that is io.EOF.
+// reason, except io.EOF.
 func (a *agent) leave(why error, code int) {
 	a.out.abandon()
 	a.up.close()
@@ -198,7 +198,7 @@ func (a *agent) leave(why error, code int) {
 	})
 }
 
-// obey acts on a frame of gorun. An error ends the agent.
+// obey acts on a frame of the launcher. An error ends the agent.
 func (a *agent) obey(k link.Kind, body []byte) error {
 	if done, err := a.below.take(k, body); done {
 		return err
@@ -252,7 +252,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 	return nil
 }
 
-// inputOf is the function wiring.input of the first processes of the ranks.
+// inputOf is the function wiring.input for the first process of each rank.
 func (a *agent) inputOf(r *rank) (*os.File, bool, error) {
 	if a.feed == nil || !a.feed.feeds(r.number) {
 		return nil, false, nil
@@ -261,7 +261,7 @@ func (a *agent) inputOf(r *rank) (*os.File, bool, error) {
 	return f, true, err
 }
 
-// input passes a piece of gorun's standard input, or its end, to the feed.
+// input passes a piece of the launcher's standard input, or the end of that input, to the feed.
 func (a *agent) input(data []byte, end bool) {
 	switch {
 	case a.feed == nil:
@@ -270,17 +270,17 @@ func (a *agent) input(data []byte, end bool) {
 	default:
 		a.feed.append(data)
 		if a.feed.all {
-			a.wantInput(len(data)) // at once: no rank waits for a slower one
+			a.wantInput(len(data)) // at once, because no rank waits for a slower rank
 		}
 	}
 }
 
-// wantInput returns n bytes of credit for standard input to gorun.
+// wantInput gives the launcher n bytes of credit for standard input.
 func (a *agent) wantInput(n int) {
 	a.conn.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(n))
 }
 
-// serve forwards the frames of a rank to gorun until the rank's socket ends.
+// serve forwards the frames of a rank to the launcher until the rank's socket ends.
 func (a *agent) serve(r *rank) {
 	defer close(r.served)
 	if err := a.relay.Serve(r.number, r.conn); errors.Is(err, bootstrap.ErrMalformed) {
@@ -301,7 +301,7 @@ func (a *agent) signal(number int, sig syscall.Signal) {
 	}
 }
 
-// look sends gorun the contents of the flight recorders of the ranks on this host.
+// look sends the launcher the contents of the flight recorders of the ranks on this host.
 func (a *agent) look(l link.Look) {
 	answer, now := link.Seen{Number: l.Number}, time.Now()
 	a.mu.Lock()
@@ -314,7 +314,7 @@ func (a *agent) look(l link.Look) {
 	a.conn.Send(link.KindSeen, link.Encode(answer))
 }
 
-// report tells gorun when a rank has ended, after all frames of that rank.
+// report tells the launcher the end of each rank, after all frames of that rank.
 func (a *agent) report() {
 	for x := range a.node.exits {
 		r := x.rank
@@ -353,7 +353,7 @@ func (a *agent) report() {
 func (a *agent) end() {
 	a.over.Do(func() {
 		a.ending.Store(true)
-		a.unlessLost(a.below.running.Wait) // the kill below might end these commands, too
+		a.unlessLost(a.below.running.Wait) // first, because the kill below might end these commands, too
 		err := a.node.contain.kill()
 		a.out.finish()
 		err = errors.Join(err, a.node.cleanUp())

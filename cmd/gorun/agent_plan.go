@@ -41,8 +41,8 @@ func (a *agent) start(p link.Plan) error {
 	a.node.assign(ranks, p.Bind)
 	a.relay = bootstrap.NewRelay(p.Size, numbers, func(rank int, frame []byte) error {
 		<-a.started
-		// A rank may send any number of frames. The relay calls this function from one goroutine at a
-		// time, so that the room that wait returns is still there for spend.
+		// This function runs for each frame of a rank. The relay calls it from one goroutine at a time, so
+		// that no other call can take the room between wait and spend.
 		if a.up.wait() > 0 && a.up.spend(len(frame)) {
 			a.conn.Send(link.KindUp, link.Target{Rank: rank}.Append(nil), frame)
 		}
@@ -81,9 +81,9 @@ func (a *agent) start(p link.Plan) error {
 	return err
 }
 
-// planned makes the ranks of a plan, which are not started yet, and returns them and their numbers. It
-// returns an error if a working directory does not exist on this machine; exec would report the program
-// as missing.
+// planned makes the ranks of a plan without starting them, and returns them and their numbers. It returns an
+// error if a working directory does not exist on this machine, because exec would report that as a missing
+// program.
 func (a *agent) planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
 	for _, g := range p.Programs {
 		args := link.Strings(g.Args)
@@ -104,7 +104,7 @@ func (a *agent) planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
 	return ranks, numbers, err
 }
 
-// newRank makes a rank of a plan, which is not started yet.
+// newRank makes a rank of a plan without starting it.
 func (a *agent) newRank(r link.Rank, host string) *rank {
 	return &rank{number: r.Number, app: a.programs[r.Program], host: host, path: a.paths[r.Program]}
 }

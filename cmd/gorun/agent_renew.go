@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// renew begins the next generation of the job on this host, which body, a link.Next, describes. It tells gorun
-// which ranks have been started, or why they could not be.
+// renew begins the next generation of the job on this host. body is a link.Next, which describes the
+// generation. renew tells the launcher which ranks it has started, or why it could not start them.
 func (a *agent) renew(body []byte) error {
 	n, err := link.Decode[link.Next](body)
 	if err == nil && a.place >= len(n.Parts) {
@@ -40,8 +40,8 @@ func (a *agent) renew(body []byte) error {
 	return nil
 }
 
-// settle replaces the ranks of the node by the ranks of a part, and returns those that have to be started.
-// A rank that was on this host before gets its processors again. A rank that is new here may use all
+// settle replaces the ranks of the node by the ranks of a part, and returns the ranks that have to be
+// started. A rank that was on this host before gets its processors again. A rank that is new here may use all
 // processors of the node.
 func (a *agent) settle(part *link.Part) (started []*rank, err error) {
 	starts := map[int]link.Start{}

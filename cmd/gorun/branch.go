@@ -15,9 +15,10 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// branches has the commands by which an agent starts the agents below it in the tree of hosts. The
-// streams of a command carry the link between gorun and the agent that it starts. This agent only
-// passes their bytes on, except that it itself sends the agents below the frames for all ranks.
+// branches has the commands by which an agent starts the agents below it in the tree of hosts. The standard
+// streams of a command carry the link between the launcher and the agent that the command starts. The agent
+// on this host passes the bytes of these streams on. The only frames that it sends to the agents below by
+// itself are the frames for all ranks.
 type branches struct {
 	conn    *link.Conn
 	starts  chan func()
@@ -75,14 +76,14 @@ func (b *branches) find(number int) *branch {
 	return b.list[number]
 }
 
-// idle reports whether no command runs.
+// idle returns true if no command runs.
 func (b *branches) idle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.list) == 0
 }
 
-// tell sends a frame of the server for all ranks to all agents below.
+// tell sends all agents below a frame of the bootstrap server that is for all ranks.
 func (b *branches) tell(body []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +92,7 @@ func (b *branches) tell(body []byte) {
 	}
 }
 
-// start starts a command. If that fails, it tells gorun why.
+// start starts a command. If that fails, start tells the launcher why.
 func (b *branches) start(e link.Exec) {
 	line := link.Strings(e.Line)
 	r := &branch{number: e.Number, command: exec.Command(line[0], line[1:]...)}
@@ -138,9 +139,9 @@ func (b *branches) start(e link.Exec) {
 	})
 }
 
-// install copies the executable of gorun to the shell that a command reaches. If the shell prints
-// something else than the line of installScript, install passes it on to the launcher, which reads the
-// command's output. Until the launcher has an answer, it writes nothing to the command.
+// install copies the executable of gorun to the shell that a command reaches. The launcher reads the
+// command's output, and writes nothing to the command until it has read an answer. If the shell prints
+// anything other than the line of installScript, install passes that text on to the launcher.
 func (b *branches) install(e link.Exec, from *bufio.Reader, to io.Writer) {
 	err := install(from, to, e.Gorun)
 	var noise *link.NoiseError
@@ -178,7 +179,7 @@ func (b *branches) launch(c *exec.Cmd) error {
 	return <-result
 }
 
-// copy sends a stream of a command to gorun, no faster than the connection takes it.
+// copy sends a stream of a command to the launcher, no faster than the connection takes it.
 func (b *branches) copy(k link.Kind, number int, from io.Reader) {
 	buf := make([]byte, link.ChunkBytesMax)
 	for {
@@ -219,8 +220,8 @@ func (a *agent) kill() error {
 	return nil
 }
 
-// unlessLost calls wait. It returns when wait has returned, or when gorun is lost, since wait might then
-// never return.
+// unlessLost calls wait. It returns when wait has returned or the launcher is lost. Without the launcher,
+// wait might never return.
 func (a *agent) unlessLost(wait func()) {
 	done := make(chan struct{})
 	go func() {

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/cgroup"
 )
 
-// ownCgroup is a containment: a cgroup v2 of the job's own.
+// ownCgroup is a containment that puts the job in a cgroup v2 of its own.
 type ownCgroup struct {
 	dir string
 	fd  *os.File
@@ -24,8 +24,8 @@ func newCgroup(id string) (*ownCgroup, error) {
 	if err != nil {
 		return nil, err
 	}
-	// To move a process into a child cgroup, write permission for this file of the common ancestor is
-	// necessary (cgroups(7), "Delegation").
+	// To move a process into a child cgroup, gorun needs write permission for the file cgroup.procs of the
+	// common ancestor (cgroups(7), "Delegation").
 	if err := unix.Access(filepath.Join(parent, "cgroup.procs"), unix.W_OK); err != nil {
 		return nil, fmt.Errorf("cgroup %s is not ours: %w", parent, err)
 	}

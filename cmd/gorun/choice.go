@@ -7,16 +7,16 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// choicesMost is the largest number of jobs that described asks for their commands.
+// choicesMost is the largest number of jobs whose commands described asks for.
 const choicesMost = 20
 
-// choiceError is the error that several jobs fit what the user has asked for.
+// choiceError is the error if several jobs match the name that the user has given.
 type choiceError struct{ jobs []string }
 
 // Error implements error.
 func (e *choiceError) Error() string { return "say which one: " + strings.Join(e.jobs, ", ") }
 
-// described returns an error that lists the jobs with their commands, since a user does not recognize a job
+// described returns an error that lists the jobs with their commands, because a user does not recognize a job
 // by its name alone.
 func (e *choiceError) described() error {
 	var b strings.Builder

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// completion returns a script for bash that completes command lines of gorun. It completes flags, and
-// their values if these are a few words, hosts, commands, files or directories. It completes the
-// arguments of the program as file names.
+// completion returns a script for bash that completes command lines of gorun. The script completes flags. It
+// completes the value of a flag if the value is one of a few words, a host, a command, a file or a directory.
+// It completes the arguments of the program as file names.
 func completion() string {
 	names, valued := make([]string, 0, 2*len(flags)), make([]string, 0, 2*len(flags))
 	var values strings.Builder
@@ -29,8 +29,8 @@ func completion() string {
 	return fmt.Sprintf(completionScript, strings.Join(valued, "|flags,"), values.String(), strings.Join(names, " "))
 }
 
-// valueCompletion returns the options of compgen(1) for the value of a flag, "" for no
-// completion.
+// valueCompletion returns the options of compgen(1) that complete the value of a flag. It returns "" if the
+// value is not completed.
 func valueCompletion(f flag) string {
 	switch {
 	case f.value == "DIR":

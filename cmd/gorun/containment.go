@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// containEnv names the environment variable with the name of the containment to
-// use. Without it, gorun uses the first containment that works.
+// containEnv is the environment variable whose value is the name of the containment to use. Without it, gorun
+// uses the first containment that works.
 const containEnv = "GORUN_CONTAIN"
 
 // Names of the containments, best first.
@@ -20,8 +20,8 @@ const containEnv = "GORUN_CONTAIN"
 //	           and for processes with GORUN_AGENT in their environment. A
 //	           process that clears its environment survives a kill -9 of gorun.
 //
-// With each containment, ranks get SIGKILL when gorun ends (Pdeathsig), and a
-// watchdog (watchdog.go) kills the other processes if gorun cannot.
+// With each containment, ranks get SIGKILL when gorun ends (Pdeathsig), and a watchdog (watchdog.go) kills
+// the other processes of the job if gorun is killed.
 const (
 	containCgroup    = "cgroup"
 	containNamespace = "namespace"
@@ -30,10 +30,10 @@ const (
 
 // containment can kill every process that a job starts.
 type containment interface {
-	// make creates the resources of the containment. The watchdog is started with its orders before
-	// make is called, so that nothing remains whenever gorun is killed.
+	// make creates the resources of the containment. gorun starts the watchdog with its orders before it
+	// calls make, so that the watchdog cleans up whenever gorun is killed.
 	make() error
-	// name returns one of the names above.
+	// name returns one of the names of the containments.
 	name() string
 	// prepare sets the attributes of a new process so that it starts in the containment.
 	prepare(attr *syscall.SysProcAttr)
@@ -41,7 +41,7 @@ type containment interface {
 	kill() error
 	// remove releases the resources of the containment. No process may be in it.
 	remove() error
-	// orders returns the watchdog's arguments for kill and remove, if gorun itself cannot do them.
+	// orders returns the arguments with which the watchdog does kill and remove if gorun was killed.
 	orders() []string
 }
 
@@ -79,7 +79,7 @@ type scan struct {
 func (scan) name() string       { return containScan }
 func (s scan) orders() []string { return []string{"-job", s.id} }
 
-// kill searches repeatedly, until it finds no process, because a process may fork during a search.
+// kill repeats its search until it finds no process, because a process may fork during a search.
 func (s scan) kill() error {
 	for range scanRounds {
 		pids := jobProcesses(s.id)
@@ -93,14 +93,14 @@ func (s scan) kill() error {
 	return fmt.Errorf("processes of job %s survive SIGKILL", s.id)
 }
 
-// scanRounds is the largest number of searches by kill. A killed process disappears only a moment
-// later, so there may be many searches; each is cheap.
+// scanRounds is the largest number of searches by kill. A killed process disappears only after a moment, so
+// that kill may need many searches. Each search is cheap.
 const scanRounds = 10000
 
 var _, _, _, _ containment = (*ownCgroup)(nil), outside{}, namespace{}, scan{}
 
-// envAgent names the environment variable that identifies the agent which has started a process. The name
-// of the job would not do: two agents of a job may be on one machine.
+// envAgent is the environment variable whose value identifies the agent that has started a process. The name
+// of the job does not identify it, because two agents of a job may be on one machine.
 const envAgent = "GORUN_AGENT"
 
 // agentVariable returns the variable in the environment of all processes of a node with this ID.

@@ -21,12 +21,13 @@ import (
 // installWord begins the line in which installScript prints the path of the directory for gorun.
 const installWord = "gorun-copy "
 
-// installScript installs and executes gorun in the shell of a host. It is sent as input of the
-// shell, since no quoting is right both for commands of -rsh that pass their arguments to a shell and
-// for commands that do not. After the script has printed its line, it reads %d bytes, the compressed
-// executable, from its input; they are sent only then. The directory is accessible to its user only
-// (mktemp(1)). gorun, which replaces the shell, removes it in the end; if that fails, the shell removes
-// it. The script does not change the umask of the login, because ranks inherit it.
+// installScript installs and executes gorun in the shell of a host. The script is sent as input of the shell
+// and not as an argument: some commands of -rsh pass their arguments to a shell and others do not, and no
+// quoting is right for both. The script prints its line and then reads the compressed executable (%d bytes)
+// from its input. The sender sends the executable only after it has received this line. Only the user of the
+// directory has access to it (mktemp(1)). The script executes gorun in place of the shell, and gorun removes
+// the directory when it ends. If the execution fails, the shell removes the directory. The script does not
+// change the umask of the login, because ranks inherit it.
 const installScript = `d=$(mktemp -d "${TMPDIR:-/tmp}/` + scratchPrefix + `XXXXXXXX") && trap 'rm -rf "$d"' EXIT && ` +
 	`echo "` + installWord + `$d" && head -c %d | gzip -dc >"$d/gorun" && chmod 700 "$d/gorun" && exec "$d/gorun" ` + agentCommand + ` "$d"; exit` + "\n"
 
@@ -37,7 +38,7 @@ type packed struct {
 	err   error
 }
 
-// ownPacked returns this executable, compressed by gzip, which every host can decompress.
+// ownPacked returns this executable, compressed by gzip because every host can decompress gzip.
 var ownPacked = sync.OnceValue(func() (p packed) {
 	f, err := os.Open(ownFile)
 	if err != nil {
@@ -86,8 +87,8 @@ func install(in *bufio.Reader, out io.Writer, hash []byte) error {
 	return err
 }
 
-// loaderRemedy returns a text about the dynamic loader that an executable needs on another host, "" if it
-// needs none.
+// loaderRemedy returns a text about the dynamic loader that an executable needs on another host. It returns
+// "" if the executable needs no loader.
 func loaderRemedy(path string) string {
 	executable, err := elf.Open(path)
 	if err != nil {
@@ -130,7 +131,7 @@ func readLine(in *bufio.Reader) (string, error) {
 	return "", &link.NoiseError{Said: line}
 }
 
-// pack returns a file, compressed. It reads and compresses the file only once for all hosts.
+// pack returns the compressed contents of a file. It reads and compresses the file only once for all hosts.
 func (f *files) pack(i int) ([]byte, error) {
 	f.packing.Lock()
 	defer f.packing.Unlock()

@@ -14,8 +14,9 @@ import (
 // unlimited is a timeout that never expires.
 const unlimited = time.Duration(math.MaxInt64)
 
-// copyFiles sends the programs to the hosts that lack them, and returns when all these hosts have them.
-// It sends a file once to each agent that gorun has started itself; these agents pass it on.
+// copyFiles sends the programs to the hosts that lack them, and returns when all these hosts have them. The
+// launcher sends a file once to each agent that it has started itself. These agents pass the file on to the
+// agents below them.
 func (j *job) copyFiles(kept []*host) error {
 	ways, err := j.spreads(kept)
 	if err != nil {
@@ -52,14 +53,14 @@ func (j *job) copyFiles(kept []*host) error {
 	sending.Wait()
 	for _, failure := range failures {
 		if failure != nil {
-			return failure // the same for all agents: the file could not be read
+			return failure // the same error for all agents: the launcher could not read the file
 		}
 	}
 	return err
 }
 
-// sendFile sends file i to the host's agent, no faster than the slowest of the hosts in to. These are the
-// hosts that get the file through this agent, possibly with this host itself.
+// sendFile sends file i to the host's agent, no faster than the slowest of the hosts in to. The hosts in to
+// get the file through this agent. They may include this host itself.
 func (h *host) sendFile(i int, to []*host) error {
 	f := h.job.files
 	packed, err := f.pack(i)
@@ -97,8 +98,9 @@ func (h *host) sendFile(i int, to []*host) error {
 	return nil
 }
 
-// awaitFiles waits until the host has received a number of files. The host is lost if bytes are on
-// their way to it and it takes none within patience, unless a host above holds these bytes up.
+// awaitFiles waits until the host has received a number of files. awaitFiles gives up the host if bytes are
+// on their way to it and it takes none of them within patience. It does not give up the host while a host
+// above it in the tree delays these bytes.
 func (h *host) awaitFiles(number int, patience time.Duration) error {
 	if number == 0 {
 		return nil
@@ -142,8 +144,9 @@ func (h *host) awaitFiles(number int, patience time.Duration) error {
 	return nil
 }
 
-// expectProgress gives up the host if progress gets no value within patience while bytes are on their way
-// to it that no host above holds up. It returns when ended is closed.
+// expectProgress gives up the host if bytes are on their way to it and progress gets no value within
+// patience. It does not give up the host while a host above it in the tree delays these bytes. expectProgress
+// returns when ended is closed.
 func (h *host) expectProgress(progress, ended <-chan struct{}, patience time.Duration) {
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -162,8 +165,8 @@ func (h *host) expectProgress(progress, ended <-chan struct{}, patience time.Dur
 	}
 }
 
-// heldUp reports whether bytes are on their way to a host above this one in the tree. Then that host
-// may be the cause of a delay.
+// heldUp reports whether bytes are on their way to a host above this one in the tree. If so, that host may be
+// the cause of a delay.
 func (h *host) heldUp() bool {
 	for up := h.via; up != nil; up = up.via {
 		if !up.files.whole() {
@@ -209,7 +212,8 @@ func (s spread) under(h *host) []*host {
 	return list
 }
 
-// commands returns the numbers of the commands of h whose agents h's agent passes the file on to.
+// commands returns the numbers of those commands of h that have started agents which get the file from h's
+// agent.
 func (s spread) commands(h *host) []int {
 	var numbers []int
 	for _, b := range h.below {

@@ -16,8 +16,8 @@ const (
 	rankDescriptors = 6
 )
 
-// scarce adds to an error about the limit of open descriptors that limit and the number of descriptors
-// that the ranks need. It returns other errors as they are.
+// scarce extends an error about the limit of open descriptors: it adds that limit and the number of
+// descriptors that the ranks need. It returns other errors unchanged.
 func scarce(err error, ranks int) error {
 	switch {
 	case errors.Is(err, unix.EMFILE):

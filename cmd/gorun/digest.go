@@ -19,13 +19,15 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// ownFile is the executable of this process, even if the file has been replaced since its start.
+// ownFile is the path of the executable that this process runs, even if the file was replaced after the
+// process started.
 const ownFile = "/proc/self/exe"
 
-// digest returns a value that identifies the contents of a file, or the reason why there is none. For
-// an executable that the go command has built, the value is the build ID with the length of the file:
-// the last part of the ID is a hash of the whole file, and to read tens of MB on each host takes longer
-// than the start of the agent. For other files, and always if whole is true, it is the SHA-256 of the file.
+// digest returns a value that identifies the contents of a file, or the reason why there is none. For an
+// executable that the go command has built, the value is the build ID with the length of the file. The last
+// part of the build ID is a hash of the whole file. digest uses the ID because reading tens of MB on each
+// host takes longer than the start of the agent. For other files, and for all files if whole is true, the
+// value is the SHA-256 of the file.
 func digest(path string, whole bool) link.Digest {
 	// Nonblocking: opening a FIFO would wait for a writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
@@ -50,10 +52,10 @@ func digest(path string, whole bool) link.Digest {
 	return link.Digest{Hash: sum.Sum(nil)}
 }
 
-// isContentID reports whether a build ID ends with a hash of the executable. Such an ID has four parts
-// of 20 characters (cmd/go/internal/work, buildid.go): the action ID of the executable, the action ID
-// and the content ID of its main package, and the content ID of the executable. Other linkers, and
-// -ldflags=-buildid=, make other IDs or none.
+// isContentID reports whether a build ID ends with a hash of the executable. A build ID with this hash has
+// four parts of 20 characters (cmd/go/internal/work, buildid.go): the action ID of the executable, the action
+// ID and the content ID of its main package, and the content ID of the executable. Other linkers make other
+// IDs or no ID. With -ldflags=-buildid=, the user sets or removes the ID.
 func isContentID(id string) bool {
 	parts := strings.Split(id, "/")
 	return len(parts) == 4 && !slices.ContainsFunc(parts, func(p string) bool {
@@ -65,7 +67,7 @@ func digit(c rune) bool { return c >= '0' && c <= '9' }
 
 func alphanumeric(c rune) bool { return digit(c) || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
 
-// buildID returns the build ID that the go command has given an executable, "" if there is none that
+// buildID returns the build ID that the go command has given an executable. It returns "" if no build ID
 // identifies the contents. It does not change the file offset.
 func buildID(f io.ReaderAt) string {
 	executable, err := elf.NewFile(f)
@@ -95,8 +97,8 @@ func buildID(f io.ReaderAt) string {
 // buildIDBytesMax is the largest size of the note with a build ID.
 const buildIDBytesMax = 4096
 
-// released reports whether a version identifies the source code of gorun. "(devel)" of the go command
-// does not, nor does the version of a commit with uncommitted changes.
+// released reports whether a version identifies the source code of gorun. The go command's version "(devel)"
+// and the version of a commit with uncommitted changes do not identify it.
 func released(version string) bool {
 	rest, named := strings.CutPrefix(version, "v")
 	core, label, labelled := strings.Cut(rest, "-")
@@ -111,12 +113,12 @@ func released(version string) bool {
 // platform returns the operating system and the processor architecture of this executable.
 func platform() string { return goruntime.GOOS + "/" + goruntime.GOARCH }
 
-// files has the files that are compared with the files of the hosts: the programs and, unless its version
-// identifies its code, gorun itself.
+// files has the files of this machine that are compared with the files of the hosts: the programs, and gorun
+// itself if its version does not identify its code.
 type files struct {
 	paths   []string
 	digests []link.Digest
-	own     link.Digest   // of gorun; zero if the version identifies its code
+	own     link.Digest   // digest of gorun; zero if the version identifies gorun's code
 	ready   chan struct{} // closed when digests and own are set
 
 	packing sync.Mutex     // guards packed
@@ -141,8 +143,9 @@ func (j *job) newFiles() *files {
 	return f
 }
 
-// ownDigest returns the digest of gorun. It is zero if whole is false and the version identifies gorun's
-// code. With -copy whole is true, since a host could have another gorun than the one that was sent.
+// ownDigest returns the digest of gorun. The digest is zero if whole is false and the version identifies
+// gorun's code. With -copy, whole is true, because a host could run a different gorun from the one that was
+// sent to it.
 func ownDigest(whole bool) link.Digest {
 	if !whole && released(moduleVersion()) {
 		return link.Digest{}
@@ -162,13 +165,13 @@ func (f *files) add(path string) {
 	}
 }
 
-// differ reports whether the files of two digests are known to have different contents.
+// differ reports whether the digests prove that two files have different contents.
 func differ(a, b link.Digest) bool {
 	return len(a.Hash) > 0 && len(b.Hash) > 0 && !bytes.Equal(a.Hash, b.Hash)
 }
 
-// compare returns an error if the gorun or a program of a host differs from the one on this machine. For a
-// program that is not a Go program, such as a shell of another distribution, it only prints a message.
+// compare returns an error if gorun or a Go program on a host differs from the one on this machine. If
+// another program differs, such as the shell of another distribution, compare only prints a message.
 func (j *job) compare(hosts []*host) error {
 	<-j.files.ready
 	var errs []error

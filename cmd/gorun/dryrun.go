@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// dryRun prints where the ranks would run. It starts the agents of the hosts in order to ask them, but no
-// ranks.
+// dryRun prints where the ranks would run. It starts the agents of the hosts in order to ask them. It starts
+// no ranks.
 func (j *job) dryRun() error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d ranks\n", len(j.ranks))
@@ -65,7 +65,7 @@ func (j *job) layOut(text *strings.Builder, name string, machine []placement.Dom
 	return nil
 }
 
-// counted returns a number with its noun, in the plural unless n is 1.
+// counted returns a number with its noun. The noun is in the singular if n is 1, otherwise in the plural.
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

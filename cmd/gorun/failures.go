@@ -23,8 +23,8 @@ type failures struct {
 	waiting map[int]func()
 }
 
-// await arranges that give is called, in a goroutine of its own, failureDelay after the first failure,
-// unless leave is called before.
+// await registers give, which is called in a goroutine of its own failureDelay after the first failure. The
+// caller prevents this call if it calls leave before.
 func (f *failures) await(give func()) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,8 @@ func (f *failures) await(give func()) (leave func()) {
 	}
 }
 
-// first starts the failureDelay if no host has failed before. It is called when a host has failed.
+// first starts the failureDelay if no host has failed before. The caller calls it after the failure of a
+// host.
 func (f *failures) first() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

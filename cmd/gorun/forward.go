@@ -12,9 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// forwarder sends the output of the ranks of an agent to the gorun that has started
-// the agent. It reads from each pipe only as much as the window of the stream allows,
-// so that a slow reader of gorun's output slows down the ranks.
+// forwarder sends the output of an agent's ranks to the launcher. It reads from each pipe only as much as the
+// window of the stream allows, so that a slow reader of the launcher's output slows down the ranks.
 type forwarder struct {
 	conn *link.Conn
 
@@ -22,26 +21,26 @@ type forwarder struct {
 	streams map[link.Target]*forwarded
 	copying sync.WaitGroup // the goroutines that copy streams
 	running bool           // run was called
-	// lasting is true if a rank may be started again: its streams then continue with the pipes of the
-	// new process.
+	// lasting is true if a rank may be started again. The streams of the rank then continue with the pipes of
+	// its new process.
 	lasting bool
 }
 
 func newForwarder() *forwarder { return &forwarder{streams: map[link.Target]*forwarded{}} }
 
-// forwarded is a stream of a rank: one pipe or, if the rank is started again, the pipes of its processes
-// one after the other.
+// forwarded is an output stream of a rank. It has one pipe for each process that is started for the rank, and
+// copies the pipes one after the other.
 type forwarded struct {
 	target link.Target
 	room   *window
 
 	mu    sync.Mutex // guards the fields below
 	more  *sync.Cond
-	pipes []*os.File // not yet at their ends; the first is being read
+	pipes []*os.File // the pipes that are not at their ends yet; the first is being read
 	last  bool       // no pipes will be added
 }
 
-// linkStream returns the number of a stream of output in the protocol.
+// linkStream returns the number by which package link identifies an output stream.
 func linkStream(which stream) link.Stream {
 	if which == streamErr {
 		return link.Stderr
@@ -124,14 +123,16 @@ func (f *forwarder) credit(t link.Target, n int) error {
 }
 
 // finish is called when no rank is left. It returns when all output of the ranks has been sent. A process
-// that has escaped the containment may hold a pipe open for ever; finish waits for it only escapeDelay.
+// that has escaped the containment may hold a pipe open for ever. finish therefore waits at most escapeDelay
+// for the ends of the pipes.
 func (f *forwarder) finish() {
 	f.mu.Lock()
 	for _, s := range f.streams {
 		s.mu.Lock()
 		s.last = true
 		for _, pipe := range s.pipes {
-			// This fails if the copying goroutine has closed the pipe already, which does not matter.
+			// SetReadDeadline fails if the copying goroutine has closed the pipe already. The error can then
+			// be ignored.
 			_ = pipe.SetReadDeadline(time.Now().Add(escapeDelay))
 		}
 		s.more.Signal()
@@ -162,12 +163,12 @@ func (f *forwarder) copy(s *forwarded, pipe *os.File) {
 		n, err := read(buf[:room])
 		if n > 0 {
 			s.room.take(n) // cannot fail: only this goroutine takes
-			f.conn.Room()  // the sum of the windows of many ranks is large
+			f.conn.Room()  // waits for the connection, because the windows of many ranks add up to a large sum
 			f.conn.Send(link.KindOutput, s.target.Append(nil), buf[:n])
 		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			read = func(buf []byte) (int, error) { return readNow(pipe, buf) } // what was written in time is in the pipe
+			read = func(buf []byte) (int, error) { return readNow(pipe, buf) } // reads the rest of the pipe
 		case err != nil || n == 0:
 			return
 		}

@@ -21,46 +21,48 @@ const (
 // stallDefault is the default of -stall.
 const stallDefault = time.Minute
 
-// gather is how long reports are collected before suspect examines them. If one rank computes for long,
-// all others report at about the same time.
+// gather is how long the launcher collects reports before suspect examines them. If one rank computes for a
+// long time, all other ranks report at about the same time.
 const gather = 100 * time.Millisecond
 
-// retryMax is the longest time between two attempts to prove a deadlock.
+// retryMax is the longest pause between two attempts to prove a deadlock.
 const retryMax = 16 * time.Second
 
-// attemptsMax is the number of failed attempts in a row during which an answer that says that a rank is not
-// stuck does not replace the report that the rank has sent by itself. A rank that still waits may give such
-// an answer once, because it has just handled a message of the network, and it does not report the same wait
-// again by itself.
+// attemptsMax is a number of consecutive failed attempts to prove a deadlock. Before this number is reached,
+// the launcher keeps the report that a rank has sent by itself, even if the rank answers that it is not
+// stuck. A rank that still waits may give this answer because it has just handled a message of the network.
+// It would not report the same wait by itself a second time.
 const attemptsMax = 5
 
-// hang is the search for ranks that wait for each other. A rank reports by itself that it has been
-// waiting for long. If the reports together suggest that some ranks can never continue, gorun asks all
-// ranks twice in a row. The second answers prove a deadlock if the numbers of the waits (Doing.Stuck) are
-// those of the first answers: a stuck rank cannot have sent anything between its two answers, and the other
-// ranks have polled for what it sent before its first answer before they gave their second answers.
+// hang is the state of the search for ranks that wait for each other. A rank reports by itself when it has
+// been waiting for a long time. If the reports together suggest that some ranks can never continue, the
+// launcher asks all ranks twice in a row. The second answers prove a deadlock if the numbers of the waits
+// (Doing.Stuck) are the same in both answers. In this case, a stuck rank has sent nothing between its two
+// answers. Messages that it sent before its first answer do not change the result, because the other ranks
+// poll for messages before they give their second answers.
 type hang struct {
 	stalled map[int]bootstrap.Doing // the last report of each rank
-	// suspecting is true while all ranks are being asked, twice in a row, because some look
-	// deadlocked. suspects has the Doing.Stuck of the first answers by rank, nil before these.
+	// suspecting is true while the launcher asks all ranks twice in a row, because some of them look
+	// deadlocked. suspects has Doing.Stuck of the first answers by rank. It is nil until these answers have
+	// arrived.
 	suspecting bool
 	suspects   map[int]int64
-	// retry fires when suspect has to examine the reports: gather after the arrival of a report, if
-	// gathering is true, otherwise pause after the last attempt, which did not prove a deadlock.
+	// retry fires when suspect has to examine the reports. If gathering is true, that is gather after the
+	// arrival of a report. Otherwise it is pause after the last attempt, which did not prove a deadlock.
 	retry     <-chan time.Time
 	gathering bool
 	pause     time.Duration
-	// attempts is the number of attempts without a proof since a rank has last reported by itself.
+	// attempts is the number of attempts that proved no deadlock since a rank last reported by itself.
 	attempts int
 	// shown is true after a deadlock was reported.
 	shown bool
-	// stall fires when nothing may have moved for the time of -stall. It is nil while no rank is known
-	// to wait. stalling is true while the ranks are being asked whether anything has moved.
+	// stall fires when possibly no message has moved for the time of -stall. It is nil while no rank is known
+	// to wait. stalling is true while the launcher asks the ranks whether a message has moved.
 	stall    <-chan time.Time
 	stalling bool
 }
 
-// stalled records the report of a rank that has been waiting for long.
+// stalled records the report of a rank that has been waiting for a long time.
 func (j *job) stalled(r *rank, text string) {
 	d, ok := j.parseDoing(r, text)
 	if !ok {
@@ -87,7 +89,8 @@ func (j *job) parseDoing(r *rank, text string) (bootstrap.Doing, bool) {
 	return d, ok
 }
 
-// suspect asks the ranks again if some of them look deadlocked.
+// suspect examines the reports that ranks have sent by themselves. If some ranks look deadlocked, it asks all
+// ranks.
 func (j *job) suspect() {
 	h := &j.watch.hang
 	h.gathering, h.retry = false, nil
@@ -108,7 +111,7 @@ func (j *job) suspect() {
 // left reports whether a rank has left the job with Finalize.
 func (j *job) left(rank int) bool { return j.server.State(rank) == bootstrap.RankFinalized }
 
-// stallEnded asks the ranks whether anything has moved in the time of -stall.
+// stallEnded asks the ranks whether a message has moved in the time of -stall.
 func (j *job) stallEnded() {
 	h := &j.watch.hang
 	h.stall = nil
@@ -158,8 +161,8 @@ func (j *job) judge(list []bootstrap.Doing) {
 	}
 }
 
-// prove reports a deadlock if deadlocked ranks have the same numbers of waits in list, the second answers,
-// as in suspects. It then ends the job, unless -on-deadlock forbids that.
+// prove compares list, which has the second answers, with suspects. It reports a deadlock if the deadlocked
+// ranks have the same numbers of waits in both. It then ends the job if -on-deadlock allows that.
 func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 	proof := make([]bootstrap.Doing, len(list))
 	for i, d := range list {
@@ -172,7 +175,7 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 		return
 	}
 	j.watch.hang.shown = true
-	dead := bootstrap.Deadlocked(list, len(j.ranks), j.left) // includes ranks that wait for the proven ones
+	dead := bootstrap.Deadlocked(list, len(j.ranks), j.left) // also has ranks that wait for the proven ranks
 	var stuck []bootstrap.Doing
 	for _, d := range list {
 		if d.Finished || slices.Contains(dead, d.Rank) {
@@ -187,8 +190,9 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 	}
 }
 
-// stagnant reports that nothing has moved for the time of -stall. The job goes on, because this does not
-// prove a deadlock. If something has moved in this time, stagnant waits for the rest of it.
+// stagnant reports that no message has moved for the time of -stall. The job goes on, because this does not
+// prove a deadlock. If a message has moved in this time, stagnant sets the timer again for the time that is
+// left since that movement.
 func (j *job) stagnant(list []bootstrap.Doing) {
 	waiting, quiet := false, j.opts.stall.Seconds()
 	for _, d := range list {

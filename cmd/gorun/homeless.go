@@ -8,11 +8,11 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// homeless has the lost ranks that wait for a pod, because no host has room for them. The job counts them as
-// running. The zero value has none.
+// homeless has the lost ranks that wait for a pod because no host has room for them. The job counts them as
+// running. The zero value has no ranks.
 type homeless struct {
 	ranks []*rank
-	late  <-chan time.Time // fires when the ranks have waited for -answer-within; nil if there are none
+	late  <-chan time.Time // fires when the ranks have waited for -answer-within; nil if no ranks wait
 }
 
 // with returns the waiting ranks and other lost ranks, sorted by number.
@@ -23,7 +23,8 @@ func (h *homeless) with(lost []*rank) []*rank {
 }
 
 // awaitRoom lets lost ranks wait until a pod comes. Meanwhile it begins a generation in which the other ranks
-// wait for the cards of the lost ranks: in the old one, they would try to reach the lost ranks and fail.
+// wait for the cards of the lost ranks. In the old generation, the other ranks would try to reach the lost
+// ranks and fail.
 func (j *job) awaitRoom(lost []*rank, who string) error {
 	if j.homeless.late == nil {
 		next := bootstrap.Next{Cause: lost[0].how()}
@@ -52,7 +53,7 @@ func (j *job) roomCame(who string) {
 	}
 }
 
-// roomMissing ends the job, because its waiting ranks have waited long enough.
+// roomMissing ends the job because no room was found for the waiting ranks in time.
 func (j *job) roomMissing() {
 	lost := j.homeless.ranks
 	j.verdict.blame(failure{rank: -1, code: exitLauncher, how: fmt.Sprintf("%s; %s not started again: no pod has come within %v (kubectl get pods; -answer-within)",
@@ -60,7 +61,7 @@ func (j *job) roomMissing() {
 	j.end()
 }
 
-// forgetHomeless gives up the waiting ranks, because the job ends.
+// forgetHomeless gives up the waiting ranks when the job ends.
 func (j *job) forgetHomeless() {
 	for _, r := range j.homeless.ranks {
 		j.watch.running--
@@ -69,7 +70,7 @@ func (j *job) forgetHomeless() {
 	j.homeless = homeless{}
 }
 
-// lostWith returns a text: which rank was lost, and how.
+// lostWith returns a text that says which rank was lost, and how.
 func (r *rank) lostWith() string {
 	return fmt.Sprintf("rank %d (%spid %d) %s", r.number, r.where(), r.pid, r.how())
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// host is another machine, or another part of this one, on which an agent runs
-// ranks of this job. At first it is only a name. A command makes the connection to
-// the agent, or the agent of a pod connects by itself.
+// host is another machine, or another part of this machine, on which an agent runs ranks of this job. At
+// first, a host is only a name. The launcher reaches its agent by a command, or the agent of a pod connects
+// to the launcher by itself.
 type host struct {
 	job      *job
 	name     string
 	line     []string     // command that starts the agent; nil for a pod whose agent connects by itself
-	ranks    []*rank      // sorted by number; none if the agent of a neighbour runs them. mu guards it while ranks run
+	ranks    []*rank      // sorted by number; empty if a neighbour's agent runs them. mu guards it while ranks run
 	slots    int          // number of processes that the host has room for
 	spares   map[*app]int // number of spares on the host, by program
 	here     bool         // the host is this machine
@@ -32,7 +32,7 @@ type host struct {
 	via    *host   // the host whose agent runs the command, nil if this process runs it
 	number int     // number of the command among the commands of that agent
 	below  []*host // the hosts whose commands the agent of this host runs
-	frames *frames // received frames, if the link contains links of other hosts or is contained in one; else nil
+	frames *frames // received frames, if several hosts share the link; else nil
 
 	command  *exec.Cmd // nil for a pod, and if another host runs the command
 	process  *session  // of command
@@ -83,8 +83,8 @@ func (h *host) start() error {
 	c := exec.Command(h.line[0], h.line[1:]...)
 	c.Env = h.job.opts.commandEnviron()
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], h.errs
-	// The command gets a session of its own, so that Ctrl-C does not reach it (gorun forwards it) and
-	// the command cannot ask for a password on gorun's terminal.
+	// The command gets a session of its own. Ctrl-C then does not reach the command directly, because gorun
+	// forwards it, and the command cannot ask for a password on gorun's terminal.
 	h.process = newSession(c)
 	c.WaitDelay = time.Second
 	h.command = c
@@ -104,8 +104,8 @@ func (h *host) start() error {
 	return nil
 }
 
-// lose sets the reason for which the connection is given up. It returns false, and changes nothing, if
-// there is a reason already.
+// lose sets the reason for which the connection is given up. If a reason was set before, lose returns false
+// and changes nothing.
 func (h *host) lose(why error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,7 +148,8 @@ func (h *host) giveUp(why error) {
 	}
 }
 
-// reason returns the reason for which the connection was given up, nil if it was not.
+// reason returns the reason for which the connection was given up. It returns nil if the connection was not
+// given up.
 func (h *host) reason() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,7 +170,7 @@ func (h *host) greet() error {
 	}
 	conn := link.NewConn(in, h.in)
 	greeting := link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths), Whole: h.job.opts.copies})
-	early := h.via == nil // then only the agent can read the greeting, and its preamble need not come first
+	early := h.via == nil // if true, only the agent can read the greeting, even before its preamble arrives
 	if early {
 		conn.Send(link.KindGreet, greeting)
 	}
@@ -263,7 +264,7 @@ func (h *host) noAnswer(err error) error {
 	}
 	switch {
 	case h.via != nil && code < 0 && h.reason() == nil && !errors.As(err, &noise):
-		// The agent of h.via could not start the command: h.how has the error.
+		// The agent of h.via could not start the command. h.how has its error.
 		what = fmt.Sprintf("host %s, from which it is reached, cannot run %s: %s", h.via.name, h.line[0], h.how)
 		remedy = "the command of -rsh has to be there as well; " + radixEnv + "=1000 reaches all hosts from here"
 	case h.via != nil:
@@ -291,8 +292,8 @@ func (h *host) kill() {
 // resume ends the pause of the connection, see job.pause.
 func (h *host) resume() { h.conn.Resume() }
 
-// probe asks the agent whether the agent of another host is on the same node. It returns the reason why
-// it is not, "" if it is.
+// probe asks the agent of h whether the agent of another host is on the same node. It returns "" if both are
+// on one node, otherwise the reason why they are not.
 func (h *host) probe(other *host) (string, error) {
 	h.conn.Send(link.KindProbe, link.Encode(other.hello.Probe))
 	body, err := h.expect(link.KindProbed)
@@ -303,8 +304,9 @@ func (h *host) probe(other *host) (string, error) {
 	return p.Why, err
 }
 
-// remarks collects the standard error of the command that reaches a host. Until the agent has started, it
-// prints it only with -v, since the lines may be greetings and warnings of the host; noAnswer shows the last.
+// remarks collects the standard error of the command that reaches a host. Before the agent has started,
+// remarks prints the lines only with -v, because they may be greetings and warnings of the host. If the agent
+// does not start, noAnswer shows the last lines.
 type remarks struct {
 	job  *job
 	host string

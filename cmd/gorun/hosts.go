@@ -29,7 +29,7 @@ func (j *job) place() {
 		h.ranks = append(h.ranks, r)
 	}
 	for i, named := range j.opts.hosts {
-		if j.opts.respawns() && byIndex[i] == nil { // it has room for ranks of lost hosts
+		if j.opts.respawns() && byIndex[i] == nil { // keep it: it has room for ranks of lost hosts
 			j.hosts = append(j.hosts, &host{job: j, name: named.name, slots: named.slots})
 		}
 	}
@@ -103,8 +103,8 @@ func (j *job) startAgents() error {
 	}
 	result := make(chan error)
 	go func() {
-		// The thread must live as long as gorun, as in spawner.start: the
-		// commands get their death signal when it ends.
+		// The thread must live as long as gorun, because the commands get their death signal when the thread
+		// that started them ends.
 		goruntime.LockOSThread()
 		var err error
 		for _, h := range nextTo(j.hosts) {
@@ -134,7 +134,7 @@ func (j *job) writeLines() error {
 		rsh := j.opts.through(h.name)
 		switch {
 		case j.opts.pods != nil:
-			h.here = true // it is reached from nowhere else
+			h.here = true // this host is this machine: no other host can start its agent
 			if i == 0 {
 				h.line = []string{path, agentCommand}
 			}
@@ -161,7 +161,8 @@ func (j *job) each(patience time.Duration, f func(h *host) error) error {
 }
 
 // within runs f for a host, and gives the host up if f takes longer than patience. If f fails for another
-// host, there will be no job: failureDelay later, this host is given up, too, and within returns nil.
+// host, the job will not run. within then gives this host up, too, failureDelay after that failure, and
+// returns nil.
 func (h *host) within(patience time.Duration, f func(h *host) error) error {
 	timer := time.AfterFunc(patience, func() { h.giveUp(fmt.Errorf("no answer within %v", patience)) })
 	defer timer.Stop()
@@ -178,9 +179,9 @@ func (h *host) within(patience time.Duration, f func(h *host) error) error {
 	return err
 }
 
-// neighbours finds hosts that are the same node under several names. The first agent of a node runs
-// all ranks of the node; neighbours returns the hosts with these agents. Agents on one machine whose
-// processes cannot see each other are on different nodes.
+// neighbours finds hosts that are the same node under several names. The first agent of a node runs all ranks
+// of the node. neighbours returns the hosts with these agents. If the processes of two agents on one machine
+// cannot see each other, the agents are on different nodes.
 func (j *job) neighbours() ([]*host, error) {
 	first := map[bootstrap.NodeID]*host{}
 	var kept []*host
@@ -228,7 +229,7 @@ func (j *job) plan(secret [32]byte) (link.Plan, error) {
 	}
 	environ := portable(rankEnviron(os.Environ()))
 	if j.opts.pods != nil {
-		environ, secret = nil, j.salt // each container has an environment and the secret of its own
+		environ, secret = nil, j.salt // each container has its own environment, and derives the secret itself
 	}
 	p := link.Plan{
 		Job: j.id, Size: len(j.ranks), OnFailure: j.opts.onFailure, Secret: secret[:], Dir: link.Text(dir),
@@ -248,7 +249,8 @@ func (j *job) plan(secret [32]byte) (link.Plan, error) {
 	return p, nil
 }
 
-// generations returns how many generations the job may have. A restart that waits for a pod takes two.
+// generations returns how many generations the job may have. A restart that waits for a pod takes two
+// generations.
 func (j *job) generations() int {
 	if j.opts.pods != nil {
 		return 1 + 2*j.opts.restarts
@@ -298,7 +300,7 @@ func (j *job) programs() map[*app]int {
 	return program
 }
 
-// down sends frames of the server through a host's agent to the ranks.
+// down sends frames of the bootstrap server through a host's agent to the ranks.
 type down struct{ conn *link.Conn }
 
 // Write implements io.Writer.
@@ -358,8 +360,8 @@ func (h *host) failed(body []byte) error {
 // longer only if it is blocked in the kernel or its network is down.
 const dismissDelay = 5 * time.Second
 
-// dismiss ends the connections and returns when the commands have ended. If patient
-// is true, the agents have been told to end, and dismiss first waits until they do.
+// dismiss ends the connections and returns when the commands have ended. If patient is true, the agents have
+// been told to end, and dismiss first waits until they have ended.
 func (j *job) dismiss(patient bool) error {
 	errs := make([]error, len(j.hosts))
 	var wait sync.WaitGroup

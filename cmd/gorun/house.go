@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// alive reports whether neither the connection to the host nor to a host through which it is reached
-// was given up.
+// alive returns true if the connections to the host, and to all hosts through which the launcher reaches it,
+// still exist. It returns false if one of them was given up.
 func (h *host) alive() bool {
 	for ; h != nil; h = h.via {
 		if h.reason() != nil {
@@ -25,9 +25,9 @@ func (h *host) alive() bool {
 // room returns the number of slots of the host that have neither a rank nor a spare.
 func (h *host) room() int { return h.slots - len(h.ranks) - h.waiting() }
 
-// house assigns hosts to lost ranks, which will be started again there: the host that a rank was on if that
-// host is alive, else a host with a spare of its program, else a host with room. If there is no host for a
-// rank, house returns a noRoomError and changes nothing.
+// house chooses the hosts on which lost ranks will be started again. A rank stays on its host if that host is
+// alive. Otherwise the rank gets a host with a spare of its program, or else a host with room. If there is no
+// host for a rank, house returns a noRoomError and changes nothing.
 func (j *job) house(lost []*rank) error {
 	if len(j.hosts) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (j *job) house(lost []*rank) error {
 	return nil
 }
 
-// noRoomError is the error that a rank cannot be started again because no host has room for it.
+// noRoomError is the error if a rank cannot be started again because no host has room for it.
 type noRoomError struct{ rank int }
 
 // Error implements error.
@@ -65,17 +65,17 @@ func (e *noRoomError) Error() string {
 	return fmt.Sprintf("no other host has room for rank %d: give hosts more slots (-host H:N), or name more", e.rank)
 }
 
-// letting is what lost ranks take of a host: spares, by program, and free slots.
+// letting is what lost ranks use of a host: spares, by program, and free slots.
 type letting struct {
 	spares map[*app]int
 	room   int
 }
 
-// lettings has what the ranks for which house has chosen a host take of each host.
+// lettings has the letting of each host that house has chosen for a lost rank.
 type lettings map[*host]*letting
 
-// best returns the best host for a lost rank, nil if no host has room for it. It prefers hosts with a
-// spare, unless the rank is cold, and then hosts with many free slots.
+// best returns the best host for a lost rank, or nil if no host has room for it. For a rank that is not cold,
+// it prefers hosts with a spare. Among the hosts that remain, it prefers hosts with many free slots.
 func (l lettings) best(hosts []*host, r *rank) *host {
 	best, most := (*host)(nil), 0
 	for _, h := range hosts {
@@ -130,8 +130,8 @@ func (j *job) rehome(r *rank, h *host) {
 	j.wireOutput(h, r)
 }
 
-// renewHosts begins the next generation of a job on hosts. The ranks in lost are started in it, on the hosts
-// that house has assigned to them. Ranks that are only in next.Lost are not started yet.
+// renewHosts begins the next generation of a job on hosts. It starts the ranks in lost on the hosts that
+// house has assigned to them. A rank that is in next.Lost and not in lost is not started yet.
 func (j *job) renewHosts(next bootstrap.Next, lost []*rank) error {
 	plan := link.Next{Lost: next.Lost, Cause: link.Text(next.Cause), Parts: make([]link.Part, len(j.kept))}
 	j.restarts.generation++
@@ -181,7 +181,7 @@ func (j *job) begun(n renewal) {
 	}
 	for _, p := range n.Ranks {
 		if p.Number < 0 || p.Number >= len(j.ranks) || j.ranks[p.Number].remote != n.host {
-			continue // the rank has been lost with its host since
+			continue // the rank was lost with its host in the meantime
 		}
 		r := j.ranks[p.Number]
 		r.pid, r.cpus = p.PID, p.Processors

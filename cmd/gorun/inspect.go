@@ -206,8 +206,8 @@ func (v *view) show(r *inspection.Report) error {
 	return err
 }
 
-// dialJob connects to the one job of this user whose name begins with start. If there is none, it connects
-// to the job whose name is start, since root may inspect jobs of other users.
+// dialJob connects to the only job of this user whose name begins with start. If this user has no such job,
+// dialJob connects to the job whose name is start, because root may inspect jobs of other users.
 func dialJob(start string) (*inspection.Client, error) {
 	jobs, failed := inspection.Jobs()
 	job, err := chooseJob(jobs, start)

@@ -13,7 +13,7 @@ import (
 
 // inspector is a request of gorun inspect. It gets one answer.
 type inspector struct {
-	rank   int // rank whose recorded operations are all wanted, -1 for none
+	rank   int // rank of which all recorded operations are requested, -1 for no rank
 	answer chan<- *inspection.Report
 }
 
@@ -24,9 +24,10 @@ type inspectors struct {
 	ended   chan struct{}      // closed by closeInspection
 	waiting []inspector        // requests that wait for the reports of the ranks
 	server  *inspection.Server // nil if the job cannot be inspected
-	// draft is the report to which hosts still have to add the records of their ranks, nil for none.
-	// looking has the requests that wait for it. look is the question to the hosts, missing the number of
-	// hosts that have not answered it. logs has the operations of ranks in look.Whole, by rank.
+	// draft is the report to which hosts still have to add the records of their ranks, or nil if there is no
+	// report. looking has the requests that wait for the draft. look is the question to the hosts, and
+	// missing is the number of hosts that have not answered the question. logs has the operations of the
+	// ranks in look.Whole, by rank.
 	draft   *inspection.Report
 	looking []inspector
 	look    link.Look
@@ -37,7 +38,7 @@ type inspectors struct {
 }
 
 const (
-	// recordedMost is the largest number of silent ranks whose last operations are in a report.
+	// recordedMost is the largest number of ranks without an answer whose last operations are in a report.
 	recordedMost = 64
 	// lookMost is the longest wait for the records of ranks on hosts.
 	lookMost = 2 * time.Second
@@ -66,14 +67,14 @@ func (j *job) openInspection() {
 		}
 	})
 	switch {
-	case errors.Is(err, inspection.ErrDirectory): // a warning, since another user may have made the directory
+	case errors.Is(err, inspection.ErrDirectory): // a warning, because another user may have made the directory
 		complain("gorun inspect cannot show this job: %v", err)
 	case err != nil:
 		j.say("gorun inspect cannot show this job: %v", err)
 	}
 }
 
-// closeInspection ends the access of gorun inspect to the job. Requests without an answer get none.
+// closeInspection ends the access of gorun inspect to the job. It does not answer the requests that wait.
 func (j *job) closeInspection() {
 	i := &j.watch.inspectors
 	close(i.ended)
@@ -117,7 +118,7 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 		switch j.server.State(rank) {
 		case bootstrap.RankJoined:
 			r.Joined++
-			asked := j.ranks[rank].asked == j.watch.question // false if it joined after the question
+			asked := j.ranks[rank].asked == j.watch.question // false if the rank joined after the question
 			if asked && !slices.ContainsFunc(list, func(d bootstrap.Doing) bool { return d.Rank == rank }) {
 				r.Silent = append(r.Silent, rank)
 			}
@@ -136,7 +137,8 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 	j.askRecords()
 }
 
-// askRecords adds the records of ranks on this machine to the draft, and asks the hosts for the others.
+// askRecords adds the records of the ranks on this machine to the draft, and asks the hosts for the records
+// of their ranks.
 func (j *job) askRecords() {
 	i := &j.watch.inspectors
 	for _, r := range j.ranks {

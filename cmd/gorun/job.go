@@ -19,37 +19,37 @@ type job struct {
 	opts  *options
 	id    string // unique on this machine
 	ranks []*rank
-	node  *node   // this machine's part, without ranks if there are hosts
-	hosts []*host // that run the ranks instead, if any were named
-	kept  []*host // of these, those whose agents run ranks, or may in a later generation
-	files *files  // that the hosts compare
+	node  *node   // this machine's part of the job, without ranks if there are hosts
+	hosts []*host // the hosts that run the ranks instead of this machine, if hosts were named
+	kept  []*host // the subset of hosts whose agents run ranks, or may run ranks in a later generation
+	files *files  // the files that are compared with the files of the hosts
 
-	failures failures // of hosts, before the ranks run
+	failures failures // failures of hosts before the ranks run
 
 	server *bootstrap.Server
 	out    *output
 	stdin  *stdinFeed // copies standard input to ranks of this machine, or nil
-	input  []*host    // to which it is sent
-	salt   [32]byte   // of the secret, for pods
+	input  []*host    // the hosts to which standard input is sent
+	salt   [32]byte   // the salt of the secret, for pods
 	news   chan news
 	lost   chan *host
 	again  chan renewal // answers of agents that have started ranks again
-	absent chan absence // spares of agents that are gone
+	absent chan absence // reports of agents about spares that have ended
 	sigs   chan os.Signal
 
 	started time.Time
 	verdict verdict
 	said    refrains
-	watch   watch // the supervising goroutine's own
-	// restarts is the supervising goroutine's, too.
+	watch   watch // only the supervising goroutine uses watch
+	// Only the supervising goroutine uses restarts.
 	restarts restarts
-	visits   *visits // of pods, nil if none is taken any more
+	visits   *visits // pods that connect, nil if no more pods are accepted
 	homeless homeless
 	orders   link.Plan // what the plans of all hosts have in common
 }
 
-// newJob prepares a job. inside says that this gorun is process 1 of a PID
-// namespace made for the job; scratch is then that of the one outside.
+// newJob prepares a job. inside is true if this gorun is process 1 of a PID namespace that another gorun has
+// made for the job. scratch is then the scratch directory of that other gorun.
 func newJob(o *options, scratch string, inside bool) (*job, error) {
 	if o.report != "" {
 		if err := checkReport(o.report); err != nil {
@@ -68,7 +68,7 @@ func newJob(o *options, scratch string, inside bool) (*job, error) {
 			j.ranks = append(j.ranks, &rank{number: len(j.ranks), app: a, host: hostname()})
 		}
 	}
-	var contain containment = outside{} // nothing runs here
+	var contain containment = outside{} // no rank runs on this machine
 	var err error
 	if len(o.hosts) == 0 {
 		if contain, err = newContainment(j.id, inside); err != nil {
@@ -97,8 +97,8 @@ func newID() string {
 	return fmt.Sprintf("%d-%x", os.Getpid(), salt[:4])
 }
 
-// launch runs the job and returns its exit code. args is the command line for another
-// gorun, if one has to run the job.
+// launch runs the job and returns its exit code. If another gorun has to run the job, args is its command
+// line.
 func (j *job) launch(args []string) (code int, err error) {
 	if j.opts.dryRun {
 		return 0, j.dryRun()
@@ -157,7 +157,7 @@ func (j *job) run() (code int, err error) {
 	j.watch.inspectors = newInspectors()
 	j.server = bootstrap.NewServer(len(j.ranks), j.observe)
 	secret, began := bootstrap.NewSecret(), time.Now()
-	if j.opts.pods != nil { // the secret is not to be seen on the network of the pods
+	if j.opts.pods != nil { // the secret must not be visible on the network of the pods
 		j.salt = secret
 		if secret, err = saltedSecret(j.opts.pods, j.salt[:]); err != nil {
 			return 0, err
@@ -212,9 +212,9 @@ func (j *job) startHere(secret [32]byte) error {
 	j.server.Shelve(s.shelf)
 	err = s.start()
 	if err == nil && j.opts.respawns() {
-		err = s.unshare() // each generation has its own
+		err = s.unshare() // each generation has its own node memory
 		w.input = inputAgain
-		j.restarts.spawner = s // which keeps what the next start needs
+		j.restarts.spawner = s // s keeps the state that the next start needs
 	} else {
 		err = errors.Join(err, s.close())
 	}
@@ -226,8 +226,8 @@ func (j *job) startHere(secret [32]byte) error {
 	return nil
 }
 
-// inputHere decides how standard input reaches the ranks of this machine: as a
-// file that the only rank which gets it inherits, by a feed, or not at all.
+// inputHere decides how standard input reaches the ranks of this machine. If only one rank gets standard
+// input, the rank may inherit the file. Otherwise a feed copies it to the ranks, or no rank gets it.
 func (j *job) inputHere() func(r *rank) (*os.File, bool, error) {
 	only := j.opts.inputRank()
 	inherit, feed := newStdin(j.opts.stdin, only)
@@ -244,7 +244,8 @@ func (j *job) inputHere() func(r *rank) (*os.File, bool, error) {
 	}
 }
 
-// conclude ends what outlived the ranks, waits for the output and reports.
+// conclude ends the processes that outlived the ranks, waits until all output is written, and reports the
+// result of the job.
 func (j *job) conclude() (int, error) {
 	for _, h := range j.hosts {
 		h.conn.Send(link.KindEnd)
@@ -275,8 +276,8 @@ func (j *job) conclude() (int, error) {
 	return code, nil
 }
 
-// drain waits for the output of the ranks to be written. A slow reader may take any time,
-// but an interrupt ends the wait. It reports whether all was written.
+// drain waits for the output of the ranks to be written. A slow reader may take any time, but an interrupt
+// ends the wait. It reports whether all output was written.
 func (j *job) drain() bool {
 	done := make(chan struct{})
 	go func() {
@@ -303,7 +304,7 @@ func (j *job) killAll() error {
 	return j.node.kill()
 }
 
-// say prints with -v.
+// say prints a message if -v is given.
 func (j *job) say(format string, args ...any) {
 	if j.opts.verbose {
 		complain(format, args...)

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// listen handles the frames of an agent until it is done or lost.
+// listen handles the frames of an agent until the agent has finished its work or is lost.
 func (h *host) listen() {
 	defer close(h.readDone)
 	var err error
@@ -33,7 +33,7 @@ func (h *host) listen() {
 			break
 		}
 	}
-	// No more frames of its ranks will arrive.
+	// No more frames of this host's ranks will arrive.
 	if err != nil {
 		h.giveUp(errors.New(h.ending(err)))
 	}
@@ -107,7 +107,7 @@ func (h *host) take(k link.Kind, body []byte) error {
 	return nil
 }
 
-// seen takes what the flight recorders of the host's ranks have.
+// seen passes on the contents of the flight recorders of the host's ranks, which its agent has sent.
 func (h *host) seen(body []byte) error {
 	s, err := link.Decode[link.Seen](body)
 	if err != nil {
@@ -125,7 +125,8 @@ func (h *host) seen(body []byte) error {
 	return nil
 }
 
-// taken returns room to the agent for frames of its ranks, much at a time.
+// taken adds n to the bytes of frames of ranks that were received. It gives the agent credit for them only
+// when they add up to a large number.
 func (h *host) taken(n int) {
 	if h.due += n; h.due >= link.WindowBytes/4 {
 		h.conn.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(h.due))
@@ -133,7 +134,7 @@ func (h *host) taken(n int) {
 	}
 }
 
-// rank returns one of the ranks of the host, nil if it has none of that number.
+// rank returns the rank of the host that has this number, or nil if the host has no such rank.
 func (h *host) rank(number int) *rank {
 	ranks := h.all()
 	i, ok := slices.BinarySearchFunc(ranks, number, func(r *rank, n int) int { return r.number - n })
@@ -150,7 +151,7 @@ func (h *host) all() []*rank {
 	return h.ranks
 }
 
-// output takes a piece of a rank's output, or its end.
+// output passes a piece of a rank's output to job.output. If end is true, the stream ends.
 func (h *host) output(r *rank, from link.Stream, data []byte, end bool) error {
 	which := streamOut
 	if from == link.Stderr {
@@ -162,7 +163,7 @@ func (h *host) output(r *rank, from link.Stream, data []byte, end bool) error {
 		return fmt.Errorf("rank %d has no stream %d: %w", r.number, from, link.ErrMalformed)
 	case end:
 		h.job.out.feed(s, nil)
-		r.streams[which] = nil // nothing can follow
+		r.streams[which] = nil // no more output can follow
 	case !s.room.take(len(data)):
 		return fmt.Errorf("output of rank %d exceeds the window of stream %d: %w", r.number, from, link.ErrMalformed)
 	case len(data) > 0:
@@ -171,13 +172,14 @@ func (h *host) output(r *rank, from link.Stream, data []byte, end bool) error {
 	return nil
 }
 
-// exit takes the end of a rank.
+// exit passes the end of a rank to the goroutine that supervises the job.
 func (h *host) exit(r *rank, x link.Exit) error {
 	if r.drained() {
 		return fmt.Errorf("second end of rank %d: %w", r.number, link.ErrMalformed)
 	}
 	close(r.served)
-	// The clock is this machine's: others may be anywhere.
+	// The time of the end is from the clock of this machine, because the clocks of other machines may differ
+	// from it.
 	h.job.node.exits <- exit{
 		rank: r, at: time.Now(), status: syscall.WaitStatus(x.Status),
 		usage: unix.Rusage{Utime: unix.NsecToTimeval(x.User * 1000), Stime: unix.NsecToTimeval(x.System * 1000), Maxrss: x.MaxRSSKiB},
@@ -186,15 +188,15 @@ func (h *host) exit(r *rank, x link.Exit) error {
 	return nil
 }
 
-// lostHost acts on the loss of a host: its agent ends the ranks, if it still can.
+// lostHost acts on the loss of a host. The agent of the host ends its ranks if the agent still runs.
 func (j *job) lostHost(h *host) {
 	if h.via != nil && h.via.reason() != nil {
-		j.lostHost(h.via) // it is the cause
+		j.lostHost(h.via) // the host above is the cause
 	}
 	if j.opts.respawns() {
 		j.heardOut()
 	}
-	// Frames that arrived before come first.
+	// Frames that arrived before the loss are handled first.
 	for len(j.news) > 0 {
 		j.handle(<-j.news)
 	}
@@ -226,9 +228,9 @@ func (j *job) lostHost(h *host) {
 	}
 }
 
-// heardOut waits until nothing more is received from any host that is lost, those that are reached through
-// another one included: their ranks may be started again elsewhere, and what ends the output of the old processes
-// would end that of the new ones.
+// heardOut waits until nothing more is received from any lost host, including the hosts below a lost host in
+// the tree. The ranks of these hosts may then be started again elsewhere. A late frame that ends the output
+// of the old process of a rank would otherwise end the output of the new process.
 func (j *job) heardOut() {
 	late := time.After(dismissDelay)
 	for _, h := range j.hosts {
@@ -249,8 +251,9 @@ func (j *job) heardOut() {
 	}
 }
 
-// strand notes the loss of the ranks of a host that is lost, and returns them. If they can be started
-// again, those of hosts which are reached through it are lost with them, not one host after the other.
+// strand records the loss of the ranks of a lost host, and returns these ranks. If lost ranks are started
+// again, strand includes the ranks of all hosts below this host in the tree, so that all of them are started
+// again together.
 func (j *job) strand(h *host) []*rank {
 	ranks := h.all()
 	if j.opts.respawns() {
@@ -283,7 +286,7 @@ func (j *job) inputThere(kept []*host) {
 	j.input = to
 }
 
-// inputMode says which ranks of the host get the standard input.
+// inputMode returns which ranks of the host get the standard input.
 func (h *host) inputMode() link.InputMode {
 	switch {
 	case !slices.Contains(h.job.input, h):
@@ -295,8 +298,8 @@ func (h *host) inputMode() link.InputMode {
 	}
 }
 
-// sendInput copies standard input to hosts, no faster than the slowest of them reads it. It
-// ends with the input, or with the process: a read cannot be canceled.
+// sendInput copies standard input to hosts, no faster than the slowest of them reads it. It ends at the end
+// of the input or with the process, because a read of standard input cannot be canceled.
 func sendInput(to []*host) {
 	buf := make([]byte, link.ChunkBytesMax)
 	for {

@@ -94,12 +94,12 @@ const complaint = "gorun: "
 // complain prints a message of gorun itself.
 func complain(format string, args ...any) {
 	text := printable.Text(fmt.Sprintf(format, args...))
-	// One write, so that lines of gorun and of ranks do not mix.
+	// The message is one write, so that lines of gorun and of ranks do not mix.
 	_, _ = os.Stderr.WriteString(complaint + strings.ReplaceAll(text, "\n", "\n"+complaint) + "\n")
 }
 
-// signed returns the report of a rank after the name of the rank. If the report already begins with
-// the name, signed returns the report.
+// signed returns the report of a rank with the name of the rank before it. If the report already begins with
+// the name, signed returns the report unchanged.
 func signed(rank int, text string) string {
 	text = strings.TrimRight(text, "\n")
 	name := fmt.Sprintf("rank %d", rank)

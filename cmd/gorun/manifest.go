@@ -22,7 +22,7 @@ import (
 //go:embed manifest.yaml.tmpl
 var manifestText string
 
-// Flags that are not passed on to gorun in the pods.
+// Names of flags that are not passed on to gorun in the pods.
 const (
 	flagManifest = "k8s-manifest"
 	flagImage    = "image"
@@ -31,7 +31,7 @@ const (
 // podPort is the port on which gorun in the first pod listens for the other pods.
 const podPort = 29400
 
-// podGorun is the command of gorun in an image, which is found in PATH.
+// podGorun is the name of gorun's executable in an image. The container finds it in PATH.
 const podGorun = "gorun"
 
 // podNameBytesMax is the largest length of the part of a name that comes from the program. A name has at most
@@ -62,7 +62,7 @@ func printManifest(o *options, args []string) (string, error) {
 	}
 	words, passed := podCommand(args)
 	for _, w := range append([]string{podGorun}, words...) {
-		m.Command = append(m.Command, strings.ReplaceAll(w, "$", "$$")) // else Kubernetes expands $(NAME)
+		m.Command = append(m.Command, strings.ReplaceAll(w, "$", "$$")) // without this, Kubernetes expands $(NAME)
 	}
 	m.Env = append([]variable{
 		{allocation.EnvPods, strconv.Itoa(m.Pods)},
@@ -101,9 +101,9 @@ func manifestName(program string, salt [32]byte) string {
 	return strings.TrimRight(b.String(), "-") + "-" + hex.EncodeToString(salt[:3])
 }
 
-// podCommand returns the words of a command line without the flags that are for the manifest only. passed
-// has the variables that -x names without a value, with their values here. The command line must have been
-// parsed without an error.
+// podCommand returns the words of a command line without the flags that only affect the manifest. passed has
+// the variables that -x names without a value, with the values of this process's environment. The command
+// line must have been parsed without an error.
 func podCommand(args []string) (words []string, passed []variable) {
 	start := true // flags may follow; false after the name of a program
 	for i := 0; i < len(args); i++ {

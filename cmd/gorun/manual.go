@@ -35,8 +35,8 @@ func manual() string {
 	return b.String()
 }
 
-// paragraphs returns text, whose paragraphs are separated by empty lines, as paragraphs of man(7), whose lines
-// are filled.
+// paragraphs converts text, in which empty lines separate paragraphs, into paragraphs of man(7). man(1) fills
+// the lines of these paragraphs.
 func paragraphs(text string) string {
 	var b strings.Builder
 	for i, p := range strings.Split(strings.Trim(text, "\n "), "\n\n") {

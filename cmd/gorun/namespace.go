@@ -19,9 +19,9 @@ const insideCommand = "-gorun-inside"
 // the gorun outside ends.
 const outsideFD = 3
 
-// endWithOutside arranges that this process, and so all processes in its namespace, end when the gorun
-// outside ends. The death signal (Pdeathsig) does the same, but not if the gorun outside was killed while
-// it started this process.
+// endWithOutside makes this process end when the gorun outside ends. All other processes in the namespace
+// then end, too. The death signal (Pdeathsig) has the same effect, except if the gorun outside was killed
+// while it started this process.
 func endWithOutside() {
 	syscall.CloseOnExec(outsideFD)
 	pipe := os.NewFile(outsideFD, "gorun outside")
@@ -31,8 +31,8 @@ func endWithOutside() {
 	}()
 }
 
-// outside is the containment of a gorun that lets another gorun, in a PID namespace,
-// run the job. It does nothing. Containments that need no resources embed it.
+// outside is the containment of a gorun that lets another gorun in a PID namespace run the job. Its methods
+// do nothing. Containments that need no resources embed it.
 type outside struct{}
 
 func (outside) name() string                 { return containNamespace }
@@ -45,8 +45,8 @@ func (outside) orders() []string             { return nil }
 // namespace is the containment of a gorun that is process 1 of a PID namespace.
 type namespace struct{ outside }
 
-// kill kills every process of the namespace but the caller: process ID -1 means all processes in the
-// namespace of the caller.
+// kill kills every process of the namespace except the caller. For kill(2), process ID -1 means all processes
+// in the namespace of the caller.
 func (namespace) kill() error {
 	if err := unix.Kill(-1, unix.SIGKILL); err != nil && err != unix.ESRCH {
 		return fmt.Errorf("kill the namespace: %w", err)
@@ -62,9 +62,9 @@ func relaunch(args []string, scratch string) (int, error) {
 	defer goruntime.UnlockOSThread()
 	sigs := catchSignals()
 	defer signal.Stop(sigs)
-	// The other gorun gets a process group of its own, so that a signal from the terminal
-	// does not reach it twice. The group is in the foreground if this one is, so that it
-	// may read from the terminal.
+	// The other gorun gets a process group of its own, so that a signal from the terminal does not reach it
+	// twice. That group is in the foreground if the group of this process is, so that the other gorun may
+	// read from the terminal.
 	sys := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if isTerminal(0) && inForeground(0) {
 		sys.Foreground, sys.Ctty = true, 0

@@ -7,7 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// newProbe makes a witness of this agent, by which an agent on the same node can find this process.
+// newProbe makes a file, and a probe that describes it. With the probe, another agent on the same node can
+// find this process.
 func newProbe() (*os.File, link.Probe, error) {
 	f, w, err := bootstrap.NewWitness()
 	return f, link.Probe{PID: w.PID, FD: w.FD, Nonce: w.Nonce[:]}, err

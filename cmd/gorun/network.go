@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// answerDefault is how long a host may take to answer, without -answer-within.
+// answerDefault is how long a host may take to answer if -answer-within is not given.
 const answerDefault = 30 * time.Second
 
 // Values of -transport.
@@ -55,8 +55,8 @@ func setNet(o *options, _ *app, v string) error {
 	return nil
 }
 
-// namesNetwork reports whether a text can be a network, an address or the name of an interface. Each
-// host checks whether it has such a network or interface.
+// namesNetwork reports whether a text can be a network, an address or the name of an interface. Each host
+// checks by itself whether it has that network or interface.
 func namesNetwork(v string) bool {
 	if _, err := netip.ParsePrefix(v); err == nil {
 		return true
@@ -67,8 +67,8 @@ func namesNetwork(v string) bool {
 	return !strings.ContainsAny(v, "/: \t\n") && v != "" && v != "." && v != ".." && len(v) <= interfaceBytesMax
 }
 
-// setRDMADevice sets the RDMA adapter: its name, the name or an address of its network interface, none or
-// auto. Each host checks whether it has such an adapter.
+// setRDMADevice sets the RDMA adapter. The value is the name of the adapter, the name or an address of its
+// network interface, none or auto. Each host checks by itself whether it has that adapter.
 func setRDMADevice(o *options, _ *app, v string) error {
 	if v == "" || strings.ContainsAny(v, "/, \t\n") {
 		return errors.New("want the name of an RDMA adapter such as mlx5_0, of its network interface, or an address of that, or none or auto")

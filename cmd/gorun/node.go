@@ -67,8 +67,8 @@ func (n *node) bindRanks() error {
 	return err
 }
 
-// contained reports whether this process has to run the ranks. If not, it has run another gorun in a
-// PID namespace, which has run them, and returns the exit code of that gorun. args is the command line
+// contained returns true if this process has to run the ranks. Otherwise contained has run another gorun in a
+// PID namespace, which has run the ranks, and returns the exit code of that gorun. args is the command line
 // of the other gorun. contained is called after guard.
 func (n *node) contained(args []string) (here bool, code int, err error) {
 	if _, ok := n.contain.(outside); !ok {
@@ -81,8 +81,8 @@ func (n *node) contained(args []string) (here bool, code int, err error) {
 	return true, 0, n.fallBack(scan{id: n.id}, err)
 }
 
-// guard makes the containment and, if builds is true, the scratch directory. It starts the watchdog first,
-// so that the watchdog removes both in any case.
+// guard makes the containment and, if builds is true, the scratch directory. It starts the watchdog first, so
+// that the watchdog removes both even if gorun is killed in guard.
 func (n *node) guard(builds bool) error {
 	if _, inside := n.contain.(namespace); inside {
 		return nil // the gorun outside has made it

@@ -40,19 +40,19 @@ type options struct {
 	timeout   time.Duration // 0 for none
 	grace     time.Duration
 	onFailure string
-	restarts  int           // how many the job may have, with respawn
+	restarts  int           // how many restarts the job may have, with respawn
 	stall     time.Duration // 0 for never
 
 	onDeadlock string
 
 	hosts      hostList               // nil for this machine alone
-	took       string                 // says which allocation the hosts are from, "" for none
-	asked      int                    // ranks that the allocation is for, 0 for one per slot
+	took       string                 // describes the allocation that the hosts are from, "" for none
+	asked      int                    // number of ranks that the allocation is for, 0 for one rank per slot
 	rsh        []string               // nil for rshDefault
-	hidden     func(name string) bool // variables that rsh is not to see; nil for none
+	hidden     func(name string) bool // variables that the command of -rsh must not inherit; nil for none
 	groups     map[string]string      // arguments of rsh by host, for those that need one
-	pods       *allocation.Pods       // the pods that run the agents, one of them this gorun's; nil without pods
-	agentPath  string                 // "" for this executable
+	pods       *allocation.Pods       // the pods that run the agents, including this gorun's pod; nil without pods
+	agentPath  string                 // path of gorun on the hosts, "" for the path of this executable
 	copies     bool                   // copy gorun and the programs to the hosts
 	answer     time.Duration
 	net        string
@@ -214,7 +214,7 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 		}
 		return v
 	}
-	if o.manifest { // the job runs elsewhere: hosts of this environment do not matter
+	if o.manifest { // the job runs elsewhere, so that hosts of this environment are ignored
 		return o, o.forPods()
 	}
 	if err := o.findHosts(value); err != nil {
@@ -233,8 +233,8 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 	return o, nil
 }
 
-// parseApp reads the flags, the program and the arguments up to ":" or the
-// end. It returns what follows the ":", nil at the end.
+// parseApp reads the flags, the program and the arguments up to ":" or the end. It returns the words after
+// the ":", or nil at the end.
 func parseApp(o *options, args []string, getenv func(string) (string, bool)) ([]string, error) {
 	a := app{}
 	literal := false // after "--" a ":" is an argument like any other
@@ -274,7 +274,7 @@ func parseApp(o *options, args []string, getenv func(string) (string, bool)) ([]
 	return args[end+1:], nil
 }
 
-// separator is what precedes the value in the help.
+// separator returns the text between a flag and its value in the help.
 func (f flag) separator() string {
 	if f.optional() {
 		return ""
@@ -282,7 +282,7 @@ func (f flag) separator() string {
 	return " "
 }
 
-// optional reports whether the value of the flag may be left out; if it is given, it follows an =.
+// optional reports whether the value of the flag may be left out. If the value is given, it follows an =.
 func (f flag) optional() bool { return strings.HasPrefix(f.value, "[=") }
 
 // parseFlag reads the flag at the start of args and returns what follows it.
@@ -353,7 +353,8 @@ func setStdin(o *options, _ *app, v string) error {
 	return nil
 }
 
-// inputRank returns the only rank that gets standard input, -1 if all ranks get it or none does.
+// inputRank returns the only rank that gets standard input. It returns -1 if all ranks get it or no rank gets
+// it.
 func (o *options) inputRank() int {
 	n, err := strconv.Atoi(o.stdin)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 func (s stream) String() string { return [...]string{"out", "err"}[s] }
 
 const (
-	// outputBufferBytes is the size of a read from a pipe. It is the capacity of a pipe.
+	// outputBufferBytes is the size of a read from a pipe. It equals the capacity of a pipe.
 	outputBufferBytes = 64 << 10
 	// escapeDelay is the longest wait for the end of a pipe after the end of all ranks. A process that
 	// has escaped the containment may hold the pipe open.
@@ -46,20 +46,20 @@ type output struct {
 
 	mu       sync.Mutex // guards the fields down to closed
 	sources  []*source  // by index in the epoll data; after run, only the copying goroutine uses it
-	errors   []*source  // by rank: the source for its error, standard error or, if that is merged, output
+	errors   []*source  // by rank: the source that gets its error: standard error or, if merged, standard output
 	chunks   []chunk    // output from agents, errors of ranks and new sources, in order
 	running  bool       // run was called
 	finished bool       // no rank is left
 	closed   bool       // the copying has ended
 
-	tails []*[]byte // by rank: the end of its standard error; only the copying goroutine uses it before done
+	tails []*[]byte // by rank: the last bytes of its standard error; only the copying goroutine uses them before done
 
 	// Only the copying goroutine uses the fields below, after run.
 	buf     []byte
 	partial []*source // sources with an incomplete line
 	writers writers   // the source that has written last, and when
 	open    int       // number of sources that are not yet at their end
-	fed     int       // number of these that are of agents
+	fed     int       // number of open sources whose pipes agents read
 }
 
 // source is one stream of a rank.
@@ -69,8 +69,9 @@ type source struct {
 	fd    int // the reading end of the pipe, -1 if an agent reads the pipe
 	lines *splitter
 	ended bool
-	// For a source of an agent: room is the number of bytes that the agent may still send. written is
-	// called with the number of bytes that were written, which the agent may send in addition.
+	// The next two fields are for a source whose pipe an agent reads. room is the number of bytes that the
+	// agent may still send. written is called with the number of bytes that were written, so that the agent
+	// may send as many again.
 	room    *window
 	written func(n int)
 }
@@ -168,8 +169,8 @@ func (o *output) run(ranks []*rank) error {
 	return nil
 }
 
-// holdsLines reports whether an incomplete line is held back until its end comes. That
-// is not necessary if lines have no tags and there is no other rank to mix with.
+// holdsLines reports whether an incomplete line is held back until the rest of the line comes. Lines need not
+// be held back if they have no tags and the job has only one rank.
 func (o *output) holdsLines() bool {
 	return o.layout.tagged() || (len(o.tails) > 1 && o.files == nil)
 }
@@ -183,7 +184,7 @@ func (o *output) finish() {
 	<-o.done
 }
 
-// tail returns the end of a rank's standard error. It may only be called after finish.
+// tail returns the last bytes of a rank's standard error. It may only be called after finish.
 func (o *output) tail(rank int) []byte {
 	if t := o.tails[rank]; t != nil {
 		return *t
@@ -216,7 +217,7 @@ func (o *output) copy() {
 		o.stalled(now.Sub(woke))
 		o.flushPartial(now)
 		if n == 0 && o.fed == 0 && !deadline.IsZero() && time.Now().After(deadline) {
-			break // an escaped process holds a pipe open; all output in the pipe is written
+			break // an escaped process holds a pipe open, but all output in the pipe was written
 		}
 	}
 	for _, s := range o.sources {
@@ -351,7 +352,7 @@ func (o *output) fail(err error) {
 	}
 }
 
-// failure returns an error of writing that nobody has received from broken, nil if there is none.
+// failure returns the error of writing if nobody has received it from broken. Otherwise it returns nil.
 func (o *output) failure() error {
 	select {
 	case err := <-o.broken:

@@ -8,12 +8,13 @@ type chunk struct {
 	source *source
 	data   []byte // nil at the end
 	failed bool   // data is the error with which the rank ended
-	again  bool   // failed, and another rank has reported the same error before
+	again  bool   // failed is true, and another rank has reported the same error before
 	late   bool   // the chunk announces a new source and has no data
 }
 
-// addFailure adds the error with which a rank ended, to be written after the rank's output. An
-// error that another rank has reported is not written again, unless each rank has files of its own.
+// addFailure adds the error with which a rank ended. The copying goroutine writes the error after the rank's
+// output. If another rank has reported the same error, the error is written only if each rank has files of
+// its own.
 func (o *output) addFailure(rank int, text string, again bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -34,9 +35,9 @@ func (o *output) moveFailure(c chunk) {
 	}
 }
 
-// addRemote makes the sources of a rank that an agent runs. It calls written with the number of
-// bytes that were written to the destination: the agent gets that much credit back. If the copying
-// goroutine is running already, it adopts the sources.
+// addRemote makes the sources of a rank that an agent runs. The copying goroutine calls written with the
+// number of bytes that it has written to the destination. written gives the agent as many bytes of credit. If
+// the copying goroutine is running already, it adopts the sources.
 func (o *output) addRemote(r *rank, merged bool, written func(which stream, n int)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -46,7 +47,7 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 		}
 		s := &source{rank: r.number, which: which, fd: -1, room: newWindow()}
 		s.written = func(n int) {
-			s.room.give(n) // before written: the agent sends more as soon as it has the credit
+			s.room.give(n) // before written, because the agent sends more as soon as it has the credit
 			written(which, n)
 		}
 		if o.running {
@@ -61,8 +62,8 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 	}
 }
 
-// feed passes bytes that an agent has sent to their source; no bytes mean the end of the stream.
-// The output owns data from now on.
+// feed passes bytes that an agent has sent to their source. If data is empty, the stream ends. The output
+// owns data from now on.
 func (o *output) feed(s *source, data []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,7 +75,7 @@ func (o *output) feed(s *source, data []byte) {
 // ring wakes the copying goroutine. Callers hold mu.
 func (o *output) ring() {
 	if !o.closed {
-		_, _ = unix.Write(o.wake[1], []byte{0}) // if the pipe is full, it will wake anyway
+		_, _ = unix.Write(o.wake[1], []byte{0}) // if the pipe is full, the copying goroutine will wake in any case
 	}
 }
 

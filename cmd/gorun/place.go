@@ -45,8 +45,8 @@ func setBindTo(o *options, _ *app, v string) error {
 	return setOneOf(&o.bindTo, placement.Kind(v), placement.None, placement.Core, placement.NUMA)
 }
 
-// deal decides how many ranks each program has, and on which host each rank runs. Without -host and
-// the like, this machine is the only host.
+// deal decides how many ranks each program has, and on which host each rank runs. If no hosts were given,
+// this machine is the only host.
 func (o *options) deal() error {
 	slots := []int{1}
 	if len(o.hosts) > 0 {
@@ -78,8 +78,8 @@ func (o *options) deal() error {
 // nodeDirectory contains a directory for each NUMA node of the machine.
 const nodeDirectory = "/sys/devices/system/node"
 
-// readMachine assigns processors to the NUMA nodes of the machine. A kernel without NUMA has no
-// directory of them.
+// readMachine assigns processors to the NUMA nodes of the machine. A kernel without NUMA has no directory of
+// nodes.
 func readMachine(directory string, cpus []int) ([]placement.Domain, error) {
 	// Glob with a pattern for the cpulist files would read the directory of each node, which has
 	// hundreds of entries.
@@ -109,10 +109,10 @@ func readMachine(directory string, cpus []int) ([]placement.Domain, error) {
 // refusedPolicy lets preferMemory print its warning once.
 var refusedPolicy sync.Once
 
-// preferMemory makes the calling thread, and the processes that it starts, prefer the memory of a
-// NUMA node; -1 means no preference. In three cases ranks run without the preference: a container
-// may forbid the system call (seccomp(2)); a kernel without NUMA does not have it; a node without
-// memory, or whose memory the cpuset excludes, is not valid (EINVAL).
+// preferMemory makes the calling thread, and the processes that it starts, prefer the memory of a NUMA node.
+// If node is -1, they have no preference. In three cases the ranks run without the preference: a container
+// forbids the system call (seccomp(2)); the kernel has no NUMA and lacks the system call; the kernel rejects
+// the node with EINVAL, because the node has no memory or the cpuset excludes its memory.
 func preferMemory(node int) error {
 	mode, mask := unix.MPOL_DEFAULT, &unix.CPUSet{}
 	if node >= 0 {

@@ -26,7 +26,7 @@ const (
 	podsAnswerDefault = 10 * time.Minute
 	// podRetryMin and podRetryMax are the times between two attempts to reach the first pod.
 	podRetryMin, podRetryMax = 100 * time.Millisecond, 2 * time.Second
-	// podSecretBytesMin is the least length of the pods' secret: a shorter one can be guessed.
+	// podSecretBytesMin is the least length of the pods' secret, because a shorter secret can be guessed.
 	podSecretBytesMin = 16
 )
 
@@ -40,7 +40,7 @@ func (o *options) takePods(p *allocation.Pods) error {
 		}
 		slots = len(cpus)
 	}
-	if p.Count == 1 { // a single pod is like any other machine
+	if p.Count == 1 { // a single pod needs no connections to other pods
 		return o.addHosts(hostList{{name: "localhost", slots: slots}}, nil)
 	}
 	var l hostList
@@ -68,7 +68,7 @@ func podName(own, i int) (string, error) {
 	return "pod-" + strconv.Itoa(i), err
 }
 
-// podSecret returns the secret that only the pods of this attempt of the job share.
+// podSecret returns a secret that only the pods of this attempt of the job share.
 func podSecret(p *allocation.Pods) ([32]byte, error) {
 	text, err := os.ReadFile(p.Secret)
 	if err != nil {
@@ -116,7 +116,7 @@ func derive(secret []byte, purpose, detail string) [32]byte {
 // The pods are greeted concurrently, so that a slow node delays no other.
 const podHelloTimeout = 30 * time.Second
 
-// noAnswerError is the error about an agent that has connected and does not send its Hello.
+// noAnswerError is the error if an agent has connected and does not send its Hello.
 type noAnswerError struct{ text string }
 
 // Error implements error.
@@ -159,7 +159,7 @@ func reachPod(p *allocation.Pods, secret [32]byte, until time.Time) (*os.File, e
 		if time.Until(until) < delay {
 			return nil, fmt.Errorf("the first pod, %s at port %d, was not reached in time: %w (-answer-within; its log says more)", p.Root, p.Port, failure)
 		}
-		time.Sleep(delay) // the listening of the first pod cannot be waited for
+		time.Sleep(delay) // nothing reports when the first pod starts to listen
 		delay = min(2*delay, podRetryMax)
 	}
 }

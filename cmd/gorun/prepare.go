@@ -38,7 +38,7 @@ func (a *agent) prepare(k link.Kind, body []byte) error {
 			a.follow(p)
 		}
 		return err
-	case link.KindDown: // for the agents below; another agent on this machine runs this host's ranks
+	case link.KindDown: // for the agents below: another agent on this machine runs this host's ranks
 		a.below.tell(body)
 		return nil
 	default:

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// jobProcesses returns the processes that belong to a job: those with the job's variable in their
-// environment, and the children of this process, which are all orphans of the job. This process and
-// its watchdog are not among them.
+// jobProcesses returns the processes that belong to a job. These are the processes with the job's variable in
+// their environment, and the children of this process, because all its children are ranks or orphans of the
+// job. jobProcesses leaves out this process and its watchdog.
 func jobProcesses(id string) []int {
 	self := os.Getpid()
 	entries, err := os.ReadDir("/proc")

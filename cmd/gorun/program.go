@@ -116,8 +116,8 @@ func (p *programs) build(program string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("build %s: %w", program, err)
 	}
-	// If the target is a directory, the go command rejects packages that are not commands, and
-	// chooses the usual name of the executable.
+	// The target of -o is a directory. The go command then rejects packages that are not commands, and
+	// chooses the name of the executable itself.
 	cmd := exec.Command("go", slices.Concat([]string{"build"}, p.flags, []string{"-o", dir + "/", program})...)
 	if st, err := os.Stat(program); err == nil && st.IsDir() {
 		cmd.Args[len(cmd.Args)-1], cmd.Dir = ".", program

@@ -12,15 +12,15 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// rank is the state of one rank in gorun. The fields down to started are set before supervision
-// begins; from then on only the supervising goroutine uses the others.
+// rank is the state of one rank in gorun. The fields down to started are set before supervision begins. From
+// then on, only the supervising goroutine uses the fields below started.
 type rank struct {
 	number  int
 	local   int // number among the ranks of its node
 	app     *app
 	host    string            // name of the machine it runs on, for messages
 	remote  *host             // the host whose agent has started it, nil if this process has
-	path    string            // of the executable
+	path    string            // path of the executable
 	cpus    []int             // processors it may use
 	place   placement.Binding // where it is bound, if this process starts it
 	pid     int
@@ -41,7 +41,7 @@ type rank struct {
 	doing  *bootstrap.Doing // its last report of blocked operations, nil if there is none
 	epoch  int              // how often it was started before
 	before []incarnation    // its earlier processes, each of which another one has replaced
-	// stillborn is how often in a row it has ended before it had joined the job.
+	// stillborn is how many consecutive processes of the rank have ended before they joined the job.
 	stillborn int
 	cold      bool             // its next process must not be a spare
 	joined    bool             // its process has joined the job, in any generation
@@ -52,7 +52,7 @@ type rank struct {
 	handled   bool             // the program has recovered from its loss
 	asked     int              // number of the last question that it was asked, such as what it waits for
 	answered  int              // number of the last question that it has answered
-	lost      string           // the reason if it was lost with its node, else ""
+	lost      string           // the reason if the rank was lost with its node, else ""
 	said      *bootstrap.Event // the error that it reported before its end, nil for none
 }
 
@@ -76,7 +76,7 @@ func (r *rank) signal(sig syscall.Signal) {
 	case r.remote != nil:
 		r.remote.signal(r.number, sig)
 	default:
-		// An error means that the group has ended already.
+		// kill(2) fails if the process group has ended already.
 		_ = syscall.Kill(-r.pid, sig)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// rankLogs are the files of -output-dir: rank.N.out and rank.N.err. The files of an earlier job are
-// replaced when the job starts. Symbolic links in the path of the directory are followed, because
-// the user named that path. A symbolic link in the place of a file is not followed.
+// rankLogs are the files of -output-dir: rank.N.out and rank.N.err. The files of an earlier job are replaced
+// when the job starts. Symbolic links in the path of the directory are followed, because the user named that
+// path. If the name of a file is a symbolic link, newRankLogs does not follow the link.
 type rankLogs struct {
 	files [][2]*os.File // by rank and stream
 }

@@ -35,7 +35,8 @@ func (c *children) begin(ranks []*rank) {
 	}
 }
 
-// start starts a rank again and registers its process. It starts the reaper if that has ended.
+// start starts a rank again and registers its process. If the reaper has ended, start starts the reaper
+// again.
 func (c *children) start(r *rank, spawn func(*rank) error, reap func()) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,8 +79,8 @@ func (c *children) count() int {
 	return c.started
 }
 
-// end marks the reaper as ended and returns true, unless a rank was started since count returned
-// started.
+// end returns false if a rank was started since count returned started. Otherwise it marks the reaper as
+// ended and returns true.
 func (c *children) end(started int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,9 +101,8 @@ func (n *node) beginReaping() {
 func (n *node) reap() {
 	for {
 		started := n.children.count()
-		// awaitChild leaves the process a zombie. Until the zombie is reaped, its ID cannot be the
-		// ID of another process or process group, so that the lookup and the kill concern this
-		// process.
+		// awaitChild leaves the process a zombie. Until the zombie is reaped, its ID cannot be the ID of
+		// another process or process group, so that the lookup and the kill below refer to this process.
 		pid, errno := awaitChild()
 		if errno == unix.EINTR {
 			continue

@@ -17,10 +17,10 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// inbox receives the files that the launcher sends to an agent with -copy. It writes them to the
-// directory that the agent removes at its end, and forwards them to the agents below that need
-// them. The goroutine that reads the link only enqueues the frames: a slow host below must not
-// delay the frames for other hosts. The launcher's window bounds the queue.
+// inbox receives the files that the launcher sends to an agent with -copy. It writes them to the directory
+// that the agent removes at its end, and forwards them to the agents below that need them. The goroutine that
+// reads the link only enqueues the frames, so that a slow host below does not delay the frames for other
+// hosts. The launcher's window bounds the queue.
 type inbox struct {
 	dir   string   // "" if the agent cannot store files
 	paths []string // paths on the launcher's machine, by number
@@ -30,7 +30,7 @@ type inbox struct {
 	open  bool    // a file is arriving
 
 	mu     sync.Mutex        // guards what follows
-	copies map[string]string // the copy's path here, by the path on the launcher's machine
+	copies map[string]string // path of the copy on this machine, by the path on the launcher's machine
 	shared map[int][]int     // by file: the numbers of the commands to forward it to
 }
 
@@ -66,7 +66,8 @@ func (b *inbox) share(body []byte) error {
 	return nil
 }
 
-// take enqueues the header of a file, a piece of it, or its end, after a check of the order.
+// take checks that frames arrive in order, and enqueues the header of a file, a piece of the file, or the end
+// of the file.
 func (b *inbox) take(k link.Kind, body []byte) error {
 	switch {
 	case k == link.KindFileData && !b.open:
@@ -101,15 +102,15 @@ func (b *inbox) run() {
 	}
 }
 
-// receive receives one file and forwards it piece by piece. The agents below check its hash as this
-// agent does. The error is the first one that occurred here. After an error the rest of the file is
-// still received.
+// receive receives one file and forwards it piece by piece. The agents below check its hash as this agent
+// does. receive returns the first error that occurred on this host. After an error, it still receives the
+// rest of the file.
 func (b *inbox) receive(i int, header []byte) error {
 	b.mu.Lock()
 	to := b.shared[i]
 	b.mu.Unlock()
-	// The copy keeps the last element of the path, because a program may read its own name there.
-	// The hash is a directory, because two programs of the same name may differ.
+	// The copy keeps the last element of the path, because a program may read its own name there. The hash is
+	// the name of its directory, because two programs of the same name may differ.
 	path, hash := b.paths[i], header[4:]
 	name := filepath.Join(b.dir, hex.EncodeToString(hash[:8]), filepath.Base(path))
 	r, w := io.Pipe()
@@ -124,7 +125,7 @@ func (b *inbox) receive(i int, header []byte) error {
 	for {
 		f := b.queue.take()
 		if f.err != nil {
-			return errors.Join(w.CloseWithError(f.err), <-done) // the link has ended, and the agent ends
+			return errors.Join(w.CloseWithError(f.err), <-done) // the link has ended, so that the agent ends, too
 		}
 		b.pass(to, link.KindFileData, f.body)
 		if len(f.body) == 0 {
@@ -151,7 +152,8 @@ func (b *inbox) credit(n int) {
 	b.conn.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(n))
 }
 
-// pass sends a frame to agents below. It skips an agent that has ended, which the launcher knows.
+// pass sends a frame to agents below. It skips an agent that has ended. The launcher learns of that end in
+// another way.
 func (b *inbox) pass(to []int, k link.Kind, body []byte) {
 	for _, number := range to {
 		if r := b.below.find(number); r != nil {
@@ -189,7 +191,7 @@ func (b *inbox) unpack(r io.Reader, name string, hash []byte) error {
 	return nil
 }
 
-// local returns the path here of the copy of a file, or path itself if the file was not copied.
+// local returns the path of the copy of a file on this machine, or path itself if the file was not copied.
 func (b *inbox) local(path string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 // lastOperations is how many operations of each kind a report shows of a rank.
 const lastOperations = 4
 
-// mapRecord maps the memory of the rank's flight recorder, so that gorun can read it when the rank
-// cannot answer any more. If the mapping fails, the rank runs without it.
+// mapRecord maps the memory of the rank's flight recorder, so that gorun can read it when the rank cannot
+// answer any more. If the mapping fails, the rank still runs, and gorun cannot read its recorder.
 func (s *spawner) mapRecord(r *rank) {
 	at := int64(r.local)*s.describe.NodeRange + flight.Offset
 	before := at % int64(os.Getpagesize())
@@ -27,9 +27,9 @@ func (s *spawner) mapRecord(r *rank) {
 	}
 }
 
-// closeRecord unmaps the record of a rank that has ended, because the mapping keeps all memory of
-// the node allocated. It returns the rank's last operations if a signal has ended it; an agent
-// sends the last operations of a remote rank with the rank's end.
+// closeRecord unmaps the record of a rank that has ended, because the mapping keeps all memory of the node
+// allocated. If a signal has ended the rank, closeRecord returns the rank's last operations. For a remote
+// rank, the agent sends the last operations together with the end of the rank.
 func (r *rank) closeRecord(x exit) []string {
 	if r.record == nil {
 		return x.last

@@ -16,12 +16,12 @@ func (j *job) failing(r *rank, e bootstrap.Event) {
 	j.out.addFailure(r.number, fmt.Sprintf("rank %d: %s\n", r.number, e.Text), j.said.add(r.number, e.Text))
 }
 
-// failure returns the failure that the verdict records for the end of a rank. If the rank's error
-// names another rank as its cause, this is the failure of that other rank.
+// failure returns the failure that the verdict records for the end of a rank. If the rank's error names
+// another rank as its cause, failure returns the failure of that other rank.
 func (j *job) failure(r *rank, code int) failure {
 	f := failure{rank: r.number, code: code, how: r.how(), ended: []*rank{r}}
 	e := r.said
-	if e != nil && e.Lost >= 0 && j.ranks[e.Lost].in(e.Generation) == nil { // else its end is known, and it runs again
+	if e != nil && e.Lost >= 0 && j.ranks[e.Lost].in(e.Generation) == nil { // else that rank already runs again
 		f.cause = j.ranks[e.Lost]
 	}
 	if e != nil && e.Origin != r.number {

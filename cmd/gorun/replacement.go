@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// visited handles a connection of a pod while ranks run: the platform has started the pod again,
-// which therefore has room for ranks.
+// visited handles a connection that a pod makes while ranks run. The platform has started this pod again, so
+// that the pod has room for ranks.
 func (j *job) visited(v visit) {
 	old := j.hosts[v.number]
 	at := slices.Index(j.kept, old)
@@ -39,7 +39,7 @@ func (v visit) prepare(at int) visit {
 	if v = v.greet(); v.err != nil {
 		return v
 	}
-	// As neighbours does, it makes the node's ID unique, because two pods may be on one machine.
+	// The node's ID is made unique, as in neighbours, because two pods may be on one machine.
 	h.node[0] ^= byte(v.number)
 	h.node[1] ^= byte(v.number >> 8)
 	if v.err = h.order(h.job.orders, at, 1); v.err != nil {

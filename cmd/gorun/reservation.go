@@ -24,9 +24,9 @@ type reservation struct {
 	locks []*os.File // on the processors, until release or the end of this process
 }
 
-// reserve reserves as many of the processors as there are ranks, or all of them if there are more
-// ranks. If too few are free, the error names those that other jobs have. If the machine does not
-// show its processors, reserve reserves none and returns a warning.
+// reserve reserves as many of the processors as there are ranks, or all of them if there are more ranks. If
+// too few processors are free, the error names the processors that other jobs have reserved. If the machine
+// has no directory of processors, reserve reserves none and returns a warning.
 func reserve(directory string, cpus []int, ranks int) (r *reservation, warning, err error) {
 	r = &reservation{}
 	var taken []int

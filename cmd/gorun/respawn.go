@@ -19,10 +19,10 @@ import (
 const (
 	// restartsDefault is the maximum number of restarts of a job with -on-failure respawn.
 	restartsDefault = 3
-	// restartsMax bounds N in respawn=N: a rank keeps the node memory of all generations mapped, and they
-	// share its 47 bits of addresses.
+	// restartsMax bounds N in respawn=N. A rank keeps the node memory of all generations mapped, so that all
+	// generations must fit in its 47 bits of addresses.
 	restartsMax = 10000
-	// stillbornMax is how often in a row a rank may end before it has joined the job.
+	// stillbornMax is how many consecutive processes of a rank may end before they join the job.
 	stillbornMax = 2
 )
 
@@ -40,9 +40,8 @@ type restarts struct {
 // respawns reports whether ranks are started again.
 func (o *options) respawns() bool { return o.onFailure == bootstrap.OnFailureRespawn }
 
-// respawn starts ranks again that were lost together, in the next generation of the job, and
-// returns true. If they are not started again, it returns false, and adds the reason to their
-// failure.
+// respawn starts ranks that were lost together again, in the next generation of the job, and returns true. If
+// it does not start them, it returns false and adds the reason to f, their failure.
 func (j *job) respawn(lost []*rank, f *failure) bool {
 	if !j.opts.respawns() || j.watch.ending {
 		return false
@@ -66,8 +65,8 @@ func (j *job) respawn(lost []*rank, f *failure) bool {
 	return false
 }
 
-// returnOrWait starts ranks again, with those that wait for a host, or makes them wait for one,
-// too.
+// returnOrWait starts the lost ranks again, together with the ranks that wait for a host. If no host has room
+// for them, it makes the lost ranks wait, too.
 func (j *job) returnOrWait(lost []*rank, who string) error {
 	all := j.homeless.with(lost)
 	why := j.house(all)
@@ -80,8 +79,8 @@ func (j *job) returnOrWait(lost []*rank, who string) error {
 	return why
 }
 
-// restart starts ranks again to which a host is assigned. who describes the loss, or what has made
-// it possible to start them.
+// restart starts lost ranks again after house has assigned a host to each of them. who describes the loss, or
+// the event that has made room for the ranks.
 func (j *job) restart(lost []*rank, who string) error {
 	j.restarts.count++
 	complain("%s; %s started again%s (%d of %d)", who, pronoun(lost), moved(lost), j.restarts.count, j.opts.restarts)
@@ -104,7 +103,7 @@ func pronoun(lost []*rank) string {
 	return "they are"
 }
 
-// moved names the hosts of those ranks that are started again on another host than before.
+// moved returns the names of the hosts of those ranks that are started again on a different host.
 func moved(lost []*rank) string {
 	var names []string
 	for _, r := range lost {
@@ -118,14 +117,15 @@ func moved(lost []*rank) string {
 	return " on " + strings.Join(names, ", ")
 }
 
-// errSaid is the reason why a rank is not started again that has reported an error of its own
-// before its end: it would end with the same error again. Its error is all that the user needs.
+// errSaid is the reason for which a rank is not started again after it has reported an error of its own. The
+// rank would end with the same error again. The job's last output shows that error and not errSaid.
 var errSaid = errors.New("it has an error of its own")
 
 // final returns the reason why ranks are not started again, or nil if they are.
 func (j *job) final(lost []*rank) error {
 	for _, r := range j.ranks {
-		// This is read before the next generation begins, in which all ranks join again.
+		// The state is read before the next generation begins, because all ranks join again in that
+		// generation.
 		r.joined = r.joined || j.server.State(r.number) == bootstrap.RankJoined
 	}
 	numbers := make([]int, len(lost))
@@ -136,7 +136,7 @@ func (j *job) final(lost []*rank) error {
 		if r.stillborn++; r.joined {
 			r.stillborn = 0
 		}
-		r.cold = r.stillborn > 0 // its process may have been a spare, and the next spare might end so, too
+		r.cold = r.stillborn > 0 // its process may have been a spare, and the next spare might end in the same way
 		if r.stillborn >= stillbornMax {
 			return errors.New("it ended twice before it had joined the job")
 		}
@@ -188,9 +188,9 @@ func (j *job) renew(lost []*rank) error {
 	})
 }
 
-// renew makes what the ranks of the next generation share on this node, calls begin, which begins
-// the generation, and starts the lost ranks. It uses the processes of spares as long as there are
-// any. s.describe and the ranks of the node are those of the next generation already.
+// renew makes the resources that the ranks of the next generation share on this node. Then it calls begin,
+// which begins the generation, and starts the lost ranks. It uses the processes of spares as long as there
+// are any. The caller has already set s.describe and the ranks of the node to those of the next generation.
 func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.Next) error) error {
 	if err := s.share(); err != nil {
 		return err
@@ -218,8 +218,8 @@ func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.
 	return errors.Join(err, s.unshare())
 }
 
-// onThread starts a process after the initial ones. All such processes are started by one thread,
-// which lives as long as gorun: see start.
+// onThread starts a process after the initial processes were started. One thread starts all these processes.
+// The thread lives as long as gorun, for the reason that spawner.start gives.
 func (s *spawner) onThread(r *rank, start func(*rank) error) error {
 	if s.orders == nil {
 		s.orders = make(chan func())
@@ -241,7 +241,7 @@ func (s *spawner) onThread(r *rank, start func(*rank) error) error {
 	return <-started
 }
 
-// inputAgain is the standard input of a rank that was started again: it is empty, because the
+// inputAgain returns the standard input of a rank that was started again. That input is empty, because the
 // former process may have read a part of the input.
 func inputAgain(*rank) (*os.File, bool, error) { return nil, false, nil }
 

@@ -56,9 +56,9 @@ func splitCommand(text string) ([]string, error) {
 	return words, nil
 }
 
-// rshLine returns the start of a command line: the words that the caller appends are run on
-// the host. A shell on the host may interpret them, so the caller quotes a word if it needs that
-// (shellWord), and no other word, since not every rsh command starts a shell.
+// rshLine returns the start of a command line. The words that the caller appends are run on the host. A shell
+// on the host may interpret them. The caller therefore quotes a word that needs quotes (shellWord). It quotes
+// no other word, because not every rsh command starts a shell.
 func rshLine(rsh []string, host string) []string {
 	line := make([]string, 0, len(rsh)+3)
 	named := false
@@ -72,7 +72,7 @@ func rshLine(rsh []string, host string) []string {
 	return line
 }
 
-// through returns the rsh command for one host, in which %h still stands for the host.
+// through returns the rsh command for one host. In this command, %h still stands for the host.
 func (o *options) through(host string) []string {
 	if o.rsh == nil {
 		return rshDefault
@@ -106,8 +106,8 @@ func shellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// isThisMachine reports whether a name is that of this machine, which is reached without
-// rsh. It compares names and resolves none.
+// isThisMachine reports whether a name is a name of this machine, for which rsh is not needed. It compares
+// names and does not resolve them.
 func isThisMachine(name string) bool {
 	if name == "localhost" || name == "127.0.0.1" || name == "::1" {
 		return true
@@ -127,9 +127,9 @@ var hostVariables = []string{
 // are not passed to a host where the ranks run as another user.
 var loginVariables = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH"}
 
-// namesUser reports whether the command line names the user to log in as: user@host, or an
-// option of ssh. A user that ssh's configuration names is not seen here, but by the user ID
-// in the agent's Hello.
+// namesUser reports whether the command line names the user to log in as, by user@host or by an option of
+// ssh. It does not see a user that ssh's configuration names. The user ID in the agent's Hello shows that
+// user.
 func namesUser(rsh []string, host string) bool {
 	return strings.Contains(host, "@") || slices.ContainsFunc(rsh, func(w string) bool {
 		return strings.Contains(w, "@"+rshHost) || strings.HasPrefix(w, "-l") || strings.Contains(w, "User=")

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// session is the POSIX session of a command; the command's process is its leader. It is killed
-// through a pidfd, since the leader may have been reaped and its PID reused.
+// session is the POSIX session of a command. The command's process is its leader. gorun kills the session
+// through a pidfd, because the leader may have been reaped and its PID may have been reused.
 type session struct {
 	command *exec.Cmd
 	fd      int // pidfd of the leader, set when the command starts; -1 if there is none
@@ -33,14 +33,14 @@ func newSession(c *exec.Cmd) *session {
 func (s *session) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.fd < 0 { // no pidfd before Linux 5.3; an agent ends by itself at the end of its input
+	if s.closed || s.fd < 0 { // Linux before 5.3 has no pidfd; an agent ends by itself at the end of its input
 		return
 	}
 	err := unix.PidfdSendSignal(s.fd, unix.SIGKILL, nil, pidfdSignalProcessGroup)
 	if errors.Is(err, unix.EINVAL) && unix.PidfdSendSignal(s.fd, 0, nil, 0) == nil {
-		// Linux before 6.9 does not know the flag. The second call has found the leader, which was
-		// not reaped then: its PID names another process now only if the kernel has assigned all
-		// other PIDs since.
+		// Linux before 6.9 does not know the flag. The call without the flag has just found the leader, which
+		// was not reaped at that time. The leader's PID can now belong to another process only if the kernel
+		// has assigned all other PIDs since then.
 		_ = unix.Kill(-s.command.Process.Pid, unix.SIGKILL)
 	}
 }

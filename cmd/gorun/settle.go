@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settle waits until all frames of a dead rank have been read. Another process may have inherited
-// the rank's socket. Bytes that arrive in the buffer from now on are not from the rank.
+// settle waits until all frames of a dead rank have been read. Another process may have inherited the rank's
+// socket, so that the socket may not end. Bytes that arrive in the socket's buffer from now on are not from
+// the rank.
 func (j *job) settle(r *rank) {
 	if r.remote == nil {
 		if err := shutRead(r.conn); err != nil {
@@ -33,7 +34,7 @@ func (j *job) settle(r *rank) {
 	}
 }
 
-// shutRead makes reads from a socket end after the data that has arrived.
+// shutRead makes reads from a socket return the data that has arrived, and then the end of the stream.
 func shutRead(f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

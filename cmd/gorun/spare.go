@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// noRank is the number of a spare: a process that was started, and waits before the function of
-// Main until it gets the number of a lost rank.
+// noRank is the number of a spare. A spare is a process that was started and waits, before the function of
+// Main, until it gets the number of a lost rank.
 const noRank = -1
 
 // heldPipe is the reading end of an output pipe of a spare. The spare's output stays in the pipe
@@ -20,9 +20,9 @@ type heldPipe struct {
 	fd    int
 }
 
-// addSpare starts a process of a program that waits on this node. The process is bound to
-// processors only when it takes the place of a rank, because the processors are those of the rank.
-// It has as many threads as the rank of this node with the fewest.
+// addSpare starts a process of a program that waits on this node. The process is bound to processors only
+// when it takes the place of a rank, because the processors are those of the rank. It gets as many threads as
+// the rank of this node that has the fewest threads.
 func (s *spawner) addSpare(a *app, path string) error {
 	share := len(s.node.cpus)
 	for _, r := range s.node.ranks {
@@ -65,7 +65,7 @@ func (s *spawner) engage(r *rank) bool {
 		s.spares = slices.Delete(s.spares, at, at+1)
 		was := *r
 		r.pid, r.conn, r.held, r.started = spare.pid, spare.conn, spare.held, spare.started
-		r.served = make(chan struct{}) // before the reaper can report the end of the rank
+		r.served = make(chan struct{}) // set before the reaper can report the end of the rank
 		if s.node.children.rename(spare.pid, r) {
 			s.bindSpare(r, spare.cpus)
 			return true
@@ -86,7 +86,8 @@ func (s *spawner) bindSpare(r *rank, was []int) {
 	}
 }
 
-// present connects the socket and the output of a spare that has become a rank.
+// present passes the socket and the output pipes of a spare that has become a rank to the functions of
+// wiring.
 func (s *spawner) present(r *rank) error {
 	go s.wires.serve(r)
 	for _, p := range r.held {

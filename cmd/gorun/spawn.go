@@ -20,15 +20,15 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// spawnersMax bounds the threads that start ranks. The parent's thread sleeps in vfork until the
-// child's exec, so that a few threads keep all processors busy. Creating a thread costs half as much
-// as starting a rank, so that one thread is created for every ranksPerSpawner ranks.
+// spawnersMax bounds the threads that start ranks. The parent's thread sleeps in vfork until the child's
+// exec, so that several threads are necessary to keep all processors busy. Creating a thread costs half as
+// much as starting a rank. For this reason, gorun creates one thread for every ranksPerSpawner ranks.
 const (
 	spawnersMax     = 4
 	ranksPerSpawner = 4
 )
 
-// Descriptors of a rank beyond the standard three.
+// Numbers of the descriptors that a rank inherits after the three standard descriptors.
 const (
 	rankSocketFD = 3 + iota
 	rankMemoryFD
@@ -41,7 +41,7 @@ type spawner struct {
 	wires    *wiring
 	environ  []string // of every rank
 	memory   *os.File
-	shelf    *bootstrap.Shelf // its part for the book, open until this process ends
+	shelf    *bootstrap.Shelf // the node's part of the book, open until this process ends
 	secret   *os.File
 	null     *os.File
 	describe bootstrap.Job // values that all ranks have in common
@@ -49,7 +49,7 @@ type spawner struct {
 	generations int
 	// spares are the processes that wait to become a rank.
 	spares []*rank
-	orders chan func() // to the thread of onThread; nil before its first use
+	orders chan func() // functions for the thread of onThread; nil before its first use
 }
 
 // wiring connects the streams and the bootstrap sockets of a node's ranks. Its functions are called
@@ -68,8 +68,8 @@ type wiring struct {
 	serve func(r *rank)
 }
 
-// newSpawner makes what the ranks of a node share. common holds the values that are the same for
-// all ranks of the world; generations is the maximum number of generations of the job.
+// newSpawner makes the resources that the ranks of a node share. common holds the values that are the same
+// for all ranks of the world; generations is the maximum number of generations of the job.
 func newSpawner(n *node, common bootstrap.Job, generations int, secret [32]byte, environ []string, w *wiring) (*spawner, error) {
 	s := &spawner{node: n, wires: w, environ: append(environ, agentVariable(n.id)), describe: common, generations: generations}
 	var err error
@@ -91,8 +91,8 @@ func newSpawner(n *node, common bootstrap.Job, generations int, secret [32]byte,
 	return s, nil
 }
 
-// share makes the node memory of a generation, and describes the node. If the node has no ranks, it
-// makes none.
+// share makes the node memory of a generation, and describes the node. If the node has no ranks, share makes
+// no node memory.
 func (s *spawner) share() (err error) {
 	ranks := s.node.ranks
 	s.describe.LocalSize, s.describe.Processors, s.describe.Peers = len(ranks), len(s.node.cpus), nil
@@ -122,8 +122,8 @@ func (s *spawner) unshare() error {
 	return memory.Close()
 }
 
-// rankEnviron returns the part of an environment that ranks inherit: all variables except those
-// with the identity of a rank, which this process may itself have.
+// rankEnviron returns the part of an environment that ranks inherit. It leaves out the variables with the
+// identity of a rank, which this process has if it is a rank itself.
 func rankEnviron(own []string) []string {
 	identity := append(bootstrap.Job{}.Environ(), bootstrap.EnvFDs+"=", envAgent+"=")
 	env := make([]string, 0, len(own)+8)
@@ -202,7 +202,7 @@ func (s *spawner) startRank(r *rank) error {
 	return nil
 }
 
-// startError gives an error of exec the exit code that a shell has for it.
+// startError gives an error of exec the exit code that a shell returns for that error.
 func startError(r *rank, err error) error {
 	switch {
 	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
@@ -247,8 +247,8 @@ func (s *spawner) rankEnv(r *rank) []string {
 	return lastWins(append(env, fmt.Sprintf("%s=%d,%d,%d", bootstrap.EnvFDs, rankSocketFD, rankMemoryFD, rankSecretFD)))
 }
 
-// lastWins removes variables that are set again later in env. getenv(3) returns the first of
-// several, but a later -x has to override an earlier value.
+// lastWins removes variables that are set again later in env. If a variable is set several times, getenv(3)
+// returns the first value, but a later -x must override an earlier value.
 func lastWins(env []string) []string {
 	seen := make(map[string]bool, len(env))
 	out := env[:0:0]
@@ -274,8 +274,8 @@ func (f *rankFiles) closeChild() {
 	}
 }
 
-// rankFiles makes the descriptors of a rank, and passes gorun's ends of them to the functions of
-// wires.
+// rankFiles makes the descriptors of a rank, and passes gorun's ends of the pipes and the socket to the
+// functions of wires.
 func (s *spawner) rankFiles(r *rank) (*rankFiles, error) {
 	f := &rankFiles{}
 	stdin, err := s.stdinOf(r, f)

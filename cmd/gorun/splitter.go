@@ -10,15 +10,15 @@ const (
 	partialDelay = 100 * time.Millisecond
 	// partialAgeMax is how long the start of a line is held back at most.
 	partialAgeMax = time.Second
-	// crowdDelay and crowdAgeMax replace partialDelay and partialAgeMax while other ranks write: on
-	// a machine with more ranks than processors, a rank may have to wait for a processor in the
-	// middle of a line.
+	// crowdDelay and crowdAgeMax replace partialDelay and partialAgeMax while other ranks write. They are
+	// longer because, on a machine with more ranks than processors, a rank may have to wait for a processor
+	// in the middle of a line.
 	crowdDelay  = time.Second
 	crowdAgeMax = 10 * time.Second
 	// lineBytesMax is how many bytes of a line are held back. A longer line is written in pieces.
 	lineBytesMax = 1 << 20
-	// continued ends, on tagged output, the written part of a line whose rest follows as a later
-	// line.
+	// continued is a mark in tagged output. It ends the written part of a line if the rest of the line
+	// follows later.
 	continued = "\\\n"
 )
 
@@ -32,7 +32,7 @@ type splitter struct {
 	held  []byte                                 // the start of a line, held back
 	since time.Time                              // when held became non-empty
 	last  time.Time                              // when held grew
-	stall time.Duration                          // for how long the stream was not read since then
+	stall time.Duration                          // for how long gorun has not read the stream since last
 	out   []byte                                 // reused for results
 }
 
@@ -44,8 +44,8 @@ func newSplitter(tag func([]byte, time.Time) []byte, hold bool) *splitter {
 // pending reports whether the start of a line is held back.
 func (s *splitter) pending() bool { return len(s.held) > 0 }
 
-// due returns the time at which the start of a line has to be written: it has not grown for a
-// while, as a prompt, or it grows slowly, as a row of dots.
+// due returns the time at which the start of a line has to be written. The start of a line is due if it has
+// not grown for a while, like a prompt, or if it grows slowly, like a row of dots.
 func (s *splitter) due() time.Time {
 	quiet, old := s.last.Add(partialDelay), s.since.Add(s.stall+partialAgeMax)
 	if old.Before(quiet) {
@@ -54,8 +54,8 @@ func (s *splitter) due() time.Time {
 	return quiet
 }
 
-// dueAmong is due for the case that other streams have written, the last time at others. The line
-// would mix with their lines, so that it waits until they are quiet, too.
+// dueAmong is due for the case that other streams write, too. others is the time of their last write. The
+// start of a line would mix with the lines of the other streams, so that it waits until they are quiet.
 func (s *splitter) dueAmong(others time.Time) time.Time {
 	due, quiet, old := s.due(), others.Add(crowdDelay), s.since.Add(s.stall+crowdAgeMax)
 	switch {
@@ -68,8 +68,8 @@ func (s *splitter) dueAmong(others time.Time) time.Time {
 	}
 }
 
-// stalled records that gorun has not read the stream for d. This time must not count as silence of
-// the writer.
+// stalled records that gorun has not read the stream for d. This time does not count as silence of the
+// writer.
 func (s *splitter) stalled(d time.Duration) {
 	s.last, s.stall = s.last.Add(d), s.stall+d
 }
@@ -104,7 +104,7 @@ func (s *splitter) flush() []byte {
 	return s.out
 }
 
-// end returns what is held back at the end of the stream. A tagged line without a newline gets one,
+// end returns the bytes that are held back when the stream ends. A tagged line without a newline gets one,
 // because the next tag must start a line.
 func (s *splitter) end() []byte {
 	s.out = s.out[:0]
@@ -140,7 +140,7 @@ func (s *splitter) lines(data []byte, now time.Time) {
 	}
 }
 
-// partial appends the start of a line that is held back to out, with a mark if there are tags.
+// partial appends the held start of a line to out. If there are tags, it also appends continued.
 func (s *splitter) partial(now time.Time) {
 	if s.tag == nil {
 		s.out = append(s.out, s.held...)

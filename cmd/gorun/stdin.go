@@ -10,12 +10,12 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// stdinFeed copies standard input to the ranks that get it. If only one rank gets it, the rank
-// inherits it without copying, unless it is a terminal: ranks are in process groups of their own
-// and may not read from the terminal.
+// stdinFeed copies standard input to the ranks that get it. If only one rank gets it, and it is not a
+// terminal, the rank inherits it and gorun copies nothing. A rank cannot read from a terminal, because ranks
+// are in process groups of their own.
 type stdinFeed struct {
 	all  bool
-	only int // the rank that gets it, if not all
+	only int // the rank that gets standard input, if all is false
 	// used is called with the number of bytes that no rank needs any more; it may be nil.
 	used func(n int)
 
@@ -30,7 +30,7 @@ type stdinFeed struct {
 // sink is the pipe of a rank.
 type sink struct {
 	w  *os.File
-	at int // bytes it has got; closed once the pipe is closed
+	at int // number of bytes that the rank has got; the constant closed after the pipe is closed
 }
 
 // newFeed returns a feed without sinks.
@@ -40,8 +40,9 @@ func newFeed(all bool, only int) *stdinFeed {
 	return f
 }
 
-// newStdin decides how standard input reaches the ranks. It returns the file that the only rank to
-// get it inherits, or a feed, or neither.
+// newStdin decides how standard input reaches the ranks. It returns a file if only one rank gets standard
+// input and can inherit it. It returns a feed if gorun has to copy standard input, and two nil values if no
+// rank gets it.
 func newStdin(mode string, only int) (inherit *os.File, feed *stdinFeed) {
 	terminal := isTerminal(0)
 	switch {
@@ -146,7 +147,7 @@ func readInput(buf []byte) (int, error) {
 			return 0, errno
 		}
 		if isTerminal(0) && !inForeground(0) {
-			// No notification reports that the shell has returned the terminal.
+			// gorun polls, because nothing reports that the shell has put gorun in the foreground again.
 			_, _ = unix.Poll(nil, 200)
 			continue
 		}

@@ -7,12 +7,12 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// unusedMax is how many consecutive spares of a program may end before one becomes a rank. After that no
-// more are started, because they would end, too.
+// unusedMax is how many consecutive spares of a program may end before a spare becomes a rank. After that,
+// gorun starts no more spares of the program, because they would end, too.
 const unusedMax = 5
 
-// dealSpares assigns the spares (opts.spares of each program) to hosts, each to the host that has the most
-// room then.
+// dealSpares assigns opts.spares spares of each program to hosts. It assigns each spare to the host that has
+// the most room at that point.
 func (j *job) dealSpares() error {
 	for n := range j.opts.spares * len(j.opts.apps) {
 		h := roomiest(j.hosts)
@@ -28,7 +28,7 @@ func (j *job) dealSpares() error {
 	return nil
 }
 
-// roomiest returns the host with the most room, nil if none has any.
+// roomiest returns the host with the most room, or nil if no host has room.
 func roomiest(hosts []*host) *host {
 	var best *host
 	for _, h := range hosts {
@@ -86,9 +86,9 @@ func (j *job) stocked(a *app) int {
 	return n
 }
 
-// target returns how many spares of each program to keep. On one machine it is at most the number of restarts
-// left, since each replaces one rank. With hosts, one restart may replace any number of ranks, those of a lost
-// host.
+// target returns how many spares of each program to keep. On one machine, that is at most the number of
+// restarts left, because each restart replaces one rank. On several hosts, one restart may replace all ranks
+// of a lost host.
 func (j *job) target() int {
 	left := j.opts.restarts - j.restarts.count
 	if len(j.hosts) > 0 && left > 0 {
@@ -97,15 +97,16 @@ func (j *job) target() int {
 	return min(j.opts.spares, left)
 }
 
-// joined starts new spares in place of those that have become ranks. It does so once all ranks have joined
-// the generation, so that no rank waits for the start of a spare.
+// joined starts new spares in place of the spares that have become ranks. It starts them only after all ranks
+// have joined the generation, so that no rank waits for the start of a spare.
 func (j *job) joined() {
 	if j.server.Formed() {
 		j.restock()
 	}
 }
 
-// restock starts spares of each program up to target, unless no host has room or too many ended unused.
+// restock starts spares of each program up to target. It starts fewer if no host has room or if too many
+// spares of the program ended unused.
 func (j *job) restock() {
 	if j.watch.ending {
 		return
@@ -120,7 +121,7 @@ func (j *job) restock() {
 	}
 }
 
-// addSpare starts one more spare of a program, and reports whether that could be done.
+// addSpare starts one more spare of a program, and reports whether it could start the spare.
 func (j *job) addSpare(program int) bool {
 	a := &j.opts.apps[program]
 	if s := j.restarts.spawner; s != nil {
@@ -142,10 +143,10 @@ func (j *job) addSpare(program int) bool {
 	return true
 }
 
-// used notes that a spare of a program has become a rank.
+// used records that a spare of a program has become a rank.
 func (j *job) used(a *app) { delete(j.restarts.unused, a) }
 
-// unused notes that a spare has not become a rank, and prints why; what is that text.
+// unused records that a spare has ended without becoming a rank, and prints what, the reason.
 func (j *job) unused(a *app, what string) {
 	if j.restarts.unused == nil {
 		j.restarts.unused = map[*app]int{}
@@ -168,7 +169,7 @@ func (j *job) spareReaped(x exit) {
 	j.restock()
 }
 
-// absence is what an agent says of a spare that has ended.
+// absence is the report of an agent that a spare has ended.
 type absence struct {
 	host *host
 	link.SpareEnded

@@ -16,7 +16,7 @@ import (
 // dumpDelay bounds the wait for the ranks' reports before a timeout ends them.
 const dumpDelay = time.Second
 
-// quitAgain is the time after a SIGQUIT in which a second one is passed on to the ranks, which
+// quitAgain is the time after a SIGQUIT in which gorun passes a second SIGQUIT on to the ranks. The ranks
 // then print their goroutines' stacks and end.
 const quitAgain = time.Second
 
@@ -36,8 +36,8 @@ type watch struct {
 	reports  int               // how many reports are still awaited
 	doing    []bootstrap.Doing // the reports that have arrived
 	quit     time.Time         // when the last SIGQUIT came
-	shown    bool              // the reports are to be printed
-	late     bool              // reports that arrive after the wait are to be printed, too
+	shown    bool              // print the reports
+	late     bool              // print reports that arrive after the wait, too
 	hang     hang
 	suspense suspense
 	inspectors
@@ -51,13 +51,14 @@ func (j *job) serve(r *rank) {
 	}
 }
 
-// observe passes on the events that supervision acts on.
+// observe passes the events that supervision acts on to the supervising goroutine.
 func (j *job) observe(e bootstrap.Event) {
 	switch e.Kind {
 	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled, bootstrap.EventStalled:
 		j.news <- news{Event: e}
 	case bootstrap.EventJoined, bootstrap.EventFinalized:
-		// reaped asks the server whether the rank has joined and finalized.
+		// This event is needed only for spares: reaped asks the server whether a rank has joined and
+		// finalized.
 		if e.Kind == bootstrap.EventJoined && j.opts.spares > 0 {
 			j.news <- news{Event: e}
 		}
@@ -123,7 +124,7 @@ func (j *job) reaped(x exit) {
 		j.spareReaped(x)
 		return
 	case !r.running():
-		return // it was lost with its host before
+		return // the rank was lost with its host before
 	}
 	for len(j.again) > 0 {
 		j.begun(<-j.again) // the rank may be one of those that the host has reported as started
@@ -144,7 +145,7 @@ func (j *job) reaped(x exit) {
 			code = 1
 		}
 		if j.verdict.interrupt != 0 && r.status.Signaled() && r.status.Signal() == unix.SIGKILL {
-			code = exitSignalOffset + int(j.verdict.interrupt) // killed by gorun after the grace period
+			code = exitSignalOffset + int(j.verdict.interrupt) // gorun has killed the rank after the grace period
 		}
 		f := j.failure(r, code)
 		if j.respawn([]*rank{r}, &f) {
@@ -161,7 +162,7 @@ func (j *job) reaped(x exit) {
 		}
 	}
 	if r.clean && r == j.watch.suspense.of {
-		j.end() // it is not to blame
+		j.end() // this rank is not to blame
 	}
 	j.gone(r)
 }
@@ -198,7 +199,8 @@ func (j *job) handle(n news) {
 // end asks all ranks to end and starts the grace period.
 func (j *job) end() { j.endExcept(nil) }
 
-// endExcept is end, but does not signal a rank that is about to end by itself.
+// endExcept does the same as end, except that it does not signal the rank spared, which is about to end by
+// itself.
 func (j *job) endExcept(spared *rank) {
 	if j.watch.ending {
 		return
@@ -241,8 +243,9 @@ func (j *job) timedOut() {
 	}
 }
 
-// ask requests a report from every rank that has joined, and returns the number of these ranks.
-// Reports for an earlier request are no longer awaited: its requester gets the reports for this request.
+// ask requests a report from every rank that has joined, and returns the number of these ranks. It no longer
+// waits for reports to an earlier request. The requester of the earlier request gets the reports to this
+// request.
 func (j *job) ask() int {
 	j.watch.question++
 	j.watch.late = false
@@ -261,18 +264,18 @@ func (j *job) ask() int {
 // reported handles the report of a rank. The reports of all ranks are printed together, by dumpEnded.
 func (j *job) reported(r *rank, question int, text string) {
 	if question != j.watch.question || r.answered == question {
-		return // for an earlier request, or the second one for this
+		return // the report is for an earlier request, or the second report for this request
 	}
 	r.answered = question
 	d, ok := j.parseDoing(r, text)
 	switch {
 	case !ok && (j.watch.shown || j.watch.late):
 		complain("%s", signed(r.number, text))
-	case !ok: // a report that cannot be parsed is good for printing only
+	case !ok: // a report that cannot be parsed can only be printed
 	case j.watch.reports > 0:
 		r.doing = &d
 		j.watch.doing = append(j.watch.doing, d)
-	default: // after the wait for reports
+	default: // the report arrived after the wait
 		r.doing = &d
 		if j.watch.late {
 			complain("%s", strings.TrimRight(d.String(), "\n"))
@@ -285,8 +288,8 @@ func (j *job) reported(r *rank, question int, text string) {
 	}
 }
 
-// dumpEnded ends the wait for reports. It prints those that have arrived if that was asked for, and
-// ends the job after a timeout.
+// dumpEnded ends the wait for reports. If the reports are to be printed, it prints the reports that have
+// arrived. After a timeout, it ends the job.
 func (j *job) dumpEnded() {
 	j.watch.dump = nil
 	doing, missing := j.watch.doing, j.watch.reports
@@ -341,7 +344,7 @@ func (j *job) signaled(sig os.Signal) {
 	case unix.SIGTSTP:
 		j.pass(s)
 		j.pause()
-		// Stopping oneself takes SIGSTOP: SIGTSTP is caught.
+		// gorun stops itself with SIGSTOP, because it catches SIGTSTP.
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
 	case unix.SIGCONT:
 		for _, h := range j.hosts {

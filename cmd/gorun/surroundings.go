@@ -14,8 +14,8 @@ import (
 // shownHostsMax is how many hosts of an allocation are printed with their names.
 const shownHostsMax = 4
 
-// findHosts uses the hosts that a scheduler has given to this job, if the command line names none.
-// It then describes them in o.took.
+// findHosts sets the hosts to those that a scheduler has given to this job, if the command line names none.
+// It then describes the allocation in o.took.
 func (o *options) findHosts(getenv func(string) string) error {
 	if len(o.hosts) > 0 {
 		return nil
@@ -72,8 +72,8 @@ func (o *options) findHosts(getenv func(string) string) error {
 	return nil
 }
 
-// ask runs the scheduler's command that prints the hosts of an allocation. The command does not
-// print the number of ranks for each host: it is taken to be the number of processors of this host.
+// ask runs the scheduler's command that prints the hosts of an allocation. The command does not print the
+// number of ranks for each host. ask uses the number of processors of this host for all hosts.
 func ask(a *allocation.Allocation) error {
 	cpus, err := allowedCPUs()
 	if err != nil {

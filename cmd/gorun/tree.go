@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// radixEnv is the variable with the number of agents that the launcher and each agent start. Its
-// default is radixDefault.
+// radixEnv is the environment variable with the number of agents that the launcher and each agent start. The
+// default number is radixDefault.
 const (
 	radixEnv     = "GORUN_RADIX"
 	radixDefault = 32
@@ -32,9 +32,10 @@ func radix() (int, error) {
 	return n, nil
 }
 
-// grow arranges the hosts in a tree, if there are more hosts than one process starts agents on. The
-// launcher itself starts agents on this machine, and agents that a scheduler starts: the scheduler
-// spreads the load itself, and its command depends on what the launcher knows of the allocation.
+// grow arranges the hosts in a tree if there are more hosts than agents that one process starts. The launcher
+// itself starts the agents on this machine. It also starts the agents that it reaches by a command of a
+// scheduler, because the scheduler spreads the load itself, and only the launcher knows the allocation on
+// which the command depends.
 func (j *job) grow() error {
 	most, err := radix()
 	if err != nil || j.opts.hidden != nil {
@@ -62,9 +63,9 @@ func nextTo(hosts []*host) []*host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h *host) bool { return h.via != nil })
 }
 
-// pause tells the agents that the launcher is about to stop and must not count as silent. A frame
-// for a host passes the hosts above it, which come before it in the list: pause flushes the list
-// from its end.
+// pause tells the agents that the launcher is about to stop and must not count as silent. A frame for a host
+// passes the hosts above that host, and these come earlier in the list. For this reason, pause flushes the
+// connections from the end of the list.
 func (j *job) pause() {
 	for _, h := range j.hosts {
 		h.conn.Pause()
@@ -76,9 +77,8 @@ func (j *job) pause() {
 	}
 }
 
-// silence returns the reason for which a silent host is given up. Its frames come through the hosts
-// above it. As soon as one of these sends something, or is lost, silence knows which host is the
-// cause.
+// silence returns the reason for which a silent host is given up. The frames of a host come through the hosts
+// above it. When a host above sends a frame, or is lost, silence knows which host is the cause.
 func (h *host) silence() error {
 	for up := h.via; up != nil; up = up.via {
 		select {
@@ -109,7 +109,7 @@ func (h *host) numbers() []int {
 	return all
 }
 
-// greetAll waits for the agents of hosts, and then starts the agents below them and greets those.
+// greetAll waits for the agents of hosts. Then it starts the agents below them, and greets these, too.
 func (j *job) greetAll(hosts []*host) error {
 	errs := make([]error, len(hosts))
 	var wait sync.WaitGroup
@@ -122,8 +122,8 @@ func (j *job) greetAll(hosts []*host) error {
 			for _, b := range h.below {
 				errs[i] = errors.Join(errs[i], b.startThere())
 			}
-			// The goroutine that reads a link which hosts share must not wait for one of them: the
-			// frames of the other hosts are behind it.
+			// Several hosts share the link. The goroutine that reads it must not wait for one host, because
+			// the frames of the other hosts come later on the same link.
 			h.frames = newFrames()
 			go h.sort()
 			if errs[i] == nil {
@@ -135,8 +135,9 @@ func (j *job) greetAll(hosts []*host) error {
 	return errors.Join(errs...)
 }
 
-// frames is the queue of the frames that an agent has sent and nobody has received yet. While the
-// launcher asks other agents it receives none of them. The windows of the protocol bound the queue.
+// frames is the queue of the frames of an agent that have arrived and that the launcher has not handled yet.
+// While the launcher asks other agents, it takes no frames from the queue. The windows of the protocol bound
+// the queue.
 type frames struct {
 	mu   sync.Mutex // guards what follows
 	more *sync.Cond
@@ -163,7 +164,7 @@ func (f *frames) put(r received) {
 	f.more.Signal()
 }
 
-// take waits for a frame. An error, which means the end of the link, stays in the queue.
+// take waits for a frame. An error means the end of the link, and stays in the queue.
 func (f *frames) take() received {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -210,8 +211,8 @@ func (h *host) startThere() error {
 // tunnel is the standard input of a command that runs on the host above.
 type tunnel struct{ h *host }
 
-// Write sends bytes to the command. As soon as they are frames, p holds whole frames, because the
-// agent above inserts frames between two Writes.
+// Write sends bytes to the command. When the bytes are frames, p must hold whole frames, because the agent
+// above inserts frames of its own between two Writes.
 func (t tunnel) Write(p []byte) (int, error) {
 	t.h.via.conn.Room()
 	t.h.via.conn.Send(link.KindExecInput, link.Numbered(t.h.number), p)
@@ -234,7 +235,7 @@ func (h *host) sort() {
 			err = h.handOn(k, body, ended)
 		}
 		if err == nil && k == link.KindDone {
-			return // the commands of the hosts below have ended before
+			return // the commands of the hosts below have ended before that
 		}
 		if err == nil {
 			continue
@@ -263,7 +264,7 @@ func (h *host) handOn(k link.Kind, body []byte, ended []bool) error {
 			_, err = h.below[number].errs.Write(rest)
 			return err
 		}
-		// Write fails if the host was given up: its output is not read any more.
+		// Write fails if the host was given up, because its output is no longer read.
 		_, _ = h.below[number].deliver.Write(rest)
 		return nil
 	case link.KindExecEnd:

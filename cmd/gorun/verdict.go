@@ -13,14 +13,14 @@ import (
 // failure describes a failure of the job.
 type failure struct {
 	rank int          // the rank that has failed, -1 if none has
-	of   *incarnation // the process of the rank, nil for the present one
+	of   *incarnation // the process of the rank, nil for the present process
 	code int          // exit code of the job
 	how  string
-	// told refers to the message that was printed when the failure occurred, so that it is not
-	// printed again; "" for none.
+	// told names the message that was printed when the failure occurred. If told is not "", text refers to
+	// that message and does not print it again.
 	told string
 	then string // appended to how: why the rank was not started again
-	// lost is the rank that ended, if the other ranks continued.
+	// lost is the rank that ended, if the other ranks have continued after the failure.
 	lost *rank
 	// ended are the ranks that have ended with this failure. cause is the rank whose loss they name as the
 	// reason, or nil.
@@ -47,9 +47,9 @@ func (v *verdict) blame(f failure) {
 	v.later = append(v.later, f)
 }
 
-// root returns the index in later of the failure that has caused the first one, or -1 if the first one has no
-// known cause. If the connection between two ranks is broken, each names the other as the cause; then the
-// first failure counts.
+// root returns the index in later of the failure that has caused the first failure, or -1 if the first
+// failure has no known cause. If the connection between two ranks is broken, each rank names the other as the
+// cause. In this case, the first failure counts.
 func (v *verdict) root() int {
 	at, f := -1, v.first
 	for range v.later {
@@ -73,8 +73,8 @@ func (v *verdict) cause() *rank {
 	return v.first.cause
 }
 
-// trace moves the failure that has caused the first one to the front. Its report may have arrived later, through
-// another agent.
+// trace moves the failure that has caused the first failure to the front. The report of the causing failure
+// may have arrived later, through another agent.
 func (v *verdict) trace() {
 	if at := v.root(); at >= 0 {
 		cause := v.later[at]
@@ -148,7 +148,7 @@ func (v *verdict) text(j *job) string {
 	return b.String()
 }
 
-// writeRank writes how the failed rank has failed, with its last lines and operations.
+// writeRank writes how the rank has failed, with its last lines of standard error and its last operations.
 func (v *verdict) writeRank(b *strings.Builder, j *job) {
 	r, of := j.ranks[v.first.rank], v.first.of
 	if of == nil {

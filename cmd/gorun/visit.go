@@ -24,8 +24,8 @@ type visit struct {
 type visits struct {
 	door   *bootstrap.Door
 	come   chan visit
-	done   chan struct{} // closed when none is taken any more
-	closed chan error    // the end of the door
+	done   chan struct{} // closed when no more visits are taken
+	closed chan error    // gets the result of the door when it has ended
 }
 
 // openVisits opens a door for the given number of pods.
@@ -77,8 +77,8 @@ func (v visit) end() {
 	_ = v.conn.Close()
 }
 
-// awaitPods waits until the agents of all other pods have said hello. Each agent is greeted as soon
-// as it comes, because both sides count silence from then on. If ranks may be started again, pods
+// awaitPods waits until the agents of all other pods have sent their Hello. It greets each agent as soon as
+// the agent connects, because both sides measure silence from then on. If ranks may be started again, pods
 // are also accepted later.
 func (j *job) awaitPods() error {
 	p := j.opts.pods
@@ -153,9 +153,9 @@ func (v visit) greet() visit {
 	return v
 }
 
-// take makes the greeted agent of a pod the agent of its host. An agent that ends before it has
-// said hello comes again, and so does one whose container was started again. The newest connection
-// counts.
+// take makes the greeted agent of a pod the agent of its host. An agent that ends before it has sent its
+// Hello is started again and connects again. An agent also connects again if its container was started again.
+// The newest connection counts.
 func (j *job) take(v visit) error {
 	var gone *noAnswerError
 	if v.err != nil {

@@ -41,9 +41,9 @@ func startWatchdog(orders []string) (*guardian, error) {
 	defer func() { _ = null.Close() }()
 	args := append([]string{"gorun", watchdog.Command}, orders...)
 	nul := null.Fd()
-	// The watchdog has a session of its own, so that neither the terminal nor a kill of gorun's
-	// process group reaches it. It needs no environment; with that of a job it would count as a
-	// process of the job.
+	// The watchdog has a session of its own, so that neither the terminal nor a kill of gorun's process group
+	// reaches it. It needs no environment. With the environment of a job, gorun would take it for a process
+	// of the job.
 	watchdogPID, err = syscall.ForkExec("/proc/self/exe", args, &syscall.ProcAttr{
 		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Files: []uintptr{nul, nul, nul, r.Fd()},
 		Sys: &syscall.SysProcAttr{Setsid: true},
@@ -70,7 +70,8 @@ func watchOver(orders []string) int {
 		case "-job":
 			err = errors.Join(err, scan{id: value}.kill())
 		case "-scratch":
-			// Only directories that gorun has made are removed; the prefix is a second check.
+			// Only directories that gorun has made are removed. The check of the prefix is a second
+			// protection.
 			if strings.HasPrefix(filepath.Base(value), scratchPrefix) {
 				err = errors.Join(err, os.RemoveAll(value))
 			}

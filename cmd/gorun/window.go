@@ -8,7 +8,7 @@ import (
 
 // window counts the bytes of a stream that may still be sent, or be received.
 type window struct {
-	most int // the whole window
+	most int // size of the window in bytes
 
 	mu     sync.Mutex // guards what follows
 	more   *sync.Cond
@@ -24,7 +24,7 @@ func newWindowOf(most int) *window {
 	return w
 }
 
-// wait waits for room and returns how much there is, 0 if the window was closed.
+// wait waits for room and returns its size in bytes. It returns 0 if the window was closed.
 func (w *window) wait() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +37,7 @@ func (w *window) wait() int {
 	return w.room
 }
 
-// take takes n bytes of the room. It returns false, and takes nothing, if there are fewer.
+// take takes n bytes of the room. If the room is smaller, take returns false and takes nothing.
 func (w *window) take(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,8 +48,8 @@ func (w *window) take(n int) bool {
 	return true
 }
 
-// spend takes n bytes if there is any room, even if n is more than the room, which is negative
-// then. It returns false, and takes nothing, if there is no room.
+// spend takes n bytes if there is any room. n may be more than the room, which is then negative. If there is
+// no room, spend returns false and takes nothing.
 func (w *window) spend(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,7 +67,8 @@ func (w *window) whole() bool {
 	return w.room == w.most
 }
 
-// give gives n bytes back to the room. It returns false, and gives nothing, if fewer are taken.
+// give gives n bytes back to the room. If fewer than n bytes are taken, give returns false and gives nothing
+// back.
 func (w *window) give(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

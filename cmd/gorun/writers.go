@@ -2,8 +2,8 @@ package main
 
 import "time"
 
-// writers records the source that wrote last, when it did (at), and when any other source
-// last wrote (anotherAt).
+// writers records the source that wrote last (last), the time of that write (at), and the time at which
+// another source last wrote (anotherAt).
 type writers struct {
 	last          *source
 	at, anotherAt time.Time
@@ -17,7 +17,7 @@ func (w *writers) wrote(s *source, now time.Time) {
 	w.at = now
 }
 
-// others returns when a source other than s has last written.
+// others returns the time at which a source other than s last wrote.
 func (w *writers) others(s *source) time.Time {
 	if s == w.last {
 		return w.anotherAt
