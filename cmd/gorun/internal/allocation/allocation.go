@@ -8,28 +8,29 @@ import (
 // Host is a host of an allocation.
 type Host struct {
 	Name  string
-	Slots int    // number of ranks that it takes
+	Slots int    // number of ranks that the host takes
 	Group string // the argument in place of %g in Remote for this host, "" for none
 }
 
 // Allocation is the set of hosts that a scheduler has given to a job.
 type Allocation struct {
 	Source string   // the scheduler and its name of the job, for messages
-	From   string   // the variables that describe it, for messages
+	From   string   // the environment variables that describe the allocation, for messages
 	Hosts  []Host   // in the scheduler's order; nil if File names them
 	Ranks  int      // number of ranks that the user has asked for, 0 for one per slot
 	File   string   // a file that lists the hosts, "" if Hosts has them
 	Remote []string // the command that starts a process on a host, which replaces %h; nil for gorun's default
 	Args   []string // arguments to append to gorun's default command
 	Ask    []string // a command that prints the hosts, for Answer; nil if they are known
-	Pods   *Pods    // the containers that run the hosts' agents by themselves, nil if none do
+	Pods   *Pods    // the containers that start the hosts' agents by themselves, nil without such containers
 
-	// Hidden reports whether a variable must be hidden from the command; nil if it may see all
-	// variables.
+	// Hidden reports whether an environment variable must be hidden from the command Remote. It is nil if the
+	// command may see all variables.
 	Hidden func(name string) bool
 }
 
-// groupArgument stands for Host.Group in Remote. For a host without Group the word is left out.
+// groupArgument is the word of Remote that stands for Host.Group. For a host without Group, the word is left
+// out.
 const groupArgument = "%g"
 
 // Command returns the words of Remote for the hosts of a group.

@@ -2,14 +2,14 @@ package allocation
 
 import "fmt"
 
-// fluxExec starts an agent on a host of an instance of Flux, which is named by the number of its
-// broker. Like srun it forwards the output in whole lines.
+// fluxExec is the command that starts an agent on a host of an instance of Flux. The number of the host's
+// broker names the host. Like srun, flux exec forwards the output in whole lines.
 var fluxExec = []string{"flux", "exec", groupArgument}
 
-// flux finds an instance of Flux, in three places: the shell of flux alloc, the script of flux
-// batch, and the program that flux start runs. In a task of flux run the variables describe the
-// instance around the task, which the task shares with others: flux then finds none. The brokers
-// are numbered in the order of the attribute hostlist (flux-broker-attributes(7)).
+// flux finds an instance of Flux in three cases: in the shell of flux alloc, in the script of flux batch, and
+// in the program that flux start runs. In a task of flux run, the variables describe the instance around the
+// task. The task shares this instance with other tasks, so that flux does not use it and returns nil. The
+// brokers are numbered in the order of the attribute hostlist (flux-broker-attributes(7)).
 func flux(getenv func(string) string) (*Allocation, error) {
 	if getenv("FLUX_URI") == "" || getenv("FLUX_TASK_RANK") != "" {
 		return nil, nil //nolint:nilnil // no allocation is no error

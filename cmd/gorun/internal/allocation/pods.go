@@ -16,20 +16,20 @@ const (
 	EnvPodSlots   = "GORUN_POD_SLOTS"   // the number of ranks that each pod takes; 1 if it is not set
 	EnvPodRoot    = "GORUN_POD_ROOT"    // name and port of the first pod: "job-0.job:29400"
 	EnvSecretFile = "GORUN_SECRET_FILE" // path of the file with the secret, which only the pods can read
-	EnvAttempt    = "GORUN_ATTEMPT"     // another text for each attempt of a job that the platform restarts
+	EnvAttempt    = "GORUN_ATTEMPT"     // a different text for each attempt of a job that the platform restarts
 )
 
 // SecretFile is the path of the file with the secret of the pods if EnvSecretFile is not set.
 const SecretFile = "/etc/gorun/secret"
 
-// Pods is the information that a container platform gives the containers of a job. The platform
-// has started the same command line in each container. In the first one gorun is the launcher of
-// the job, in the others it is an agent.
+// Pods is the information that a container platform gives the containers of a job. The platform has started
+// the same command line in each container. In the first container, gorun is the launcher of the job. In the
+// other containers, gorun is an agent.
 type Pods struct {
 	Index, Count int    // the number of this pod, from 0, and the number of pods
 	Slots        int    // the slots of each pod; 0 means one per processor
 	Root         string // name or address of the first pod
-	Port         uint16 // the port on which the first pod listens; 0 if one pod has none
+	Port         uint16 // the port on which the first pod listens; may be 0 if the job has one pod
 	Secret       string // path of the file with the secret
 	Attempt      string // the value of EnvAttempt
 }
@@ -37,9 +37,9 @@ type Pods struct {
 // podsMax bounds the number of containers of a job. Kubernetes allows no more for an Indexed Job.
 const podsMax = 100000
 
-// pods finds the containers of a job by the environment variables that gorun's own manifest sets,
-// or by those that the torch runtime of Kubeflow Trainer sets for torchrun. It returns nil if
-// neither are set.
+// pods finds the containers of a job. It reads the environment variables that gorun's own manifest sets, or
+// the variables that the torch runtime of Kubeflow Trainer sets for torchrun. It returns nil if neither set
+// of variables is present.
 func pods(getenv func(string) string) (*Allocation, error) {
 	p := &Pods{Secret: getenv(EnvSecretFile), Attempt: getenv(EnvAttempt)}
 	if p.Secret == "" {
@@ -120,8 +120,8 @@ func (p *Pods) torch(getenv func(string) string) error {
 	return errors.Join(e1, e2, e3, e4)
 }
 
-// indexed returns an error in a pod of an Indexed Job or of a JobSet whose environment does not
-// describe the other pods. pods has already looked for variables that do.
+// indexed returns an error in a pod of an Indexed Job or of a JobSet whose environment does not describe the
+// other pods. The function pods has found no such description before.
 func indexed(getenv func(string) string) (*Allocation, error) {
 	index := getenv("JOB_COMPLETION_INDEX")
 	if index == "" {

@@ -15,9 +15,9 @@ var srun = []string{
 	"--mpi=none", "--cpu-bind=none", "--export=ALL", "--kill-on-bad-exit=0", "--quiet",
 }
 
-// srunNeeds lists the environment variables of Slurm that are passed to srun: those by which srun
-// finds the job. All others are hidden from srun, because they set defaults for its flags (srun(1),
-// "INPUT ENVIRONMENT VARIABLES"). For example SLURM_LABELIO would put the number of the task before
+// srunNeeds lists the environment variables of Slurm that are passed to srun. By these variables, srun finds
+// the job. All other variables of Slurm are hidden from srun, because they set defaults for its flags
+// (srun(1), "INPUT ENVIRONMENT VARIABLES"). For example SLURM_LABELIO would put the number of the task before
 // each line of the agent, and SRUN_CPUS_PER_TASK would bind the agent to that number of processors.
 var srunNeeds = []string{
 	"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS",
@@ -30,10 +30,10 @@ func hiddenFromSrun(name string) bool {
 		!slices.Contains(srunNeeds, name) && !strings.HasPrefix(name, "SLURM_JOB_ID_HET_GROUP_")
 }
 
-// slurm finds the allocation of Slurm in which gorun runs: in the shell of salloc, in a batch
-// script, or in a job step of one task (salloc(1), sbatch(1), srun(1), "OUTPUT ENVIRONMENT
-// VARIABLES"). It returns nil outside of an allocation. In a heterogeneous job there is a set of
-// variables for each component, and their names have a suffix with the number of the component.
+// slurm finds the allocation of Slurm in which gorun runs: in the shell of salloc, in a batch script, or in a
+// job step of one task (salloc(1), sbatch(1), srun(1), "OUTPUT ENVIRONMENT VARIABLES"). It returns nil
+// outside of an allocation. In a heterogeneous job, each component has its own set of variables. The names of
+// these variables have a suffix with the number of the component.
 func slurm(getenv func(string) string) (*Allocation, error) {
 	id := getenv("SLURM_JOB_ID")
 	if id == "" {

@@ -11,8 +11,8 @@ import (
 // logs can still be compared.
 const skewMax = time.Second
 
-// compare adds to the findings of each host those that need the reports of several hosts, and
-// those of the host's own report.
+// compare adds two kinds of findings to the findings of each host: the findings of the host's own report, and
+// the findings that need the reports of several hosts.
 func compare(hosts []*Host, version string) {
 	widths := map[netip.Prefix]*width{}
 	for _, h := range hosts {
@@ -36,7 +36,8 @@ func compare(hosts []*Host, version string) {
 	}
 }
 
-// width holds the address, and so the MTU, of the first host that was found in a network.
+// width holds an address of the first host that was found in a network. The MTU of that address is compared
+// with the MTU of the other hosts.
 type width struct {
 	host    string
 	address Address

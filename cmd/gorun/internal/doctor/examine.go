@@ -23,11 +23,11 @@ type Host struct {
 	Line []string // the command that runs Serve on the host
 	// Gorun is the path of gorun on the host.
 	Gorun string
-	By    string // a command with which the user can try by hand to reach the host
+	By    string // a command with which the user can test by hand whether the host is reachable
 
 	Report   *Report // nil if the host did not answer
 	Findings []Finding
-	Skew     time.Duration // the host's clock minus the clock here; its error is at most Within
+	Skew     time.Duration // the host's clock minus the clock of this machine; its error is at most Within
 	Within   time.Duration
 	Answers  []Answer // the results of the host's calls to the other hosts
 
@@ -37,12 +37,12 @@ type Host struct {
 	replies *json.Decoder
 	errs    bytes.Buffer
 	pid     atomic.Int64 // process ID of the command; 0 while it does not run
-	late    atomic.Bool  // the patience has ended, and the command is killed
+	late    atomic.Bool  // the time for the host has ended, and the command is killed
 }
 
-// Examine examines hosts concurrently and sets their results. It gives up a host if its start and
-// report, or its calls, take longer than patience. version is the version of gorun that all hosts
-// should have.
+// Examine examines hosts concurrently and sets their results. It gives up a host if the start and the report
+// of the host take longer than patience, or if its calls take longer than patience. version is the version of
+// gorun that all hosts should have.
 func Examine(hosts []*Host, version string, patience time.Duration) {
 	each := func(f func(*Host) error) {
 		var all sync.WaitGroup
@@ -127,8 +127,8 @@ func (h *Host) start() error {
 	return err
 }
 
-// stranger returns the error for a first line of output that is not the greeting of Serve; line is
-// "" if there was no output.
+// stranger returns the error for a first line of output that is not the greeting of Serve. line is "" if
+// there was no output.
 func (h *Host) stranger(line string) error {
 	if line != "" {
 		return fmt.Errorf("something else answers in place of gorun, or another version of it: %q: copy this gorun there, and let start-up files of the shell print in interactive shells only", strings.TrimSpace(line))
@@ -166,8 +166,8 @@ func (h *Host) call(hosts []*Host) error {
 	return err
 }
 
-// end closes the command's standard input, at whose end Serve returns, and waits for the end of the
-// command. It kills a command that takes longer than callDelay.
+// end closes the command's standard input, so that Serve returns, and waits for the end of the command. It
+// kills a command that takes longer than callDelay.
 func (h *Host) end() {
 	if h.command == nil || h.command.ProcessState != nil {
 		return

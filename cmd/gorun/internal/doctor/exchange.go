@@ -23,7 +23,7 @@ type Report struct {
 	Version   string
 	Findings  []Finding
 	Addresses []Address
-	Token     []byte // a caller must send it first
+	Token     []byte // a caller must send the token first
 	PID       int    // process ID of the process that serves
 }
 
@@ -50,7 +50,7 @@ type Answer struct {
 	Stalled bool // the connection was established, but the message or its answer timed out
 }
 
-// request asks a host for the time of its clock, or else to call its peers.
+// request asks a host for the time of its clock, or tells the host to call its peers.
 type request struct {
 	Clock bool
 	Calls []Peer

@@ -8,7 +8,7 @@ import (
 // Level is the severity of a finding.
 type Level int
 
-// The levels. A Fail prevents jobs. A Warn makes jobs slower or prevents some of them.
+// The levels. A Fail prevents jobs. A Warn makes jobs slower or prevents some jobs.
 const (
 	OK Level = iota
 	Warn

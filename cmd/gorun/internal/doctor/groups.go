@@ -13,9 +13,9 @@ func (m *Machine) groups() []Finding {
 	return []Finding{m.tasks(), m.quota()}
 }
 
-// cgroups returns the directories, relative to Root, of the cgroups whose limits apply to this
-// process: of each hierarchy its own cgroup first and the outermost last. controller selects the
-// hierarchy of cgroup v1; that of v2 is always included.
+// cgroups returns the directories, relative to Root, of the cgroups whose limits apply to this process. For
+// each hierarchy, the list begins with the cgroup of this process and ends with the outermost cgroup.
+// controller selects the hierarchy of cgroup v1. The hierarchy of cgroup v2 is always included.
 func (m *Machine) cgroups(controller string) []string {
 	text, err := os.ReadFile(filepath.Join(m.Root, "proc/self/cgroup"))
 	if err != nil {
@@ -23,7 +23,7 @@ func (m *Machine) cgroups(controller string) []string {
 	}
 	var dirs []string
 	for line := range strings.Lines(string(text)) {
-		// A line of cgroups(7): hierarchy number:controllers:path. Number 0 is cgroup v2.
+		// A line has the form "hierarchy number:controllers:path" (cgroups(7)). Number 0 is cgroup v2.
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(parts) != 3 || !strings.HasPrefix(parts[2], "/") {
 			continue

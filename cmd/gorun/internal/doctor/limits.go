@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// A limit of open files below filesFew may be too low for a rank with some hundreds of peers.
-	// One below filesNone is too low even for a job of a few ranks.
+	// A limit of open files below filesFew may be too low for a rank with some hundreds of peers. A limit
+	// below filesNone is too low even for a job of a few ranks.
 	filesFew, filesNone = 1024, 64
 	// lockedFew is a limit of locked memory in bytes. A lower limit is too low for the queues and
 	// posted receives of an adapter.

@@ -65,8 +65,8 @@ func isRuntime(dir string, user int) bool {
 	return filepath.IsAbs(dir) && unix.Stat(dir, &st) == nil && refusal(&st, user) == "" && unix.Access(dir, unix.W_OK|unix.X_OK) == nil
 }
 
-// refusal returns the reason why a user's sockets must not be in a directory with the attributes st,
-// or "" if they may.
+// refusal returns the reason why a user's sockets must not be in a directory with the attributes st, or "" if
+// the directory is acceptable.
 func refusal(st *unix.Stat_t, user int) string {
 	switch kind := st.Mode & unix.S_IFMT; {
 	case kind == unix.S_IFLNK:
@@ -123,9 +123,9 @@ func openDirectory(path string, owner int) (*directory, error) {
 	return d, nil
 }
 
-// address returns the address of a socket in the directory. It is the socket's path, because programs
-// that remove old files compare paths with the addresses of the sockets in use. If the path is too long
-// for an address, a path through the directory's descriptor is used instead.
+// address returns the address of a socket in the directory. The address is the socket's path, because
+// programs that remove old files compare paths with the addresses of the sockets in use. If the path is too
+// long for an address, a path through the directory's descriptor is used instead.
 func (d *directory) address(name string) *net.UnixAddr {
 	path := filepath.Join(d.path, name)
 	var a unix.RawSockaddrUnix
@@ -135,8 +135,8 @@ func (d *directory) address(name string) *net.UnixAddr {
 	return &net.UnixAddr{Name: path, Net: "unix"}
 }
 
-// dial connects to a socket in the directory. The error is ErrUser if the process that listens there
-// is not one of the directory's owner.
+// dial connects to a socket in the directory. The error is ErrUser if the process that listens there does not
+// belong to the directory's owner.
 func (d *directory) dial(name string) (*net.UnixConn, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(int(d.file.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

@@ -7,7 +7,7 @@
 // its own user and root. The client accepts the owner of the directory.
 //
 // Server.Close removes the socket, and also the directory if it has no other socket. The socket of a gorun
-// that was killed remains and refuses connections. Jobs and the next Listen remove it.
+// that was killed remains and refuses connections. The next call of Jobs or Listen removes it.
 //
 // A client sends one line for each report that it requests: the rank whose Log it wants, or -1. The
 // answer is one line of JSON.

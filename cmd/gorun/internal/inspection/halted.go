@@ -2,7 +2,7 @@ package inspection
 
 import "fmt"
 
-// haltedMost bounds the number of halted ranks that the sentence of a report names.
+// haltedMost bounds the number of halted ranks that the Sentence of a report names.
 const haltedMost = 4
 
 // Halted is a rank whose process does not run.
@@ -27,7 +27,7 @@ func (h Halted) String() string {
 	}
 }
 
-// word returns the Row.State of a silent rank. The zero Halted gives Silent.
+// word returns the Row.State of a silent rank. For the zero Halted, it returns Silent.
 func (h Halted) word() string {
 	switch h.State {
 	case "T":

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// suffix returns the suffix of the names of this machine's sockets. A name is the job's name and the
-// suffix. It is necessary because machines can share the directory in a file system, and on another
-// machine a socket refuses connections as if no process listened.
+// suffix returns the suffix of the names of this machine's sockets. The name of a socket is the job's name
+// and the suffix. The suffix is necessary because several machines can share the directory in a network file
+// system. A socket of another machine refuses connections as if no process listened.
 func suffix() string {
 	host, _ := os.Hostname() // all machines without a name have the same suffix
 	return fmt.Sprintf(".%08x", crc32.ChecksumIEEE([]byte(host)))
@@ -72,9 +72,9 @@ func (d *directory) jobs() (jobs []string, removed bool, err error) {
 	return jobs, removed, err
 }
 
-// removeStale removes a socket to which no process listens. A new socket, too, refuses connections
-// between bind and listen. During that time its gorun holds a shared lock of the directory, so
-// removeStale removes a socket only while it holds the exclusive lock.
+// removeStale removes a socket to which no process listens. A new socket also refuses connections in the time
+// between bind and listen. During that time, its launcher holds a shared lock of the directory. removeStale
+// therefore removes a socket only while it holds the exclusive lock.
 func (d *directory) removeStale(name string) error {
 	if unix.Flock(int(d.file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return nil
@@ -121,7 +121,7 @@ func find(job string) (*directory, error) {
 	return nil, ErrNoJob
 }
 
-// ofOthers returns the paths of the directories of all users, as far as they are at the usual places.
+// ofOthers returns the paths of those directories of all users that are at the usual places.
 func ofOthers() []string {
 	var all []string
 	for _, pattern := range []string{

@@ -12,8 +12,9 @@ import (
 // logFormat is the format of a line in the table of operations.
 const logFormat = "%10s  %-9s %-7s %8s %10s %9s  %-20s %s"
 
-// Table returns the log as a table of all operations, sorted by the time at which each entered its
-// state, the newest last. The first column is the time that has passed since then, until Log.Time.
+// Table returns the log as a table of all operations. The operations are sorted by the time at which they
+// entered their state, the newest last. The first column is the time from the entry into the state to
+// Log.Time.
 func (l *Log) Table() string {
 	return strings.Join(append(l.Heading(), l.Lines()...), "\n") + "\n"
 }

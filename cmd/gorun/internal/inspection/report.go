@@ -18,8 +18,8 @@ type Report struct {
 	Started time.Time `json:"started"`
 	// Now is the time at which the report was made.
 	Now time.Time `json:"now"`
-	// Ranks is the number of ranks of the job, Joined the number of those that have joined the job and
-	// not ended, and Ended the number of those that have ended.
+	// Ranks is the number of ranks of the job. Joined is the number of ranks that have joined the job and not
+	// ended. Ended is the number of ranks that have ended.
 	Ranks  int `json:"ranks"`
 	Joined int `json:"joined"`
 	Ended  int `json:"ended"`
@@ -44,7 +44,7 @@ type Log struct {
 	flight.Log
 }
 
-// Counts are the counters of a rank at Time, which is by the clock of the rank's host.
+// Counts are the counters of a rank at Time. Time is from the clock of the rank's host.
 type Counts struct {
 	Rank int       `json:"rank"`
 	Time time.Time `json:"time"`

@@ -12,9 +12,9 @@ import (
 // Unknown is the value of a rate that is not known. It is less than every known rate.
 const Unknown = -1
 
-// The states of a rank. A rank in one of the last four does not answer. A signal has stopped a rank that
-// is Stopped, and a debugger one that is Debugged. A rank that is InKernel waits in the kernel, and no
-// signal ends the wait. The reason of a rank that is Silent is not known.
+// The states of a rank. A rank in one of the last four states does not answer. Stopped: a signal has stopped
+// the rank. Debugged: a debugger has stopped the rank. InKernel: the rank waits in the kernel, and no signal
+// ends the wait. Silent: the reason is not known.
 const (
 	Computing = "computing"
 	Waiting   = "waiting"
@@ -33,8 +33,8 @@ type Row struct {
 	// Where describes the operation for which the rank waits, or the program line that it executes; "" if
 	// neither is known.
 	Where string
-	// Messages and Bytes are rates per second. Waiting is the percentage of time that the rank has waited,
-	// and Unexpected the bytes of its unexpected messages. Each may be Unknown.
+	// Messages and Bytes are rates per second. Waiting is the percentage of time that the rank has waited.
+	// Unexpected is the number of bytes of its unexpected messages. Each value may be Unknown.
 	Messages, Bytes, Waiting, Unexpected float64
 }
 
@@ -97,10 +97,10 @@ func (r *Report) counts() map[int]Counts {
 	return all
 }
 
-// since sets the rates from two readings of a rank's counters and the seconds between them. If the rank
-// was restarted in between, its rates stay Unknown. Waiting refers to the time that has passed on the
-// rank's own clock (Counts.Time), up to which a wait in progress is counted. The rank reads the clock
-// four times a second, but not while it is stopped.
+// since sets the rates from two readings of a rank's counters and the seconds between them. If the rank was
+// restarted in between, its rates stay Unknown. Waiting is a percentage of the time that has passed on the
+// rank's own clock (Counts.Time). A wait in progress is counted up to that time. The rank reads the clock
+// four times a second, except while it is stopped.
 func (w *Row) since(before, now Counts, seconds float64) {
 	if now.Messages < before.Messages || now.Bytes < before.Bytes || seconds <= 0 {
 		return

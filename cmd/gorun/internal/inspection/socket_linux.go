@@ -40,10 +40,10 @@ type Server struct {
 	report    func(rank int) *Report
 }
 
-// Listen creates the socket of a job and serves requests in the background. For each request a goroutine
-// of the connection calls report. Its rank is the rank whose Log the client wants, or -1. report returns
-// nil when the job has ended. Listen returns ErrDirectory if another user could have created sockets in
-// the directory.
+// Listen creates the socket of a job and serves requests in the background. For each request a goroutine of
+// the connection calls report. The argument of report is the rank whose Log the client wants, or -1. report
+// returns nil when the job has ended. Listen returns ErrDirectory if another user could have created sockets
+// in the directory.
 func Listen(job string, report func(rank int) *Report) (*Server, error) {
 	path := Directories()[0]
 	for tries := 1; ; tries++ {
@@ -66,7 +66,7 @@ func listenIn(path, job string, report func(rank int) *Report) (*Server, error) 
 		return nil, err
 	}
 	s := &Server{directory: d, name: job + suffix(), user: os.Geteuid(), report: report}
-	_, _, _ = d.jobs() // what cannot be removed does no harm
+	_, _, _ = d.jobs() // a socket that cannot be removed does no harm
 	if err = s.listen(); err != nil {
 		return nil, errors.Join(err, d.leave())
 	}

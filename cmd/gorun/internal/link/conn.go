@@ -12,8 +12,8 @@ import (
 // wait.
 const queueBytesMax = 1 << 20
 
-// Conn is one end of a link. Receive may be called by one goroutine at a time, all other methods by
-// any goroutine.
+// Conn is one end of a link. Receive may be called by one goroutine at a time. All other methods may be
+// called by any goroutine.
 type Conn struct {
 	in  *bufio.Reader
 	out io.Writer
@@ -39,9 +39,9 @@ func NewConn(in *bufio.Reader, out io.Writer) *Conn {
 	return c
 }
 
-// Send queues a frame whose body is the concatenation of parts, which are copied. Send never
-// waits, even if the peer does not read; Watch detects such a peer by its silence. After an error of
-// writing, frames are dropped.
+// Send queues a frame whose body is the concatenation of parts. It copies parts. Send never waits, even if
+// the peer does not read. Watch detects such a peer by its silence. After an error of writing, Send drops
+// frames.
 func (c *Conn) Send(k Kind, parts ...[]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *Conn) send(k Kind, parts ...[]byte) {
 	c.wake()
 }
 
-// wake starts the goroutine that writes the queue, unless it runs. The caller holds mu.
+// wake starts the goroutine that writes the queue if it does not run. The caller holds mu.
 func (c *Conn) wake() {
 	if !c.writing {
 		c.writing = true
@@ -95,8 +95,8 @@ func (c *Conn) Pass(frames []byte) {
 	c.wake()
 }
 
-// Room waits until at most 1 MiB is queued, or writing has failed. It is called before a Send of data
-// whose amount nothing else bounds.
+// Room waits until at most 1 MiB is queued, or writing has failed. A caller that sends an unbounded amount of
+// data calls Room before each Send.
 func (c *Conn) Room() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,22 +170,22 @@ func (c *Conn) Heard() <-chan struct{} {
 	}
 }
 
-// Silence is the time without frames after which gorun and its agents declare each other lost. It is
-// long enough that a network failure of 2 s does not end a job. TCP retransmits a lost beat at the
-// latest 3.0 s after the beat (4.3 s for a round trip of 100 ms), because its timeout doubles with
-// each retransmission (RFC 6298, section 5). The last beat before the failure may be one interval
-// older. A longer Silence would delay the survivors of a lost host: -on-failure respawn must cost
-// them less than 6 s.
+// Silence is the time without frames after which gorun and its agents declare each other lost. It is long
+// enough that a network failure of 2 s does not end a job. TCP retransmits a lost beat at the latest 3.0 s
+// after the beat (4.3 s if the round trip takes 100 ms), because TCP's timeout doubles with each
+// retransmission (RFC 6298, section 5). The last beat before the failure may be one interval older. A longer
+// Silence would delay the survivors of a lost host. With -on-failure respawn, the loss must delay them by
+// less than 6 s.
 const Silence = 4750 * time.Millisecond
 
 // beats is the number of beats that are sent during the time of silence after which the other side is
-// declared lost. With Silence this is one each 250 ms.
+// declared lost. With Silence, one beat is sent every 250 ms.
 const beats = 19
 
-// Watch sends beats until stop is called. It calls lost, once, if no frame has arrived for the time
-// silence while a goroutine was in Receive, unless the other side has announced a pause. Watch then
-// ends. It measures silence by counting its own beats instead of reading a clock, so that a process
-// that was stopped does not count the time during which it was stopped.
+// Watch sends beats until stop is called. It calls lost if no frame has arrived for the time silence while a
+// goroutine was in Receive. While the other side has announced a pause, it does not call lost. Watch ends
+// after the call of lost. It measures silence by counting its own beats instead of reading a clock, so that a
+// process that was stopped does not count the time during which it was stopped.
 func (c *Conn) Watch(silence time.Duration, lost func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {

@@ -24,17 +24,17 @@
 //	                                    <-  End           no rank is left: clean up
 //	Done                                ->
 //
-// The agents of many hosts form a tree. A parent agent runs the commands that start its child
-// agents, and forwards the standard input and output of these commands. So the launcher has a link
-// to every agent. Frames for all ranks (Down) are sent once to each agent that the launcher has
-// started itself, and every agent forwards them to its children. With -copy, gorun itself and the
-// files are distributed in the same way, but only to the children that Share names.
+// The agents of many hosts form a tree. A parent agent runs the commands that start its child agents, and
+// forwards the standard input and output of these commands. So the launcher has a link to every agent. Frames
+// for all ranks (Down) are sent once to each agent that the launcher has started itself, and every agent
+// forwards them to its children. With -copy, the launcher distributes gorun itself and the files through the
+// agents in the same way. An agent forwards a file only to the children that Share names.
 //
-// Each side sends a Beat at regular intervals, and declares the other side lost after a time without
-// frames. Pause announces a longer silence. Each stream of output, and the input, has a window of
-// [WindowBytes]. So a slow reader stalls only the stream that it reads, and neither side needs to
-// buffer more. The frames of an agent's ranks (Up) have such a window, too, which one frame may
-// exceed. Files have a window of [FileWindowBytes].
+// Each side sends a Beat at regular intervals, and declares the other side lost after a time without frames.
+// Pause announces a longer silence. Each stream of output, and the input, has a window of [WindowBytes]. So a
+// slow reader stalls only the stream that it reads, and neither side needs to buffer more than the window.
+// The frames of an agent's ranks (Up) also have a window of [WindowBytes]. A single frame may exceed that
+// window. Files have a window of [FileWindowBytes].
 //
 // A frame consists of the length of kind and body (4 bytes, little endian), the kind (1 byte), the
 // body, and an end of line. Without the end of line, a scheduler that forwards only whole lines

@@ -30,7 +30,7 @@ const (
 	KindDown                       // frames for bootstrap.Relay.Tell
 	KindOutput                     // Target, and bytes of the stream
 	KindOutputEnd                  // Target
-	KindCredit                     // Target, and Amount of bytes that have left the window; Stdin: of Up, input, files
+	KindCredit                     // Target, and Amount of bytes that have left the window; Stdin: of Up, input or files
 	KindInput                      // bytes of the standard input
 	KindInputEnd                   // empty
 	KindSignal                     // Target, and the number of the signal as an Amount
@@ -56,11 +56,11 @@ const (
 
 const (
 	frameHeader = 5
-	// frameEnd is the last byte of a frame. slurmstepd buffers the output of a job step's task until
-	// the end of a line. Its flag --unbuffered (srun(1)) does not help, because it gives the task a
-	// terminal.
+	// frameEnd is the last byte of a frame. slurmstepd buffers the output of a job step's task until the end
+	// of a line. The flag --unbuffered of srun(1) is no remedy, because it gives the task a terminal.
 	frameEnd = '\n'
-	// FrameBytesMax bounds the length of kind and body. It is enough for the book of a very large job.
+	// FrameBytesMax bounds the length of kind and body. The bound is large enough for the book of a very
+	// large job.
 	FrameBytesMax = 1 << 30
 	// WindowBytes is the number of bytes of a stream that may be in flight.
 	WindowBytes = 256 << 10

@@ -29,7 +29,7 @@ type Record struct {
 	Time   time.Time // the time up to which Counts count, by the clock of the rank's host
 	Counts flight.Counts
 	Last   []string    // the last operations, of a rank of Look.Silent
-	Halt   string      // of a rank of Look.Silent: T, t or D if its process is in that state (proc(5)), otherwise ""
+	Halt   string      // state of a rank of Look.Silent: T, t or D as in proc(5), "" in any other state
 	Log    *flight.Log // of a rank of Look.Whole
 }
 
@@ -49,7 +49,8 @@ func (s Seen) check() error {
 	return nil
 }
 
-// lastMost bounds the number of lines of a rank's last operations, lastBytesMost the length of each.
+// lastMost bounds the number of lines of a rank's last operations. lastBytesMost bounds the length of each
+// line.
 const (
 	lastMost      = 16
 	lastBytesMost = 512

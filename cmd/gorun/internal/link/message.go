@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// Text is a string that is encoded as base64, because JSON must be UTF-8, and names of files,
-// arguments and environment variables need not be.
+// Text is a string that is encoded as base64, because JSON must be UTF-8, while names of files, arguments and
+// environment variables need not be UTF-8.
 type Text string
 
 // MarshalText implements encoding.TextMarshaler.
@@ -52,8 +52,8 @@ type Greet struct {
 
 // Digest identifies the contents of a file. If the file could not be read, Hash is nil and Why is the reason.
 type Digest struct {
-	// Hash is the SHA-256 of the file. Without Greet.Whole, for an executable with a build ID that
-	// contains a hash, it is that ID with the length of the file.
+	// Hash is the SHA-256 of the file. If Greet.Whole is false and the file is an executable whose build ID
+	// contains a hash, Hash is the build ID with the length of the file.
 	Hash []byte
 	Why  string
 }
@@ -62,7 +62,7 @@ type Digest struct {
 type Hello struct {
 	Node     [16]byte           // bootstrap.NodeID of its host
 	User     int                // effective user ID
-	Probe    Probe              // by which another agent can test whether it is on the same node
+	Probe    Probe              // with which another agent can test whether it is on the same node as this agent
 	Machine  []placement.Domain // the processors that its ranks may use
 	Platform string             // GOOS/GOARCH of gorun
 	Gorun    Digest             // digest of its gorun; zero if the version identifies a release
@@ -103,8 +103,8 @@ func (p Probe) check() error {
 type Exec struct {
 	Number int    // identifies the command among the commands of this agent
 	Line   []Text // the command and its arguments
-	// Gorun is the SHA-256 of the launcher's gorun, if the command is a shell to which the agent must
-	// send its own executable, which is the same gorun. Otherwise it is empty.
+	// Gorun is the SHA-256 of the launcher's gorun if the command is a shell to which the agent must send
+	// gorun. The agent then sends its own executable, which must have this hash. Otherwise Gorun is empty.
 	Gorun []byte
 }
 
@@ -115,8 +115,8 @@ func (e Exec) check() error {
 	return nil
 }
 
-// Filed reports the result of sending a file. Why is "" if the file has arrived and has the hash that
-// was announced, and the reason if not.
+// Filed reports the result of sending a file. Why is "" if the file has arrived and has the hash that was
+// announced. Otherwise Why is the reason.
 type Filed struct {
 	Number int // index in Greet.Programs
 	Why    string
@@ -160,8 +160,8 @@ func ParseNumbers(body []byte) ([]int, error) {
 	return numbers, nil
 }
 
-// Probed is the answer to a Probe. Why is "" if the process is on the same node. Otherwise it
-// describes what was found instead.
+// Probed is the answer to a Probe. Why is "" if the process is on the same node. Otherwise Why describes what
+// the agent found instead.
 type Probed struct{ Why string }
 
 // Started reports that all ranks of a Plan run. Ranks has the order of Plan.Ranks.
@@ -173,7 +173,8 @@ type Process struct {
 	Processors []int // the processors that it may use
 }
 
-// check returns an error for an impossible process ID, because gorun waits for the end of each process.
+// check returns an error for an impossible process ID, because the launcher waits for the end of each
+// process.
 func (s Started) check() error {
 	for _, p := range s.Ranks {
 		if p.PID < 1 {
@@ -202,7 +203,7 @@ func (f Failed) check() error {
 	return nil
 }
 
-// Exit reports the end of a rank. After it the agent sends only output of the rank.
+// Exit reports the end of a rank. After this frame, the agent sends only output of the rank.
 type Exit struct {
 	Rank      int
 	Status    uint32 // the wait status of wait(2)

@@ -27,7 +27,7 @@ type Start struct {
 	Cold  bool // the rank gets a new process
 }
 
-// Renewed reports that the ranks of Part.Starts run, or why they do not.
+// Renewed reports that the ranks of Part.Starts run, or why they do not run.
 type Renewed struct {
 	Generation int
 	Ranks      []Restarted

@@ -16,9 +16,10 @@ type Plan struct {
 	NodeRank  int      // number of this node; 0 if it has no ranks
 	Nodes     int      // number of nodes
 	OnFailure string   // the value of -on-failure
-	// Generations bounds the number of generations of the job; it is at least 1. Place is the index of
-	// the agent's part in Next.Parts. Spares holds, by program, the number of spare processes that the
-	// agent must start, which wait to take the places of lost ranks; it is nil if there are none.
+	// Generations bounds the number of generations of the job; it is at least 1. Place is the index of the
+	// agent's part in Next.Parts. Spares holds, by program, the number of spare processes that the agent must
+	// start. Spare processes wait to take the places of lost ranks. Spares is nil if there are no spare
+	// processes.
 	Generations int
 	Place       int
 	Spares      []int
@@ -55,7 +56,7 @@ type Rank struct {
 // InputMode selects the ranks that get the standard input.
 type InputMode uint8
 
-// The ranks of an agent that get the standard input.
+// Values of InputMode. They say which ranks of an agent get the standard input.
 const (
 	InputNone InputMode = iota
 	InputOne            // Plan.InputRank, which is on this node

@@ -2,5 +2,5 @@
 
 package linux
 
-// The compiler's error contains the undefined name, which states the reason.
+// The name is undefined. The compiler's error contains the name, and the name states the reason.
 var _ = gorun_starts_ranks_on_Linux_and_elsewhere_runtime_Local_does

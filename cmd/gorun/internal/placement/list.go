@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
-// listMax bounds the numbers of a list, and how many there are. The kernel supports at most 8192
+// listMax bounds each number of a list, and the count of the numbers. The kernel supports at most 8192
 // processors.
 const listMax = 1 << 16
 

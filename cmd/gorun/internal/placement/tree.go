@@ -1,16 +1,16 @@
 package placement
 
-// Tree returns, for each of n agents, the number of its parent, which starts it; -1 means the launcher.
-// The launcher and every agent have at most radix children. The subtrees of siblings have nearly the
-// same size, and the numbers of an agent's descendants follow its own number without a gap.
+// Tree returns, for each of n agents, the number of its parent. The parent starts the agent. The number -1
+// means the launcher. The launcher and every agent have at most radix children. The subtrees of siblings have
+// nearly the same size, and the numbers of an agent's descendants follow its own number without a gap.
 func Tree(n, radix int) []int {
 	parents := make([]int, n)
 	spread(parents, 0, -1, radix)
 	return parents
 }
 
-// spread sets the parents of agents that have consecutive numbers, the first of which is from, so that
-// all of them are descendants of parent.
+// spread sets the parents of agents with consecutive numbers that begin with from. All these agents become
+// descendants of parent.
 func spread(agents []int, from, parent, radix int) {
 	parts := min(radix, len(agents))
 	for i := range parts {

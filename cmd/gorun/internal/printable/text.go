@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns a text with all hostile characters escaped. Ends of lines and tabs remain; "\r\n" becomes "\n".
+// Text returns a text with all hostile characters escaped. Ends of lines and tabs remain. "\r\n" becomes
+// "\n".
 func Text(text string) string {
 	if !strings.ContainsFunc(text, hostile) {
 		return text
@@ -40,9 +41,10 @@ func Line(text string) string {
 
 var blanks = strings.NewReplacer("\n", " ", "\t", " ")
 
-// hostile reports whether a terminal may act on a character. Such are the control characters of ECMA-48,
-// including the 8-bit ones, but for line feed and tab, and the characters that change the direction of
-// text. U+FFFD is included because it also stands for bytes that are not UTF-8.
+// hostile reports whether a terminal may act on a character. Hostile characters are the characters that
+// change the direction of text, and the control characters of ECMA-48 except line feed and tab. The control
+// characters include the 8-bit control characters. U+FFFD is included because it also stands for bytes that
+// are not UTF-8.
 func hostile(c rune) bool {
 	return c != '\n' && c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)) || c == utf8.RuneError
 }

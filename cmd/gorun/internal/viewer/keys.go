@@ -6,7 +6,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// The keys while the table, or the operations of a rank, are shown. The last line shows those with a help text.
+// The keys that act while the table, or the operations of a rank, are shown. The last line of the view shows
+// the keys that have a help text.
 var (
 	quitKeys  = key.NewBinding(key.WithKeys("q"), key.WithHelp("q", "quit"))
 	leaveKeys = key.NewBinding(key.WithKeys("esc"))

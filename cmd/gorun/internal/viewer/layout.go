@@ -20,8 +20,8 @@ const (
 	withStatus = 60
 )
 
-// arrange fits the parts of the view into the terminal. It is called after each message, so it formats only
-// the ranks that are visible. Here, in refresh and in measure the text of ranks is made printable.
+// arrange fits the parts of the view into the terminal. It is called after each message, so that it formats
+// only the ranks that are visible. arrange, refresh and measure make the text of ranks printable.
 func (m *Model) arrange() {
 	titles := m.titles()
 	titles = titles[:max(0, min(len(titles), m.height-withHelp+1))]
@@ -75,8 +75,9 @@ func (m *Model) arrangeOperations(room int) {
 	}
 }
 
-// scrolled returns the new first visible line of total lines, of which room are visible. It is first, the
-// previous one, or the nearest line to it with which the selected line is visible and no room is wasted.
+// scrolled returns the new first visible line of total lines, of which room are visible. The result is first,
+// the previous first line, or else the line nearest to first for which the selected line is visible and no
+// room is wasted.
 func scrolled(first, selected, room, total int) int {
 	first = min(first, total-room, selected)
 	return max(first, selected-room+1, 0)
@@ -107,7 +108,7 @@ func (m *Model) body() *viewport.Model {
 	return &m.operations
 }
 
-// resize gives a part its size and its lines.
+// resize gives a part of the view its size and its lines.
 func resize(part *viewport.Model, width, height int, lines []string) {
 	part.SetWidth(width)
 	part.SetHeight(height)
@@ -116,11 +117,11 @@ func resize(part *viewport.Model, width, height int, lines []string) {
 	part.SetXOffset(part.XOffset())
 }
 
-// headIn returns the first lines of the view, at most so many: the sentence, which may be broken into several
-// lines, and the facts. It also returns the number of lines of the sentence.
+// headIn returns the first lines of the view, at most most lines: the sentence, which may be broken into
+// several lines, and the facts. It also returns the number of lines of the sentence.
 func (m *Model) headIn(most int) (head []string, sentence int) {
 	if m.said != "" {
-		begin := beginning(m.said, (sentenceMost+1)*m.width) // breaking all of it takes long for many ranks
+		begin := beginning(m.said, (sentenceMost+1)*m.width) // for many ranks, breaking all of it takes long
 		head = strings.Split(lipgloss.Wrap(begin, m.width, ","), "\n")
 	}
 	if n := min(most, sentenceMost); len(head) > n {
@@ -155,9 +156,9 @@ func (m *Model) titles() []string {
 	}
 }
 
-// measure sets the lines of the operations, and widest to the length of the longest line of the body. For the
-// table the length includes the gutter, because package viewport limits scrolling to the sides as if there were
-// no gutter.
+// measure sets the lines of the operations. It also sets widest to the length of the longest line of the
+// body. For the table the length includes the gutter, because package viewport limits scrolling to the sides
+// as if there were no gutter.
 func (m *Model) measure() {
 	m.lines, m.widest = nil, 0
 	if m.opened == none {
@@ -175,7 +176,7 @@ func (m *Model) measure() {
 	}
 }
 
-// beginning returns the first characters of a text, at most so many.
+// beginning returns the first characters of a text, at most most characters.
 func beginning(text string, most int) string {
 	n := 0
 	for i := range text {
@@ -186,7 +187,7 @@ func beginning(text string, most int) string {
 	return text
 }
 
-// clipped returns the beginning of a line that fits into so many columns.
+// clipped returns the beginning of a line that fits into the given number of columns.
 func clipped(line string, columns int) string {
 	if columns <= 0 {
 		return ""

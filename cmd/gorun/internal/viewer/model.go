@@ -30,11 +30,12 @@ type Interrupted struct{ Signal syscall.Signal }
 // failed is the message that a write to the terminal has failed.
 type failed struct{ err error }
 
-// due is the message that the time for the next report has come. It is ignored if another report has been
-// requested since: turn is the value of Model.turn when the wait began.
+// due is the message that the time for the next report has come. turn is the value of Model.turn when the
+// wait began. If it differs from Model.turn, another report has been requested since then, and the message is
+// ignored.
 type due struct{ turn int }
 
-// none is the value of a variable for a rank if there is no rank.
+// none is the value of a variable that holds a rank if there is no rank.
 const none = -1
 
 // Model is the table of a job, or the last operations of one of its ranks.
@@ -65,7 +66,7 @@ type Model struct {
 	operations    viewport.Model
 	help          help.Model
 
-	signal syscall.Signal // the signal, also one that a key stands for, that has ended the view; 0 if none
+	signal syscall.Signal // the signal, sent or by a key, that has ended the view; 0 if none
 	err    error
 }
 
@@ -89,8 +90,8 @@ func (m Model) Init() tea.Cmd { return m.wait() }
 // Err returns the error that has ended the view. It is nil if the job has ended or the user has quit.
 func (m Model) Err() error { return m.err }
 
-// Signal returns the signal that has ended the view, or for which the user has pressed a key. It is 0 if there
-// was none.
+// Signal returns the signal that has ended the view. It may have been sent, or the user may have pressed a
+// key that stands for it. Signal returns 0 if no signal has ended the view.
 func (m Model) Signal() syscall.Signal { return m.signal }
 
 // Update handles a message.
@@ -139,9 +140,10 @@ func (m *Model) ask() tea.Cmd {
 	}
 }
 
-// take handles a report. The table does not change if the report was made less than half a period after the
-// previous one, to show the operations of a rank, because rates over a short time mean little. Nor does it
-// change if all ranks have ended, because the previous table is more useful.
+// take handles a report. In two cases the table does not change. First, if the report was requested to show
+// the operations of a rank, and was made less than half a period after the previous report, because rates
+// over such a short time mean little. Second, if all ranks have ended, because the previous table is more
+// useful.
 func (m *Model) take(r Reported) tea.Cmd {
 	m.asking = false
 	if r.Err != nil {
@@ -164,8 +166,8 @@ func (m *Model) take(r Reported) tea.Cmd {
 	return m.wait()
 }
 
-// refresh sets the rows from the reports. If the rows are sorted by rank, the same rank stays selected. In any
-// other order the same line stays selected, because ranks change their lines all the time.
+// refresh sets the rows from the reports. If the rows are sorted by rank, the same rank stays selected. In
+// any other order, the same line stays selected, because the line of a rank changes all the time.
 func (m *Model) refresh() {
 	selected := none
 	if m.cursor < len(m.rows) {
@@ -203,7 +205,8 @@ func (m *Model) press(k tea.KeyPressMsg) tea.Cmd {
 	return m.pressInTable(k)
 }
 
-// suspend sends SIGTSTP to this process. A terminal in its usual mode would send it to the whole process group.
+// suspend sends SIGTSTP to this process. A terminal in its usual mode would send the signal to the whole
+// process group.
 func suspend() tea.Msg {
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGTSTP)
 	return nil

@@ -35,7 +35,8 @@ type order struct {
 	reversed bool
 }
 
-// press returns the order for a key: by the key's column, reversed if o is already by that column and not reversed.
+// press returns the order for a key. The order is by the key's column. It is reversed if o is the order by
+// the same column, not reversed.
 func (o order) press(by string) order {
 	return order{by: by, reversed: o.by == by && !o.reversed}
 }

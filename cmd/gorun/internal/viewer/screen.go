@@ -21,9 +21,9 @@ func (s *screen) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// quieten prepares a terminal from which this process reads no keys, until the returned function is called. The
-// terminal then does not echo keys (ECHO), and does not discard pending output at Ctrl-C (NOFLSH, termios(3)). The
-// output may be the bytes by which the alternate screen is left.
+// quieten prepares a terminal from which this process reads no keys, until the returned function is called.
+// The terminal then does not echo keys (ECHO), and does not discard pending output at Ctrl-C (NOFLSH,
+// termios(3)). The pending output may contain the bytes that make the terminal leave the alternate screen.
 func quieten(out *os.File) (back func()) {
 	fd := int(out.Fd())
 	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)

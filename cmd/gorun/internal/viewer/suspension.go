@@ -14,7 +14,7 @@ import (
 // suspension is the message to leave the alternate screen and stop the process group until it is continued. A
 // terminal in raw mode does not stop the group by itself. A suspension is a command for package tea, which
 // releases the terminal while the command runs and takes it back afterwards, so that the view does not end
-// in between.
+// while it is suspended.
 type suspension struct {
 	signals chan<- os.Signal // receives SIGTSTP again after Run
 }

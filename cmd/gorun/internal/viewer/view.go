@@ -85,7 +85,7 @@ func (m Model) keys() string {
 		room--
 	}
 	h.SetWidth(room)
-	line := clipped(h.ShortHelpView(list), room) // it may be too long by a word
+	line := clipped(h.ShortHelpView(list), room) // the help may be too long by a word
 	return line + strings.Repeat(" ", m.width-lipgloss.Width(line)-len(status)) + status
 }
 

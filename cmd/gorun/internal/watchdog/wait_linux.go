@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// Go always initialises next, among the packages whose imports are initialised, the package whose path
-// sorts first (Go specification, "Program initialization"). This package imports few others, so it
-// precedes the packages whose initialisation takes time. TestWatchdogWaitsBeforeInitialisation checks this.
+// Go initialises packages in the order of their paths, as soon as the imports of a package are initialised
+// (Go specification, "Program initialization"). This package imports few packages, so that it is initialised
+// before the packages whose initialisation takes time. TestWatchdogWaitsBeforeInitialisation checks this.
 func init() {
 	if len(os.Args) < 2 || os.Args[1] != Command {
 		return
@@ -20,12 +20,12 @@ func init() {
 	// The program goes on to its main function, which carries out the orders.
 }
 
-// dismissed waits for a byte from a pipe, or for the end of the pipe. It reports whether the byte is
-// Clean, after which the watchdog has nothing to do.
+// dismissed waits for a byte from a pipe, or for the end of the pipe. It reports whether the byte is Clean.
+// After Clean, the watchdog has nothing to do.
 func dismissed(fd int) bool {
-	// The read does not use Go's network poller: initialisation is bound to its thread, so Go would
-	// start another thread to wait. If there is one processor, the monitor of Go's scheduler sleeps
-	// also during this system call.
+	// The read does not use Go's network poller. Initialisation is bound to its thread, so that Go would
+	// start another thread for the poller. On one processor, the monitor of Go's scheduler also sleeps during
+	// this system call.
 	word := make([]byte, 1)
 	for {
 		n, err := syscall.Read(fd, word)
