@@ -15,16 +15,16 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap/internal/pmi"
 )
 
-// abroad is the state of a rank that a launcher other than gorun has started. Such a rank has no agent
-// that prints, sends signals and ends processes, so that it does these itself.
+// abroad is the state of a rank that a launcher other than gorun has started. Such a rank has no agent of
+// gorun. It therefore prints, sends signals and ends its process itself.
 type abroad struct {
 	launcher *pmi.Client   // nil if the launcher offers no PMI connection
 	stream   *os.File      // the connection of launcher
 	parent   *os.File      // pidfd of the parent process, nil if the parent is not watched
-	watched  chan struct{} // closed when the goroutine that reads stream ends; nil before met, or without a stream
+	watched  chan struct{} // closed when the goroutine that reads stream ends; nil before met, or if stream is nil
 	ready    chan struct{} // closed when host is set, or will stay nil; nil unless this is rank 0
 	host     *host         // in rank 0, serves all ranks; nil if the ranks have not met
-	aborting atomic.Bool   // this process has called Abort and is about to exit with its own code
+	aborting atomic.Bool   // this process has called Abort, and is about to exit with its own code
 }
 
 // endGrace is the time between the SIGTERM and the SIGKILL that a rank sends itself. It corresponds to
@@ -34,8 +34,8 @@ const endGrace = 5 * time.Second
 // launcherTimeout is the timeout for the launcher's answer when a process leaves or aborts the job.
 const launcherTimeout = 30 * time.Second
 
-// met is called when the ranks have met. From then until finalize or abort this process sends no
-// request to the launcher, but watches it: if the launcher ends, this process ends, too.
+// met is called when the ranks have met. From then until finalize or abort, this process sends no request to
+// the launcher. It watches the launcher, and ends when the launcher ends.
 func (a *abroad) met() error {
 	if a.stream == nil {
 		go a.watchParent()
@@ -54,8 +54,8 @@ func (a *abroad) met() error {
 	return nil
 }
 
-// openParent opens a pidfd of the parent process, which watchParent polls. The parent is a launcher
-// without a connection, or a wrapper that the launcher has started. If the kernel has no pidfds, or the
+// openParent opens a pidfd of the parent process, which watchParent polls. The parent is a launcher that
+// offers no connection, or a wrapper that this launcher has started. If the kernel has no pidfds, or if the
 // parent is in another PID namespace, this process does not notice the end of the launcher.
 func (a *abroad) openParent() {
 	pid := os.Getppid()
@@ -93,7 +93,7 @@ func (a *abroad) watchParent() {
 	}
 }
 
-// finalize implements selfReliant. Rank 0 waits until all other ranks have left, since it serves them.
+// finalize implements selfReliant. Rank 0 waits until all other ranks have left, because rank 0 serves them.
 func (a *abroad) finalize() error {
 	if a.ready != nil {
 		<-a.ready
@@ -132,8 +132,9 @@ func (a *abroad) end() {
 		return
 	}
 	self := os.Getpid()
-	// To this thread, so that the signal takes effect before end returns, unless the program
-	// handles SIGTERM. Otherwise the next frame might let the program continue first.
+	// The signal is sent to this thread. If the program does not handle SIGTERM, the signal then takes effect
+	// before end returns. A signal to the process might take effect later, and the next frame might let the
+	// program continue in the meantime.
 	goruntime.LockOSThread()
 	_ = unix.Tgkill(self, unix.Gettid(), unix.SIGTERM)
 	goruntime.UnlockOSThread()

@@ -2,13 +2,13 @@ package bootstrap
 
 import "sync"
 
-// backlog is a queue of the notices that did not fit into the channel of a session, and a goroutine
-// that passes them on in order. So a rank that does not receive its notices does not delay later frames,
-// such as the book or the end of a fence. The backlog is bounded: a rank gets one notice for each loss,
-// for each of its agreements, and for each communicator that was revoked.
+// backlog is a queue of the notices that did not fit into the channel of a session, with a goroutine that
+// passes them on in order. With the backlog, a rank that does not receive its notices does not delay later
+// frames, such as the book or the end of a fence. The length of the backlog is bounded, because a rank gets
+// one notice for each loss, for each of its agreements, and for each communicator that was revoked.
 type backlog struct {
 	to      chan<- Notice
-	left    <-chan struct{} // closed when the rank leaves the job, and receives no more notices
+	left    <-chan struct{} // closed when the rank leaves the job and receives no more notices
 	stop    chan struct{}   // closed by drop
 	stopped chan struct{}   // closed when the goroutine has ended
 
@@ -24,8 +24,8 @@ func newBacklog(n Notice, to chan<- Notice, left <-chan struct{}) *backlog {
 	return b
 }
 
-// add appends a notice. It returns false, and appends nothing, if the goroutine has ended or is ending
-// because the list was empty.
+// add appends a notice. If the goroutine has ended, or is ending because the list was empty, add returns
+// false and appends nothing.
 func (b *backlog) add(n Notice) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -35,8 +35,8 @@ func (b *backlog) add(n Notice) bool {
 	return !b.over
 }
 
-// first removes the oldest notice and returns it. It returns false, and ends the backlog, if there is
-// none.
+// first removes the oldest notice and returns it. If there is no notice, first ends the backlog and returns
+// false.
 func (b *backlog) first() (Notice, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,7 +48,8 @@ func (b *backlog) first() (Notice, bool) {
 	return n, true
 }
 
-// run passes the notices on until there are none, the rank has left the job, or drop is called.
+// run passes the notices on. It returns when no notice is left, when the rank has left the job, or when drop
+// is called.
 func (b *backlog) run() {
 	defer close(b.stopped)
 	for {

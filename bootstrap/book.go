@@ -8,10 +8,10 @@ import (
 
 // Book holds the cards of all ranks of a world. It never changes.
 //
-// Encoded, little endian: 4 bytes number of ranks; for each rank 4 bytes offset of its card, and 4
-// bytes offset of the end of the last card; the cards. Offsets are counted from the first byte of the
-// cards. A rank whose card has no bytes ended before it handed in a card. A node keeps one encoded
-// book in shared memory, in which all its ranks read.
+// The encoded book, little endian, consists of: 4 bytes number of ranks; for each rank, 4 bytes offset of its
+// card; 4 bytes offset of the end of the last card; the cards. Offsets are counted from the first byte of the
+// cards. If the card of a rank has no bytes, the rank ended before it handed in a card. A node keeps one
+// encoded book in shared memory, and all its ranks read that copy.
 type Book struct {
 	raw  []byte
 	size int
@@ -26,8 +26,8 @@ func bookBytesMax(size int) int { return bookHead(size) + size*CardBytesMax }
 // Size returns the number of ranks.
 func (b *Book) Size() int { return b.size }
 
-// Card returns the card of a rank. It returns false if the rank has none,
-// because it ended before it joined.
+// Card returns the card of a rank. It returns false if the rank has no card because it ended before it
+// joined.
 func (b *Book) Card(rank int) (Card, bool) {
 	if rank < 0 || rank >= b.size {
 		return Card{}, false
@@ -40,8 +40,8 @@ func (b *Book) Card(rank int) (Card, bool) {
 	return c, err == nil && n == len(raw) && c.Rank == rank
 }
 
-// card returns the bytes of a rank's card. It returns none if the offsets are not within the book: they
-// are checked at each call, since other ranks of the node can write to the memory of the book.
+// card returns the bytes of a rank's card. It returns no bytes if the offsets are not within the book. It
+// checks the offsets at each call, because other ranks of the node can write to the memory of the book.
 func (b *Book) card(rank int) []byte {
 	at := 4 + 4*rank
 	begin, end := int(binary.LittleEndian.Uint32(b.raw[at:])), int(binary.LittleEndian.Uint32(b.raw[at+4:]))
@@ -52,8 +52,8 @@ func (b *Book) card(rank int) []byte {
 	return cards[begin:end]
 }
 
-// appendBook appends the encoded book of encoded cards, in rank order. The card of a rank without one is
-// nil.
+// appendBook appends the encoded book of cards, which are encoded and in rank order. If a rank has no card,
+// its element is nil.
 func appendBook(dst []byte, cards [][]byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(cards)))
 	at := uint32(0)
@@ -68,7 +68,8 @@ func appendBook(dst []byte, cards [][]byte) []byte {
 	return dst
 }
 
-// openBook returns the book encoded in b, without a check of the cards. The book refers to b.
+// openBook returns the book that is encoded in b. It does not check the cards. The book refers to the memory
+// of b.
 func openBook(b []byte) (*Book, error) {
 	if len(b) < 4 {
 		return nil, fmt.Errorf("bootstrap: book of %d bytes: %w", len(b), ErrMalformed)
@@ -80,7 +81,7 @@ func openBook(b []byte) (*Book, error) {
 	return &Book{raw: b, size: size}, nil
 }
 
-// parseBook returns the book encoded in b, after a check of all of b. The book refers to b.
+// parseBook checks all of b and returns the book that is encoded in b. The book refers to the memory of b.
 func parseBook(b []byte) (*Book, error) {
 	book, err := openBook(b)
 	if err != nil {
@@ -114,9 +115,9 @@ func parseBook(b []byte) (*Book, error) {
 // packedHead is the number of bytes before the cards of a packed book.
 const packedHead = 4 + 4 + sha256.Size
 
-// packBook returns a packed book, the form in which a book is sent to other nodes: 4 bytes epoch, 4
-// bytes number of ranks, the SHA-256 of the encoded book, packed cards. The epoch is the number of
-// books that were sent earlier in the same generation.
+// packBook returns a packed book, which is the form in which a book is sent to other nodes. A packed book
+// consists of 4 bytes epoch, 4 bytes number of ranks, the SHA-256 of the encoded book, and the packed cards.
+// The epoch is the number of books that were sent earlier in the same generation.
 func packBook(book []byte, cards [][]byte, epoch uint32) ([]byte, error) {
 	packed, err := packCards(cards)
 	sum := sha256.Sum256(book)
@@ -125,7 +126,8 @@ func packBook(book []byte, cards [][]byte, epoch uint32) ([]byte, error) {
 	return append(append(head, sum[:]...), packed...), err
 }
 
-// unpackBook returns the encoded book of a packed book, which must have this epoch and number of ranks.
+// unpackBook converts a packed book into an encoded book. The packed book must have this epoch and this
+// number of ranks.
 func unpackBook(b []byte, epoch uint32, size int) ([]byte, error) {
 	if len(b) < packedHead {
 		return nil, fmt.Errorf("bootstrap: packed book of %d bytes: %w", len(b), ErrMalformed)

@@ -90,8 +90,8 @@ func (c Card) Append(b []byte) ([]byte, error) {
 	return append(b, c.Data...), nil
 }
 
-// ParseCard decodes the card at the start of b. It returns the card, which
-// does not refer to b, and its encoded length in bytes.
+// ParseCard decodes the card at the start of b. It returns the card, and the length in bytes of its encoding.
+// The card does not refer to the memory of b.
 func ParseCard(b []byte) (Card, int, error) {
 	if len(b) < cardFixed {
 		return Card{}, 0, fmt.Errorf("bootstrap: card of %d bytes: %w", len(b), ErrMalformed)
@@ -135,7 +135,7 @@ func ParseCard(b []byte) (Card, int, error) {
 // after an attempt to read more bytes than were left.
 type remainder []byte
 
-// take returns the next n bytes, nil if fewer are left.
+// take returns the next n bytes, or nil if fewer bytes are left.
 func (r *remainder) take(n int) []byte {
 	if n > len(*r) || *r == nil {
 		*r = nil
@@ -146,8 +146,7 @@ func (r *remainder) take(n int) []byte {
 	return b
 }
 
-// number returns the number in the next n bytes, little endian, 0 if fewer
-// are left.
+// number returns the little-endian number in the next n bytes, or 0 if fewer bytes are left.
 func (r *remainder) number(n int) int {
 	v := 0
 	for i, b := range r.take(n) {

@@ -9,13 +9,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// columns is the form in which cards of many ranks are sent: each field of all cards is a column.
-// Values that several ranks have in common are in tables, and numbers that grow from rank to rank are
-// sent as differences. So a card of 100 bytes needs about 10 bytes, and fewer after compression.
+// columns is the form in which the cards of many ranks are sent. Each field of the cards is a column that has
+// the values of all ranks. Values that several ranks have in common are in tables. Numbers that grow from
+// rank to rank are sent as differences. In this form, a card of 100 bytes takes about 10 bytes, and fewer
+// after compression.
 //
-// Packed, before compression by zstd: uvarint number of cards, then the columns in this order, each
-// preceded by its length as uvarint. Each number in a column is the zigzag varint of its difference
-// to the previous number of the column; the first one's previous number is 0.
+// Before compression by zstd, packed cards consist of the number of cards as uvarint, and the columns in the
+// following order. Each column is preceded by its length as uvarint. Each number in a column is encoded as
+// the zigzag varint of its difference to the previous number of the column. The first number is encoded as
+// its difference to 0.
 //
 //	rank        difference to the previous rank + 1; -1 is the rank before the first
 //	pid
@@ -40,7 +42,7 @@ type columns struct {
 	count   int
 }
 
-// Indices of columns.numbers, and then of columns.tables.
+// Indices of columns.numbers, followed by indices of columns.tables.
 const (
 	colRank = iota
 	colPID
@@ -78,7 +80,7 @@ func unpackedMax(size int) int {
 
 // codec returns the encoder and the decoder, which may be used from any goroutine.
 var codec = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
-	// A single segment has the unpacked length in its header.
+	// With a single segment, the header has the unpacked length.
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithSingleSegment(true))
 	if err != nil {
 		panic(err) // the options are constants
@@ -157,8 +159,8 @@ func text(s string) []byte { return append(binary.AppendUvarint(nil, uint64(len(
 
 // unpackCards is the inverse of packCards. All ranks must be below size.
 func unpackCards(packed []byte, size int) ([]Card, error) {
-	// The header has the unpacked length. It is checked before memory is allocated, so that the
-	// book of a small world cannot claim as much memory as that of a large one.
+	// The header has the unpacked length. unpackCards checks it before it allocates memory, so that the book
+	// of a small world cannot claim as much memory as the book of a large world.
 	var head zstd.Header
 	most := unpackedMax(size)
 	if err := head.Decode(packed); err != nil || !head.HasFCS || head.FrameContentSize > uint64(most) {
@@ -178,8 +180,8 @@ func unpackCards(packed []byte, size int) ([]Card, error) {
 	for i := range u.tables {
 		u.tables[i].rest = all.take(all.uvarint(len(flat)))
 	}
-	// A card has at least one byte in the column of ranks. So a large count without cards is
-	// refused before memory is allocated for it.
+	// A card has at least one byte in the column of ranks. With this check, a count that is larger than the
+	// number of cards is refused before memory is allocated for the count.
 	if all.bad || len(all.rest) > 0 || count > len(u.numbers[colRank].rest) {
 		return nil, fmt.Errorf("bootstrap: %d packed cards in %d bytes: %w", count, len(flat), ErrMalformed)
 	}
@@ -240,8 +242,8 @@ func (u *unpacking) card(size int) (Card, bool) {
 	return c, !u.bad && c.Rank > before && c.Rank < size
 }
 
-// number returns the next number of a column. A number that is not from 0 to most sets u.bad; the
-// lower limit of the column of ranks is -1.
+// number returns the next number of a column. It sets u.bad if the number is not from 0 to most. For the
+// column of ranks, the lower limit is -1.
 func (u *unpacking) number(column, most int) int {
 	s := &u.numbers[column]
 	d, n := binary.Varint(s.rest)
@@ -273,8 +275,7 @@ func lookUp[T any](u *unpacking, column int, table *[]T, read func() T) T {
 	return (*table)[i]
 }
 
-// scanner reads bytes. bad is set by an attempt to read more bytes than are left, or a number that is
-// too large.
+// scanner reads bytes. It sets bad if a caller reads more bytes than are left, or if a number is too large.
 type scanner struct {
 	rest []byte
 	bad  bool

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Council decides the agreements of the members of communicators. It runs in the launcher of a job,
-// the only process that knows in which order ranks have ended, so no two ranks can get different
-// results. No agreement waits for another one. Council is a state machine without a lock, a clock and
-// connections. A [Server] has one, and a job within one process has one.
+// Council decides the agreements of the members of communicators. It runs in the launcher of a job, because
+// only the launcher knows in which order ranks have ended. For this reason, no two ranks can get different
+// results. No agreement waits for another agreement. Council is a state machine without a lock, a clock and
+// connections. A [Server] has one Council, and a job within one process has one Council.
 //
-// An agreement is decided when each member has voted, has ended, or has left the job. A vote
-// counts even if its rank has ended since. Votes that differ in their members belong to different
-// agreements, so that a rank that names wrong members delays no agreement of the others.
+// An agreement is decided when each member has voted, has ended, or has left the job. A vote counts even if
+// its rank has ended since. Votes that differ in their members belong to different agreements. A rank that
+// names wrong members therefore delays no agreement of the other ranks.
 type Council struct {
 	size   int
 	absent []bool // by rank: it has ended or has left the job
@@ -32,7 +32,7 @@ type Council struct {
 type round struct {
 	comm    uint64
 	number  uint32
-	members string // as appendRanks encodes them
+	members string // the members, as appendRanks encodes them
 }
 
 // key returns the identity of the agreement of a poll.
@@ -45,8 +45,8 @@ type count struct {
 	voted   []int        // members that have voted
 	flags   uint64       // bitwise and of the flags of the votes
 	purpose Purpose      // 0 if the votes differ in it
-	// acknowledged is, by member, the number of voters that have acknowledged its end. voters is the
-	// number of all voters.
+	// acknowledged has, by member, the number of voters that have acknowledged the end of the member. voters
+	// is the number of all voters.
 	acknowledged map[int]int
 	voters       int
 }
@@ -57,12 +57,11 @@ const (
 	FirstShrunk = 1 << 29
 	// lastShrunk is the highest number that a Council gives to a communicator.
 	lastShrunk = 1<<30 - 1
-	// revokedMost is the number of revocations that are remembered. If a revocation is repeated
-	// after so many others, it is passed on to the ranks again. That is harmless.
+	// revokedMost is the number of revocations that are remembered. If a revocation is repeated after this
+	// number of other revocations, it is passed on to the ranks again, which is harmless.
 	revokedMost = 1 << 12
-	// The load of an undecided agreement is roundLoad plus its number of members. loadMost is the
-	// largest sum of loads for a rank of a small world, see loadLimit: it allows thousands of
-	// small agreements.
+	// The load of an undecided agreement is roundLoad plus its number of members. loadMost is the largest sum
+	// of loads for a rank of a small world (see loadLimit). It allows thousands of small agreements.
 	roundLoad = 32
 	loadMost  = 1 << 17
 )
@@ -83,9 +82,9 @@ func NewCouncil(size int) *Council {
 	}
 }
 
-// Vote takes the vote of a rank. It returns the decision if that was the last missing vote, else nil.
-// The error wraps ErrMalformed if no member can have given such a vote, or if the rank has voted in too
-// many undecided agreements.
+// Vote takes the vote of a rank. It returns the decision if this vote was the last missing vote, else nil.
+// The error wraps ErrMalformed if no member can have given such a vote, or if the rank has voted in too many
+// undecided agreements.
 func (c *Council) Vote(rank int, v Vote) (*Decision, error) {
 	p, err := parsePoll(pollOf(rank, &v).append(nil), c.size)
 	if err != nil {
@@ -94,7 +93,7 @@ func (c *Council) Vote(rank int, v Vote) (*Decision, error) {
 	return c.takeOf(rank, p)
 }
 
-// takeOf takes a poll that has the vote of one rank only.
+// takeOf takes a poll that has only the vote of the given rank.
 func (c *Council) takeOf(rank int, p *poll) (*Decision, error) {
 	if c.overloads(rank, p) {
 		return nil, fmt.Errorf("bootstrap: rank %d has voted in too many agreements that are under way: %w", rank, ErrMalformed)
@@ -107,9 +106,9 @@ func (c *Council) overloads(rank int, p *poll) bool {
 	return c.load[rank]+p.load() > loadLimit(c.size)
 }
 
-// take takes the votes of a poll. It returns the decision if they were the last missing votes, else nil.
-// It ignores votes of ranks that have already voted, have ended or have left the job, and votes beyond
-// loadLimit, which a relay does not send.
+// take takes the votes of a poll. It returns the decision if they were the last missing votes, else nil. It
+// ignores votes of ranks that have already voted, have ended or have left the job. It also ignores votes
+// beyond loadLimit. A relay does not send such votes.
 func (c *Council) take(p *poll) *Decision {
 	key := p.key()
 	k := c.rounds[key]
@@ -152,8 +151,8 @@ func (c *Council) take(p *poll) *Decision {
 	return c.decide(key, k)
 }
 
-// counts reports whether a poll has a vote that counts: its rank has neither ended nor left the job, and
-// does not exceed its loadLimit.
+// counts reports whether a poll has a vote that counts. A vote counts if its rank has neither ended nor left
+// the job, and does not exceed its loadLimit.
 func (c *Council) counts(p *poll) bool {
 	for _, v := range p.ballots {
 		for _, rank := range v.voters {
@@ -232,8 +231,8 @@ func (c *Council) decide(key round, k *count) *Decision {
 	return d
 }
 
-// Revoke records a revocation. It reports whether the caller has to pass it on, which is true for the
-// first revocation of a communicator.
+// Revoke records a revocation. It returns true if the caller has to pass the revocation on. This is so for
+// the first revocation of a communicator.
 func (c *Council) Revoke(comm uint64) bool {
 	if c.revoked[comm] {
 		return false

@@ -7,21 +7,21 @@ import (
 	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
-// Deadlocked returns the ranks of a world that wait and can never continue, in ascending order. list
-// has the reports of the ranks. left reports whether a rank without a report has left the job in order;
-// a rank without a report that has not left may do anything.
+// Deadlocked returns the ranks of a world that wait and can never continue, in ascending order. list has the
+// reports of the ranks. left reports whether a rank without a report has left the job in order. If a rank
+// without a report has not left, it may do anything.
 //
-// A rank is dead if it has left the job, or if it is stuck (Doing.Stuck), no message to it is in flight,
-// and every rank that could end one of its waits, or send a message to its actors, is dead, too. Of the
-// dead ranks, the result has those that wait and have not left their program; the others have finished,
-// or have idle actors only.
+// A rank is dead in two cases. In the first case, it has left the job. In the second case, it is stuck
+// (Doing.Stuck), no message to it is in flight, and every rank that could end one of its waits or send a
+// message to its actors is dead, too. The result has the dead ranks that wait and have not left their
+// program. The other dead ranks have finished, or have only idle actors.
 //
-// The set of dead ranks is the largest one with this property: at first all stuck ranks are taken for
-// dead; then a rank that waits for a rank that is not dead is removed, until nothing changes (E. Knapp,
+// The set of dead ranks is the largest set with this property. At first, all stuck ranks count as dead. Then
+// each rank that waits for a rank that is not dead is removed from the set, until nothing changes (E. Knapp,
 // "Deadlock detection in distributed databases", ACM Computing Surveys 19 (1987), the OR model).
 func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
 	reports := byRank(list, size)
-	dead := make([]bool, size) // at first: stuck, or has left the job
+	dead := make([]bool, size) // initially true for a rank that is stuck or has left the job
 	for rank := range dead {
 		if d := reports[rank]; d != nil {
 			dead[rank] = d.Stuck != 0
@@ -70,8 +70,8 @@ func byRank(list []Doing, size int) []*Doing {
 	return reports
 }
 
-// awaiting returns the ranks to which frames are in flight: a peer has sent another number of frames
-// than the rank has received from it.
+// awaiting returns the ranks to which frames are in flight. A frame is in flight if the number of frames that
+// a peer has sent differs from the number that the rank has received from that peer.
 func awaiting(reports []*Doing) []int {
 	sent := make([][]Lane, len(reports)) // by receiver; Peer is the sender
 	for from, d := range reports {
@@ -103,11 +103,11 @@ func awaiting(reports []*Doing) []int {
 	return ranks
 }
 
-// waiters finds the ranks that wait for a rank. The texts that it maps are those of Wait.Among and
-// Doing.Serves. Each text is parsed once, however many ranks have it.
+// waiters finds the ranks that wait for a rank. Its keys are the texts of Wait.Among and Doing.Serves. Each
+// text is parsed once, even if many ranks have the same text.
 type waiters struct {
 	ranks map[string][]int // by text: the ranks that wait for the ranks in the text
-	one   map[int][]string // by rank: the texts that have the rank as a range of one
+	one   map[int][]string // by rank: the texts in which the rank is a range of its own
 	wide  []textRange      // the ranges of several ranks
 }
 
@@ -117,8 +117,8 @@ type textRange struct {
 	text string
 }
 
-// waitersOf returns the waiters among the ranks that dead has so far. It clears dead for a rank that
-// waits for unknown ranks, or that neither waits nor has finished nor has actors.
+// waitersOf returns the waiters among the ranks for which dead is set. It clears dead for a rank that waits
+// for unknown ranks. It also clears dead for a rank that does not wait, has not finished and has no actors.
 func waitersOf(reports []*Doing, dead []bool) *waiters {
 	w := &waiters{ranks: map[string][]int{}, one: map[int][]string{}}
 	bad := map[string]bool{"": true}
@@ -170,8 +170,8 @@ func (w *waiters) add(text string, size int) bool {
 	return len(list) > 0
 }
 
-// take returns the ranks that wait for a rank. It removes the texts that name the rank, so that later
-// calls do not return the same waiters for these texts.
+// take returns the ranks that wait for a rank. It removes the texts that name the rank, so that later calls
+// do not return waiters for these texts again.
 func (w *waiters) take(rank int) []int {
 	var found []int
 	for _, text := range w.one[rank] {
@@ -189,8 +189,8 @@ func (w *waiters) take(rank int) []int {
 	return found
 }
 
-// rankRanges parses a text of FormatRanks in a world of size ranks. It returns the ranges and does not
-// expand them to a list of ranks; it returns none for "".
+// rankRanges parses a text of FormatRanks in a world of size ranks. It returns ranges, and does not expand
+// them to a list of ranks. It returns no ranges for "".
 func rankRanges(text string, size int) ([]ranges.Range, error) {
 	if text == "" {
 		return nil, nil

@@ -26,7 +26,7 @@ func (s *Server) takeVote(rank int, body []byte) error {
 	return err
 }
 
-// isOf reports whether a poll has one vote only, which is the vote of rank.
+// isOf reports whether a poll has exactly one vote, and that vote is the vote of rank.
 func (p *poll) isOf(rank int) bool {
 	return len(p.ballots) == 1 && len(p.ballots[0].voters) == 1 && p.ballots[0].voters[0] == rank
 }
@@ -40,7 +40,7 @@ func (s *Server) takePoll(by int, body []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range p.ballots { // without votes of an earlier generation, which the relay gathered before it was told
+	for i := range p.ballots { // drop votes that the relay gathered in an earlier generation
 		b := &p.ballots[i]
 		b.voters = slices.DeleteFunc(b.voters, func(rank int) bool { return s.members[rank].stale })
 		for _, rank := range b.voters {
@@ -55,9 +55,9 @@ func (s *Server) takePoll(by int, body []byte) error {
 	return nil
 }
 
-// decided sends each decision to the members of the communicator. A link with several members gets it
-// once. The relays pass it on to all of their ranks, so that ranks that are not members get it, too.
-// Callers hold mu.
+// decided sends each decision to the members of the communicator. If several members have the same link, the
+// decision is sent over the link once. The relays pass it on to all of their ranks, so that ranks that are
+// not members also get the decision. Callers hold mu.
 func (s *Server) decided(decisions ...*Decision) {
 	for _, d := range decisions {
 		frame := appendFrame(nil, kindDecided, d.append(nil))

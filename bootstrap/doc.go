@@ -1,26 +1,23 @@
 // Package bootstrap gives a rank its identity and the addresses of the other ranks.
 //
-// A rank is started by a node agent (gorun on one machine). It inherits its
-// identity in GORUN_* environment variables and three descriptors: a stream
-// socket to the agent, the sparse memory of the node, and the job secret.
-// [Join] reads them, sets close-on-exec on every one before anything else,
-// and returns a [Session]. A process started without an agent joins a world
-// of one rank.
+// A node agent (on one machine, gorun itself) starts a rank. The rank inherits its identity in GORUN_*
+// environment variables. It also inherits three descriptors: a stream socket to the agent, the sparse memory
+// of the node, and the job secret. [Join] first sets close-on-exec on the descriptors, then reads them, and
+// returns a [Session]. A process started without an agent joins a world of one rank.
 //
 //	s, err := bootstrap.Join()
 //	book, err := s.Exchange(ctx, s.Card()) // every rank's card, in rank order
 //	...
 //	err = s.Finalize()
 //
-// The agent's half of the protocol is [Server]: it gathers cards, answers with
-// the book, counts fences and passes on notices. It needs connections only, no
-// processes, and is tested without them. [NodeMemory] makes the node memory,
-// which all ranks of a node map.
+// The agent's half of the protocol is [Server]: it gathers cards, answers with the book, counts fences and
+// passes on notices. It needs only connections, so that its tests start no processes. [NodeMemory] makes the
+// node memory, which all ranks of a node map.
 //
 // [Server] describes the frames on the socket. A malformed frame causes an error,
 // never a panic or a large allocation. This package resolves no host names.
 //
-// Unstable: any release may change this package, also after v1.
+// Unstable: any release may change this package, even after v1.
 package bootstrap
 
 import (

@@ -15,7 +15,7 @@ type Doing struct {
 	Rank    int `json:"rank"`
 	Size    int `json:"size"`
 	Process int `json:"pid"`
-	// Finished is true if the rank has left its program and waits in World.Close for the others.
+	// Finished is true if the rank has left its program and waits in World.Close for the other ranks.
 	Finished bool `json:"finished,omitempty"`
 	// In has the collective operations that the rank is executing, one per communicator.
 	In []string `json:"in,omitempty"`
@@ -23,22 +23,22 @@ type Doing struct {
 	All bool `json:"all,omitempty"`
 	// Waits describes what the rank's goroutines wait for.
 	Waits []Wait `json:"waits,omitempty"`
-	// Notes has lines about everything else: unreceived messages, connections, actors.
+	// Notes has lines about unreceived messages, connections and actors.
 	Notes []string `json:"notes,omitempty"`
-	// Stuck is nonzero if only other ranks can end the waits of this rank: all its goroutines wait
-	// or are in World.Close, and no context or timer can end a wait. The number identifies the
-	// waits: it changes when a wait begins or ends, and when the rank handles a message.
+	// Stuck is nonzero if only other ranks can end the waits of this rank. In this case, all its goroutines
+	// wait or are in World.Close, and no context or timer can end a wait. The number identifies the waits. It
+	// changes when a wait begins or ends, and when the rank handles a message.
 	Stuck int64 `json:"stuck,omitempty"`
-	// Serves has the world ranks whose messages the rank's actors handle while it waits, as
-	// FormatRanks writes them; it is "" if the rank has no actors.
+	// Serves has the world ranks whose messages the rank's actors handle while it waits, in the format of
+	// FormatRanks. Serves is "" if the rank has no actors.
 	Serves string `json:"serves,omitempty"`
 	// Quiet is the time, in seconds, since the rank last called gorun or ended a wait.
 	Quiet float64 `json:"quiet,omitempty"`
-	// Line and Function are the position of the goroutine of the program's main function, if the
-	// rank waits for nothing.
+	// If the rank waits for nothing, Line and Function are the position of the goroutine that runs the
+	// program's main function.
 	Line     string `json:"line,omitempty"`
 	Function string `json:"function,omitempty"`
-	// Lanes has the frame counts of the network's lanes, which tell whether messages are in flight.
+	// Lanes has the frame counts of the network's lanes. They show whether messages are in flight.
 	Lanes []Lane `json:"lanes,omitempty"`
 }
 
@@ -51,14 +51,14 @@ type Lane struct {
 
 // Wait describes what one goroutine waits for.
 type Wait struct {
-	// Op is the operation, What describes its arguments in words.
+	// Op is the operation. What describes its arguments in words.
 	Op   string `json:"op"`
 	What string `json:"what,omitempty"`
-	// Peer is the world rank that the goroutine waits for, -1 if it does not wait for one
+	// Peer is the world rank that the goroutine waits for, or -1 if the goroutine does not wait for one
 	// particular rank.
 	Peer int `json:"peer"`
-	// Among has the world ranks that can end the wait, each alone or several together, as
-	// FormatRanks writes them; "" if they are not known.
+	// Among has the world ranks that can end the wait, each alone or several together, in the format of
+	// FormatRanks. It is "" if these ranks are not known.
 	Among string `json:"among,omitempty"`
 	// Seconds is the duration of the wait so far, 0 if it is not known.
 	Seconds float64 `json:"seconds,omitempty"`
@@ -68,8 +68,8 @@ type Wait struct {
 }
 
 // Encode returns the report as text of at most reportBytesMax bytes. It omits notes, waits, collective
-// operations and lanes as far as necessary. A report that omits anything has Stuck 0, since it does not
-// prove that the rank is stuck.
+// operations and lanes as far as necessary. If a report omits anything, its Stuck is 0, because an incomplete
+// report does not prove that the rank is stuck.
 func (d Doing) Encode() string {
 	for {
 		text, err := json.Marshal(d)
@@ -119,8 +119,9 @@ func (d Doing) state() string {
 	}
 }
 
-// Where returns one line of text: what the rank waits for and the line of the program that waits or, if
-// the rank does not wait, the line at which it runs. It returns "" if the line is not known.
+// Where returns one line of text. If the rank waits, the text says what the rank waits for, and in which line
+// of the program. Otherwise the text is the line at which the rank runs. Where returns "" if the line is not
+// known.
 func (d Doing) Where() string {
 	if len(d.Waits) == 0 {
 		return strings.TrimPrefix(Wait{Line: d.Line, Function: d.Function}.at(), ", ")
@@ -132,7 +133,7 @@ func (d Doing) Where() string {
 	return w.Op + comma(w.What) + w.at() + more
 }
 
-// at returns the place of a wait, after a comma; "" if it is not known.
+// at returns a comma and the place of a wait, or "" if the place is not known.
 func (w Wait) at() string {
 	if w.Line == "" {
 		return ""
@@ -143,7 +144,7 @@ func (w Wait) at() string {
 	return fmt.Sprintf(", at %s (%s)", w.Line, w.Function)
 }
 
-// comma returns s after a comma and a space, "" if s is empty.
+// comma returns a comma, a space and s. It returns "" if s is empty.
 func comma(s string) string {
 	if s == "" {
 		return ""
@@ -151,7 +152,8 @@ func comma(s string) string {
 	return ", " + s
 }
 
-// seconds returns a time, or a range of times, in words; "" if most is 0, which means unknown.
+// seconds returns a time, or a range of times, in words. It returns "" if most is 0, because 0 means an
+// unknown time.
 func seconds(least, most float64) string {
 	said := func(s float64) string {
 		return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
@@ -167,7 +169,7 @@ func seconds(least, most float64) string {
 }
 
 // alike returns a text that is equal for ranks with the same operations at the same lines. The number of
-// waits per operation and line does not count.
+// waits per operation and line has no influence on the text.
 func (d Doing) alike() string {
 	state := d.state()
 	if len(d.Waits) > 0 {
@@ -196,8 +198,8 @@ func (d Doing) kinds() (list [][]Wait) {
 	return list
 }
 
-// Together returns the reports of several ranks as lines of text: their Entries, and then, for each rank
-// that has left its program, the ranks that wait for it.
+// Together returns the reports of several ranks as lines of text. The Entries of the ranks come first. Then a
+// line for each rank that has left its program lists the ranks that wait for it.
 func Together(list []Doing) string {
 	list = inOrder(list)
 	return entries(list) + leavers(list)
@@ -235,8 +237,8 @@ func entries(list []Doing) string {
 	return b.String()
 }
 
-// leavers returns a line for each rank that has left its program and that others wait for. list is sorted
-// by rank.
+// leavers returns a line for each rank that has left its program while other ranks wait for it. list is
+// sorted by rank.
 func leavers(list []Doing) string {
 	var b strings.Builder
 	for _, d := range list {
@@ -256,8 +258,9 @@ func leavers(list []Doing) string {
 	return b.String()
 }
 
-// writeGroup writes the entry of a group of ranks with the same operations at the same lines: what they
-// have in common once, and arguments and notes, where they differ, with the ranks that have them.
+// writeGroup writes the entry of a group of ranks with the same operations at the same lines. Texts that all
+// ranks have in common are written once. If arguments or notes differ, they are written with the ranks that
+// have them.
 func writeGroup(b *strings.Builder, group []Doing) {
 	all, kinds := ranksOf(group), make([][][]Wait, len(group))
 	least, most := len(group[0].Waits), 0
@@ -315,13 +318,14 @@ func (t *byText) add(text string, rank int) {
 }
 
 // whatsMax is the largest number of different arguments that are written for one operation of a group of
-// ranks. A collective operation of many ranks has many messages, which are the least informative.
+// ranks. The bound is needed because a collective operation of many ranks waits for many messages, and these
+// waits are the least informative ones.
 const whatsMax = 8
 
 // notesMax is the largest number of notes that are written for a group of ranks.
 const notesMax = 16
 
-// write writes a line for each of the first most texts, and one line with the number of the others.
+// write writes a line for each of the first most texts, and one line with the number of the remaining texts.
 func (t *byText) write(b *strings.Builder, indent string, most int) {
 	for i, text := range t.order {
 		if i == most {
@@ -332,7 +336,7 @@ func (t *byText) write(b *strings.Builder, indent string, most int) {
 	}
 }
 
-// verb names ranks and appends one or many, the verb for one rank or for several.
+// verb names ranks and appends a verb: the string one for one rank, and the string many for several ranks.
 func verb(ranks []int, one, many string) string {
 	if len(ranks) == 1 {
 		return strings.TrimRight(fmt.Sprintf("rank %d %s", ranks[0], one), " ")

@@ -15,15 +15,15 @@ import (
 const (
 	// proofTimeout is the timeout for the proof of a new connection that it knows the secret.
 	proofTimeout = 5 * time.Second
-	// strangersMax is the number of connections without proof that a door keeps in addition to
-	// one for each expected process.
+	// strangersMax is the number of connections without proof that a door keeps in addition to one connection
+	// for each expected process.
 	strangersMax = 64
 )
 
-// Door accepts connections from processes of a job that have inherited no connection. Ranks that a
-// launcher other than gorun has started connect to the door of rank 0; gorun's agents in containers
-// connect to the door of gorun. Both sides prove to each other that they know the job's secret, with
-// fresh nonces, before anything else is read.
+// Door accepts connections from processes of a job that have inherited no connection. Ranks that a launcher
+// other than gorun has started connect to the door of rank 0. gorun's agents in containers connect to the
+// door of the launcher. Both sides prove to each other that they know the job's secret, with fresh nonces,
+// before anything else is read.
 type Door struct {
 	l      *listener
 	secret [32]byte
@@ -36,7 +36,7 @@ type Door struct {
 
 // OpenDoor listens at a port of all addresses of this machine for processes with numbers below size.
 func OpenDoor(port uint16, secret [32]byte, size int) (*Door, error) {
-	l, err := listen(Address{Port: port}) // of IPv6, which takes IPv4 as well
+	l, err := listen(Address{Port: port}) // an IPv6 socket, which also takes IPv4
 	if err != nil {
 		any4 := netip.IPv4Unspecified().As16()
 		l, err = listen(Address{IP: any4, Port: port})
@@ -54,14 +54,14 @@ func newDoor(l *listener, secret [32]byte, size int) *Door {
 // Port returns the port at which the door listens.
 func (d *Door) Port() uint16 { return d.l.port }
 
-// Close closes the door: no more connections are accepted. A connection that waits for its proof may
-// still prove itself within proofTimeout; otherwise it is closed.
+// Close closes the door, which then accepts no more connections. The peer of a connection without proof may
+// still send its proof within proofTimeout. Without a proof in this time, the connection is closed.
 func (d *Door) Close() error { return d.l.file.Close() }
 
 // Serve calls arrive for each connection that has proved that it knows the secret, in a goroutine per
-// connection. number is the number that the process claims. Two connections may have the same number:
-// a process that has lost its connection connects again. arrive owns the connection, on which the
-// deadline of the proof is still set. Serve returns when the door is closed.
+// connection. number is the number that the process claims. Two connections may have the same number, because
+// a process that has lost its connection connects again. arrive owns the connection, on which the deadline of
+// the proof is still set. Serve returns when the door is closed.
 func (d *Door) Serve(arrive func(number int, conn *os.File)) error {
 	for {
 		conn, err := d.l.accept()
@@ -86,9 +86,9 @@ func (d *Door) Serve(arrive func(number int, conn *os.File)) error {
 	}
 }
 
-// enter adds a connection to those that wait for their proof. If there are too many, it closes the oldest
-// one. So strangers that connect and send nothing do not block the door, and a process of the job whose
-// connection is closed connects again.
+// enter adds a connection to the connections without proof. If there are too many, enter closes the oldest of
+// them. For this reason, strangers that connect and send nothing cannot block the door. If the closed
+// connection belonged to a process of the job, that process connects again.
 func (d *Door) enter(conn *os.File) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,8 +102,8 @@ func (d *Door) enter(conn *os.File) {
 // errMadeRoom is the error of a connection that enter has closed to make room for another one.
 var errMadeRoom = errors.New("too many connections without proof")
 
-// leave removes a connection from those that wait for their proof. It returns errMadeRoom if enter has
-// closed the connection.
+// leave removes a connection from the connections without proof. It returns errMadeRoom if enter has closed
+// the connection.
 func (d *Door) leave(conn *os.File) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

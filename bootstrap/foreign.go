@@ -8,30 +8,31 @@ import (
 	"strings"
 )
 
-// Foreign is what a launcher other than gorun tells a process that it has started.
+// Foreign has the information that a launcher other than gorun gives a process that it has started.
 type Foreign struct {
-	// Launcher is the command of the launcher. It names several commands if the variables do not
-	// tell them apart.
+	// Launcher is the command of the launcher. It names several commands if the environment variables do not
+	// distinguish them.
 	Launcher string
 	// Rank is the number of the process, from 0 to Size-1.
 	Rank, Size int
-	// Local is the number of processes on this node, 0 if the launcher does not tell it.
+	// Local is the number of processes on this node, or 0 if the launcher does not give this number.
 	Local int
-	// Pods is true if the processes are containers, in each of which gorun is to be started.
+	// Pods is true if the processes are containers. gorun has to be started in each of these containers.
 	Pods bool
 
 	pmi bool   // the launcher offers PMI-1 to this process
-	job string // identifies the job among all jobs of the user; "" if no variable does
+	job string // identifies the job among all jobs of the user; "" if no variable identifies it
 }
 
 // foreign lists the variables by which launchers number the processes of a job. The entries are, in this
-// order: Open MPI's mpirun; launchers that offer PMI-1 to a process, such as MPICH's mpiexec, srun
-// --mpi=pmi2 and flux run; Slurm's srun; Flux; mpiexec whose connection this process has not inherited;
-// mpiexec that tells rank and size only over a connection to PMI_PORT, whose local rank and size are read
-// in their place; and the platforms that start containers. The first entry whose variables rank and size
-// are both set counts, also if size is 1. Slurm's variables are those of a job step: in a batch script,
-// which is one process, only variables of the job are set. job lists variables whose values together are
-// the same in all processes of a job, and different in all other jobs of the user.
+// order: Open MPI's mpirun; launchers that offer PMI-1 to a process, such as MPICH's mpiexec, srun --mpi=pmi2
+// and flux run; Slurm's srun; Flux; an mpiexec whose connection this process has not inherited; an mpiexec
+// that sends rank and size only over a connection to PMI_PORT; and the platforms that start containers. For
+// the mpiexec with PMI_PORT, the local rank and the local size are read in place of rank and size. The first
+// entry whose variables rank and size are both set counts, even if size is 1. The entry for Slurm has
+// variables of a job step. They are not set in a batch script, which is one process and has only the
+// variables of the job. job lists variables. Their values together are the same in all processes of a job,
+// and differ in all other jobs of the user.
 var foreign = []struct {
 	launcher, rank, size, local string
 	pmi                         bool
@@ -53,13 +54,13 @@ const (
 	podsOfJob     = "Kubernetes"
 )
 
-// EnvJoined is the variable that identifies the job of another launcher that a process has joined.
-// [Join] sets it, so that the child processes of a rank, which inherit the variables of the launcher,
-// do not join the job in place of the rank.
+// EnvJoined is the variable that identifies the job of another launcher that a process has joined. [Join]
+// sets this variable because the child processes of a rank inherit the variables of the launcher. With
+// EnvJoined, the child processes do not join the job in place of the rank.
 const EnvJoined = "GORUN_JOINED"
 
-// FindForeign looks for the variables of another launcher in the environment. It reports whether a
-// launcher has started this process and others with it. It returns false for a child process of a rank.
+// FindForeign looks for the variables of another launcher in the environment. It returns true if a launcher
+// has started this process together with others. It returns false for a child process of a rank.
 func FindForeign(getenv func(string) string) (Foreign, bool) {
 	for _, f := range foreign {
 		rank, err := strconv.Atoi(getenv(f.rank))
@@ -71,10 +72,10 @@ func FindForeign(getenv func(string) string) (Foreign, bool) {
 			continue
 		}
 		pods := f.launcher == podsOfTrainer || f.launcher == podsOfJob
-		if pods && getenv(EnvRank) != "" { // a process that gorun's rank has started
+		if pods && getenv(EnvRank) != "" { // a rank of gorun has started this process
 			continue
 		}
-		if size == 1 { // variables of other launchers, if set, number the process that started this launcher
+		if size == 1 { // stop: variables of other launchers would describe the process that started this launcher
 			return Foreign{}, false
 		}
 		found := Foreign{Launcher: f.launcher, Rank: rank, Size: size, Pods: pods, pmi: f.pmi}
@@ -93,7 +94,7 @@ func FindForeign(getenv func(string) string) (Foreign, bool) {
 	return Foreign{}, false
 }
 
-// jobOf returns a hash of the launcher and of the values of variables, which identifies the job. It
+// jobOf returns a hash of the launcher's name and the values of variables. The hash identifies the job. jobOf
 // returns "" if the first variable is not set.
 func jobOf(launcher string, names []string, getenv func(string) string) string {
 	if len(names) == 0 || getenv(names[0]) == "" {
@@ -107,8 +108,9 @@ func jobOf(launcher string, names []string, getenv func(string) string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// findLauncher is FindForeign for launchers whose processes can join each other. For a launcher that
-// offers PMI-1 at a port, Rank and Size are not set: the launcher tells them over that connection.
+// findLauncher is FindForeign for launchers whose processes can join each other. For a launcher that offers
+// PMI-1 at a port, Rank and Size are not set, because the launcher sends them over the connection to that
+// port.
 func findLauncher(getenv func(string) string) (Foreign, bool) {
 	if getenv("PMI_PORT") != "" && getenv("PMI_ID") != "" && getenv("PMI_FD") == "" && getenv("PMI_RANK") == "" {
 		return Foreign{Launcher: "mpiexec", pmi: true}, true
@@ -117,7 +119,7 @@ func findLauncher(getenv func(string) string) (Foreign, bool) {
 	return f, found && f.Joins()
 }
 
-// Remedy returns the advice, for the user, how to make the processes one job.
+// Remedy returns text that tells the user how to make the processes one job.
 func (f Foreign) Remedy() string {
 	if f.Pods {
 		return "put gorun before the program in the command of the containers"
@@ -125,6 +127,6 @@ func (f Foreign) Remedy() string {
 	return fmt.Sprintf("start them by gorun -np %d instead", f.Size)
 }
 
-// Joins reports whether the processes that the launcher started can join each other. If not,
-// each is a world of one rank.
+// Joins reports whether the processes that the launcher started can join each other. If they cannot, each
+// process is a world of one rank.
 func (f Foreign) Joins() bool { return f.pmi || f.job != "" }

@@ -44,13 +44,13 @@ const (
 	reportBytesMax = 64 << 10
 	// rankFrameMax is the largest length of kind and body of a frame that a rank may send.
 	rankFrameMax = 1 + 4 + reportBytesMax
-	// agentFrameMost is the largest result of agentFrameMax.
+	// agentFrameMost bounds the result of agentFrameMax.
 	agentFrameMost = 1 << 30
 )
 
-// agentFrameMax returns the largest length of kind and body of a frame that an agent may send to a rank
-// of a world of size ranks. The longest frames are those with a text of reportBytesMax bytes, and the
-// book, which the agent sends if the ranks cannot map it.
+// agentFrameMax returns the largest length of kind and body of a frame that an agent may send to a rank of a
+// world of size ranks. The longest frames are a frame with a text of reportBytesMax bytes, and a frame with
+// the book. The agent sends the book in a frame if the ranks cannot map it.
 func agentFrameMax(size int) int { return min(agentFrameMost, rankFrameMax+bookBytesMax(size)) }
 
 // appendFrame appends one frame: 4 bytes length of kind and body, little
@@ -61,12 +61,13 @@ func appendFrame(dst []byte, k kind, body []byte) []byte {
 	return append(dst, body...)
 }
 
-// growStep is the largest number of bytes by which readFrame grows a body before they have arrived.
+// growStep is the largest number of bytes by which readFrame grows the memory of a body before these bytes
+// have arrived.
 const growStep = 1 << 20
 
-// readFrame reads one frame, whose kind and body have at most limit bytes. The
-// caller owns the body. If the stream ends between two frames, the error is
-// io.EOF; if it ends within a frame, io.ErrUnexpectedEOF.
+// readFrame reads one frame, whose kind and body have at most limit bytes. The caller owns the body. The
+// error is io.EOF if the stream ends between two frames, and io.ErrUnexpectedEOF if the stream ends within a
+// frame.
 func readFrame(r *bufio.Reader, limit int) (kind, []byte, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
@@ -93,8 +94,8 @@ func readFrame(r *bufio.Reader, limit int) (kind, []byte, error) {
 	return kind(header[4]), body, nil
 }
 
-// numbered returns a body that consists of a number and a text, as most frames have. It cuts the text
-// to reportBytesMax bytes.
+// numbered returns a body that consists of a number and a text. Most frames have such a body. It cuts the
+// text to reportBytesMax bytes.
 func numbered(n int, text string) []byte {
 	body := binary.LittleEndian.AppendUint32(nil, uint32(int32(n)))
 	return append(body, clip(text, reportBytesMax)...)
@@ -108,12 +109,13 @@ func parseNumbered(b []byte) (n int, text string, err error) {
 	return int(int32(binary.LittleEndian.Uint32(b))), string(b[4:]), nil
 }
 
-// failed returns the body of a frame by which a rank says with what it ends.
+// failed returns the body of a failed frame: the rank origin that has caused the failure, the rank lost whose
+// loss the error names, and the text of the error.
 func failed(origin, lost int, text string) []byte {
 	return numbered(origin, string(binary.LittleEndian.AppendUint32(nil, uint32(int32(lost))))+text)
 }
 
-// parseFailed is the inverse of failed. No other number than -1 is below 0 for lost.
+// parseFailed is the inverse of failed. The only negative number that it accepts for lost is -1.
 func parseFailed(b []byte) (origin, lost int, text string, err error) {
 	if origin, text, err = parseNumbered(b); err != nil {
 		return 0, 0, "", err

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// vote adds the vote of a rank to the poll of its agreement, which gathers the votes of the members on
-// this node. It sends the poll if it is complete. Callers hold gathering.
+// vote adds the vote of a rank to the poll of its agreement. The poll gathers the votes of the members on
+// this node. vote sends the poll if it is complete. Callers hold gathering.
 func (r *Relay) vote(rank int, body []byte) error {
 	p, err := parsePoll(body, sizeMax)
 	if err != nil || !p.isOf(rank) {
@@ -30,8 +30,8 @@ func (r *Relay) vote(rank int, body []byte) error {
 // pollsMost is the largest number of incomplete polls of a node in which one rank may have voted.
 const pollsMost = 1 << 12
 
-// isFull reports whether a rank would exceed pollsMost or loadLimit(sizeMax) by a vote in next. It visits
-// all polls of the node, of which there are usually few. Callers hold gathering.
+// isFull reports whether a rank would exceed pollsMost or loadLimit(sizeMax) by a vote in next. It visits all
+// polls of the node, which usually has few polls. Callers hold gathering.
 func (r *Relay) isFull(rank int, next *poll) bool {
 	n, load := 1, next.load()
 	for _, p := range r.polls {
@@ -42,8 +42,8 @@ func (r *Relay) isFull(rank int, next *poll) bool {
 	return n > pollsMost || load > loadLimit(sizeMax)
 }
 
-// add adds the ballot of one rank. If the poll has a ballot that differs in its voters only, add adds the
-// rank to the voters of that ballot.
+// add adds the ballot of one rank. If the poll already has a ballot with the same contents, apart from its
+// voters, add adds the rank to the voters of that ballot.
 func (p *poll) add(v *ballot) {
 	for i := range p.ballots {
 		b := &p.ballots[i]
@@ -66,9 +66,9 @@ func (p *poll) has(rank int) bool {
 	return false
 }
 
-// count sends and removes the complete polls: those in which every member on this node has voted, except
-// for members that have ended or left the job. by is the rank whose vote or end is the cause; it has not
-// been reported to the server as ended or as having left. Callers hold gathering.
+// count sends and removes the complete polls. A poll is complete when every member on this node has voted,
+// has ended or has left the job. by is the rank whose vote or end is the reason for the call. The relay has
+// not told the server yet that by has ended or left. Callers hold gathering.
 func (r *Relay) count(by int) error {
 	for key, p := range r.polls {
 		complete := true

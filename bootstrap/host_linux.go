@@ -48,13 +48,13 @@ func (h *host) serve(rank int) {
 		fmt.Fprintf(os.Stderr, "gorun: rank %d (host %s, pid %d) is lost: %s\n", rank, v.presence.host, v.presence.file.PID, cause)
 	}
 	if h.onFailure == OnFailureKill {
-		h.end(fmt.Sprintf("rank %d is lost", rank)) // before Gone, which may complete a fence
+		h.end(fmt.Sprintf("rank %d is lost", rank)) // end is called before Gone, because Gone may complete a fence
 	}
 	h.server.Gone(rank, cause)
 }
 
-// observe acts on the events of a rank. It ends the job if a rank aborts it; that rank has printed the
-// reason itself.
+// observe acts on the events of a rank. If a rank aborts the job, observe ends the job. That rank has printed
+// the reason itself.
 func (h *host) observe(e Event) {
 	if e.Kind == EventAborted {
 		h.end(fmt.Sprintf("rank %d aborted the job with code %d: %s", e.Rank, e.Code, e.Text))

@@ -20,10 +20,10 @@ type ownAddress struct {
 	ip        netip.Addr
 	link      int // index of its network interface
 	loopback  bool
-	otherwise bool // the address is valid on one link only (RT_SCOPE_LINK), and is not used
+	otherwise bool // the address is valid only on one link (RT_SCOPE_LINK), and is not used
 }
 
-// ownAddresses returns the addresses of this machine, for which it asks the kernel (rtnetlink(7)).
+// ownAddresses asks the kernel for the addresses of this machine (rtnetlink(7)) and returns them.
 func ownAddresses() ([]ownAddress, error) {
 	table, err := syscall.NetlinkRIB(unix.RTM_GETADDR, unix.AF_UNSPEC)
 	if err != nil {
@@ -58,11 +58,11 @@ func ownAddresses() ([]ownAddress, error) {
 	return all, nil
 }
 
-// meetingAddresses returns the addresses, of those in all, at which the other ranks may reach this
-// machine, at most pointAddressesMax. wish is a list of networks, addresses and interfaces (GORUN_NET);
-// if it is not empty, only their addresses count. Loopback addresses are returned only if there are no
-// others. If here is true, all ranks are on this machine: wish does not count then, and the result is
-// one loopback address, if there is any.
+// meetingAddresses selects, from all, the addresses at which the other ranks may reach this machine. It
+// returns at most pointAddressesMax addresses. wish is a list of networks, addresses and interfaces
+// (GORUN_NET). If wish is not empty, only addresses that match it are selected. Loopback addresses are
+// returned only if there are no other addresses. If here is true, all ranks are on this machine. In this
+// case, wish is ignored, and the result is one loopback address if the machine has one.
 func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, error) {
 	var far, near []netip.Addr
 	for _, a := range all {

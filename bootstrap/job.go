@@ -10,11 +10,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
-// Names of the environment variables of a rank. Each but the last holds the field of
-// [Job] that it is named after: numbers in decimal, GORUN_NODE_ID in hexadecimal
-// digits, GORUN_PEERS as a list of ranks. GORUN_FDS has the numbers of the inherited
-// descriptors. [Join] removes it from the environment: the child processes of a rank do
-// not inherit the descriptors, and are ordinary programs.
+// Names of the environment variables of a rank. Each variable except the last holds the field of [Job] that
+// it is named after. Numbers are decimal, GORUN_NODE_ID has hexadecimal digits, and GORUN_PEERS is a list of
+// ranks. The last variable, GORUN_FDS, has the numbers of the inherited descriptors. [Join] removes GORUN_FDS
+// from the environment, because the child processes of a rank do not inherit the descriptors and are ordinary
+// programs.
 const (
 	EnvRank       = "GORUN_RANK"
 	EnvSize       = "GORUN_SIZE"
@@ -34,30 +34,30 @@ const (
 	EnvFDs        = "GORUN_FDS"
 )
 
-// EnvHostID is a variable whose value, any text, makes an agent and its ranks a
-// node of their own: agents with different values share no memory, even on the
-// same machine. It serves to try out several nodes on one machine.
+// EnvHostID is a variable whose value makes an agent and its ranks a node of their own. The value may be any
+// text. Agents with different values share no memory, even on the same machine. Users set EnvHostID in order
+// to simulate several nodes on one machine.
 const EnvHostID = "GORUN_HOSTID"
 
 // EnvSpare is set in a spare process, which waits to take the place of a lost rank, see [Session.Spare].
-// Until then the other variables do not describe its identity; [Join] sets them when the process gets
-// the place of a rank.
+// Until then, the other variables do not describe the identity of the process. [Join] sets them when the
+// process gets the place of a rank.
 const EnvSpare = "GORUN_SPARE"
 
-// Names of the variables with the network settings of the launcher's command line. Their
-// values are checked by the launcher and read by transports.
+// Names of the variables with the network settings of the launcher's command line. The launcher checks their
+// values, and the transports read them.
 const (
 	// EnvNet is the network that transports between nodes use: a CIDR such as 10.1.0.0/16
 	// or the name of an interface. If it is unset, they use all interfaces.
 	EnvNet = "GORUN_NET"
-	// EnvTransport is shm, rdma or auto; unset is auto.
+	// EnvTransport is shm, rdma or auto. If it is unset, auto applies.
 	EnvTransport = "GORUN_TRANSPORT"
-	// EnvEncrypt selects which connections between nodes are encrypted. It has one of the values
-	// below; unset is auto.
+	// EnvEncrypt selects which connections between nodes are encrypted. Its value is EncryptYes, EncryptNo or
+	// EncryptAuto. If it is unset, EncryptAuto applies.
 	EnvEncrypt = "GORUN_ENCRYPT"
-	// EnvRDMADevice selects the RDMA adapter of the kernel that each rank uses: by the adapter's
-	// name, such as rxe0, by the name of its network interface, or by an address of that. The
-	// value none selects no adapter. Unset is auto, which selects all usable adapters.
+	// EnvRDMADevice selects the RDMA adapter of the kernel that each rank uses. The value is the adapter's
+	// name, such as rxe0, the name of its network interface, or an address of that interface. The value none
+	// selects no adapter. If the variable is unset, auto applies, which selects all usable adapters.
 	EnvRDMADevice = "GORUN_RDMA_DEVICE"
 )
 
@@ -65,7 +65,7 @@ const (
 const (
 	EncryptYes  = "yes"  // all connections, which then use TCP only
 	EncryptNo   = "no"   // no connections
-	EncryptAuto = "auto" // the connections over TCP, if a rank has an address for them that is not private
+	EncryptAuto = "auto" // the connections over TCP, if a rank has a public address for them
 )
 
 // Policies after the first failure of a rank, as in Job.OnFailure.
@@ -79,16 +79,16 @@ const (
 // environment or frame.
 const sizeMax = 1 << 24
 
-// NodeID identifies a node. It is equal for two ranks exactly if they may share memory.
+// NodeID identifies a node. Two ranks have the same NodeID if and only if they may share memory.
 type NodeID [16]byte
 
-// Job is the identity of a rank. All counts are in ranks unless said otherwise.
+// Job is the identity of a rank. The counts are numbers of ranks, except where a comment names another unit.
 type Job struct {
 	Rank, Size           int    // in the world
 	LocalRank, LocalSize int    // among the ranks of the node
 	NodeRank, Nodes      int    // index of the node, and number of nodes
 	Epoch                int    // how often this rank has been started before
-	Generation           int    // number of the generation of the job: how often ranks were started again before
+	Generation           int    // number of the job's generation: how often ranks were started again before
 	ID                   string // names the job on every node, unique on the launcher's machine
 	Node                 NodeID
 	Host                 string // the launcher's name of the node, for messages
@@ -135,9 +135,8 @@ func (j Job) variables() iter.Seq2[string, string] {
 	}
 }
 
-// ParseJob reads a job from variables. getenv returns the value of a variable,
-// "" if it is not set. Every variable must be set, except that EnvHost and EnvPeers
-// may be empty, and the values must be consistent.
+// ParseJob reads a job from variables. getenv returns the value of a variable, or "" if the variable is not
+// set. EnvHost and EnvPeers may be empty. All other variables must be set, and the values must be consistent.
 func ParseJob(getenv func(string) string) (Job, error) {
 	e := environment{getenv: getenv}
 	j := Job{
@@ -179,7 +178,7 @@ func ParseJob(getenv func(string) string) (Job, error) {
 	return j, e.err
 }
 
-// FormatRanks returns ascending numbers, such as ranks, as text such as "0-3,8". It returns "" for nil.
+// FormatRanks returns ascending numbers, such as ranks, as text of the form "0-3,8". It returns "" for nil.
 func FormatRanks(numbers []int) string { return ranges.Format(numbers) }
 
 // parseRanks is the inverse of FormatRanks for n ranks of a world of size ranks. It returns nil for "".

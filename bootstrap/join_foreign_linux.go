@@ -17,16 +17,16 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap/internal/pmi"
 )
 
-// EnvAnswer is the timeout within which the ranks that another launcher has started must meet, a
-// duration such as 90s. If it is unset, the timeout is answerDefault.
+// EnvAnswer is the variable with the time within which the ranks that another launcher has started must meet.
+// The value is a duration such as 90s. If the variable is unset, the time is answerDefault.
 const EnvAnswer = "GORUN_ANSWER_WITHIN"
 
 const answerDefault = time.Minute
 
-// exchange passes the place to meet from rank 0 to the other ranks.
+// exchange passes a point, the place to meet, from rank 0 to the other ranks.
 type exchange interface {
-	// Rank 0 calls publish, once. The other ranks call find until they reach rank 0 at the point that
-	// it returns.
+	// Rank 0 calls publish once. Each other rank calls find repeatedly until it reaches rank 0 at the point
+	// that find returns.
 	publish(p point) error
 	find() (point, error)
 	// over removes the published point. Rank 0 calls it when it waits for no more ranks, because all
@@ -69,7 +69,7 @@ func joinForeign(f Foreign) (*Session, error) {
 	return s, f.hide()
 }
 
-// alone joins a world of one rank: this process is the only one that the launcher has started.
+// alone joins a world of one rank, because the launcher has started only this process.
 func (f Foreign) alone(away *abroad) (*Session, error) {
 	if err := errors.Join(away.finalize(), f.hide()); err != nil {
 		return nil, foreignError(f, err)
@@ -77,8 +77,8 @@ func (f Foreign) alone(away *abroad) (*Session, error) {
 	return joinAlone()
 }
 
-// hide changes the environment so that child processes of this rank, which inherit it, do not take
-// themselves for ranks of the launcher's job.
+// hide changes the environment that child processes of this rank inherit. Because of the change, they do not
+// take themselves for ranks of the launcher's job.
 func (f Foreign) hide() error {
 	var err error
 	if f.pmi {
@@ -90,7 +90,7 @@ func (f Foreign) hide() error {
 	return errors.Join(err, os.Setenv(EnvJoined, f.job))
 }
 
-// foreignError adds to an error which launcher has started this process, and as which rank.
+// foreignError adds to an error the launcher that has started this process, and the rank of the process.
 func foreignError(f Foreign, err error) error {
 	return fmt.Errorf("%w (this is rank %d of %d that %s has started; gorun -np %d starts them, too)", err, f.Rank, f.Size, f.Launcher, f.Size)
 }
@@ -159,7 +159,7 @@ func (f Foreign) convene(by exchange, until time.Time, away *abroad) (point, *os
 	g.id = fmt.Sprintf("%s-%d-%x", f.Launcher, os.Getpid(), salt)
 	away.ready = make(chan struct{})
 	go func() {
-		if g.gather(door, own[1]) == nil { // on an error, gather has sent it to all ranks, also to this one
+		if g.gather(door, own[1]) == nil { // if gather fails, it sends the error to all ranks, including this one
 			away.host = newHost(g)
 		}
 		close(away.ready)
@@ -171,13 +171,13 @@ func (f Foreign) convene(by exchange, until time.Time, away *abroad) (point, *os
 	return p, own[0], introduce(own[0], p.secret, 0, nonce)
 }
 
-// listenAt listens at ips[0] if that is the only address, else at all addresses of this machine, also
-// those that are not in ips. The listener is open only until the ranks have met.
+// listenAt listens at ips[0] if that is the only address. Otherwise it listens at all addresses of this
+// machine, including addresses that are not in ips. The listener is open only until the ranks have met.
 func listenAt(ips []netip.Addr) (*listener, error) {
 	if len(ips) == 1 {
 		return listen(Address{IP: ips[0].As16()})
 	}
-	l, err := listen(Address{}) // of IPv6, which takes IPv4 as well
+	l, err := listen(Address{}) // an IPv6 socket, which also takes IPv4
 	if err != nil {
 		l, err = listen(Address{IP: netip.IPv4Unspecified().As16()})
 	}
@@ -187,8 +187,8 @@ func listenAt(ips []netip.Addr) (*listener, error) {
 // pmiKey is the key of the place to meet in a launcher's store.
 const pmiKey = "gorun-meeting"
 
-// errUnpublished ends the attempts to find rank 0. A retry is not possible, since a launcher answers no
-// second barrier.
+// errUnpublished ends the attempts to find rank 0. A retry is not possible, because a launcher does not
+// answer a second barrier.
 var errUnpublished = errors.New("the launcher does not pass on where rank 0 is")
 
 // store is the exchange through the key-value store of a launcher with PMI-1.
@@ -221,8 +221,8 @@ func (s *store) find() (point, error) {
 
 func (s *store) over() error { return nil }
 
-// connectPMI connects to the launcher. until is the deadline of all its answers before the ranks have
-// met.
+// connectPMI connects to the launcher. until is the deadline for all answers of the launcher before the ranks
+// have met.
 func connectPMI(f *Foreign, away *abroad, until time.Time) error {
 	var conn *os.File
 	var err error
@@ -265,8 +265,9 @@ func inherited(text string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "PMI"), nil
 }
 
-// dialPMI connects to "host:port". The host is an IP address or the name of this machine, which stands
-// for 127.0.0.1, since launchers listen there for the processes of the machine. No name is resolved.
+// dialPMI connects to "host:port". The host is an IP address or the name of this machine. The name of this
+// machine stands for 127.0.0.1, because launchers listen at that address for the processes of the machine.
+// dialPMI resolves no names.
 func dialPMI(text string, until time.Time) (*os.File, error) {
 	at, err := netip.ParseAddrPort(text)
 	if err != nil {

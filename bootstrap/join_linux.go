@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Join makes this process a rank of its job. It reads the environment and the inherited
-// descriptors, and sets close-on-exec on the descriptors before anything else.
+// Join makes this process a rank of its job. It first sets close-on-exec on the inherited descriptors. Then
+// it reads the descriptors and the environment.
 //
 // If GORUN_FDS is not set, a launcher other than gorun may have started this process together with
 // others. Then the process joins these processes, see [FindForeign]. Without such a launcher, the
@@ -36,8 +36,8 @@ func Join() (*Session, error) {
 	if err := os.Unsetenv(EnvFDs); err != nil {
 		return nil, fmt.Errorf("bootstrap: %w", err)
 	}
-	// A launcher, such as a step of Slurm, may have started gorun. The launcher's variables would reach
-	// the child processes of this rank, which would then take themselves for processes of that launcher.
+	// Another launcher, such as srun, may have started gorun. The child processes of this rank inherit the
+	// variables of that launcher, and would take themselves for its processes.
 	if f, found := findLauncher(os.Getenv); found {
 		if err := f.hide(); err != nil {
 			return nil, fmt.Errorf("bootstrap: %w", err)
@@ -87,8 +87,8 @@ func joinAlone() (*Session, error) {
 	}, nil, nil, NewSecret()), nil
 }
 
-// readSecret reads the job secret and closes the descriptor. It reads at offset 0 by pread, since
-// all ranks share the file offset of the descriptor.
+// readSecret reads the job secret and closes the descriptor. It reads at offset 0 by pread, because all ranks
+// share the file offset of the descriptor.
 func readSecret(fd int) ([32]byte, error) {
 	var s [32]byte
 	n, err := unix.Pread(fd, s[:], 0)
@@ -109,9 +109,8 @@ func openMemory(fd int, job Job) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "gorun-node"), nil
 }
 
-// checkMemory returns an error unless the node memory has at least the size that the job requires,
-// and is sealed against shrinking. Without the seal, the file could shrink while ranks have it
-// mapped.
+// checkMemory returns an error if the node memory is smaller than the job requires, or if it is not sealed
+// against shrinking. Without the seal, the file could shrink while ranks have it mapped.
 func checkMemory(fd int, job Job) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

@@ -8,10 +8,10 @@ type Link struct {
 	states [RankGone + 1]int // by state: the number of ranks of the link in that state
 }
 
-// Link makes conn the connection to some ranks, for which Serve is not called then. They are all ranks of
-// one node, or of several nodes that pass frames on to each other. The server writes whole frames to
-// conn, each of which has to be given to Relay.Tell. A slow conn delays no other ranks. Link must be
-// called before the first Take for these ranks.
+// Link makes conn the connection to the given ranks. Serve is not called for these ranks. They are all ranks
+// of one node, or all ranks of several nodes that pass frames on to each other. The server writes whole
+// frames to conn. The other end must pass each frame to Relay.Tell. A slow conn delays no ranks of other
+// links. Link must be called before the first Take for these ranks.
 func (s *Server) Link(ranks []int, conn io.Writer) *Link {
 	l := NewLink(conn)
 	s.mu.Lock()
@@ -25,8 +25,7 @@ func (s *Server) Link(ranks []int, conn io.Writer) *Link {
 	return l
 }
 
-// NewLink makes a link over conn, as Server.Link does, for ranks in a later generation, which Next.Links
-// lists.
+// NewLink makes a link over conn for ranks in a later generation. Next.Links lists these ranks.
 func NewLink(conn io.Writer) *Link {
 	l := &Link{out: &outlet{}}
 	l.out.connect(conn)
@@ -38,8 +37,8 @@ func (s *Server) beside(a, b int) bool {
 	return s.members[a].linked != nil && s.members[a].linked == s.members[b].linked
 }
 
-// relink sets the links of the next generation, and sends plan to their relays. It drops the links that
-// are not in the next generation: nothing more is written to them. Callers hold mu.
+// relink sets the links of the next generation, and sends plan to their relays. It drops the links that are
+// not in the next generation, and writes nothing more to them. Callers hold mu.
 func (s *Server) relink(links map[*Link][]int, plan []byte) {
 	for _, l := range s.links {
 		if _, kept := links[l]; !kept {
@@ -64,7 +63,7 @@ func (m *member) reach(state RankState) {
 	m.state = state
 }
 
-// has reports whether some rank of the link has reached the state from and has neither ended nor left.
+// has reports whether a rank of the link has reached the state from, and has neither ended nor left.
 func (l *Link) has(from RankState) bool {
 	n := 0
 	for state := from; state <= RankJoined; state++ {

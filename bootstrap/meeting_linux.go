@@ -12,11 +12,12 @@ import (
 )
 
 // Kinds of the frames between rank 0 and the other ranks before the job begins, with their bodies. The
-// types presence, Witness and place describe their encoding. After that, the frames are those of Server.
+// comments of the types presence, Witness and place describe their encodings. After the job has begun, the
+// ranks use the frames of Server.
 const (
 	kindPresence kind = 32 // from a rank: presence
-	kindProbe    kind = 33 // to a rank: Witness of another rank, which may be on the same node
-	kindProbed   kind = 34 // from a rank: why that rank is on another node, empty if it is on the same node
+	kindProbe    kind = 33 // to a rank: Witness of another rank that may be on the same node
+	kindProbed   kind = 34 // from a rank: why the witness's rank is on another node; empty if it is on the same node
 	kindPlace    kind = 35 // to a rank: place
 	kindMemory   kind = 36 // from the first rank of a node, which has made the node memory: 8 bytes range, Witness
 	kindReady    kind = 37 // from the other ranks of a node, which have opened the node memory: empty
@@ -24,7 +25,7 @@ const (
 	kindRefused  kind = 39 // to all ranks, if there is no job: 4 bytes 0, reason
 )
 
-// visitor is the connection to a rank, in rank 0.
+// visitor is rank 0's end of the connection to a rank.
 type visitor struct {
 	in       *bufio.Reader
 	conn     *os.File
@@ -62,9 +63,9 @@ type meeting struct {
 	jobs      []Job
 }
 
-// gather waits for all ranks, gives each of them its identity, and starts them. own is connected to rank
-// 0 itself; the other ranks connect to the door. If gather fails, it sends the reason to the ranks that
-// have arrived, and closes their connections.
+// gather waits for all ranks, gives each rank its identity, and starts them. own is connected to rank 0
+// itself. The other ranks connect to the door. If gather fails, it sends the reason to the ranks that have
+// arrived and closes their connections.
 func (m *meeting) gather(d *Door, own *os.File) error {
 	err := errors.Join(m.await(d, own), d.Close())
 	_ = m.over() // a file that cannot be removed is harmless: no other job uses the secret in it
@@ -75,9 +76,9 @@ func (m *meeting) gather(d *Door, own *os.File) error {
 		err = m.start()
 	}
 	if err != nil {
-		for _, v := range slices.Backward(m.ranks) { // rank 0, this process, last: it may end when it has the reason
+		for _, v := range slices.Backward(m.ranks) { // rank 0, which is this process, is the last: it may end then
 			if v != nil {
-				_ = v.send(kindRefused, numbered(0, err.Error())) // an error would not matter: there is no job
+				_ = v.send(kindRefused, numbered(0, err.Error())) // errors are ignored: the job does not begin
 				_ = v.conn.Close()
 			}
 		}
@@ -98,8 +99,8 @@ func (m *meeting) await(d *Door, own *os.File) error {
 			}
 		}
 	}
-	// Rank 0 itself sends its proof when publish has returned. That may take until the last rank
-	// has arrived, if the launcher's store needs a barrier. So the deadline is m.until.
+	// Rank 0 itself sends its proof when publish has returned. If the launcher's store needs a barrier,
+	// publish may not return until the last rank has arrived. For this reason, the deadline is m.until.
 	go func() {
 		rank, err := d.prove(own, m.until)
 		if err == nil {
@@ -177,7 +178,7 @@ func (m *meeting) admit(rank int, conn *os.File, until time.Time) arrival {
 	return arrival{rank: rank, visitor: v}
 }
 
-// settle determines which ranks share a node, and gives each rank its identity and node memory.
+// settle determines which ranks share a node, and gives each rank its identity and its node memory.
 func (m *meeting) settle() error {
 	all := make([]presence, len(m.ranks))
 	for rank, v := range m.ranks {
@@ -205,8 +206,8 @@ func (m *meeting) settle() error {
 	return m.equip(company(all))
 }
 
-// equip sends every rank its place. The first rank of each node makes the node memory; then the other
-// ranks of the node open it.
+// equip sends every rank its place. The first rank of each node makes the node memory. Then the other ranks
+// of the node open it.
 func (m *meeting) equip(nodes [][]int) error {
 	for _, ranks := range nodes {
 		if err := m.ranks[ranks[0]].send(kindPlace, place{job: m.jobs[ranks[0]]}.encode()); err != nil {

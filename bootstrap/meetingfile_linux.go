@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// EnvRendezvous is a directory that all hosts of a job share. Ranks that a launcher without PMI has
-// started meet through a file in it. If it is unset, the directory is gorun in the user's cache
-// directory.
+// EnvRendezvous is the variable with the path of a directory that all hosts of a job share. Ranks that a
+// launcher without PMI has started meet through a file in this directory. If the variable is unset, the
+// directory is gorun in the user's cache directory.
 const EnvRendezvous = "GORUN_RENDEZVOUS"
 
 // meetingFile is the exchange through a file that only the user can read, in a directory that all hosts
@@ -42,7 +42,7 @@ func newMeetingFile(job string) (*meetingFile, error) {
 	return &meetingFile{name: filepath.Join(dir, "meeting-"+job)}, nil
 }
 
-// publish writes the file. It replaces a file that an earlier job of the same name may have left.
+// publish writes the file. An earlier job of the same name may have left a file, which publish replaces.
 func (f *meetingFile) publish(p point) error {
 	part, err := os.CreateTemp(filepath.Dir(f.name), "part-") // with mode 0600
 	if err != nil {
@@ -60,7 +60,7 @@ func (f *meetingFile) publish(p point) error {
 	return nil
 }
 
-// find reads the file, which rank 0 has written. It refuses a file that other users can access.
+// find reads the file that rank 0 has written. It refuses a file that other users can access.
 func (f *meetingFile) find() (point, error) {
 	fd, err := unix.Open(f.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,9 +88,9 @@ func (f *meetingFile) find() (point, error) {
 	return parsePoint(string(text[:n]))
 }
 
-// refresh makes and removes a file in the directory. An NFS client caches for a minute that a file does
-// not exist; after a change of the directory it asks the server again (nfs(5), "Directory entry
-// caching"). refresh does so with exponential back-off: at calls 1, 2, 4, 8 and so on.
+// refresh makes and removes a file in the directory. An NFS client caches for a minute that a file does not
+// exist. After a change of the directory, the client asks the server again (nfs(5), "Directory entry
+// caching"). refresh changes the directory with exponential back-off, at calls 1, 2, 4, 8 and so on.
 func (f *meetingFile) refresh() {
 	f.missed++
 	if f.missed&(f.missed-1) != 0 {
@@ -106,7 +106,7 @@ func (f *meetingFile) refresh() {
 func (f *meetingFile) over() error {
 	now, err := os.ReadFile(f.name)
 	if err != nil || string(now) != f.own {
-		return err // another job of the name has replaced it
+		return err // another job with the same name has replaced the file
 	}
 	return os.Remove(f.name)
 }

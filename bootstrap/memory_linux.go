@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// nodeBytesMaxBits bounds the node memory to 1<<45 bytes: a rank maps all
-	// of it, and the address space of a process has 47 bits.
+	// nodeBytesMaxBits bounds the node memory to 1<<45 bytes, because a rank maps all of the node memory, and
+	// the address space of a process has 47 bits.
 	nodeBytesMaxBits = 45
-	// allBytesMaxBits bounds the node memories of all generations of a job together: a process
+	// allBytesMaxBits bounds the sum of the node memories of all generations of a job, because a process
 	// keeps all of them mapped.
 	allBytesMaxBits = 46
 	// rangeBytesMin is the smallest useful range of a rank, including headers
@@ -21,21 +21,20 @@ const (
 	rangeBytesMin = 4 << 20
 )
 
-// NodeMemory makes the memory that the ranks of a node share, and returns its
-// file and the number of bytes per rank. It is a sparse memfd with one range
-// per rank: memory is allocated when it is first touched, and no file name
-// can be left behind. Its size is sealed, so that no rank can cause a SIGBUS in
-// the others. The length of a range is a power of two, about the size of the
-// machine's memory, and less for many ranks or under a file size limit.
+// NodeMemory makes the memory that the ranks of a node share, and returns its file and the number of bytes
+// per rank. The file is a sparse memfd with one range per rank. The kernel allocates its memory at the first
+// access, and the memfd leaves no file name behind. The size of the file is sealed, so that no rank can cause
+// a SIGBUS in other ranks. The length of a range is a power of two. It is about the size of the machine's
+// memory, and less for many ranks or under a file size limit.
 func NodeMemory(ranks int) (*os.File, int64, error) {
 	f, each, _, err := nodeMemory(ranks, 0, 1)
 	return f, each, err
 }
 
-// SharedMemory is NodeMemory with a shelf, behind the ranges, for the book of a world of size ranks; the
-// shelf is nil if there is no room for it. generations is the number of node memories, one for each
-// generation of the job, that a rank may have mapped. The caller closes the file; the shelf has a
-// descriptor of its own, which stays open until the end of its generation or of the process.
+// SharedMemory does the same as NodeMemory, and adds a shelf behind the ranges for the book of a world of
+// size ranks. The shelf is nil if there is no room for it. generations is the largest number of generations
+// of the job. A rank may have the node memories of all of them mapped. The caller closes the file. The shelf
+// has a descriptor of its own, which stays open until the end of its generation or of the process.
 func SharedMemory(ranks, size, generations int) (*os.File, int64, *Shelf, error) {
 	return nodeMemory(ranks, int64(bookBytesMax(size)), generations)
 }
@@ -89,7 +88,7 @@ func rangeBytes(ranks int, shelf int64, generations int) (int64, error) {
 		return 0, fmt.Errorf("bootstrap: sysinfo: %w", err)
 	}
 	total := min(uint64(1)<<nodeBytesMaxBits, uint64(1)<<allBytesMaxBits/uint64(generations))
-	// Truncate beyond RLIMIT_FSIZE does not only fail, but also raises SIGXFSZ.
+	// A truncate beyond RLIMIT_FSIZE fails and raises SIGXFSZ.
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil {
 		total = min(total, limit.Cur)
@@ -102,8 +101,8 @@ func rangeBytes(ranks int, shelf int64, generations int) (int64, error) {
 	return int64(1) << (bits.Len64(each) - 1), nil
 }
 
-// SecretFile makes the file from which ranks read the job secret: a memfd that is sealed against all
-// changes.
+// SecretFile makes the file from which ranks read the job secret. The file is a memfd that is sealed against
+// all changes.
 func SecretFile(secret [32]byte) (*os.File, error) {
 	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
 	return sealed("gorun-secret", seals, func(f *os.File) error {

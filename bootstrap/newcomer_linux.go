@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newcomer is a rank that another launcher has started, until the job begins.
+// newcomer is the state of a rank that another launcher has started, until the job begins.
 type newcomer struct {
 	rank   int
 	conn   *os.File      // connection to rank 0
@@ -28,8 +28,8 @@ type newcomer struct {
 // retryDelay is the time between two attempts to reach rank 0, which may not have started to listen.
 const retryDelay = 50 * time.Millisecond
 
-// reach connects to rank 0, with the deadline until. find returns the place to meet; it is called before
-// each attempt, since the place may change: at first it may be that of an earlier job.
+// reach connects to rank 0, with the deadline until. reach calls find before each attempt. find returns the
+// place to meet, which may change, because the first place may be the place of an earlier job.
 func reach(rank int, until time.Time, find func() (point, error)) (*os.File, point, error) {
 	var failure error
 	for {
@@ -50,12 +50,11 @@ func reach(rank int, until time.Time, find func() (point, error)) (*os.File, poi
 		if time.Until(until) < retryDelay {
 			return nil, point{}, fmt.Errorf("bootstrap: rank %d does not reach rank 0 (%s; %s names the network of both): %w", rank, EnvAnswer, EnvNet, failure)
 		}
-		time.Sleep(retryDelay) // no event tells that rank 0 listens
+		time.Sleep(retryDelay) // no event reports that rank 0 listens
 	}
 }
 
-// attend sends the presence of this process to rank 0, and obeys the frames of rank 0 until the job
-// begins.
+// attend sends the presence of this process to rank 0, and acts on the frames of rank 0 until the job begins.
 func (m *newcomer) attend(until time.Time) error {
 	m.in = bufio.NewReaderSize(m.conn, 512)
 	self, err := m.describe()
@@ -63,7 +62,8 @@ func (m *newcomer) attend(until time.Time) error {
 		return err
 	}
 	defer func() { _ = m.probe.Close() }()
-	// Later than the deadline of rank 0, whose error says which ranks are missing.
+	// This deadline is later than the deadline of rank 0, because the error of rank 0 says which ranks are
+	// missing.
 	if err := m.conn.SetDeadline(until.Add(2 * proofTimeout)); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (m *newcomer) lost(err error) error {
 	return fmt.Errorf("bootstrap: rank %d: rank 0 was lost before the job began: %w", m.rank, err)
 }
 
-// follow obeys one frame of rank 0.
+// follow acts on one frame of rank 0.
 func (m *newcomer) follow(k kind, body []byte) error {
 	switch k {
 	case kindProbe:
@@ -138,8 +138,8 @@ func (m *newcomer) describe() (presence, error) {
 	return p, err
 }
 
-// settle takes the identity of this rank from its place. It makes the node memory if this is the first
-// rank of its node, else it opens the memory that the first rank has made.
+// settle takes the identity of this rank from its place. If this is the first rank of its node, settle makes
+// the node memory. Otherwise settle opens the memory that the first rank has made.
 func (m *newcomer) settle(p place) error {
 	m.job = p.job
 	if m.job.Rank != m.rank || m.memory != nil {
@@ -177,7 +177,8 @@ func (m *newcomer) send(k kind, body []byte) error {
 	return err
 }
 
-// buffered is a connection that is read through a Reader, which may have read ahead.
+// buffered is a connection with a Reader that may already have read bytes from it. Reads go through this
+// Reader.
 type buffered struct {
 	io.Reader
 	*os.File

@@ -13,10 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ThisNode returns the identity of the node this process runs on. It is the
-// kernel's boot ID, combined with the device number of /dev/shm, which differs
-// between containers of one kernel that cannot share memory, and with a hash of
-// GORUN_HOSTID if that is set.
+// ThisNode returns the identity of the node on which this process runs. The identity combines the kernel's
+// boot ID and the device number of /dev/shm. The device number differs between containers of one kernel that
+// cannot share memory. If GORUN_HOSTID is set, the identity also contains a hash of its value.
 func ThisNode() (NodeID, error) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// outlet is the queue of frames to be written to a connection. push does not wait for the connection:
+// outlet is the queue of frames to be written to a connection. push does not wait for the connection, so that
 // a peer that does not read blocks only its own outlet. In each generation, the queue gets one book, one
-// notice per lost rank, one answer per fence, the decisions of agreements of the communicators of the
-// rank, the revocations of all communicators of the job, and dumps.
+// notice per lost rank, one answer per fence, the decisions of agreements of the communicators of the rank,
+// the revocations of all communicators of the job, and dumps.
 type outlet struct {
 	mu     sync.Mutex // guards the fields below; not held during writes
 	conn   io.Writer  // nil while there is no connection
-	queue  []parcel   // their frames may be shared with other outlets, and must not be changed
+	queue  []parcel   // other outlets may share the frames, which must not be changed
 	flying bool       // a goroutine is writing the queue
-	// dropped is true after drop: later frames are discarded.
+	// dropped is true after drop. Frames that are pushed later are discarded.
 	dropped bool
 }
 
@@ -52,7 +52,7 @@ func (o *outlet) pushWith(frames []byte, file *os.File) {
 // release closes the file of a parcel after it was written or discarded.
 func (p parcel) release() {
 	if p.file != nil {
-		_ = p.file.Close() // a duplicate descriptor of a memfd: an error would not matter
+		_ = p.file.Close() // a duplicate descriptor of a memfd: an error is harmless
 	}
 }
 
@@ -88,7 +88,8 @@ func (o *outlet) write(conn io.Writer) {
 		}
 		o.mu.Unlock()
 		for _, p := range queue {
-			// Errors are ignored: the reader of the connection detects the loss of the peer.
+			// Errors are ignored, because the goroutine that reads the connection detects the loss of the
+			// peer.
 			if p.file == nil {
 				_, _ = conn.Write(p.frames)
 			} else {

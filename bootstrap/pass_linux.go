@@ -111,7 +111,7 @@ func (p *passage) keep(control []byte) {
 	}
 }
 
-// take returns the first file that was not taken yet, nil if there is none.
+// take returns the first file that was not taken yet, or nil if there is no such file.
 func (p *passage) take() *os.File {
 	if len(p.files) == 0 {
 		return nil

@@ -12,18 +12,18 @@ import (
 // launcher or through a file.
 type point struct {
 	secret    [32]byte
-	addresses []Address // of rank 0, at least one
+	addresses []Address // addresses of rank 0, at least one
 }
 
 const (
 	pointVersion = 1
-	// pointAddressesMax is the largest number of addresses of a point. With it, an encoded point is
+	// pointAddressesMax is the largest number of addresses of a point. With this bound, an encoded point is
 	// short enough for a value in the store of any launcher.
 	pointAddressesMax = 32
 )
 
-// encode returns the point in URL-safe base64, whose characters every launcher passes on unchanged: 1
-// byte version, 32 bytes secret, 18 bytes for each address.
+// encode returns the point in URL-safe base64, because every launcher passes these characters on unchanged.
+// The encoded bytes are 1 byte version, 32 bytes secret, and 18 bytes for each address.
 func (p point) encode() string {
 	b := append([]byte{pointVersion}, p.secret[:]...)
 	for _, a := range p.addresses[:min(len(p.addresses), pointAddressesMax)] {

@@ -27,9 +27,9 @@ const (
 )
 
 // Witness identifies an open file of a process, which contains a nonce. Another process that can read the
-// nonce through /proc is on the same node. A process on another machine with the same boot ID, such as
-// a copy of a snapshot, cannot read it, nor can a process in a container with another PID namespace. The
-// file has no name that could be left behind.
+// nonce through /proc is on the same node. Two kinds of process cannot read the nonce: a process on another
+// machine with the same boot ID, such as a copy of a snapshot, and a process in a container with another PID
+// namespace. The file has no name, so that no name is left behind.
 type Witness struct {
 	PID, FD int
 	Nonce   [nonceBytes]byte
@@ -92,7 +92,7 @@ func company(all []presence) [][]int {
 	return nodes
 }
 
-// assign returns the identity of every rank, in which only NodeRange is not set yet.
+// assign returns the identity of every rank. It sets all fields except NodeRange.
 func assign(all []presence, id, onFailure string) []Job {
 	jobs := make([]Job, len(all))
 	nodes := company(all)
@@ -115,7 +115,7 @@ func assign(all []presence, id, onFailure string) []Job {
 	return jobs
 }
 
-// alone gives a rank the ID of a node of its own.
+// alone changes the node ID in a presence, so that the rank is on a node of its own.
 func (p *presence) alone(rank int) {
 	sum := sha256.Sum256(binary.LittleEndian.AppendUint32(p.node[:], uint32(rank)))
 	p.node = NodeID(sum[:len(p.node)])
@@ -126,7 +126,7 @@ func (p *presence) alone(rank int) {
 // Encoded: the witness, then the variables of the identity with a zero byte between them.
 type place struct {
 	job    Job
-	memory Witness // the node memory in the process that has made it; zero for the rank that is to make it
+	memory Witness // the node memory in the process that has made it; zero for the rank that has to make it
 }
 
 func (p place) encode() []byte {

@@ -9,10 +9,10 @@ import (
 	"io"
 )
 
-// The handshake of a connection to a Door: between a rank and rank 0 where gorun does not connect them,
-// or between an agent in a container and gorun. Both sides prove that they know the secret before
-// anything else is read. The table has the messages as rank 0 and another rank send them; "both nonces"
-// are the rank's nonce, then that of rank 0:
+// The handshake of a connection to a Door. The two sides are a rank and rank 0 if another launcher has
+// started them, or an agent in a container and the launcher. Both sides prove that they know the secret
+// before anything else is read. The table has the messages for rank 0 and another rank. "both nonces" are the
+// rank's nonce followed by rank 0's nonce.
 //
 //	rank     "gorun-join\x02", 4 bytes rank, 16 bytes nonce
 //	rank 0   16 bytes nonce, 16 bytes HMAC("0", rank, both nonces)
@@ -27,7 +27,7 @@ const (
 // ErrUnproved is the error of a handshake with a peer that does not know the job's secret.
 var ErrUnproved = errors.New("the other side does not know the job's secret")
 
-// proof returns the HMAC that one side sends: side is '0' for rank 0 and '1' for the other rank.
+// proof returns the HMAC that one side sends. side is '0' for rank 0 and '1' for the other rank.
 func proof(secret [32]byte, side byte, rank int, nonces ...[]byte) []byte {
 	h := hmac.New(sha256.New, secret[:])
 	h.Write([]byte{side})
@@ -55,8 +55,8 @@ func introduce(conn io.ReadWriter, secret [32]byte, rank int, nonce [nonceBytes]
 	if _, err := conn.Write(proof(secret, '1', rank, nonce[:], theirs)); err != nil {
 		return err
 	}
-	// Before this byte, rank 0 counts the connection among those without proof, which it may close
-	// to make room for others (Door.enter).
+	// Until rank 0 has sent this byte, it counts the connection among the connections without proof. It may
+	// close such a connection to make room for others (Door.enter).
 	if _, err := io.ReadFull(conn, answer[:1]); err != nil {
 		return fmt.Errorf("not let in: %w", err)
 	}

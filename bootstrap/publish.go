@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// takeCards acts on a cards frame: packed cards, which a relay has gathered. by is one of its ranks.
+// takeCards acts on a cards frame, whose body is packed cards that a relay has gathered. by is one of the
+// relay's ranks.
 func (s *Server) takeCards(by int, packed []byte) error {
 	cards, err := unpackCards(packed, len(s.members))
 	if err != nil {
@@ -30,7 +31,7 @@ func (s *Server) takeCards(by int, packed []byte) error {
 	return nil
 }
 
-// publish sends the book of these cards to all ranks that have not ended or left. Callers hold mu.
+// publish sends the book of these cards to all ranks that have neither ended nor left. Callers hold mu.
 func (s *Server) publish(cards [][]byte) {
 	book := appendBook(nil, cards)
 	var frame []byte

@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// Encodings of a set of ranks in a frame, of which the shorter one is sent: 1 byte form, then as below.
+// Forms of the encoding of a set of ranks in a frame. The encoding is 1 byte with the form, followed by the
+// bytes that the comment of the form describes. The shorter of the two encodings is sent.
 const (
 	formRuns = 0 // varints: number of runs, then for each run the gap before it and its length - 1
 	formBits = 1 // varint number of bytes, then these bytes, with a bit for each rank from 0 on
@@ -36,8 +37,8 @@ func appendRanks(b []byte, ranks []int) []byte {
 	return append(binary.AppendUvarint(append(b, formRuns), n), runs...)
 }
 
-// reader reads the parts of the body of a frame. The first malformed part sets bad; from then on the
-// results are undefined.
+// reader reads the parts of the body of a frame. The first malformed part sets bad. After that, the results
+// are undefined.
 type reader struct {
 	b    []byte
 	size int // of the world

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// reachedMax is the largest number of communicators for which Reached returns lines of their
-	// own. outliersMax is the largest number of groups of ranks, after the first, that it names for
-	// one communicator.
+	// reachedMax is the largest number of communicators for each of which Reached returns a line. outliersMax
+	// is the largest number of groups of ranks, after the first group, that Reached names for one
+	// communicator.
 	reachedMax  = 6
 	outliersMax = 4
 )
 
-// reached matches an entry of Doing.In. Its groups are communicator, operation, call and line.
+// reached matches an entry of Doing.In. Its submatches are communicator, operation, call and line.
 var reached = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+?), (.+), call (\d+), at (.+)$`) })
 
 // worldName is the name of the communicator of all ranks.
@@ -25,7 +25,7 @@ const worldName = "world"
 
 // standing is the group of ranks that are in the same call of a communicator.
 type standing struct {
-	call  int    // number of the call, 0 for ranks that are in none
+	call  int    // number of the call, 0 for ranks that are in no call
 	what  string // operation and line
 	ranks []int
 }
@@ -35,9 +35,9 @@ type standing struct {
 //
 //	world: 61 ranks in call 3, barrier at main.go:54; ranks 5,17 in call 2, allreduce of 8 bytes at main.go:50; rank 9 in none
 //
-// The largest group of ranks comes first, with its number of ranks only; the ranks of the other groups
-// are listed. "in none" occurs only for the communicator of all ranks: for other communicators it is not
-// known which ranks are members.
+// The largest group of ranks comes first. For this group, the line has only the number of ranks. For the
+// other groups, the line lists the ranks. "in none" occurs only for the communicator of all ranks, because
+// the members of other communicators are not known.
 func Reached(list []Doing) []string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
@@ -79,7 +79,7 @@ func Reached(list []Doing) []string {
 	return lines
 }
 
-// stand adds a rank to the group of its call, and adds that group if there is none.
+// stand adds a rank to the group of its call. If there is no such group, stand adds it.
 func stand(groups []standing, call int, what string, rank int) []standing {
 	for i := range groups {
 		if g := &groups[i]; g.call == call && g.what == what {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Relay is the agent's half of the protocol on a node whose [Server] is in
-// another process. The relay gathers the cards of its ranks, and the votes of an agreement, and sends
-// them to the server together; it passes on other frames one by one. The server sends each frame to the
-// relay once, and the relay passes it on to all ranks of the node. It interprets only two kinds: it puts
-// the book on the node's shelf, and calls the function of OnRenewal for a renewal. A frame of a rank that
-// is longer than rankFrameMax ends Serve.
+// Relay is the agent's half of the protocol on a node whose [Server] is in another process. The relay gathers
+// the cards of its ranks, and the votes of an agreement, and sends them to the server together. It passes on
+// the other frames of its ranks one by one. The server sends each frame to the relay once, and the relay
+// passes it on to all ranks of the node. The relay itself acts on only two kinds of frames of the server: it
+// puts the book on the node's shelf, and it calls the function of OnRenewal for a renewal. A frame of a rank
+// that is longer than rankFrameMax ends Serve.
 type Relay struct {
 	up func(rank int, frame []byte) error
 
@@ -35,12 +35,12 @@ type Relay struct {
 	generation int
 }
 
-// gatherDelay is how long the first gathered card waits for the cards of the other ranks of the node. It
-// is short so that a late rank does not delay the server's knowledge that the others have joined.
+// gatherDelay is how long the first gathered card waits for the cards of the other ranks of the node. It is
+// short, so that the server learns without delay which ranks have joined, even if another rank is late.
 const gatherDelay = 100 * time.Millisecond
 
-// NewRelay returns the relay of some ranks of a world of size ranks. Calls of up are serialized and keep
-// the order of each rank's frames. up owns frame, and has to pass it to Server.Take.
+// NewRelay returns the relay of the given ranks of a world of size ranks. Calls of up are serialized and keep
+// the order of each rank's frames. up owns frame, and must deliver it to Server.Take.
 func NewRelay(size int, ranks []int, up func(rank int, frame []byte) error) *Relay {
 	r := &Relay{size: size, up: up, outlets: make(map[int]*outlet, len(ranks)), waiting: make(map[int]bool, len(ranks)), cards: map[int][]byte{}, local: make(map[int]bool, len(ranks)), polls: map[round]*poll{}}
 	for _, rank := range ranks {
@@ -150,9 +150,10 @@ func (r *Relay) flush() error {
 	return r.up(ranks[0], slices.Insert(packed, 0, byte(kindCards)))
 }
 
-// Tell passes a whole frame of the server on to all ranks of the node, and acts on a renewal. The relay
-// keeps the frame, which must not be changed. Tell returns an error for a packed book that is malformed
-// or not the expected one, for a renewal without OnRenewal, and if the function of OnRenewal fails.
+// Tell passes a whole frame of the server on to all ranks of the node, and acts on a renewal. The relay keeps
+// the frame, which must not be changed. Tell returns an error in three cases: for a packed book that is
+// malformed or is not the expected book, for a renewal if OnRenewal was not called, and if the function of
+// OnRenewal fails.
 func (r *Relay) Tell(frame []byte) error {
 	if len(frame) >= frameHeader && kind(frame[frameHeader-1]) == kindRenew {
 		if r.renewal == nil {
@@ -176,13 +177,14 @@ func (r *Relay) Tell(frame []byte) error {
 	return nil
 }
 
-// Gone records that a rank has ended and was reaped. It sends what was gathered from the rank first.
+// Gone records that a rank has ended and was reaped. If the rank's card has been gathered and not sent, Gone
+// sends the gathered cards first. It also sends the polls that are complete without the rank.
 func (r *Relay) Gone(rank int) {
 	r.gathering.Lock()
 	delete(r.waiting, rank)
 	if _, gathered := r.cards[rank]; gathered || len(r.waiting) == 0 {
-		// No frame of the rank may follow the report of its end. On an error the connection to the
-		// server is lost, which the agent notices itself.
+		// The gathered cards are sent first, because no frame of the rank may follow the report of its end.
+		// If flush fails, the connection to the server is lost, and the agent notices that itself.
 		_ = r.flush()
 	}
 	delete(r.local, rank)

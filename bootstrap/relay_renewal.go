@@ -7,11 +7,10 @@ import "encoding/binary"
 // Tell.
 func (r *Relay) OnRenewal(renewal func(plan []byte) error) { r.renewal = renewal }
 
-// Renew begins the next generation of the job for the ranks of this node, which may differ from the
-// ranks of the previous generation. If the server knows that a rank has ended (Next.Lost), the rank
-// gets a new outlet, because a new process replaces the rank. If a rank has ended and the server
-// does not know of that yet, Renew skips the rank: the server will learn of the loss in the new
-// generation.
+// Renew begins the next generation of the job for the ranks of this node, which may differ from the ranks of
+// the previous generation. If the server knows that a rank has ended (Next.Lost), the rank gets a new outlet,
+// because a new process replaces the rank. If a rank has ended and the server has not learned of the end yet,
+// Renew skips the rank. The server then learns of the loss in the new generation.
 func (r *Relay) Renew(n Next, ranks []int) error {
 	r.gathering.Lock()
 	defer r.gathering.Unlock()
@@ -59,10 +58,9 @@ func (r *Relay) stop() {
 	clear(r.polls)
 }
 
-// outdated reports whether a frame of a rank belongs to an earlier generation and is of a kind that
-// the relay gathers or counts. For frames of other kinds outdated returns false: the server checks
-// those frames (Server.outdated). outdated also records that a rank has rejoined. Callers hold
-// gathering.
+// outdated reports whether a frame of a rank belongs to an earlier generation and is of a kind that the relay
+// gathers or counts. For frames of other kinds, outdated returns false, because the server checks those
+// frames (Server.outdated). outdated also records that a rank has rejoined. Callers hold gathering.
 func (r *Relay) outdated(rank int, k kind, body []byte) bool {
 	if r.stale[rank] && k == kindRejoin && len(body) == 4 {
 		r.stale[rank] = int(binary.LittleEndian.Uint32(body)) != r.generation

@@ -11,16 +11,16 @@ import (
 
 // Renewal is the beginning of the next generation of a job, after a rank has ended.
 type Renewal struct {
-	// Lost has the ranks that have ended and are started again, ascending, at least one. Cause is
-	// the exit status of one of them in words, or the reason why their node was lost.
+	// Lost has the ranks that have ended and are started again. It has at least one rank and is ascending.
+	// Cause is the exit status of one of these ranks in words, or the reason why their node was lost.
 	Lost  []int
 	Cause string
 	// Job is the identity, in the next generation, of the rank that gets the renewal.
 	Job Job
 }
 
-// ErrRenewed is the error of operations of a session after the end of its generation of the job. A
-// generation ends because a rank has ended, see [Session.Renew].
+// ErrRenewed is the error of operations of a session after the end of its generation of the job. A generation
+// ends when a rank has ended and is started again, see [Session.Renew].
 var ErrRenewed = errors.New("bootstrap: a rank has ended, and the job has a new generation")
 
 // appendRenewal appends the body of a renew frame:
@@ -69,8 +69,8 @@ func parseRenewal(b []byte) (r Renewal, err error) {
 	return r, nil
 }
 
-// cutBytes splits b, which begins with a 4-byte count and that many elements of each bytes, into these
-// elements and the rest. ok is false if b is too short.
+// cutBytes splits b into elements and the rest. b begins with the number of elements (4 bytes). Then come the
+// elements, each of which has a length of each bytes. ok is false if b is too short.
 func cutBytes(b []byte, each uint64) (elements, rest []byte, ok bool) {
 	if len(b) < 4 {
 		return nil, nil, false
@@ -87,20 +87,20 @@ type Next struct {
 	// Lost has the ranks that are started again, ascending. Cause is the reason why one of them was lost.
 	Lost  []int
 	Cause string
-	// Generation is the number of the next generation. Only a relay needs it, since a relay may have
-	// missed earlier generations.
+	// Generation is the number of the next generation. Only a relay needs it, because a relay may have missed
+	// earlier generations.
 	Generation int
-	// Warm reports whether the new process of a lost rank is a spare, see [Session.Spare]. It may be nil
-	// if no process is.
+	// Warm reports whether the new process of a lost rank is a spare, see [Session.Spare]. It may be nil if
+	// no new process is a spare.
 	Warm func(rank int) bool
-	// Memory is the node memory of the next generation. Each rank of this node gets a descriptor of it.
-	// Shelf is its part for the book.
+	// Memory is the node memory of the next generation. Each rank of this node gets a descriptor of the
+	// memory. Shelf is the part of the memory for the book.
 	Memory *os.File
 	Shelf  *Shelf
 	// Describe returns the identity of a rank of this node.
 	Describe func(rank int) Job
-	// Links has the ranks of other nodes by the link that reaches them. Plan is sent to the relays of
-	// these links, see [Relay.OnRenewal]. A relay itself leaves both empty.
+	// Links has the ranks of other nodes by the link that reaches them. The server sends Plan to the relays
+	// of these links, see [Relay.OnRenewal]. For Relay.Renew, both fields are empty.
 	Links map[*Link][]int
 	Plan  []byte
 }
@@ -116,8 +116,8 @@ func (n *Next) fresh(rank int) bool {
 	return n.lost(rank) && (n.Warm == nil || !n.Warm(rank))
 }
 
-// frames returns a renew frame for each of some ranks of this node. Fresh ranks get none, since their
-// processes begin in the next generation. On an error, frames returns no frames.
+// frames returns a renew frame for each of the given ranks of this node. Fresh ranks get no frame, because
+// their processes begin in the next generation. On an error, frames returns no frames.
 func (n *Next) frames(ranks []int) (map[int]parcel, error) {
 	all := make(map[int]parcel, len(ranks))
 	for _, rank := range ranks {
@@ -137,11 +137,11 @@ func (n *Next) frames(ranks []int) (map[int]parcel, error) {
 	return all, nil
 }
 
-// Renew begins the next generation of the job, in which the lost ranks are started again and all
-// others rejoin. The exchange, fences and reports begin anew. Frames that ranks still send for an
-// older generation are ignored. Renew returns false and does nothing if there is an error, if n.Lost is
-// empty, if a rank has left the job, or if a fence is complete: after it, ranks may be leaving the job,
-// and the lost ranks would have no peers. The caller serves the new processes with Serve.
+// Renew begins the next generation of the job, in which the lost ranks are started again and all other ranks
+// rejoin. The exchange, fences and reports begin anew. The server ignores frames that ranks still send for an
+// older generation. Renew returns false and does nothing in four cases: if there is an error, if n.Lost is
+// empty, if a rank has left the job, or if a fence is complete. After a complete fence, ranks may be leaving
+// the job, so that the lost ranks would have no peers. The caller serves the new processes with Serve.
 func (s *Server) Renew(n Next) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +194,7 @@ func (s *Server) Renewable(lost ...int) bool {
 	return s.renewable(lost)
 }
 
-// renewable is Renewable. Callers hold mu.
+// renewable does the work of Renewable. Callers hold mu.
 func (s *Server) renewable(lost []int) bool {
 	if s.fences > 0 {
 		return false
@@ -221,9 +221,9 @@ func (s *Server) generationOf(rank int) int {
 	return s.members[rank].generation
 }
 
-// outdated reports whether the caller has to ignore a frame, because the rank sent it in an earlier
-// generation, or because it is a rejoin frame, which outdated acts on itself. Abort and failed frames
-// count in any generation.
+// outdated reports whether the caller has to ignore a frame. It returns true if the rank sent the frame in an
+// earlier generation. It also returns true for a rejoin frame, because outdated itself acts on that frame.
+// Abort and failed frames of an earlier generation are not ignored.
 func (s *Server) outdated(rank int, k kind, body []byte) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +245,8 @@ type pending struct {
 	memory *os.File
 }
 
-// Spare reports whether the process was started as a spare: in Join it waited until a rank was lost whose
-// place it got.
+// Spare reports whether the process was started as a spare. A spare waits in Join until it gets the place of
+// a lost rank.
 func (s *Session) Spare() bool { return s.spare }
 
 // Renewed returns a channel that is closed when the generation of the session is over. Renew replaces
@@ -257,11 +257,11 @@ func (s *Session) Renewed() <-chan struct{} {
 	return s.renewed
 }
 
-// Renewals returns a channel that receives a value after each renewal. Several renewals in quick
-// succession, each for the loss of other ranks, may leave only one value.
+// Renewals returns a channel that receives a value after each renewal. After several renewals in quick
+// succession, the channel may have only one value.
 func (s *Session) Renewals() <-chan struct{} { return s.renewals }
 
-// Renewal returns the renewal that ended the generation of the session, nil if the generation is not over.
+// Renewal returns the renewal that ended the generation of the session, or nil if the generation is not over.
 func (s *Session) Renewal() *Renewal {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -272,9 +272,9 @@ func (s *Session) Renewal() *Renewal {
 	return &r
 }
 
-// Renew enters the next generation of the job: from then on Job and Memory return the job and the node
+// Renew enters the next generation of the job. From then on, Job and Memory return the job and the node
 // memory of that generation, and Exchange has to be called again. The caller must have stopped using
-// everything that belongs to the last generation. One goroutine may call Renew, after the channel
+// everything that belongs to the previous generation. Only one goroutine may call Renew, after the channel
 // Renewed is closed.
 func (s *Session) Renew() error {
 	s.fencing.Lock()
@@ -334,8 +334,8 @@ func (s *Session) takeRenewal(body []byte, files *passage) error {
 	}
 	for len(s.notices) > 0 {
 		select {
-		case <-s.notices: // it concerns the generation that is over
-		default: // the receiver of Notices has taken it meanwhile
+		case <-s.notices: // discard a notice of the generation that is over
+		default: // the receiver of Notices has taken the notice meanwhile
 		}
 	}
 	s.sending.Lock()

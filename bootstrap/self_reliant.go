@@ -7,6 +7,6 @@ type selfReliant interface {
 	finalize() error
 	// abort prints the reason why the rank ends the job, and asks the launcher to end the job.
 	abort(rank, code int, reason string)
-	// end ends this process, if it handles SIGTERM after a grace period.
+	// end ends this process by SIGTERM. If the process handles SIGTERM, end kills it after a grace period.
 	end()
 }

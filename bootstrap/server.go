@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// EventKind says what a rank did.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
 // Kinds of events.
 const (
-	EventJoined    EventKind = iota + 1 // handed in its card
-	EventAborted                        // ends the job with Code; Text is the reason
-	EventFinalized                      // left the job on purpose
+	EventJoined    EventKind = iota + 1 // the rank has handed in its card
+	EventAborted                        // the rank ends the job with Code; Text is the reason
+	EventFinalized                      // the rank has left the job on purpose
 	EventReport                         // Text is the answer to the dump with the number Code
-	EventFailed                         // is about to end with the error Text; rank Origin has caused it
+	EventFailed                         // the rank is about to end with the error Text; rank Origin has caused it
 	EventHandled                        // the program has recovered from the loss of the rank Code
-	EventStalled                        // has been waiting for some time; Text is its report
+	EventStalled                        // the rank has been waiting for some time; Text is its report
 )
 
 // Event is a message of a rank to its agent.
@@ -29,12 +29,12 @@ type Event struct {
 	Rank   int
 	Code   int
 	Origin int
-	// Lost is the rank whose loss has ended the rank of EventFailed, or -1. The agent may not have learned of
-	// that loss otherwise yet.
+	// Lost is the rank whose loss has ended the rank of EventFailed, or -1. The agent may learn of that loss
+	// by this event first.
 	Lost int
 	Text string
-	// Generation is the generation in which the rank of EventFailed was. In a later one, Origin may have
-	// been started again.
+	// Generation is the generation in which the rank of EventFailed was. In a later generation, Origin may
+	// have been started again.
 	Generation int
 }
 
@@ -49,13 +49,12 @@ const (
 	RankGone
 )
 
-// Server is the agent's half of the protocol for the ranks of a job. It starts
-// no processes. Serve reads the connection of one rank, and the server writes its
-// frames to the same connection. Ranks of other nodes are served through the link
-// to the [Relay] of their node: the caller hands their frames to Take, and a frame
-// to all ranks is written to each link once.
+// Server is the agent's half of the protocol for the ranks of a job. It starts no processes. Serve reads the
+// connection of one rank, and the server writes its frames to the same connection. The server reaches ranks
+// of other nodes through the link to the [Relay] of their node. The caller passes the frames of these ranks
+// to Take. The server writes a frame for all ranks once to each link.
 //
-// A frame is 4 bytes length of the rest, 1 byte kind, body; little endian.
+// A frame is 4 bytes length of the rest (little endian), 1 byte kind, and the body.
 //
 //	kind           from    body
 //	1   card       rank    card
@@ -87,7 +86,7 @@ type Server struct {
 
 	mu      sync.Mutex // orders the frames to the ranks; guards the fields below
 	members []member   // by rank
-	near    []int      // ranks without a link, except those that tell has found ended or left; nil until tell sets it
+	near    []int      // ranks without a link that tell has not found ended or left; nil until tell sets it
 	links   []*Link
 	shelf   *Shelf // of the server's own node, nil for none
 	missing int    // number of ranks that have neither handed in a card nor left nor ended
@@ -105,8 +104,8 @@ type member struct {
 	state  RankState
 	card   []byte
 	fences uint32
-	// stale is true from Renew until the rank, or its new process, has rejoined. Until then its frames
-	// belong to an older generation.
+	// stale is true from Renew until the rank, or its new process, has rejoined. Until then, the rank's
+	// frames belong to an older generation.
 	stale bool
 	// generation is the generation of the job that the rank is in.
 	generation int
@@ -114,9 +113,8 @@ type member struct {
 	linked     *Link   // nil for a rank that Serve is called for
 }
 
-// NewServer returns the server of a job of size ranks. events is called by the
-// goroutines that are in Serve or Take, in the order of the frames of each rank. It
-// may call the server's methods.
+// NewServer returns the server of a job of size ranks. Serve and Take call events, in the order of the frames
+// of each rank. events may call the server's methods.
 func NewServer(size int, events func(Event)) *Server {
 	s := &Server{events: events, members: make([]member, size), missing: size, active: size, behind: size, council: NewCouncil(size)}
 	for i := range s.members {
@@ -125,8 +123,8 @@ func NewServer(size int, events func(Event)) *Server {
 	return s
 }
 
-// Serve reads the frames of a rank until its connection ends. It returns nil
-// if the stream ends between two frames, and otherwise an error.
+// Serve reads the frames of a rank until its connection ends. It returns nil if the stream ends between two
+// frames, otherwise an error.
 func (s *Server) Serve(rank int, conn io.ReadWriter) error {
 	s.mu.Lock()
 	out := s.members[rank].out
@@ -152,7 +150,8 @@ func readFrames(rank int, conn io.Reader, take func(k kind, body []byte) error) 
 	}
 }
 
-// Take acts on one frame of a linked rank, without its length: the frame that the up function of a Relay got.
+// Take acts on one frame of a linked rank. frame is the frame without its length, as a Relay passes it to its
+// function up.
 func (s *Server) Take(rank int, frame []byte) error {
 	if len(frame) == 0 {
 		return fmt.Errorf("rank %d: bootstrap: frame without a kind: %w", rank, ErrMalformed)
@@ -177,8 +176,8 @@ func (s *Server) State(rank int) RankState {
 	return s.members[rank].state
 }
 
-// Gone records that a rank has ended and was reaped, or that its host was lost. Fences and the
-// exchange no longer wait for it. Unless the rank had finalized, the other ranks are notified of the cause.
+// Gone records that a rank has ended and was reaped, or that its host was lost. Fences and the exchange no
+// longer wait for it. If the rank had not finalized, Gone notifies the other ranks of the cause.
 func (s *Server) Gone(rank int, cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,8 +200,9 @@ func (s *Server) Gone(rank int, cause string) {
 	s.fence()
 }
 
-// Formed reports whether the exchange of the generation is complete: every rank has handed in its card,
-// has left or has ended. The book has been sent then, unless no rank was left to read it.
+// Formed reports whether the exchange of the generation is complete. The exchange is complete when every rank
+// has handed in its card, has left or has ended. The server has then sent the book to all ranks that are
+// left.
 func (s *Server) Formed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,7 +298,7 @@ func (s *Server) accept(rank int, card []byte) error {
 	m := &s.members[rank]
 	switch {
 	case m.stale:
-		return nil // of an older generation; a relay has sent it together with cards of other ranks
+		return nil // the card is of an older generation; a relay has sent it together with cards of other ranks
 	case m.state == RankGone && m.linked != nil && m.card == nil:
 		return nil // the rank has ended while a relay gathered cards
 	case m.state != RankStarted:
@@ -330,15 +330,15 @@ func (s *Server) takeFinalize(rank int, body []byte) error {
 	return nil
 }
 
-// arrived counts a rank that the exchange need not wait for any longer. After the
-// last such rank, it sends the book. Callers hold mu.
+// arrived counts a rank for which the exchange need no longer wait. After the last such rank, it sends the
+// book. Callers hold mu.
 func (s *Server) arrived() {
 	s.missing--
 	if s.missing > 0 {
 		return
 	}
 	if s.active == 0 {
-		return // all ranks have ended or left, and none would read the book
+		return // all ranks have ended or left, so that no rank would read the book
 	}
 	cards := make([][]byte, len(s.members))
 	for i := range s.members {
@@ -347,9 +347,10 @@ func (s *Server) arrived() {
 	s.publish(cards)
 }
 
-// tell sends a frame to every rank that has reached the state from and has neither left nor ended. It sends
-// the frame to a link, and so to all its ranks, if one of these is such a rank. Callers hold mu. tell does
-// not visit linked ranks one by one: if many ranks are lost at once, it is called for each of them.
+// tell sends a frame to every rank that has reached the state from and has neither left nor ended. If a link
+// has such a rank, tell sends the frame to the link, and so to all ranks of the link. Callers hold mu. tell
+// does not visit linked ranks one by one, because if many ranks are lost at once, it is called for each of
+// them.
 func (s *Server) tell(k kind, body []byte, from RankState) {
 	frame := appendFrame(nil, k, body)
 	if s.near == nil {

@@ -12,7 +12,7 @@ func (s *Server) takeFence(rank int, body []byte) error {
 	defer s.mu.Unlock()
 	m := &s.members[rank]
 	if m.stale {
-		return nil // a generation has begun since the frame arrived
+		return nil // a new generation has begun since the frame arrived
 	}
 	if len(body) != 0 || m.state > RankJoined {
 		return fmt.Errorf("bootstrap: fence of %d bytes after %d: %w", len(body), m.state, ErrMalformed)
@@ -25,7 +25,7 @@ func (s *Server) takeFence(rank int, body []byte) error {
 	return nil
 }
 
-// leave records that fences need not wait for a rank any longer. Callers hold mu.
+// leave records that fences no longer wait for a rank. Callers hold mu.
 func (s *Server) leave(m *member) {
 	if m.state > RankJoined {
 		return
@@ -36,8 +36,8 @@ func (s *Server) leave(m *member) {
 	}
 }
 
-// fence tells the ranks if another fence is complete: all ranks that take part have
-// called it. Callers hold mu.
+// fence checks whether another fence is complete, and tells the ranks if it is. A fence is complete when all
+// ranks that take part in it have called Fence. Callers hold mu.
 func (s *Server) fence() {
 	if s.active == 0 || s.behind > 0 {
 		return

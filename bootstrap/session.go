@@ -18,8 +18,8 @@ type NoticeKind uint8
 
 // Kinds of notices.
 const (
-	// PeerDown: rank Notice.Rank has ended and was reaped, or its host was lost. Cause
-	// is the exit status or the reason in words. There is at most one per rank and generation.
+	// PeerDown: rank Notice.Rank has ended and was reaped, or its host was lost. Cause is the exit status or
+	// the reason in words. A session gets at most one such notice per rank and generation.
 	PeerDown NoticeKind = iota + 1
 	// Dump: this rank has to call Report with Notice.Number and a description of its blocked operations.
 	Dump
@@ -29,29 +29,29 @@ const (
 	// Revoked: a rank has broken a communicator, see Revocation. This notice may come more than once,
 	// and also to ranks that are not members.
 	Revoked
-	// AgentLost: the connection to the agent broke; Cause says how. The
-	// agent's ranks are about to be killed.
+	// AgentLost: the connection to the agent broke, and Cause says how. The ranks of the agent are about to
+	// be killed.
 	AgentLost
 )
 
-// Notice is an unsolicited message of the agent.
+// Notice is a message of the agent that the rank has not requested.
 type Notice struct {
 	Kind   NoticeKind
 	Rank   int // PeerDown only
 	Number int // Dump only
 	Cause  string
-	// Decision is set in Decided, Revocation in Revoked.
+	// Decision is set in a notice Decided, and Revocation is set in a notice Revoked.
 	Decision   *Decision
 	Revocation *Revocation
 }
 
-// ErrAgentLost ends the operations of a session whose agent was lost.
+// ErrAgentLost is the error of the operations of a session whose agent was lost.
 var ErrAgentLost = errors.New("bootstrap: connection to the node agent lost")
 
-// errNoAgent ends operations that need a node agent, in a world of one.
+// errNoAgent is the error of operations that need a node agent, in a world of one rank.
 var errNoAgent = errors.New("bootstrap: there is no node agent")
 
-// dumpsMax bounds the dumps that wait to be received from Notices.
+// dumpsMax bounds the number of notices Dump that wait in the channel Notices.
 const dumpsMax = 4
 
 // Session is a rank's membership in its job. Its methods may be called from
@@ -61,7 +61,7 @@ type Session struct {
 	memory *os.File
 	conn   io.ReadWriteCloser // nil in a world of one
 
-	books   chan *Book    // the answer to the card, once
+	books   chan *Book    // gets the book, the answer to the card, once
 	notices chan Notice   // closed at the end of the connection to the agent
 	lost    chan struct{} // closed after lostErr is set
 	lostErr error
@@ -72,8 +72,8 @@ type Session struct {
 	job     Job
 	shelf   []byte // mapped memory that has the book of the node, nil for none
 	carded  bool   // Exchange was called in this generation
-	// rejoined is true after the first rejoin frame. A process that has been started in a later
-	// generation than the first sends it in Exchange, another process in Renew.
+	// rejoined is true after the first rejoin frame. A process that was started in a generation after the
+	// first sends this frame in Exchange. Another process sends it in Renew.
 	rejoined bool
 	leaving  bool          // Finalize was called
 	left     chan struct{} // closed when leaving is set
@@ -84,20 +84,19 @@ type Session struct {
 
 	away    selfReliant // nil under an agent of gorun
 	spare   bool        // the process was started as a spare
-	fencing sync.Mutex  // held during a fence, so that there is one at a time; guards fences
+	fencing sync.Mutex  // held during a call of Fence, so that calls follow one another; guards fences
 	fences  uint32      // fences called so far in this generation
 	fenced  chan uint32 // number of complete fences, the newest that arrived; holds one value
 }
 
-// NewSecret returns the secret of a new job: random bytes.
+// NewSecret returns random bytes as the secret of a new job.
 func NewSecret() (s [32]byte) {
 	_, _ = rand.Read(s[:]) // never fails
 	return s
 }
 
-// Attach makes a session from its parts, as Join does from the environment.
-// If conn is nil, the session is a world of one rank, and job must describe one.
-// The session owns conn. memory may be nil.
+// Attach makes a session from its parts, as Join does from the environment. If conn is nil, the session is a
+// world of one rank, and job must describe such a world. The session owns conn. memory may be nil.
 func Attach(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) *Session {
 	s := newSession(job, conn, memory, secret)
 	if conn != nil {
@@ -155,9 +154,9 @@ func (s *Session) Card() Card {
 	return Card{Rank: job.Rank, PID: os.Getpid(), Slot: job.LocalRank, Node: job.Node, Host: job.Host}
 }
 
-// Exchange hands in this rank's card. It returns the book of all cards when every
-// rank has handed in its card, has left or is down. It may be called once in each
-// generation of the job. If the generation ends meanwhile, the error is ErrRenewed.
+// Exchange hands in this rank's card. It returns the book of all cards when every rank has handed in its
+// card, has left or is down. Exchange may be called once in each generation of the job. If the generation
+// ends meanwhile, the error is ErrRenewed.
 func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 	c.Rank = s.Job().Rank
 	body, err := c.Append(make([]byte, 0, c.Len()))
@@ -193,9 +192,9 @@ func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 	}
 }
 
-// Fence returns when every rank that is neither down nor finalized has called
-// Fence as many times in this generation as this rank. A call that ended with the context's error
-// counts. If the generation of the job ends meanwhile, the error is ErrRenewed.
+// Fence returns when every rank that is neither down nor finalized has called Fence as many times in this
+// generation as this rank. A call that ended with the context's error also counts. If the generation of the
+// job ends meanwhile, the error is ErrRenewed.
 func (s *Session) Fence(ctx context.Context) error {
 	if s.conn == nil {
 		return ctx.Err()
@@ -223,12 +222,12 @@ func (s *Session) Fence(ctx context.Context) error {
 	}
 }
 
-// Abort tells the agent that this rank ends the job with an exit code, and the reason, which the
-// launcher reports. If there is no agent, Abort tells rank 0 and the launcher. The caller has to exit
-// with the same code afterwards; the agent ends the other ranks. Abort ignores errors, because the
-// process is about to exit.
+// Abort tells the agent that this rank ends the job with an exit code, and the reason. The launcher reports
+// the reason. If there is no agent, Abort tells rank 0 and the launcher. Afterwards, the caller has to exit
+// with the same code. The agent ends the other ranks. Abort ignores errors, because the process is about to
+// exit.
 func (s *Session) Abort(code int, reason string) {
-	if s.away != nil { // before send: when rank 0 knows, it may tell this process to end at once
+	if s.away != nil { // before send, because when rank 0 knows of the abort, it may tell this process to end at once
 		s.away.abort(s.Job().Rank, code, reason)
 	}
 	_ = s.send(kindAbort, numbered(code, reason))
@@ -264,7 +263,8 @@ func (s *Session) send(k kind, body []byte) error {
 	return s.write(k, body)
 }
 
-// write sends a frame unless the session is finalized. Callers hold sending, and conn is not nil.
+// write sends a frame. If the session is finalized, write sends nothing. Callers hold sending, and conn is
+// not nil.
 func (s *Session) write(k kind, body []byte) error {
 	if s.leaving {
 		return errors.New("bootstrap: session is finalized")
@@ -298,7 +298,7 @@ func (s *Session) listen() {
 		s.sending.Unlock()
 		s.lostErr = fmt.Errorf("%w: %w", ErrAgentLost, err)
 		close(s.lost)
-		_ = s.conn.Close() // after a malformed frame the connection is not used any more
+		_ = s.conn.Close() // after a malformed frame, the connection is no longer used
 		if !leaving {
 			s.pass(Notice{Kind: AgentLost, Cause: err.Error()})
 			if s.away != nil {
@@ -346,7 +346,7 @@ func (s *Session) take(k kind, body []byte) error {
 			return fmt.Errorf("bootstrap: fence of %d bytes: %w", len(body), ErrMalformed)
 		}
 		select {
-		case <-s.fenced: // the result of an older fence whose caller did not wait
+		case <-s.fenced: // drop the result of an older fence, whose caller has not waited for it
 		default:
 		}
 		s.fenced <- binary.LittleEndian.Uint32(body)

@@ -1,10 +1,9 @@
 package bootstrap
 
-// Fail tells the agent that this rank is about to end with the error text. Rank origin, which
-// may be this rank, has caused it. lost is the rank whose loss the error names, or -1: the agent may
-// learn of that loss later than of the end of this rank. The agent prints the text, once for all
-// ranks with the same text. Fail returns an error if no agent prints the text; the caller then has
-// to print it.
+// Fail tells the agent that this rank is about to end with the error text. Rank origin, which may be this
+// rank, has caused it. lost is the rank whose loss the error names, or -1. The agent may learn of that loss
+// later than of the end of this rank. The agent prints the text once for all ranks with the same text. Fail
+// returns an error if no agent prints the text. The caller then has to print it.
 func (s *Session) Fail(origin, lost int, text string) error {
 	if s.conn == nil || s.away != nil && origin == s.Job().Rank {
 		return errNoAgent
@@ -20,7 +19,7 @@ func (s *Session) Report(number int, text string) error {
 	return s.send(kindReport, numbered(number, text))
 }
 
-// Stalled tells the agent that this rank has been waiting for some time. text is a [Doing], encoded. The
+// Stalled tells the agent that this rank has been waiting for some time. text is an encoded [Doing]. The
 // agent does not answer.
 func (s *Session) Stalled(text string) error { return s.send(kindStalled, numbered(0, text)) }
 

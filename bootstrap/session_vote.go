@@ -10,15 +10,15 @@ func (s *Session) Vote(v Vote) error {
 	return s.ballot(v.Generation, kindVote, pollOf(s.Job().Rank, &v).append(nil))
 }
 
-// Revoke tells every rank of the job that a communicator is broken. After it has returned nil, the
-// launcher tells them even if this rank ends. It returns ErrRenewed as Vote does.
+// Revoke tells every rank of the job that a communicator is broken. After Revoke has returned nil, the
+// launcher tells the ranks even if this rank ends. Revoke returns ErrRenewed in the same case as Vote.
 func (s *Session) Revoke(r Revocation) error {
 	return s.ballot(r.Generation, kindRevoke, r.append(nil))
 }
 
 // ballot sends a frame of at most rankFrameMax bytes. It returns an error if there is no agent or if the
 // session is not in the given generation of the job. If the launcher is in a later generation than the
-// session, it ignores the frame.
+// session, the launcher ignores the frame.
 func (s *Session) ballot(generation int, k kind, body []byte) error {
 	if s.conn == nil {
 		return errNoAgent

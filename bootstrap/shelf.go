@@ -2,8 +2,8 @@ package bootstrap
 
 import "os"
 
-// Shelf is the part of the node memory in which the agent stores the book for the ranks of the node. It
-// is outside the ranges of the ranks. All ranks map it, so that there is one copy of the book per node.
+// Shelf is the part of the node memory in which the agent stores the book for the ranks of the node. It is
+// outside the ranges of the ranks. All ranks map the shelf, so that a node needs only one copy of the book.
 type Shelf struct {
 	file  *os.File // the node memory, by a descriptor that belongs to the shelf
 	at    int64    // offset of the shelf in file
@@ -23,6 +23,6 @@ func (s *Shelf) put(book []byte) bool {
 // close closes the shelf's descriptor, after the end of its generation of the job.
 func (s *Shelf) close() {
 	if s != nil {
-		_ = s.file.Close() // of a memfd: an error would not matter
+		_ = s.file.Close() // an error of closing a memfd is harmless
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// joinLater is Join for a spare process. It waits until a rank is lost whose place this process gets. The
-// renewal brings the node memory of the next generation of the job.
+// joinLater does the work of Join for a spare process. It waits until this process gets the place of a lost
+// rank. The node memory of the next generation comes with the renewal.
 func joinLater(job Job, fds descriptors, secret [32]byte) (*Session, error) {
 	s := newSession(job, os.NewFile(uintptr(fds.socket), "gorun-agent"), nil, secret)
 	s.spare = true
 	go s.listen()
-	if err := unix.Close(fds.memory); err != nil { // a placeholder: there is no node memory yet
+	if err := unix.Close(fds.memory); err != nil { // a placeholder, because a spare has no node memory yet
 		return nil, fmt.Errorf("bootstrap: node memory: %w", err)
 	}
 	select {
@@ -30,7 +30,7 @@ func joinLater(job Job, fds descriptors, secret [32]byte) (*Session, error) {
 	return s, errors.Join(os.Unsetenv(EnvSpare), s.Job().export())
 }
 
-// export sets the variables of this process that describe the job.
+// export sets the environment variables of this process that describe the job.
 func (j Job) export() error {
 	for name, value := range j.variables() {
 		if err := os.Setenv(name, value); err != nil {

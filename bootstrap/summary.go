@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// culpritsMax is the largest number of groups of waiting ranks, and of awaited ranks, that a Summary
-// describes.
+// culpritsMax is the largest number of groups of waiting ranks that a Summary describes, and also the largest
+// number of awaited ranks.
 const culpritsMax = 4
 
-// Summary returns one sentence about the reports of the ranks: the line at which each group of ranks
-// waits and the ranks that it waits for, and the line at which an awaited rank runs if it does not
-// wait itself. It returns "" if there are no reports.
+// Summary returns one sentence about the reports of the ranks. The sentence has the line at which each group
+// of ranks waits, and the ranks that the group waits for. If an awaited rank does not wait itself, the
+// sentence also has the line at which this rank runs. Summary returns "" if there are no reports.
 func Summary(list []Doing) string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
@@ -36,7 +36,7 @@ func Summary(list []Doing) string {
 			among[w.Line] = make([]bool, size)
 		}
 		for i, also := range d.Waits {
-			if i == 0 || also.Line == "" { // without a line: a goroutine that an operation of the program has started
+			if i == 0 || also.Line == "" { // no line: an operation of the program has started the goroutine
 				addAmong(among[w.Line], also.Among)
 			}
 		}
@@ -59,7 +59,8 @@ func Summary(list []Doing) string {
 	return strings.Join(append(parts, culprits(list, awaited)...), "; ")
 }
 
-// addAmong sets the elements of among whose ranks text, a Wait.Among, names. It is "" if the ranks are not known.
+// addAmong sets the elements of among for the ranks in text. text is a Wait.Among, which is "" if the ranks
+// are not known.
 func addAmong(among []bool, text string) {
 	list, _ := rankRanges(text, len(among))
 	for _, r := range list {
@@ -69,7 +70,7 @@ func addAmong(among []bool, text string) {
 	}
 }
 
-// waitOf returns the text that ranks wait at a line for the ranks that are set in among.
+// waitOf returns a text. It says that ranks wait at a line for the ranks that are set in among.
 func waitOf(ranks []int, line string, among []bool) string {
 	said := verb(ranks, "waits", "wait")
 	if line != "" {
@@ -94,7 +95,7 @@ func waitOf(ranks []int, line string, among []bool) string {
 	}
 }
 
-// culprits returns a text for each awaited rank that does not wait: what the rank does.
+// culprits returns, for each awaited rank that does not wait, a text that says what the rank does.
 func culprits(list []Doing, awaited []bool) []string {
 	var parts []string
 	for _, d := range list {
@@ -114,8 +115,8 @@ func culprits(list []Doing, awaited []bool) []string {
 	return parts
 }
 
-// suspicious is the time without a call of gorun after which the line that a rank executes may be the
-// cause of the hang. Most programs compute for a shorter time between two calls.
+// suspicious is the time without a call of gorun after which the line that a rank executes may be the cause
+// of a hang. Most programs compute for less time between two calls.
 const suspicious = 2 * time.Second
 
 // quiet returns the time since the rank last called gorun or ended a wait, rounded for printing.
@@ -132,7 +133,7 @@ func runs(d Doing) string {
 	return fmt.Sprintf("rank %d has not called gorun for %v and is at %s (%s): look there", d.Rank, quiet, d.Line, d.Function)
 }
 
-// nobodyWaits returns the Summary for ranks of which none waits.
+// nobodyWaits returns the Summary if no rank waits.
 func nobodyWaits(list []Doing) string {
 	var running, finished []int
 	longest := list[0]

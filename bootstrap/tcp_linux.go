@@ -12,11 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This package does not import net, so that programs whose jobs stay on one node are built without it.
+// This package does not import net. Programs whose jobs stay on one node are therefore built without package
+// net.
 
 const (
-	// A connection of the bootstrap is lost if it has been idle for keepIdle seconds and the other
-	// machine then answers none of keepCount probes, one every keepInterval seconds (tcp(7)).
+	// These are options of tcp(7). After a connection of the bootstrap has been idle for keepIdle seconds,
+	// the kernel sends a probe every keepInterval seconds. If the other machine answers none of keepCount
+	// probes, the connection is lost.
 	keepIdle, keepInterval, keepCount = 2, 1, 3
 	// unsentTimeout is how long sent bytes may stay unacknowledged, in milliseconds.
 	unsentTimeout = 5000
@@ -55,10 +57,10 @@ func listen(a Address) (*listener, error) {
 		return nil, err
 	}
 	l := &listener{file: os.NewFile(uintptr(fd), "gorun-meeting")}
-	if a.Port != 0 { // connections of an earlier process in TIME_WAIT must not prevent the bind
+	if a.Port != 0 { // otherwise connections of an earlier process in TIME_WAIT could prevent the bind
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	}
-	if _, six := sa.(*unix.SockaddrInet6); six && err == nil { // IPv4, too, whatever net.ipv6.bindv6only is
+	if _, six := sa.(*unix.SockaddrInet6); six && err == nil { // accept IPv4, too, for any net.ipv6.bindv6only
 		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0)
 	}
 	if err == nil {
@@ -106,7 +108,7 @@ func (l *listener) accept() (*os.File, error) {
 		case e != nil:
 			return nil, fmt.Errorf("bootstrap: accept: %w", e)
 		}
-		if err := prepare(fd); err != nil { // this connection is of no use, but the next one may be
+		if err := prepare(fd); err != nil { // this connection cannot be used, but the next one may be usable
 			_ = unix.Close(fd)
 			continue
 		}
@@ -127,7 +129,7 @@ func ofNewConnection(err error) bool {
 	return false
 }
 
-// dial connects to an address. It returns an error if that takes until the given time.
+// dial connects to an address. It returns an error if the connection is not established by the given time.
 func dial(a Address, until time.Time) (*os.File, error) {
 	fd, sa, err := a.socket()
 	if err != nil {
@@ -136,7 +138,7 @@ func dial(a Address, until time.Time) (*os.File, error) {
 	if err = unix.Connect(fd, sa); errors.Is(err, unix.EINPROGRESS) {
 		err = nil
 	}
-	f := os.NewFile(uintptr(fd), "gorun-meeting") // after Connect: before it, the socket polls as hung up
+	f := os.NewFile(uintptr(fd), "gorun-meeting") // after Connect: until then, poll(2) reports a hangup
 	if err == nil {
 		err = errors.Join(f.SetDeadline(until), connected(f), prepare(fd), f.SetDeadline(time.Time{}))
 	}

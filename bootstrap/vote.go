@@ -11,16 +11,16 @@ type Purpose uint8
 
 // Purposes of a vote.
 const (
-	// PurposeFlags: the bitwise and of the votes' Flags.
+	// PurposeFlags: the members agree on the bitwise and of the votes' Flags.
 	PurposeFlags Purpose = iota + 1
-	// PurposeShrink: the members of a new communicator.
+	// PurposeShrink: the members agree on the members of a new communicator.
 	PurposeShrink
 )
 
 // Vote is the vote of one rank in an agreement of the members of a communicator. The launcher
 // decides the agreement when every member has voted, has left or has ended, see [Council].
 type Vote struct {
-	// Generation is the generation of the job in which the communicator was made. It is not sent: a
+	// Generation is the generation of the job in which the communicator was made. Generation is not sent. A
 	// session that is in another generation refuses the vote.
 	Generation int
 	// Comm is the identity of the communicator. It is the same at all members, and no other
@@ -36,22 +36,22 @@ type Vote struct {
 	Acknowledged []int
 }
 
-// Decision is the result of an agreement, the same at every member that receives it.
+// Decision is the result of an agreement. Every member that receives it gets the same result.
 type Decision struct {
 	Comm    uint64
 	Round   uint32
 	Purpose Purpose // 0 if the votes have different purposes
-	Flags   uint64  // bitwise and of the Flags of all votes, also of voters that have ended since
-	// Epoch is the number of ranks of the job that had ended, without leaving it, before the
-	// decision. A rank gets the notices of these ends before the notice of the decision.
+	Flags   uint64  // bitwise and of the Flags of all votes, including votes of ranks that have ended since
+	// Epoch is the number of ranks of the job that had ended before the decision without leaving the job. A
+	// rank gets the notices of these ends before the notice of the decision.
 	Epoch uint32
 	// Number is the number of the new communicator of PurposeShrink. No other communicator of the job
 	// has it.
 	Number uint32
-	// Dead has the members that had ended before the decision, without leaving the job, ascending.
+	// Dead has, ascending, the members that had ended before the decision without leaving the job.
 	Dead []int
-	// Lost is the member that ended first among the dead members whose end not every voter has
-	// acknowledged, -1 if there is none.
+	// Lost is a dead member whose end at least one voter has not acknowledged. If there are several such
+	// members, Lost is the member that ended first. If there is none, Lost is -1.
 	Lost int
 
 	members []int // not sent
@@ -59,7 +59,7 @@ type Decision struct {
 
 // Revocation says that a communicator is broken.
 type Revocation struct {
-	Generation int // as in Vote; not sent
+	Generation int // as in Vote: the generation of the communicator; not sent
 	Comm       uint64
 	Number     uint32 // number of the communicator at its members
 	Rank       int    // world rank that broke the communicator; the launcher sets it
@@ -69,8 +69,8 @@ type Revocation struct {
 // RevocationMax bounds the text of a revocation in bytes.
 const RevocationMax = 512
 
-// ballot is the part of a vote that several ranks of a node may have in common, with the ranks that
-// voted so.
+// ballot is the part of a vote that several ranks of a node may have in common, with the ranks that gave this
+// vote.
 type ballot struct {
 	voters       []int // ascending
 	purpose      Purpose
@@ -115,8 +115,8 @@ func (p *poll) append(b []byte) []byte {
 	return b
 }
 
-// parsePoll is the inverse of append, in a world of size ranks. It returns an error unless all voters and
-// acknowledged ranks are members, and no rank votes twice.
+// parsePoll is the inverse of append, in a world of size ranks. It returns an error if a voter or an
+// acknowledged rank is not a member, or if a rank votes twice.
 func parsePoll(b []byte, size int) (*poll, error) {
 	r := reader{b: b, size: size}
 	p := &poll{comm: r.word(8), round: uint32(r.word(4)), members: r.ranks()}
@@ -138,7 +138,7 @@ func parsePoll(b []byte, size int) (*poll, error) {
 	return p, nil
 }
 
-// isPart reports whether among contains all of ranks. Both are ascending.
+// isPart reports whether among contains all elements of ranks. Both lists are ascending.
 func isPart(ranks, among []int) bool {
 	for _, rank := range ranks {
 		if _, found := slices.BinarySearch(among, rank); !found {

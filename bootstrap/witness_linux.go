@@ -33,15 +33,17 @@ func NewWitness() (*os.File, Witness, error) {
 	return f, w, err
 }
 
-// Find returns the reason why the process of the witness is not on this node, "" if it is on this node.
+// Find returns "" if the process of the witness is on this node, otherwise the reason why it is not.
 func (w Witness) Find() string {
-	// PID and FD may name a pipe of an unrelated process here; O_NONBLOCK keeps the open from blocking.
+	// On this machine, PID and FD may name a pipe of an unrelated process. With O_NONBLOCK, open does not
+	// block on such a pipe.
 	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", w.PID, w.FD), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err.Error()
 	}
 	defer func() { _ = f.Close() }()
-	// root can open the files of processes of all users, but ranks of different users are on different nodes.
+	// The owner is checked because root can open the files of all users' processes, and ranks of different
+	// users are on different nodes.
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return err.Error()
@@ -59,8 +61,8 @@ func (w Witness) Find() string {
 	return ""
 }
 
-// apart returns the reason why process IDs of this process are not valid in the process of the witness,
-// "" if they are: ranks of a node read each other's memory by process ID.
+// apart returns the reason why process IDs of this process are not valid in the process of the witness, or ""
+// if they are valid. They must be valid, because ranks of a node read each other's memory by process ID.
 func (w Witness) apart() string {
 	var theirs, ours unix.Stat_t
 	err := errors.Join(unix.Stat(fmt.Sprintf("/proc/%d/ns/pid", w.PID), &theirs), unix.Stat("/proc/self/ns/pid", &ours))
@@ -72,6 +74,6 @@ func (w Witness) apart() string {
 
 // open opens the file of the witness.
 func (w Witness) open(flags int) (int, error) {
-	// O_NONBLOCK as in Find.
+	// O_NONBLOCK has the same reason as in Find.
 	return unix.Open(fmt.Sprintf("/proc/%d/fd/%d", w.PID, w.FD), flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 }

@@ -56,8 +56,9 @@ type hang struct {
 	attempts int
 	// shown is true after a deadlock was reported.
 	shown bool
-	// stall fires when possibly no message has moved for the time of -stall. It is nil while no rank is known
-	// to wait. stalling is true while the launcher asks the ranks whether a message has moved.
+	// stall fires when the launcher has to check for a stall. A job is stalled if, for the time of -stall, no
+	// rank has called gorun or ended a wait. stall is nil while no rank is known to wait. stalling is true
+	// while the launcher asks the ranks for this check.
 	stall    <-chan time.Time
 	stalling bool
 }
@@ -111,7 +112,7 @@ func (j *job) suspect() {
 // left reports whether a rank has left the job with Finalize.
 func (j *job) left(rank int) bool { return j.server.State(rank) == bootstrap.RankFinalized }
 
-// stallEnded asks the ranks whether a message has moved in the time of -stall.
+// stallEnded asks the ranks for reports, in order to check for a stall.
 func (j *job) stallEnded() {
 	h := &j.watch.hang
 	h.stall = nil
@@ -190,9 +191,9 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 	}
 }
 
-// stagnant reports that no message has moved for the time of -stall. The job goes on, because this does not
-// prove a deadlock. If a message has moved in this time, stagnant sets the timer again for the time that is
-// left since that movement.
+// stagnant reports that, for the time of -stall, no rank has called gorun or ended a wait (Doing.Quiet). The
+// job goes on, because this does not prove a deadlock. If a rank has done so, stagnant sets the timer again
+// for the rest of the time.
 func (j *job) stagnant(list []bootstrap.Doing) {
 	waiting, quiet := false, j.opts.stall.Seconds()
 	for _, d := range list {

@@ -16,7 +16,8 @@ type Client struct {
 	kvs  string // name of the job's key-value store
 }
 
-// ValueBytesMax is the largest length of a value: MPICH's mpiexec truncates longer values without an error.
+// ValueBytesMax is the largest length of a value in bytes. MPICH's mpiexec truncates longer values without an
+// error.
 const ValueBytesMax = 1000
 
 // New returns the client of a stream. The client owns the stream.
@@ -25,7 +26,8 @@ func New(conn io.ReadWriteCloser) *Client {
 }
 
 // Identify tells the launcher the ID of this process, and returns the rank and the size of the job from the
-// launcher's answer. It is necessary if the process has opened the stream itself and not inherited it.
+// launcher's answer. Identify is necessary if the process has opened the stream itself instead of inheriting
+// it.
 func (c *Client) Identify(id string) (rank, size int, err error) {
 	m, err := c.ask("initack", "initack", "pmiid", id)
 	for err == nil && m.fields["debug"] == "" {
@@ -81,15 +83,15 @@ func (c *Client) Get(key string) (string, error) {
 	return m.fields["value"], outcome(m, err)
 }
 
-// Finalize leaves the job and closes the stream. Without it the launcher takes the end of this process
-// for a failure.
+// Finalize leaves the job and closes the stream. If a process ends without Finalize, the launcher takes its
+// end for a failure.
 func (c *Client) Finalize() error {
 	_, err := c.ask("finalize", "finalize_ack")
 	return errors.Join(err, c.conn.Close())
 }
 
-// Wait waits until the launcher ends the connection, and returns the error, or until the launcher sends
-// something without a request, and returns nil. Until Wait returns, only Abort may be called.
+// Wait waits for the launcher. If the launcher ends the connection, Wait returns the error. If the launcher
+// sends bytes without a request, Wait returns nil. Until Wait returns, only Abort may be called.
 func (c *Client) Wait() error {
 	_, err := c.in.Peek(1)
 	return err
@@ -112,8 +114,8 @@ func outcome(m message, err error) error {
 	return err
 }
 
-// ask sends a request and receives its answer, whose command must be answer. fields are names and values
-// in turn.
+// ask sends a request and receives its answer. The command of the answer must be the string answer. fields
+// are names and values in turn.
 func (c *Client) ask(command, answer string, fields ...string) (message, error) {
 	line, err := format(command, fields...)
 	if err != nil {
