@@ -17,12 +17,12 @@ func entersyscallblock()
 //go:linkname exitsyscall runtime.exitsyscall
 func exitsyscall()
 
-// Syscall6 is like syscall.Syscall6, but for a call that sleeps: it releases the P to other
-// goroutines at once. This wakes a thread, so syscall.Syscall6 is better for a call that is
+// Syscall6 is the counterpart of syscall.Syscall6 for a call that sleeps. It releases the P to other
+// goroutines at once. The release wakes a thread, so that syscall.Syscall6 is better for a call that is
 // likely to return soon.
 //
-// Between entersyscallblock and exitsyscall nothing may read the stack or use the P (as the race
-// detector does).
+// Between entersyscallblock and exitsyscall, no code may read the stack or use the P. The race detector would
+// do so, which is why go:norace is set.
 //
 //go:noinline
 //go:norace

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Error is an error with the source line at which the program called the operation that failed.
-// It is made after a failure, and costs the unwinding of one stack. Operations that succeed cost
-// nothing.
+// Error is an error with the source line at which the program called the operation that failed. It is made
+// only after a failure, by unwinding one stack. Operations that succeed have no cost.
 type Error struct {
 	// Err is the error without the line.
 	Err   error
@@ -48,17 +47,16 @@ func (e *Error) Line() string {
 	return line
 }
 
-// modulePath is the prefix of the paths of gorun's packages. protoactorPath is the prefix of
-// those of protoactor, which calls gorun for actors.
+// modulePath is the prefix of the paths of gorun's packages. protoactorPath is the prefix of the paths of
+// protoactor's packages, which call gorun on behalf of actors.
 const (
 	modulePath     = "github.com/gorun-hpc/gorun/"
 	protoactorPath = "github.com/asynkron/protoactor-go/"
 )
 
-// Caller returns the line at which the program called into gorun, as in "main.go:12", and the
-// function that contains the line. They are those of the innermost frame that belongs to neither
-// gorun nor protoactor. stack is a result of goruntime.Callers. For a goroutine that belongs to
-// gorun, Caller returns "".
+// Caller returns the line at which the program called into gorun, as in "main.go:12", and the function that
+// contains the line. Both are taken from the innermost frame that belongs to neither gorun nor protoactor.
+// stack is a result of goruntime.Callers. For a goroutine that belongs to gorun, Caller returns "".
 func Caller(stack []uintptr) (line, function string) { return caller(stack, "") }
 
 // futureMethods is the prefix of the names of the functions that wait for the answer to a request
@@ -121,9 +119,9 @@ func Program(f goruntime.Frame) string {
 	return fmt.Sprintf("%s (%s)", line, function)
 }
 
-// isInside reports whether the function of a frame belongs to gorun's packages runtime or collectives or
-// packages below them, or to protoactor, or is the outermost function of a goroutine. Functions of tests do not
-// count.
+// isInside reports whether the function of a frame is in protoactor, in gorun's packages runtime or
+// collectives, or in a package below these. It also returns true for the outermost function of a goroutine.
+// It returns false for functions of tests.
 func isInside(f goruntime.Frame) bool {
 	name := strings.TrimPrefix(f.Function, modulePath)
 	inside := name != f.Function && (strings.HasPrefix(name, "runtime") || strings.HasPrefix(name, "collectives"))

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// depth is the number of frames that a Site keeps. One would not be enough, because the frames of
-// gorun's packages are skipped.
+// depth is the number of frames that a Site keeps. One frame is not enough, because Line skips the frames of
+// gorun's packages.
 const depth = 6
 
 // Site holds the callers of an operation as return addresses, the innermost first, with 0 after the
-// outermost. If several functions were inlined at an address, Line uses only the innermost.
+// outermost. If several functions were inlined at an address, Line uses only the innermost function.
 type Site [depth]uintptr
 
-// Line returns the innermost line, as in "main.go:12", whose function has none of these prefixes in its
-// name, or is in a file of tests. It returns "" if there is no such line.
+// Line returns the innermost line, as in "main.go:12", whose function's name begins with none of the
+// prefixes. A line in a test file also counts, whatever the name of its function. Line returns "" if there is
+// no such line.
 func (s *Site) Line(prefixes ...string) string {
 	for _, pc := range s {
 		if pc == 0 {

@@ -66,8 +66,8 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// deadline bounds the wait for the end of killed processes. Only a process that hangs in the kernel
-// needs longer.
+// deadline bounds the wait for the end of killed processes. Only a process that hangs in the kernel takes
+// longer to end.
 const deadline = 10 * time.Second
 
 // Kill kills every process of a cgroup and of the cgroups below it, and returns when no process is
@@ -113,7 +113,8 @@ func isPopulated(events *os.File) (bool, error) {
 // Remove removes a cgroup without processes and the cgroups below it. It is no error if the cgroup
 // does not exist.
 func Remove(dir string) error {
-	// Most cgroups have no cgroups below them. Listing a directory would read some 40 entries.
+	// rmdir(2) is tried first, because most cgroups have no cgroups below them, and listing the directory
+	// would read some 40 entries.
 	err := unix.Rmdir(dir)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil

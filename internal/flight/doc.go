@@ -1,6 +1,6 @@
-// Package flight implements the flight recorder of a rank. It keeps the rank's last operations and
-// its counters of messages in memory that other processes can read while the rank runs, when it is
-// stopped, and after it was killed. A Recorder writes the memory, Read reads it.
+// Package flight implements the flight recorder of a rank. It keeps the rank's last operations and its
+// counters of messages in memory that other processes can read while the rank runs, when it is stopped, and
+// after it was killed. A Recorder writes the memory. The function Read reads it.
 //
 // The memory is 33,280 bytes of the rank's range of the node's memory (package transport/shm), or of
 // Go's heap. Words have 64 bits in the processor's byte order. Initially all words are zero.
@@ -29,9 +29,9 @@
 // The peer 2^24-1 means none or any. The bytes 2^39-1 mean a length that does not fit. A short operation
 // was done when it was recorded, and does not use word 3.
 //
-// The top bytes serve as the sequence number of a slot. Every word contains it, because this needs no
-// additional store and no order of the stores. If a word of a record does not have the number that the
-// reader expects, the record is being written, and the reader omits it. A state changes by one store. So a
-// reader never mixes two records, at whatever point the writer was stopped. A message costs three stores for
-// its record and two for counters (docs/adr/0049).
+// The top bytes serve as the sequence number of a slot. Every word contains the sequence number, so that a
+// writer needs no additional store and no order of its stores. If a word of a record does not have the number
+// that the reader expects, the record is being written, and the reader omits it. A change of the state is one
+// store. For these reasons, a reader never mixes two records, even if the writer was stopped in the middle of
+// a record. A message costs three stores for its record and two for counters (docs/adr/0049).
 package flight

@@ -15,7 +15,7 @@ const Offset = 1142784
 // the program, and identifies the communicator in a record.
 const Contexts = 5
 
-// Slots is the number of operations on messages, and also of operations of libraries, that are kept.
+// Slots is the number of operations on messages that are kept. As many operations of libraries are kept.
 const Slots = 256
 
 const (
@@ -74,15 +74,15 @@ const (
 	timeMask  = 1<<32 - 1
 )
 
-// generation returns the top byte of the words of record n, at its place in a word. For the first records it
-// differs from the top byte of zero memory, so that a number that was taken ahead and has no record yet is not
-// read as a record.
+// generation returns the top byte of the words of record n, at its place in a word. For the first records,
+// the top byte differs from the top byte of zero memory. For this reason, a slot whose number was taken in
+// advance and that has no record yet is not read as a record.
 func generation(n uint64) uint64 { return (n/Slots + 1) << generationShift }
 
 // State is the state of an operation.
 type State uint8
 
-// The states of an operation. A Begun operation is running, or was started and no goroutine
+// The states of an operation. An operation is Begun if it is running, or if it was started and no goroutine
 // waits for it.
 const (
 	Begun State = iota
@@ -96,7 +96,7 @@ var stateNames = [...]string{Begun: "begun", Waiting: "waiting", Done: "done", F
 // MarshalText returns the result of String.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is the inverse of MarshalText for the states above.
+// UnmarshalText is the inverse of MarshalText.
 func (s *State) UnmarshalText(text []byte) error {
 	i := slices.Index(stateNames[:], string(text))
 	if i < 0 {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Line formats the operation in one line, as in "receive from rank 3, tag 7, 8 bytes, world: waiting for 2s, at
-// a.go:5 (main.f), called at a.go:9 (main.main)". The time is the time since it entered its state.
+// Line formats the operation in one line, as in "receive from rank 3, tag 7, 8 bytes, world: waiting for 2s,
+// at a.go:5 (main.f), called at a.go:9 (main.main)". The time in the line is the time since the operation
+// entered its state.
 func (o Operation) Line(now time.Time) string {
 	var b strings.Builder
 	b.WriteString(o.Op)

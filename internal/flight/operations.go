@@ -13,18 +13,19 @@ type Started struct {
 }
 
 // Numbers is a range of numbers for records of operations of libraries. One goroutine at a time uses it.
-// Several numbers are taken at once, because the atomic addition that takes them costs a tenth of a short
+// StartOf takes several numbers at once, because the atomic addition that takes them costs a tenth of a short
 // operation. The zero Numbers is empty.
 type Numbers struct{ next, end uint64 }
 
-// numbersAhead is the number of numbers that are taken at once. If a number is never used, its slot is lost for
-// other operations until the slot's next number, so numbersAhead is a small part of Slots.
+// numbersAhead is the number of numbers that are taken at once. If a number is never used, no other operation
+// can use its slot until the slot's next number. For this reason, numbersAhead is a small part of Slots.
 const numbersAhead = 8
 
 // Call holds the fields that are the same in the records of many calls of an operation.
 type Call struct{ first, second uint64 }
 
-// NewCall returns the Call of an operation of a library. op is a number from Text, root a world rank or -1.
+// NewCall returns the Call of an operation of a library. op is a number from Text. root is a world rank or
+// -1.
 func NewCall(op uint8, context uint32, root int) Call {
 	return Call{uint64(root)&peerNone<<peerShift | uint64(context), uint64(op) << operationShift}
 }
@@ -34,9 +35,9 @@ func (r *Recorder) Start(c Call, number, bytes int, site Site) Started {
 	return r.start(atomic.AddUint64(&r.page.calls.next, 1)-1, c, number, bytes, site)
 }
 
-// StartOf does the same as Start, but takes the number of the record from numbers. It discards numbers if
-// other goroutines have taken more than numbersAhead numbers since. So the newest record always has nearly the
-// highest number, and replaces none of the newest records.
+// StartOf does the same as Start, but takes the number of the record from numbers. If other goroutines have
+// taken more than numbersAhead numbers since numbers was filled, StartOf discards numbers. For this reason, a
+// new record always has nearly the highest number, and does not replace one of the newest records.
 func (r *Recorder) StartOf(numbers *Numbers, c Call, number, bytes int, site Site) Started {
 	if numbers.next == numbers.end || atomic.LoadUint64(&r.page.calls.next)-numbers.end > numbersAhead {
 		numbers.end = atomic.AddUint64(&r.page.calls.next, numbersAhead)
@@ -57,7 +58,8 @@ func (r *Recorder) start(n uint64, c Call, number, bytes int, site Site) Started
 	return Started{r, n}
 }
 
-// End records the end of the operation, unless the record of a later operation has replaced its record.
+// End records the end of the operation. It does nothing if the record of a later operation has replaced the
+// operation's record.
 func (o Started) End(failed bool) {
 	r := o.recorder
 	if r == nil {

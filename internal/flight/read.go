@@ -10,11 +10,11 @@ import (
 
 // Log contains the records of a rank.
 type Log struct {
-	// Time is the time at which the rank last read the clock. It does so soon after each wait, and four
-	// times a second while it computes.
+	// Time is the time at which the rank last read the clock. The rank reads the clock soon after each wait,
+	// and four times a second while it computes.
 	Time time.Time `json:"time"`
-	// Messages contains the rank's last operations on messages. Operations contains the last operations
-	// of libraries, most of which are collective operations. In both the oldest comes first.
+	// Messages contains the rank's last operations on messages. Operations contains the last operations of
+	// libraries, most of which are collective operations. In both lists, the oldest operation comes first.
 	Messages   []Operation `json:"messages,omitempty"`
 	Operations []Operation `json:"operations,omitempty"`
 	Counts     Counts      `json:"counts"`
@@ -22,36 +22,38 @@ type Log struct {
 
 // Operation is one operation of a rank.
 type Operation struct {
-	// Number ascends from 0 among the operations on messages, and among those of libraries. Some numbers
-	// are missing.
+	// Number counts the operations from 0, separately for operations on messages and for operations of
+	// libraries. Some numbers are missing.
 	Number uint64 `json:"number"`
 	Op     string `json:"op"`
-	// Message reports whether it is an operation on a message. If not, it is an operation of a library.
+	// Message is true for an operation on a message, and false for an operation of a library.
 	Message bool `json:"message,omitempty"`
 	// Communicator is the number of the communicator at this rank. 0 is the communicator of all ranks.
 	Communicator int `json:"communicator"`
 	// Peer is the world rank of the destination, the source or the root, or -1 for any or none.
 	Peer int `json:"peer"`
-	// Tag is the tag of a message, -1 for any. For an operation of a library it is the number of the call.
+	// Tag is the tag of a message, or -1 for any tag. For an operation of a library, Tag is the number of the
+	// call.
 	Tag int `json:"tag"`
-	// Bytes is the length of the message, or for a receive the length of the buffer.
+	// Bytes is the length of the message. For a receive that has not ended, Bytes is the length of the
+	// buffer.
 	Bytes int64 `json:"bytes"`
 	State State `json:"state"`
-	// Began is the time at which the operation began, and Changed the time at which it entered its State.
-	// The rank reads the clock only now and then, so both may be too early.
+	// Began is the time at which the operation began. Changed is the time at which the operation entered its
+	// State. Both times may be too early, because the rank reads the clock only from time to time.
 	Began   time.Time `json:"began"`
 	Changed time.Time `json:"changed"`
-	// Site is the line of the program that called the operation, and Caller the line that called the
-	// function of Site. They are "" if they are not recorded. For an operation on a message they are
-	// recorded only if a goroutine has slept while it waited for the operation.
+	// Site is the line of the program that called the operation. Caller is the line that called the function
+	// of Site. Each is "" if it is not recorded. For an operation on a message, both are recorded only if a
+	// goroutine has slept while it waited for the operation.
 	Site   string `json:"site,omitempty"`
 	Caller string `json:"caller,omitempty"`
 }
 
 // Counts contains the counters of a rank. They do not include messages of the library itself.
 type Counts struct {
-	// Messages is the number of operations on messages, and Bytes the number of bytes that they have sent
-	// and received.
+	// Messages is the number of operations on messages. Bytes is the number of bytes that these operations
+	// have sent and received.
 	Messages uint64 `json:"messages"`
 	Bytes    uint64 `json:"bytes"`
 	// Waited is the time during which at least one goroutine of the rank has waited. It does not include
@@ -84,7 +86,7 @@ func Read(memory []byte) (Log, error) {
 	return l, nil
 }
 
-// ReadCounts reads only Counts and Time of the Log.
+// ReadCounts reads only the counters, and the time that a Log has in its field Time.
 func ReadCounts(memory []byte) (Counts, time.Time, error) {
 	r, err := open(memory)
 	if err != nil {
@@ -105,7 +107,8 @@ func open(memory []byte) (reader, error) {
 	return reader{page: p, start: time.Unix(0, int64(atomic.LoadUint64(&p.header.start))), clock: atomic.LoadUint64(&p.header.clock)}, nil
 }
 
-// read returns the counters. clock is the time of the rank's clock. A wait under way is counted up to it.
+// read returns the counters. clock is the time of the rank's clock. A wait under way is counted up to that
+// time.
 func (c *counts) read(clock uint64) Counts {
 	waited := atomic.LoadUint64(&c.waited)
 	if since := atomic.LoadUint64(&c.waiting); since != 0 && clock > since {
@@ -133,7 +136,7 @@ func (r *reader) ring(slots *[Slots]slot, next *uint64, message bool) []Operatio
 	list := make([]Operation, 0, Slots)
 	for n := end - min(end, Slots); n != end; n++ {
 		words, whole := slots[n%Slots].read(n)
-		if whole && atomic.LoadUint64(next)-n < generations*Slots { // beyond this a later record has the same top byte
+		if whole && atomic.LoadUint64(next)-n < generations*Slots { // else a later record has the same top byte
 			o := r.operation(n, words)
 			o.Message = message
 			list = append(list, o)
@@ -175,8 +178,8 @@ func (r *reader) operation(n uint64, w slot) Operation {
 	return o
 }
 
-// time returns the time of a record, given the low 32 bits of its milliseconds since the start. Of the possible
-// times it is the one nearest to the clock.
+// time returns the time of a record, given the low 32 bits of its milliseconds since the start. Several times
+// have these low bits. time returns the one that is nearest to the clock.
 func (r *reader) time(low uint64) time.Time {
 	millis := r.clock / uint64(time.Millisecond)
 	return r.start.Add(time.Duration(millis+uint64(int32(low-millis))) * time.Millisecond)

@@ -13,7 +13,7 @@ type Recorder struct {
 	page *page
 	// generation, high and low are parts of words 0, 1 and 2 of the next record that Moved writes.
 	generation, high, low uint64
-	// clock is the time from born to the last Tick in nanoseconds, millis the same in milliseconds.
+	// clock is the time from born to the last Tick in nanoseconds. millis is the same time in milliseconds.
 	clock  uint64
 	millis uint64
 	waits  int // number of goroutines that wait
@@ -37,12 +37,12 @@ func New(memory []byte) *Recorder {
 	return r
 }
 
-// Text stores a text unless it is stored already, and returns its number. It returns 0 if there is no room
-// for another text. Only the first 63 bytes of a text are kept.
+// Text returns the number of a text. If the text is not stored yet, Text stores its first 63 bytes. Text
+// returns 0 if there is no room for another text.
 func (r *Recorder) Text(s string) uint8 { return r.texts.number(s) }
 
-// Tick sets the clock. Everything that is recorded until the next Tick gets this time, because reading the
-// clock for every message would take longer than all the rest of recording.
+// Tick sets the clock. All records that are written before the next Tick get this time. The clock is not read
+// for every message, because reading it would take longer than the rest of recording.
 func (r *Recorder) Tick(now time.Time) {
 	r.clock = uint64(now.Sub(r.born))
 	millis := r.clock / uint64(time.Millisecond)
@@ -53,14 +53,15 @@ func (r *Recorder) Tick(now time.Time) {
 	processor.Put64(&r.page.header.clock, r.clock)
 }
 
-// turn sets the parts of words for the next record, whose number is n.
+// turn sets generation, high and low for the next record, whose number is n.
 func (r *Recorder) turn(n uint64) {
 	r.generation = generation(n)
 	r.high = r.generation | r.millis>>16&0xffff<<highShift
 	r.low = r.generation | r.millis&0xffff | short
 }
 
-// Moved records a message that was sent or received immediately. op is a number from Text, peer a world rank.
+// Moved records a message that was sent or received immediately. op is a number from Text. peer is a world
+// rank.
 func (r *Recorder) Moved(op uint8, context uint32, peer, tag, bytes int) {
 	p := r.page
 	n := p.counts.next

@@ -10,20 +10,19 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// Site is the place of a call. The high byte is the number of the text of the program's line, and the
-// low byte the number of the text of its caller's line. 0 is an unknown place.
+// Site is the place of a call. The high byte is the number of the text of the program's line. The low byte is
+// the number of the text of its caller's line. 0 is an unknown place.
 type Site uint16
 
-// texts manages the texts of a page. A text is written once, and never replaced, because records refer
-// to it.
+// texts manages the texts of a page. A text is written once and never replaced, because records refer to it.
 type texts struct {
 	page *[textsTotal][textBytes / 8]uint64
 	// mu guards known and writes to page.
 	mu    sync.Mutex
 	known map[string]uint8 // the numbers of the texts
-	// places caches the texts of the lines of program counters. An entry has the program counter in the
-	// high 56 bits and the number of the text in the low 8. The number is 0 if the function does not
-	// belong to the program.
+	// places caches the texts of the lines of program counters. An entry has the program counter in its high
+	// 56 bits and the number of the text in its low 8 bits. The number is 0 if the function does not belong
+	// to the program.
 	places [1 << placesBits]uint64
 	// stacks caches the Sites of stacks. An entry has 48 bits of the stack's hash, and the Site in the low 16
 	// bits. 0 is an unused entry.
@@ -56,8 +55,8 @@ func (t *texts) number(s string) uint8 {
 	return uint8(n)
 }
 
-// PlaceOf returns the Place of the stack of a callsite.Site. It looks up the whole stack in a table first,
-// because to look up each return address takes three times as long.
+// PlaceOf returns the Place of the stack of a callsite.Site. It first looks up the whole stack in a table,
+// because looking up each return address takes three times as long.
 func (r *Recorder) PlaceOf(stack *callsite.Site) Site {
 	h := hashOf(stack)
 	word := &r.texts.stacks[h>>16%(1<<placesBits)]
@@ -70,8 +69,8 @@ func (r *Recorder) PlaceOf(stack *callsite.Site) Site {
 }
 
 // hashOf returns a hash of a stack. It multiplies each return address by an odd number, which the processor
-// does in parallel, and adds the products. For two different stacks the 48 bits that are compared are equal
-// with a probability of 10^-14.
+// does in parallel, and adds the products. Of the hash, 48 bits are compared. For two different stacks, these
+// bits are equal with a probability of 10^-14.
 func hashOf(s *callsite.Site) uint64 {
 	h := uint64(s[0])*hashFactor + uint64(s[1])*0xbf58476d1ce4e5b9 + uint64(s[2])*0x94d049bb133111eb
 	h += uint64(s[3])*0xff51afd7ed558ccd + uint64(s[4])*0xc4ceb9fe1a85ec53 + uint64(s[5])*0xd6e8feb86659fd93
@@ -112,6 +111,6 @@ func (t *texts) place(pc uintptr) uint8 {
 	return n
 }
 
-// hashFactor is 2^64 divided by the golden ratio. A product with it spreads program counters over the
-// high bits (Knuth, The Art of Computer Programming, 6.4).
+// hashFactor is 2^64 divided by the golden ratio. Multiplication by hashFactor spreads program counters over
+// the high bits (Knuth, The Art of Computer Programming, section 6.4).
 const hashFactor = 0x9e3779b97f4a7c15

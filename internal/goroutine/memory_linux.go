@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// processorBytes is more than the size of a runtime.p, and processorsMax more than the number of runtime.p.
+	// processorBytes is more than the size of a runtime.p in bytes. processorsMax is more than the number of
+	// runtime.p.
 	processorBytes = 1 << 16
 	processorsMax  = 1 << 20
 	// globalsMax bounds the bytes of global variables that are searched for the list of all runtime.p.
@@ -30,7 +31,8 @@ type memory struct {
 	err  error // the first error; nothing is read after it
 }
 
-// fail records the error that the memory does not have the expected contents, unless there is an error already.
+// fail records the error that the memory does not have the expected contents. It keeps an error that was
+// recorded before.
 func (m *memory) fail(what string) {
 	if m.err == nil {
 		m.err = fmt.Errorf("goroutine: %s", what)
@@ -58,7 +60,7 @@ func (m *memory) heaps(one uint64) []uint64 {
 	all := m.processors(one)
 	offset := uint64(processorBytes)
 	for _, p := range all {
-		offset = min(offset, one-p) // for a p behind one the difference is huge, modulo 2^64
+		offset = min(offset, one-p) // for a p behind one, the difference is huge, because it is computed modulo 2^64
 	}
 	for i := range all {
 		all[i] += offset
@@ -69,9 +71,9 @@ func (m *memory) heaps(one uint64) []uint64 {
 // allProcessors is the address of runtime.allp, or 0 until it is known.
 var allProcessors atomic.Uint64
 
-// processors returns the addresses of all runtime.p. They are the elements of the slice runtime.allp, which is
-// searched among the global variables. It is recognized by its length, and because one of its elements is the p
-// that contains heap.
+// processors returns the addresses of all runtime.p. They are the elements of the slice runtime.allp.
+// processors searches the global variables for this slice. It recognizes the slice by its length, and by the
+// fact that one of its elements is the p that contains heap.
 func (m *memory) processors(heap uint64) []uint64 {
 	n := uint64(goruntime.GOMAXPROCS(0))
 	if at := allProcessors.Load(); at != 0 {
@@ -93,8 +95,8 @@ func (m *memory) processors(heap uint64) []uint64 {
 	return nil
 }
 
-// processorsAt returns the elements of a slice, given the three words of its header, if it may be runtime.allp.
-// Otherwise it returns nil.
+// processorsAt returns the elements of a slice if the slice may be runtime.allp. Otherwise it returns nil.
+// slice has the three words of the slice's header.
 func (m *memory) processorsAt(slice []uint64, n, heap uint64) []uint64 {
 	if slice[0] == 0 || slice[1] != n || slice[2] < n || slice[2] > processorsMax {
 		return nil
@@ -112,8 +114,8 @@ func (m *memory) processorsAt(slice []uint64, n, heap uint64) []uint64 {
 // global is a global variable whose address is known.
 var global *memory
 
-// globals returns the range of addresses of the global variables: the writable mapping that contains global, with
-// the writable mappings that follow it without a gap.
+// globals returns the range of addresses of the global variables. The range is the writable mapping that
+// contains global, with the writable mappings that follow it without a gap.
 func (m *memory) globals() (begin, end uint64) {
 	text, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

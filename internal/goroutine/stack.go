@@ -4,7 +4,7 @@ import "strings"
 
 // Stack describes one goroutine of the text.
 type Stack struct {
-	// State is the reason why the goroutine does not run, as in "chan receive", or "running".
+	// State is the reason why the goroutine does not run, such as "chan receive", or "running" if it runs.
 	State string
 	// Functions contains the names of the functions on its stack, the innermost first. The last one
 	// is the function with which the goroutine began.

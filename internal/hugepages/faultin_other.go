@@ -2,5 +2,5 @@
 
 package hugepages
 
-// FaultIn does nothing: this system has no call for it.
+// FaultIn does nothing, because this system has no call to map pages in advance.
 func FaultIn(_ []byte) {}

@@ -18,8 +18,9 @@ const (
 	shortest = 16 << 10
 	// price is the number of bytes that are copied from and to a block before it is collapsed.
 	price = 8 << 20
-	// tries is the number of failed collapses of a block after which no other is attempted. A collapse
-	// fails if a peer reads from the block at that moment. Each failure doubles the price of the next attempt.
+	// tries is the number of failed collapses of a block after which no further collapse is attempted. A
+	// collapse fails if a peer reads from the block at that moment. Each failure doubles the price of the
+	// next attempt.
 	tries = 5
 	// rest is the pause after a collapse, as a multiple of the duration of that collapse. With 19,
 	// collapses take at most a twentieth of the time.
@@ -27,35 +28,34 @@ const (
 	// blocksMax bounds the number of blocks in the table. If the table is full, a new block clears it, and
 	// counting begins again.
 	blocksMax = 1 << 12
-	// settled is the value of block.left of a block that is not collapsed any more: it is a huge page, or
-	// cannot become one.
+	// settled is the value of block.left for a block that is no longer collapsed, because it is a huge page
+	// or cannot become one.
 	settled = math.MaxInt
 )
 
-// Traffic counts the bytes that are copied from and to blocks of memory, and collapses a
-// block into one huge page when enough bytes were copied to pay for the collapse. The collapse
-// also allocates the pages of the block that did not exist: a short slice may cost up to
-// 2 MiB of memory around it.
+// Traffic counts the bytes that are copied from and to blocks of memory, and collapses a block into one huge
+// page when enough bytes were copied to pay for the collapse. The collapse also allocates the pages of the
+// block that did not exist. A short slice may therefore cost up to 2 MiB of memory around it.
 //
-// A collapse takes milliseconds and sleeps most of this time: the kernel waits until every
-// processor has run a work item (lru_add_drain_all). Therefore a goroutine of its own executes
-// each collapse, one at a time, with pauses between them. The caller of Note never waits.
+// A collapse takes milliseconds. It sleeps most of this time, because the kernel waits until every processor
+// has run a work item (lru_add_drain_all). Therefore a goroutine of its own executes each collapse, one at a
+// time, with pauses between them. The caller of Note never waits.
 //
 // Traffic does nothing if huge pages are switched off ("never" in
 // /sys/kernel/mm/transparent_hugepage/enabled), if their size is not 2 MiB, or if the kernel
 // cannot collapse memory on demand (before Linux 6.1). The zero value is ready for use. Two
 // goroutines may not use a Traffic at the same time.
 type Traffic struct {
-	// Collapse makes one huge page of the block at an address. Tests set it; if it is nil, Traffic
-	// uses madvise(2).
+	// Collapse makes one huge page of the block at an address. Only tests set it. If it is nil, Traffic uses
+	// madvise(2).
 	Collapse func(addr uintptr, bytes int) error
 
 	blocks map[uintptr]block
-	// calm is the number of the last block that count found settled: Note returns early for copies
-	// within this block.
+	// calm is the number of the last block that count found settled. Note returns early for copies within
+	// this block.
 	calm uintptr
-	// attempt is the collapse that is under way, or that has ended and whose result conclude has
-	// not processed yet; else nil.
+	// attempt is the collapse that is under way, or a collapse that has ended and whose result conclude has
+	// not processed yet. Otherwise it is nil.
 	attempt *attempt
 	// resume is the time before which no collapse begins.
 	resume time.Time
@@ -70,10 +70,10 @@ type block struct {
 
 // attempt is the collapse of one block.
 type attempt struct {
-	number uintptr // of the block: its address divided by blockBytes
+	number uintptr // number of the block: its address divided by blockBytes
 	err    error
 	took   time.Duration
-	ended  atomic.Bool // set after err and took, which may be read only then
+	ended  atomic.Bool // set after err and took are set; they may be read only if it is true
 }
 
 // Note counts a copy from or to b. The caller calls it before the copy.
@@ -116,8 +116,8 @@ func (t *Traffic) count(number uintptr, bytes int) {
 	}
 }
 
-// due begins the collapse of a block whose price has been paid. It does nothing while another collapse
-// or the pause after it lasts; the next copy from or to the block calls due again.
+// due begins the collapse of a block whose price has been paid. It does nothing while another collapse or the
+// pause after it lasts. The next copy from or to the block calls due again.
 func (t *Traffic) due(number uintptr) {
 	if t.attempt != nil {
 		if !t.attempt.ended.Load() {
@@ -125,7 +125,7 @@ func (t *Traffic) due(number uintptr) {
 		}
 		t.conclude()
 		if t.blocks[number].left > 0 {
-			return // it was this one
+			return // the collapse that has just ended was this block's
 		}
 	}
 	if time.Now().Before(t.resume) {

@@ -66,7 +66,7 @@ func (j *Journal) run() {
 	}
 }
 
-// next dequeues the oldest line. If there is none, it closes done and returns false, and run returns.
+// next dequeues the oldest line. If the queue is empty, next closes done and returns false, and run returns.
 func (j *Journal) next() (line string, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

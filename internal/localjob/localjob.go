@@ -1,6 +1,7 @@
-// Package localjob runs the ranks of a runtime.Local over a network that the caller provides; the
-// caller is the simulator. These functions are not part of package runtime, because every program
-// would see them in its API, nor of an internal package of runtime, which the simulator cannot import.
+// Package localjob runs the ranks of a runtime.Local over a network that the caller provides. The caller is
+// the simulator (package simulate). These functions are not in package runtime, because every program would
+// see them in its API. They are not in an internal package of runtime either, because the simulator cannot
+// import such a package.
 package localjob
 
 import (
@@ -32,8 +33,8 @@ type Transport interface {
 // Launcher delays the messages between ranks and the launcher of a job. It keeps the order of the
 // calls for each rank.
 type Launcher interface {
-	// Up calls arrive when a message of the rank reaches the launcher, Down when a message of the
-	// launcher reaches the rank. Each calls arrive on a goroutine of its own.
+	// Up calls arrive when a message of the rank reaches the launcher. Down calls arrive when a message of
+	// the launcher reaches the rank. Each call of arrive is on a goroutine of its own.
 	Up(rank int, arrive func())
 	Down(rank int, arrive func())
 }
@@ -46,34 +47,34 @@ type Config struct {
 	Network Network
 	// Budget is the limit in bytes of a rank's memory for unexpected messages; 0 means the default.
 	Budget int64
-	// Launcher carries the messages between the ranks and the part of this process that stands for
-	// the launcher. If it is nil in a job with a Network and without Restarts, there is no launcher, and
-	// only the Network reports the end of a rank.
+	// Launcher carries the messages between the ranks and the part of this process that acts as the launcher.
+	// If Launcher is nil in a job with a Network and without Restarts, the job has no launcher. Then only the
+	// Network reports the end of a rank.
 	Launcher Launcher
 	// Restarts is the number of restarts in the job, as with gorun -on-failure respawn=N. A rank that
 	// was killed or has panicked is started again. 0 means none.
 	Restarts int
-	// Next returns the network of a generation of the job after generation 0. It is nil if Network is nil.
+	// Next returns the network of a generation of the job after generation 0. Next is nil if Network is nil.
 	Next func(generation int) Network
 	// Main is the program of a rank. It is called at each start of a rank; world is the *runtime.World
 	// of that rank.
 	Main func(world any) error
 }
 
-// Job is a job under way.
+// Job is a job that was started.
 type Job interface {
-	// Wait returns when Main has returned at all ranks. Its error is the first failure of the job, of the
-	// types that runtime.LocalContext returns: a *RankError, or a *HangError after the end of ctx. What
-	// Main returns at a killed rank does not count as a failure. The end of ctx ends the job.
+	// Wait returns when Main has returned at all ranks. Its error is the first failure of the job. It has the
+	// types of runtime.LocalContext: a *RankError, or a *HangError after the end of ctx. An error that Main
+	// returns at a killed rank does not count as a failure. The end of ctx ends the job.
 	Wait(ctx context.Context) error
 	// Report describes what each rank is doing.
 	Report() string
-	// Kill ends the operations of a rank with cause. The other ranks do not wait for this rank at the
-	// end of the job. The Network and the Launcher report the loss to the other ranks; without a Network,
-	// this process does. Kill returns false and does nothing if the rank has left its program or, with
+	// Kill ends the operations of a rank with cause. The other ranks do not wait for this rank at the end of
+	// the job. The Network and the Launcher report the loss to the other ranks. Without a Network, this
+	// process reports the loss. Kill returns false and does nothing if the rank has left its program or, with
 	// Restarts, the job.
 	Kill(rank int, cause error) bool
 }
 
-// Start starts a job. Package runtime sets it.
+// Start starts a job. Package runtime sets this variable.
 var Start func(Config) (Job, error)

@@ -16,8 +16,8 @@ const tasks = "/proc/self/task"
 // deferred reports whether Defer has given the monitor's thread the policy SCHED_BATCH.
 var deferred atomic.Bool
 
-// Defer gives the monitor's thread the policy SCHED_BATCH. It does nothing if the thread is not
-// found, if the process has another policy than SCHED_OTHER, or if the kernel refuses the change.
+// Defer gives the monitor's thread the policy SCHED_BATCH. It does nothing if the thread is not found, if the
+// policy of the process is not SCHED_OTHER, or if the kernel refuses the change.
 func Defer() {
 	if tid := thread(tasks, os.Getpid()); tid > 0 && change(tid, unix.SCHED_NORMAL, unix.SCHED_BATCH) {
 		deferred.Store(true)
@@ -32,15 +32,15 @@ const (
 	monitorSlack = 500_000
 )
 
-// lengthen gives the monitor's thread a longer timer slack. Without CAP_SYS_NICE it has no effect
+// lengthen gives the monitor's thread a longer timer slack. Without CAP_SYS_NICE, the call has no effect
 // (proc(5), timerslack_ns).
 func lengthen(tid int) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/timerslack_ns", tid), fmt.Append(nil, monitorSlack), 0)
 }
 
-// Restore gives the calling thread the policy SCHED_OTHER and the usual timer slack if it has inherited
-// the policy and the timer slack of the monitor. Ranks call it before they sleep, because policy and
-// slack matter only when a thread wakes up.
+// Restore gives the calling thread the policy SCHED_OTHER and the usual timer slack. It does this only if the
+// thread has inherited the policy and the timer slack of the monitor. Ranks call it before they sleep,
+// because policy and slack matter only when a thread wakes up.
 func Restore() {
 	if !deferred.Load() {
 		return
@@ -51,8 +51,8 @@ func Restore() {
 	}
 }
 
-// change changes the policy of a thread to the policy to, and reports whether it did. It does nothing
-// if the thread's policy is not from.
+// change changes the policy of a thread from the policy from to the policy to. It returns true if it has
+// changed the policy. If the policy of the thread is not from, change does nothing.
 func change(tid int, from, to uint32) bool {
 	a, err := unix.SchedGetAttr(tid, 0)
 	if err != nil || a.Policy != from {
@@ -62,10 +62,10 @@ func change(tid int, from, to uint32) bool {
 	return unix.SchedSetAttr(tid, &b, 0) == nil
 }
 
-// thread returns the thread ID of the monitor, or 0 if it is not found. The monitor is the first
-// thread that Go starts (runtime.main), before the program's init functions. So its ID is the lowest
-// ID above the process ID. If the kernel's IDs have wrapped around and there is none above, it is the
-// lowest of all.
+// thread returns the thread ID of the monitor, or 0 if it is not found. The monitor is the first thread that
+// Go starts (runtime.main), before the program's init functions. Its ID is therefore the lowest thread ID
+// above the process ID. If the kernel's IDs have wrapped around, and no thread ID is above the process ID, it
+// is the lowest of all thread IDs.
 func thread(tasks string, pid int) int {
 	names, err := filepath.Glob(filepath.Join(tasks, "*"))
 	if err != nil {

@@ -14,24 +14,25 @@ const (
 	Always
 )
 
-// Slowest is the rate in bytes per second from which on a way is too fast for compression: at this
-// rate, no payload gets so much shorter that it is worth the time of both sides.
+// Slowest is a rate in bytes per second. A way with this rate, or with a higher rate, is too fast for
+// compression: no payload becomes so much shorter that compression is worth the time of both sides.
 const Slowest = 1 << 30
 
-// vainMost is the number of consecutive pieces not worth compressing after which a Decider turns off.
+// vainMost is a number of consecutive pieces. After so many pieces that were not worth compressing, a Decider
+// turns off.
 const vainMost = 4
 
 // Limits are the parameters of a [Decider]. Min, First, Most and Packed are in bytes.
 type Limits struct {
 	// Min is the length of the shortest piece that may be compressed.
 	Min int
-	// First is the payload between two looks while the Decider is off. It doubles with every look after
-	// which nothing is compressed, up to Most.
+	// First is the payload in bytes between two looks while the Decider is off. It doubles with every look
+	// after which no piece is compressed, up to Most.
 	First, Most int
-	// Packed is the payload between two looks while the Decider is on.
+	// Packed is the payload in bytes between two looks while the Decider is on.
 	Packed int
-	// Enough is the factor by which a piece has to become shorter to be compressed however fast the way
-	// is; 0 means that no factor suffices.
+	// Enough is a factor. If a piece becomes shorter by at least this factor, it is compressed even on a fast
+	// way. 0 means that no factor suffices.
 	Enough int
 }
 
@@ -49,9 +50,9 @@ type Decider struct {
 	// next is the payload in bytes until the next look. wait is the value that stop sets next to.
 	next, wait int
 	vain       int // consecutive pieces that were not worth compressing while on
-	// blocked reports whether the way was full since the last look.
+	// blocked is true if the way was full at some time since the last look.
 	blocked bool
-	// rate is the rate of the way at the last look, 0 if the way was not slow.
+	// rate is the rate of the way in bytes per second at the last look, or 0 if the way was not slow.
 	rate float64
 }
 
@@ -63,8 +64,7 @@ func New(m Mode, l Limits) Decider {
 // On reports whether pieces are compressed.
 func (d *Decider) On() bool { return d.on }
 
-// Block records that the way was full. While the way is never full, compression cannot make anything
-// faster.
+// Block records that the way was full. If the way is never full, compression cannot make a transfer faster.
 func (d *Decider) Block() { d.blocked = true }
 
 // Wants reports whether the caller should try to compress a piece of n bytes. Wants calls look if it is
@@ -93,13 +93,14 @@ func (d *Decider) Wants(n int, look func() Pace) bool {
 	return true
 }
 
-// stop turns the Decider off, and sets and doubles the payload until the next look.
+// stop turns the Decider off. It sets the payload until the next look, and doubles the payload for the look
+// after that.
 func (d *Decider) stop() {
 	d.on, d.vain = false, 0
 	d.next, d.wait = d.wait, min(2*d.wait, d.limits.Most)
 }
 
-// Judge takes the result of compressing a piece: n bytes became packed bytes in the time took. It reports
+// Judge takes the result of compressing a piece: n bytes became packed bytes in the time took. Judge reports
 // whether the caller should send the compressed piece.
 func (d *Decider) Judge(n, packed int, took time.Duration) bool {
 	shorter := pays(n, packed)
@@ -116,9 +117,9 @@ func (d *Decider) Judge(n, packed int, took time.Duration) bool {
 	return shorter && d.on
 }
 
-// saves reports whether compressing and decompressing take less time than sending the bytes that
-// compression saves. The other side decompresses in about half of the time took. Both times count,
-// because the processors are not available to the program meanwhile.
+// saves reports whether compressing and decompressing take less time than sending the bytes that compression
+// saves. The other side decompresses in about half of the time took. Both times count, because the program
+// cannot use the processors during these times.
 func (d *Decider) saves(n, packed int, took time.Duration) bool {
 	return d.rate > 0 && took+took/2 < time.Duration(float64(n-packed)/d.rate*float64(time.Second))
 }

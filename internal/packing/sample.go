@@ -6,18 +6,19 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// sampleBytes is the length of the sample of a piece that is compressed first while the Decider is off.
-// So payload that does not become shorter costs the time of a sample only, and no memory for the piece.
+// sampleBytes is the length of the sample of a piece that is compressed first while the Decider is off. For
+// payload that does not become shorter, the cost is therefore only the compression of the sample, and no
+// memory for the piece.
 const sampleBytes = 4 << 10
 
-// samples has buffers for compressed samples. A sample becomes at most 64 bytes longer.
+// samples has buffers for compressed samples. Compression makes a sample at most 64 bytes longer.
 var samples = sync.Pool{New: func() any { return new([sampleBytes + 64]byte) }}
 
-// pays reports whether packed is shorter than n by at least an eighth.
+// pays reports whether packed is at least an eighth less than n. Both are lengths in bytes.
 func pays(n, packed int) bool { return packed <= n-n/8 }
 
-// Promises reports whether the caller should compress the whole of a piece for which Wants has returned
-// true. While the Decider is off, Promises compresses a sample from the middle of the piece. If the sample
+// Promises reports whether the caller should compress the whole piece. Wants must have returned true for the
+// piece. While the Decider is off, Promises compresses a sample from the middle of the piece. If the sample
 // does not become shorter, Promises returns false, and no piece is tried until the next look.
 func (d *Decider) Promises(piece []byte) bool {
 	if d.mode != Auto || d.on {

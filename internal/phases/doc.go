@@ -1,4 +1,5 @@
-// Package phases only has tests. They run programs of random phases. In each phase one rank is late, and the
-// other ranks wait for it in one of many ways. gorun may not report a deadlock of these programs. With a deadlock
-// of a random kind after the last phase, gorun must report it and end the program, every time.
+// Package phases only has tests. They run programs of random phases. In each phase, one rank is late, and the
+// other ranks wait for it in one of many ways. gorun must not report a deadlock in such a program. Other
+// programs end with a deadlock of a random kind after the last phase. gorun must report each of these
+// deadlocks and end the program.
 package phases

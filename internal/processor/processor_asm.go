@@ -2,15 +2,15 @@
 
 package processor
 
-// Store64 stores v with release semantics: a reader that sees v sees everything written
-// before it. sync/atomic offers only the sequentially consistent store, which on amd64 is
-// an XCHG. An XCHG waits until every earlier store is complete. If another processor has the
-// cache line of one of these stores, this wait is most of the time of a message.
+// Store64 stores v with release semantics: a reader that sees v also sees all stores before it. sync/atomic
+// only has the sequentially consistent store, which on amd64 is an XCHG. An XCHG waits until every earlier
+// store is complete. If another processor has the cache line of one of these stores, the wait takes most of
+// the time of a message.
 //
 //go:noescape
 func Store64(p *uint64, v uint64)
 
-// Store32 is Store64 for a word of 32 bits.
+// Store32 does the same as Store64 for a word of 32 bits.
 //
 //go:noescape
 func Store32(p *uint32, v uint32)

@@ -20,7 +20,7 @@ type Range struct {
 	Digits    int // number of digits of Low in the text, with leading zeros
 }
 
-// ErrTooMany is wrapped by the error about a list that has more numbers than its Limits allow.
+// ErrTooMany is the cause of the error for a list that has more numbers than its Limits allow.
 var ErrTooMany = errors.New("too many numbers")
 
 // Split parses a list of at least one number, and returns its parts. The error names the part that
@@ -66,7 +66,7 @@ func Parse(text string, l Limits) ([]int, error) {
 	return all, nil
 }
 
-// Format returns ascending numbers as a list, "" if there are no numbers.
+// Format returns ascending numbers as a list. It returns "" if there are no numbers.
 func Format(numbers []int) string {
 	var b strings.Builder
 	for i := 0; i < len(numbers); i++ {

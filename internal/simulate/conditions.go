@@ -8,25 +8,25 @@ import (
 // Conditions are the properties of a simulated network and its ranks. Draw draws them from a seed;
 // a test may set them.
 type Conditions struct {
-	// MaxEager, EagerBest, MaxReads, Get, Put and Batched set transport.Caps of every endpoint. Get, Put
-	// and MaxReads are in effect once the endpoint is connected. Batched sets CostlySend.
+	// MaxEager, EagerBest, MaxReads, Get, Put and Batched set transport.Caps of every endpoint. Get, Put and
+	// MaxReads take effect when the endpoint is connected. Batched sets the field CostlySend.
 	MaxEager, EagerBest, MaxReads int
 	Get, Put, Batched             bool
 
 	// Alone is true if Gets and Puts reach the memory of a peer without a Poll of the peer.
 	Alone bool
 
-	// Latency is the shortest time that a message is in flight, Jitter the maximum of the random
-	// time added to it.
+	// Latency is the shortest time that a message is in flight. Jitter is the maximum of the random time that
+	// is added to Latency.
 	Latency, Jitter time.Duration
 	// StallRate is the probability that a message takes longer, by up to Stall.
 	StallRate float64
 	Stall     time.Duration
 	// Connect is the longest time until a connection is established.
 	Connect time.Duration
-	// BreakRate is the probability that the connection is lost when a message is sent. No message
-	// arrives and no operation is accepted between the two ranks then for up to Outage. Messages that
-	// were in flight arrive afterwards.
+	// BreakRate is the probability that the connection is lost when a message is sent. After the loss, no
+	// message arrives and no operation is accepted between the two ranks for up to Outage. Messages that were
+	// in flight arrive afterwards.
 	BreakRate float64
 	Outage    time.Duration
 
@@ -39,7 +39,7 @@ type Conditions struct {
 
 	// Budget is the limit in bytes of a rank's memory for unexpected messages.
 	Budget int64
-	// Slow has the ranks that wake up late, by up to Lag.
+	// Slow has the ranks that wake up late. They are late by up to Lag.
 	Slow map[int]bool
 	Lag  time.Duration
 	// EarlyWake is the probability that a sleep ends at once.
@@ -53,11 +53,11 @@ type Conditions struct {
 	Deaths []Death
 	// Restarts is the number of restarts in the job, as with gorun -on-failure respawn=N.
 	Restarts int
-	// Flaw makes the network break its contract, so that a test can check that programs find this.
+	// Flaw makes the network break its contract, so that a test can check that the programs detect the flaw.
 	Flaw Flaw
 }
 
-// Flaw is a violation of the contract of package transport that a network commits now and then.
+// Flaw is a way in which a network sometimes violates the contract of package transport.
 type Flaw int
 
 // The flaws.
@@ -72,12 +72,12 @@ const (
 // flawRate is the probability that a message is delivered with the flaw.
 const flawRate = 0.05
 
-// Death is the end of a rank, once. A rank that has left its program does not die.
+// Death is one end of a rank. A rank that has left its program does not die.
 type Death struct {
 	Rank int
 	// Event is the number of the network's event at which the rank dies.
 	Event int
-	// Notice is the longest time until another rank is notified.
+	// Notice is the longest time until another rank is notified of the death.
 	Notice time.Duration
 	// Lossy is true if messages of the rank that are in flight may be lost.
 	Lossy bool

@@ -1,6 +1,6 @@
-// Package simulate runs a whole job in one process, in virtual time, under a seed. The job has
-// N ranks, each with the unchanged code of World, engine, collectives and actors. Only the
-// network is simulated.
+// Package simulate runs a whole job in one process, in virtual time. A seed determines the run. The job has N
+// ranks. Each rank runs the unchanged code of World, engine, collectives and actors. Only the network is
+// simulated.
 //
 //	result := simulate.Run(t, program, seed, 0)
 //
@@ -13,31 +13,31 @@
 //
 // # Determinism
 //
-// The job runs in a bubble of testing/synctest, whose clock advances when every goroutine
-// is blocked. One goroutine of the network executes the events, one at a time. Before the next
-// event it lets all other goroutines run until they block. No two events have the same time and
-// pair. So ranks influence each other only through the order of the events, and a rank with one
-// goroutine repeats exactly. Go's scheduler determines the order in which the goroutines of one
-// rank run. To make this order repeatable, RunSeeds and the tests set GOMAXPROCS to 1, and Run
-// disables garbage collection. Go fires timers of a bubble that expire at the same time in random
-// order (timerWhen.less in runtime/time.go). Therefore no two sleeps of a rank end at the same time,
-// and the record sorts the events of one time.
+// The job runs in a bubble of testing/synctest, whose clock advances when every goroutine is blocked. One
+// goroutine of the network executes the events, one at a time. Before the next event it lets all other
+// goroutines run until they block. No two events of a pair have the same time. For these reasons, ranks
+// influence each other only through the order of the events, and the run of a rank with one goroutine repeats
+// exactly. Go's scheduler determines the order in which the goroutines of one rank run. To make this order
+// repeatable, RunSeeds and the tests set GOMAXPROCS to 1, and Run disables garbage collection. Go fires
+// timers of a bubble that expire at the same time in random order (timerWhen.less in runtime/time.go). For
+// this reason, no two sleeps of a rank end at the same time, and the record sorts the events that have the
+// same time.
 //
-// Two causes of differences remain. A goroutine that runs for 10 ms of real time is preempted, and
-// every 61st turn of the scheduler takes the goroutine that has yielded. Of 30 seeds, each run four
-// times in a process of its own, 30 (exchange) and 30 (survive) had the same events every time.
-// TestSeedRepeatsTheRun counts them. Under the race detector, which shuffles goroutines, a seed
-// repeats only the decisions of the network.
+// Two causes of differences between runs of one seed remain. A goroutine that runs for 10 ms of real time is
+// preempted. Every 61st turn of the scheduler takes the goroutine that has yielded. In a measurement, 30
+// seeds were run four times, each run in a process of its own. With the programs exchange and survive, all 30
+// seeds had the same events in every run. TestSeedRepeatsTheRun counts them. Under the race detector, which
+// shuffles goroutines, a seed repeats only the decisions of the network.
 //
 // # Hangs
 //
-// A job hangs if all goroutines are blocked and no event comes for a minute of virtual time, or
-// if it takes longer than half an hour of virtual time. Run ends it then. The error states what
-// each rank waits for, the last events, and the command that repeats the run.
+// A job hangs if all goroutines are blocked and no event comes for a minute of virtual time, or if it takes
+// longer than half an hour of virtual time. Run then ends the job. The error states what each rank waits for,
+// the last events, and the command that repeats the run.
 //
 // # Programs
 //
-// Package program has the programs, each with an oracle for its result:
+// Package program has the programs. Each program has an oracle for its result:
 //
 //	go test ./internal/simulate                      some seeds of each, and the regression seeds
 //	go test ./internal/simulate -run TestPrograms/exchange -seed 7 -ranks 5
@@ -46,8 +46,8 @@
 // The programs are:
 //
 //   - exchanges of messages, collective operations and actors, each with and without the death of a rank;
-//   - collective operations of which one rank calls another operation than its peers;
-//   - communicators that are made, and closed with messages left in them;
+//   - collective operations in which one rank calls a different operation from its peers;
+//   - communicators that are made, and that are closed while they have messages that were not received;
 //   - agreements of survivors, which shrink their communicator and go on;
 //   - work in two communicators without a common member, one of which may lose a rank;
 //   - ranks that are started again, and resume from a checkpoint.
@@ -73,8 +73,8 @@
 //	the youngest of the receives that match is taken    exchange
 //	an empty rendezvous is not acknowledged             collectives
 //
-// Program resume finds all ten of these breaks of the restart of ranks, most within a second. The first two are
-// found by regression seeds, which have found them once:
+// Program resume finds all ten of the following breaks of the restart of ranks, most of them within a second.
+// Regression seeds find the first two breaks:
 //
 //	an engine that was aborted tells of dropped messages      regression seed
 //	operations of a World that is over go on                  regression seed
@@ -90,10 +90,10 @@
 // # Limits
 //
 // Each rank is a node of its own, so the code for shared memory is not tested. The network replaces
-// transport/rdma, so the recovery of connections in transport/rdma is not tested. A yield
-// (Sleeper.Yield) takes no virtual time. A program that waits in protoactor does not notice that its
-// rank was killed, so it has to wait for Rank.Ended, too.
+// transport/rdma, so the recovery of connections in transport/rdma is not tested. A yield (Sleeper.Yield)
+// takes no virtual time. A program that waits in protoactor does not notice that its rank was killed. For
+// this reason, the program must also wait for Rank.Ended.
 //
-// testdata/seeds.txt lists the seeds that have found a defect, or a break that other seeds do not find, each
-// with what it has found.
+// testdata/seeds.txt lists the seeds that have found a defect, or a break that other seeds do not find. Each
+// seed is listed with the defect or the break.
 package simulate

@@ -34,8 +34,8 @@ func (e *endpoint) Caps() transport.Caps {
 	return caps
 }
 
-// admit returns nil if an operation may begin, else the error with which it is refused. The network's
-// lock is held.
+// admit returns nil if an operation may begin, else the error with which the operation is refused. The caller
+// holds the network's lock.
 func (e *endpoint) admit(op string) error {
 	d := e.from
 	c, p, now := &d.net.conditions, e.pair(), d.net.now()

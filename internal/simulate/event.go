@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// event is something that happens in the network at a time.
+// event is an action of the network at a certain time.
 type event struct {
 	at   time.Duration // since the start of the job
 	pair *pair         // the pair of ranks to which the event belongs
@@ -13,8 +13,8 @@ type event struct {
 	fire func()        // executes the event; called with the network's lock held
 }
 
-// before reports whether e fires before o. This order is total, and does not depend on the order in
-// which the events of different pairs were made.
+// before reports whether e fires before o. The order is total. It does not depend on the order in which the
+// events of different pairs were made.
 func (e *event) before(o *event) bool {
 	if e.at != o.at {
 		return e.at < o.at
@@ -25,7 +25,7 @@ func (e *event) before(o *event) bool {
 	return e.turn < o.turn
 }
 
-// agenda is the heap of the events to come. The next event is the first element.
+// agenda is the heap of the events that have not fired yet. The next event is the first element.
 type agenda []*event
 
 var _ heap.Interface = (*agenda)(nil)

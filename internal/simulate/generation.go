@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// generation is the network of one generation of a job. In each generation, all ranks have new
-// transports and connections, survivors, too.
+// generation is the network of one generation of a job. In each generation, all ranks have new transports and
+// connections, including the survivors.
 type generation struct {
 	net    *Network
 	number int
@@ -19,8 +19,9 @@ type generation struct {
 
 var _ localjob.Network = (*generation)(nil)
 
-// generationPairs is the distance between the numbers of pairs and of streams of one generation and the
-// next. It exceeds the number of ranks and of pairs.
+// generationPairs is the difference between the numbers of the first pairs of two consecutive generations.
+// The numbers of streams have the same difference. generationPairs exceeds the number of ranks and the number
+// of pairs.
 const generationPairs = 1 << 16
 
 func newGeneration(net *Network, number, n int, seed int64) *generation {
@@ -61,8 +62,9 @@ func (g *generation) Explain(rank, peer int) string {
 // pair returns the lane from one rank to another.
 func (g *generation) pair(from, to int) *pair { return g.pairs[from*len(g.ranks)+to] }
 
-// vanish schedules for each other rank of the generation the event at which it notices the loss of d: within
-// notice after all messages of d have arrived, or, if lossy, perhaps before that. The network's lock is held.
+// vanish schedules, for each other rank of the generation, the event at which that rank notices the loss of
+// d. The event comes within notice after all messages of d have arrived. If lossy is true, it may come before
+// that. The caller holds the network's lock.
 func (d *node) vanish(cause error, notice time.Duration, lossy bool) {
 	net := d.in.net
 	for _, other := range d.in.ranks {

@@ -28,9 +28,10 @@ const (
 )
 
 var (
-	// ErrHang is the error of a job in which all goroutines are blocked and no event is to come.
+	// ErrHang is the error of a job in which all goroutines are blocked and no event is left.
 	ErrHang = errors.New("the job hangs: every goroutine is blocked, and nothing is under way")
-	// ErrGivenUp ends a job whose program cannot continue after a loss. It is not a failure.
+	// ErrGivenUp is the error of a program that cannot continue after a loss. The job ends, and the run
+	// counts as successful.
 	ErrGivenUp = errors.New("the program gives up because of a loss, as it may")
 	// ErrLimit is the error of a job that has not ended within the virtual time limit, though events or
 	// timers go on.
@@ -47,7 +48,7 @@ type Program struct {
 	Mortal bool
 	// Adapt changes the conditions that were drawn from the seed. It may be nil.
 	Adapt func(*Conditions)
-	// Trace receives a line for each event, unless it is nil.
+	// Trace receives a line for each event. It may be nil.
 	Trace io.Writer
 	// Repeat is the command that repeats a run. "" means a command that runs TestPrograms.
 	Repeat string
@@ -62,8 +63,8 @@ type Rank struct {
 	Seed int64
 	// Conditions are the conditions of the job.
 	Conditions *Conditions
-	// Ended is closed when the job is ended early, or when the rank dies. Main must end every wait
-	// outside gorun then.
+	// Ended is closed when the job is ended early, or when the rank dies. Main must then end every wait
+	// outside gorun.
 	Ended <-chan struct{}
 
 	// Board is a map that all ranks of the job share, for oracles.
@@ -115,7 +116,8 @@ type Result struct {
 	Ranks   int
 	// Conditions are the conditions of the run: drawn from the seed, and changed by Program.Adapt.
 	Conditions Conditions
-	// Events is the number of events, Sum a hash of all events. Two runs of a seed should have the same.
+	// Events is the number of events. Sum is a hash of all events. Two runs of a seed should have the same
+	// Events and Sum.
 	Events int
 	Sum    uint64
 	// Virtual is the virtual time that the job took.
@@ -238,7 +240,7 @@ func (r *Result) run(p Program) {
 	time.Sleep(patience) // virtual time
 }
 
-// lives has the contexts that end with the ranks.
+// lives has, for each rank, a context that ends when the rank ends.
 type lives struct {
 	mu   sync.Mutex
 	ends []context.CancelFunc // by rank: cancels the context of its newest start, nil before the first

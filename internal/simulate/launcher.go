@@ -4,7 +4,7 @@ import "github.com/gorun-hpc/gorun/internal/localjob"
 
 var _ localjob.Launcher = (*Network)(nil)
 
-// launcher returns the localjob.Launcher of the job, nil if the conditions have no launcher.
+// launcher returns the localjob.Launcher of the job, or nil if Conditions.Launcher is false.
 func (net *Network) launcher() localjob.Launcher {
 	if !net.conditions.Launcher {
 		return nil
@@ -12,7 +12,8 @@ func (net *Network) launcher() localjob.Launcher {
 	return net
 }
 
-// Up implements localjob.Launcher. The lane for both directions is the pair of the rank with itself.
+// Up implements localjob.Launcher. The messages of both directions use the pair of the rank with itself as
+// their lane.
 func (net *Network) Up(rank int, arrive func()) { net.carry(rank, arrive) }
 
 // Down implements localjob.Launcher. A dead rank receives nothing.

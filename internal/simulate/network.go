@@ -17,9 +17,9 @@ var errKilled = errors.New("killed by the simulator")
 // job counts as hanging. It is longer than every timeout of gorun itself.
 const patience = time.Minute
 
-// Network connects the ranks of a simulated job. One goroutine executes its events, one at a time.
-// Before the next event it lets all other goroutines run until they block. So ranks influence each
-// other only through the order of the events.
+// Network connects the ranks of a simulated job. One goroutine executes its events, one at a time. Before the
+// next event, that goroutine lets all other goroutines run until they block. For this reason, ranks influence
+// each other only through the order of the events.
 type Network struct {
 	conditions Conditions
 	begun      time.Time
@@ -29,9 +29,9 @@ type Network struct {
 	// mu guards the fields below and the fields of nodes and pairs. It is not held during callbacks
 	// of the engine. The lock of a sleeper may be acquired while mu is held.
 	mu sync.Mutex
-	// generations are the networks of the job's generations, each with connections of its own.
+	// generations are the networks of the job's generations. Each has connections of its own.
 	generations []*generation
-	deaths      []Death // the deaths that are still to come
+	deaths      []Death // the deaths that have not happened yet
 	agenda      agenda
 	record      record
 	faults      []string     // descriptions of wrong uses of the transport
@@ -66,10 +66,10 @@ func (net *Network) schedule(p *pair, at time.Duration, fire func()) {
 	}
 }
 
-// fault records a wrong use of the transport. The network's lock is held. fault does nothing where a rank may
-// take memory back that a peer still reads: in an aborted job, in a generation that is over, and after the
-// programs of all ranks have ended. After that, a message to an actor may still be in flight, because nobody
-// waits for it.
+// fault records a wrong use of the transport. The caller holds the network's lock. In three cases a rank may
+// take back memory that a peer still reads, and fault does nothing: in an aborted job, in a generation that
+// is over, and after the programs of all ranks have ended. In the last case, a message to an actor may still
+// be in flight, because no rank waits for it.
 func (g *generation) fault(format string, args ...any) {
 	if net := g.net; !net.failed && g == net.newest() && len(net.left) < len(g.ranks) {
 		net.faults = append(net.faults, fmt.Sprintf(format, args...))
@@ -83,7 +83,7 @@ func (net *Network) fail() {
 	net.failed = true
 }
 
-// runs records that the program of a rank runs, or, if still is false, has ended.
+// runs records that the program of a rank runs. If still is false, it records that the program has ended.
 func (net *Network) runs(rank int, still bool) {
 	net.mu.Lock()
 	defer net.mu.Unlock()
@@ -154,8 +154,8 @@ func (net *Network) step(kill func(rank int) bool) (next time.Duration, pending,
 	return 0, true, false
 }
 
-// die ends a rank: it sends nothing any more, and the other ranks are notified within d.Notice. mu is
-// held, and released during the call of kill.
+// die ends a rank. The rank sends nothing more, and the other ranks are notified within d.Notice. The caller
+// holds mu. die releases mu during the call of kill.
 func (net *Network) die(d Death, kill func(rank int) bool) {
 	var died []*node
 	for _, g := range net.generations {

@@ -21,7 +21,8 @@ type node struct {
 	peers   []peer
 
 	dead, closed bool
-	// abandoned is true after Abandon: the rank has left without notice. closed is then true, too.
+	// abandoned is true after Abandon, by which the rank leaves without notice to its peers. closed is then
+	// true, too.
 	abandoned  bool
 	armed      bool
 	waiting    int // messages that have arrived and were not delivered to the engine yet
@@ -38,7 +39,7 @@ var _ localjob.Transport = (*node)(nil)
 
 // peer is the state of a peer as its rank knows it.
 type peer struct {
-	cause    error // of the loss of the peer, nil while it is up
+	cause    error // cause of the loss of the peer, nil while the peer is up
 	reported bool  // the loss was reported to the engine
 }
 
@@ -106,7 +107,7 @@ func (d *node) MarkDown(peer int, cause error) {
 	d.markDown(peer, cause)
 }
 
-// markDown records the loss of a peer, unless it is recorded already, and wakes the rank.
+// markDown records the loss of a peer and wakes the rank. It does nothing if the loss is recorded already.
 func (d *node) markDown(peer int, cause error) {
 	if d.dead || d.closed || d.peers[peer].cause != nil {
 		return
@@ -133,12 +134,13 @@ func (d *node) Close() error {
 // noticed is the longest time until the other ranks notice that a rank has called Abandon.
 const noticed = 10 * time.Millisecond
 
-// errLeft is the cause that the other ranks get then: their connections to the rank end.
+// errLeft is the cause of the loss that the other ranks notice after Abandon, because their connections to
+// the rank end.
 var errLeft = errors.New("connection reset by the peer")
 
-// Abandon closes the transport without notice. No operation of this rank accesses memory any more.
-// Gets and Puts of other ranks on it remain without a response, until these ranks notice the loss of
-// their connections.
+// Abandon closes the transport without notice. After Abandon, no operation of this rank accesses memory. Gets
+// and Puts of other ranks on this rank get no response, until these ranks notice the loss of their
+// connections.
 func (d *node) Abandon() error {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()

@@ -32,7 +32,7 @@ func (op *operation) begin(p *pair) {
 func (op *operation) reach(p *pair) {
 	net := p.from.net
 	switch {
-	case op.done || p.to.dead || p.to.abandoned: // the loss of the peer ends the operation
+	case op.done || p.to.dead || p.to.abandoned: // the loss of the peer will end the operation
 	case net.now() < p.broken:
 		net.schedule(p, p.broken+p.delay(), func() { op.reach(p) })
 	case net.conditions.Alone:
@@ -80,7 +80,7 @@ func (op *operation) end(err error) {
 	op.issuer.ring()
 }
 
-// region is one exposed slice and the address of its first byte in keys.
+// region is one exposed slice, with the address that keys have for its first byte.
 type region struct {
 	bytes  []byte
 	base   uint64
@@ -126,7 +126,8 @@ func (d *node) Conceal(k transport.Key) error {
 	return nil
 }
 
-// slice returns the n bytes of memory that a key names, if the region allows the access.
+// slice returns the n bytes of memory that a key names. It returns an error if the region does not allow the
+// access.
 func (d *node) slice(k transport.Key, n int, access transport.Access) ([]byte, error) {
 	r := d.exposed[k.Token]
 	if r == nil || r.access&access == 0 || k.Addr < r.base {

@@ -20,7 +20,7 @@ type pair struct {
 	last          time.Duration // the time at which the last message arrives
 
 	flight  []message // messages in flight, in order
-	arrived []message // messages that have arrived, for the next polls, in order
+	arrived []message // messages that have arrived and that the next polls deliver, in order
 	gone    bool      // the receiver has reported the loss of the sender
 }
 
@@ -43,7 +43,7 @@ func (p *pair) delay() time.Duration {
 	return d
 }
 
-// disturb breaks the connection, for both directions, with the probability BreakRate.
+// disturb breaks the connection in both directions, with the probability BreakRate.
 func (p *pair) disturb() {
 	net := p.from.net
 	c := &net.conditions
@@ -55,7 +55,7 @@ func (p *pair) disturb() {
 	net.record.add(net.now(), "%d-%d lost until %v", p.from.rank, p.to.rank, p.broken)
 }
 
-// connect begins to establish the connection, unless it has begun already.
+// connect begins to establish the connection if this has not begun already.
 func (p *pair) connect() {
 	net := p.from.net
 	if p.asked {
@@ -88,8 +88,8 @@ func (p *pair) send(h transport.Header, payload []byte) {
 	net.schedule(p, p.last, p.deliver)
 }
 
-// deliver moves the oldest message in flight to the receiver. While the connection is lost, it schedules
-// itself again instead.
+// deliver moves the oldest message in flight to the receiver. While the connection is lost, deliver moves no
+// message and schedules itself again.
 func (p *pair) deliver() {
 	net := p.from.net
 	if net.now() < p.broken {

@@ -6,7 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// rubbish overwrites the payload of a message when the handler, which may not keep it, has returned.
+// rubbish is the byte that overwrites the payload of a message after the handler has returned, because the
+// handler must not keep the payload.
 const rubbish = 0xdb
 
 // Poll implements transport.Transport.
@@ -17,7 +18,7 @@ func (d *node) Poll(h transport.Handler, budget int) (int, error) {
 		return 0, d.failure("poll", -1, transport.ErrClosed)
 	}
 	if d.dead {
-		return d.complete(h), nil // the errors of its operations end the goroutines of the dead rank
+		return d.complete(h), nil // a dead rank gets only the errors of its operations, which end its goroutines
 	}
 	if !d.busy() {
 		return 0, nil
@@ -84,7 +85,7 @@ func (d *node) complete(h transport.Handler) int {
 	}
 }
 
-// lose ends the operations on a lost peer, reports them and the loss to the handler, and returns the
+// lose ends the operations on a lost peer. It reports their ends and the loss to the handler, and returns the
 // number of these events.
 func (d *node) lose(h transport.Handler, rank int) int {
 	down := &transport.PeerDown{Peer: rank, Cause: d.peers[rank].cause}
@@ -102,7 +103,7 @@ func (d *node) lose(h transport.Handler, rank int) int {
 	return n + 1
 }
 
-// call calls fn, which calls the handler, without the network's lock.
+// call releases the network's lock during a call of fn, because fn calls the handler.
 func (d *node) call(fn func()) {
 	d.net.mu.Unlock()
 	defer d.net.mu.Lock()

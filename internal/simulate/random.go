@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The numbers of a seed's streams of random numbers. The number of a rank is added to streamRanks, the
-// number of a pair to streamPairs.
+// The numbers of a seed's streams of random numbers. The stream of a rank has the number streamRanks plus the
+// rank. The stream of a pair has the number streamPairs plus the number of the pair.
 const (
 	streamConditions = iota
 	streamRun
@@ -32,7 +32,7 @@ func Chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 // Pick returns one of the values at random.
 func Pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// Within returns a random duration below most, 0 if most is 0.
+// Within returns a random duration below most, or 0 if most is 0.
 func Within(r *rand.Rand, most time.Duration) time.Duration {
 	if most <= 0 {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// recordTail is how many of the last events a report shows.
+// recordTail is the number of events, counted from the end, that a report shows.
 const recordTail = 40
 
 // record is the log of a run: a hash of all events and the text of the last events.
@@ -18,7 +18,7 @@ type record struct {
 	sum    hash.Hash64
 	events int                // number of events so far
 	tail   [recordTail]string // a ring of the last lines; event i is at i%recordTail
-	trace  io.Writer          // receives all lines, unless nil
+	trace  io.Writer          // receives all lines; may be nil
 
 	// now has the lines of the events at the time at. Go's scheduler decides the order of events of
 	// the same time, so settle sorts them.
@@ -44,7 +44,7 @@ func (r *record) settle() {
 	for i, line := range r.now {
 		_, _ = r.sum.Write([]byte(line)) // never fails
 		if r.trace != nil {
-			_, _ = fmt.Fprintln(r.trace, line) // an error may be ignored: the trace is for debugging
+			_, _ = fmt.Fprintln(r.trace, line) // an error is ignored, because the trace is for debugging
 		}
 		r.tail[(r.events-len(r.now)+i)%recordTail] = line
 	}

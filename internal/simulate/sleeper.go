@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// sleeper is a rank's Sleeper in virtual time. With it, a slow rank wakes up late. Yield takes no
-// virtual time, because it may be called while a sync.Mutex is held, and a goroutine that waits for
-// the mutex keeps the bubble's clock from advancing.
+// sleeper is a rank's Sleeper in virtual time. With it, a slow rank wakes up late. Yield takes no virtual
+// time, because it may be called while a sync.Mutex is held. A goroutine that waits for this mutex prevents
+// the bubble's clock from advancing.
 type sleeper struct {
 	transport.ChannelSleeper
 	node *node

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Apply returns the contents of the files that a break changes, by their paths relative to root,
-// the root of the module. It fails if the lines that a change replaces do not occur exactly once, or
+// Apply returns the changed contents of the files that a break changes, by their paths relative to root, the
+// root of the module. It returns an error if the lines that a change replaces do not occur exactly once, or
 // if the result is not valid Go.
 func (b *Break) Apply(root string) (map[string]string, error) {
 	files := map[string]string{}

@@ -17,11 +17,11 @@
 //	push.go
 //	-	q.wake()
 //
-// Lines that begin with '-' are removed, lines that begin with '+' are added, and lines that
-// begin with a space are context, which stays. The rest of a line must match the file exactly,
-// white space included. The removed lines and the context of a change must be consecutive lines
-// that occur exactly once in the file. Another change in the same file names the file again. A
-// file may be any source of the package except a test.
+// Lines that begin with '-' are removed, lines that begin with '+' are added, and lines that begin with a
+// space are context, which stays. The rest of a line must match the file exactly, white space included. The
+// removed lines and the context of a change must be consecutive lines that occur exactly once in the file.
+// Each further change in the same file begins with the name of the file again. A file may be any source of
+// the package except a test.
 //
 // If a description begins with 'race: ', only the race detector can catch the break, such as a
 // plain store in place of an atomic store. The tests then run under the race detector.

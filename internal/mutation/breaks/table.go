@@ -85,8 +85,8 @@ type table struct {
 	pkg     string
 	all     []Break
 	current Break   // the break that is being read; its Name is empty between breaks
-	file    string  // the file named last in the break, empty before the first
-	change  *Change // the last change of current, nil before the first line of a change
+	file    string  // the file that the break has named last, empty before the first file name
+	change  *Change // the change that is being read, nil before its first line
 }
 
 func (t *table) read(number int, line string) error {
@@ -137,7 +137,7 @@ func (t *table) edit(number int, sign byte, text string) {
 	}
 }
 
-// end validates the break that is being read, if any, and adds it to all.
+// end validates the break that is being read, and adds it to all. It does nothing between breaks.
 func (t *table) end() error {
 	b, changed := t.current, t.change != nil
 	t.current, t.file, t.change = Break{}, "", nil

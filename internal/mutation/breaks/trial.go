@@ -17,8 +17,8 @@ import (
 // Verdict is the result of a package's tests on a break.
 type Verdict int
 
-// The verdicts. TimedOut, too, means that the tests have caught the break: without the break they
-// end within the time limit.
+// The verdicts. TimedOut also means that the tests have caught the break, because without the break they end
+// within the time limit.
 const (
 	Caught Verdict = iota
 	TimedOut
@@ -42,7 +42,7 @@ type Trial struct {
 // Result is the result of one run of a package's tests.
 type Result struct {
 	Verdict Verdict
-	Test    string // the first test that failed, or, if none did, the test that was running at the end
+	Test    string // the first test that failed or, if no test failed, the test that was running at the end
 	Output  string // of the tests and of the compiler
 	Took    time.Duration
 }
@@ -88,8 +88,8 @@ func (t *Trial) overlay(files map[string]string) (string, error) {
 	return name, os.WriteFile(name, text, 0o600)
 }
 
-// run runs the tests of a package with the overlay file of that name, or without an overlay if the
-// name is empty. The processes of the tests form a process group, which run kills before it returns.
+// run runs the tests of a package. overlay is the name of the overlay file, or empty for a run without an
+// overlay. The processes of the tests form a process group, which run kills before it returns.
 func (t *Trial) run(ctx context.Context, pkg string, race bool, overlay string) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Timeout+grace)
 	defer cancel()
@@ -101,7 +101,7 @@ func (t *Trial) run(ctx context.Context, pkg string, race bool, overlay string) 
 	}
 	if overlay != "" {
 		args = append(args, "-count=1")
-		// The overlay is in the environment, so that it also applies to programs that tests build.
+		// The overlay is set in the environment, so that it also applies to programs that tests build.
 		env = append(env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
 	var out bytes.Buffer

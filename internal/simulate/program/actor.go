@@ -21,8 +21,8 @@ func Actors() simulate.Program {
 	return simulate.Program{Name: "actors", Ranks: []int{1, 2, 2, 3, 5}, Main: runActors}
 }
 
-// BrokenActors is the program of Actors with the death of a rank. The messages between the other ranks
-// must arrive, requests to the dead rank must end, and every watcher must be notified once of the end of each
+// BrokenActors is the program Actors with the death of a rank. The messages between the other ranks must
+// arrive, requests to the dead rank must end, and every watcher must be notified once of the end of each
 // actor that it watches.
 func BrokenActors() simulate.Program {
 	return simulate.Program{Name: "broken-actors", Ranks: []int{2, 3, 5}, Mortal: true, Main: runActors}
@@ -94,7 +94,7 @@ type stage struct {
 	watched  chan struct{}  // receives a value for each report of a terminated worker
 }
 
-// fail records an error, unless one is recorded already.
+// fail records an error. It keeps an error that was recorded before.
 func (p *stage) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,8 +181,8 @@ func length(number, longest int) int { return number * 7919 % longest }
 // to returns the rank to which a sender of a rank sends its letters.
 func (p *stage) to(rank, sender int) int { return (rank + sender) % p.rank.Size() }
 
-// sender returns a function that sends the letters of sender k: from a goroutine if k is even, from
-// an actor if k is odd.
+// sender returns a function that sends the letters of sender k. It sends them from a goroutine if k is even,
+// and from an actor if k is odd.
 func (p *stage) sender(k int, r *rand.Rand) func() error {
 	pid := p.system.PID(p.to(p.rank.Rank(), k), "sink")
 	next := func(i int) *letter {
@@ -237,8 +237,8 @@ func (p *stage) ask() error {
 	return nil
 }
 
-// watcher is an actor. It watches the workers of all ranks, ends the worker of the next rank, or of its own
-// rank in a job in which a rank may die, and counts the notices of terminated workers.
+// watcher is an actor. It watches the workers of all ranks and counts the notices of terminated workers. It
+// also ends the worker of the next rank or, in a job in which a rank may die, the worker of its own rank.
 func (p *stage) watcher(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
@@ -247,7 +247,7 @@ func (p *stage) watcher(c actor.Context) {
 		}
 		to := (p.rank.Rank() + 1) % p.rank.Size()
 		if p.mortal >= 0 {
-			to = p.rank.Rank() // another rank may die before it has ended the worker of this rank
+			to = p.rank.Rank() // because another rank may die before it has ended this rank's worker
 		}
 		c.Send(p.system.PID(to, "worker"), &quit{})
 	case *actor.Terminated:

@@ -18,14 +18,14 @@ func Collectives() simulate.Program {
 	return simulate.Program{Name: "collectives", Ranks: []int{1, 2, 3, 4, 5, 7, 8}, Main: collective}
 }
 
-// BrokenCollectives is the program of Collectives with the death of a rank. Every other rank must end.
-// If one of its operations fails, the error must name the dead rank or be ErrCommBroken.
+// BrokenCollectives is the program Collectives with the death of a rank. Every other rank must end. If one of
+// its operations fails, the error must name the dead rank or be ErrCommBroken.
 func BrokenCollectives() simulate.Program {
 	return simulate.Program{Name: "broken-collectives", Ranks: []int{2, 3, 5, 8}, Mortal: true, Main: collective}
 }
 
-// Streams of random numbers. From streamMembers on, all members of a communicator draw the same
-// numbers; from streamOwn on, each rank draws its own.
+// Numbers of streams of random numbers. In the streams from streamMembers on, all members of a communicator
+// draw the same numbers. In the streams from streamOwn on, each rank draws its own numbers.
 const (
 	streamSteps = 5000 + iota
 	streamMembers
@@ -43,8 +43,8 @@ type member struct {
 	open  []pending
 }
 
-// called is one call of an operation: its kind, the number of elements, and the root, which only
-// rooted kinds use.
+// called is one call of an operation: its kind, the number of elements, and the root. Only operations with a
+// root use the root.
 type called struct{ kind, n, root int }
 
 // pending is a nonblocking operation that is under way, and the function that checks its result.
@@ -61,16 +61,16 @@ func collective(r simulate.Rank) error {
 	return nil
 }
 
-// expected reports whether err is nil or a consequence of the loss of the rank that may be lost.
+// expected reports whether err is nil or a consequence of the loss of the rank that may die.
 func expected(c *simulate.Conditions, err error) bool {
 	lost := newLosses(c)
 	var peer *runtime.PeerError
 	return err == nil || lost.mortal && (errors.Is(err, runtime.ErrCommBroken) || errors.As(err, &peer) && peer.Rank == lost.rank)
 }
 
-// collectiveSteps executes a number of operations. If one fails, it breaks both communicators, so that
-// the nonblocking operations end, and members that were not in the failed operation do not wait for
-// this rank.
+// collectiveSteps executes a number of operations. If an operation fails, collectiveSteps breaks both
+// communicators, so that the nonblocking operations end, and so that members that were not in the failed
+// operation do not wait for this rank.
 func collectiveSteps(r simulate.Rank) (err error) {
 	draw := r.Random(streamSteps)
 	color := make([]int, r.Size())
@@ -79,7 +79,8 @@ func collectiveSteps(r simulate.Rank) (err error) {
 	}
 	part, err := r.Comm().Split(color[r.Rank()], draw.IntN(3)*r.Rank()%2)
 	if err != nil {
-		// Other ranks may have made their part already. This rank has none, so it cannot break theirs.
+		// Other ranks may have made their communicator of the part already. This rank has no such
+		// communicator, so that it cannot break theirs.
 		if err = newLosses(r.Conditions).unexpected(err); err == nil {
 			err = simulate.ErrGivenUp
 		}
@@ -232,7 +233,8 @@ type operator struct {
 	fn func(a, b int64) int64
 }
 
-// operators returns three operators that commute and one that does not: its result is its right operand.
+// operators returns three operators that commute, and one operator that does not commute, whose result is its
+// right operand.
 func operators() []operator {
 	last := func(_, b int64) int64 { return b }
 	return []operator{

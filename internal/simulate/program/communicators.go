@@ -12,10 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Communicators is a program that makes and closes communicators in every way, sends more messages
-// in them than it receives, and has nonblocking collective operations under way in several at once. No
-// message of one communicator may be received in another, even if communicators get numbers that
-// closed communicators had.
+// Communicators is a program that makes and closes communicators in every way. It sends more messages in them
+// than it receives, and runs nonblocking collective operations in several communicators at once. No message
+// of one communicator may be received in another. This must also hold if a communicator gets a number that a
+// closed communicator had.
 func Communicators() simulate.Program {
 	return simulate.Program{Name: "communicators", Ranks: []int{1, 2, 2, 3, 4, 6}, Main: communicators}
 }
@@ -40,7 +40,7 @@ type colonies struct {
 	draw, own *rand.Rand
 	made      int
 	open      []*colony
-	closing   []*colony // no longer used; this rank closes each at a random time
+	closing   []*colony // colonies that are no longer used; this rank closes each at a random time
 }
 
 func communicators(r simulate.Rank) error {
@@ -112,7 +112,7 @@ func (s *colonies) dup(c *colony) error {
 	return err
 }
 
-// split splits a communicator into up to two; some members may be in neither.
+// split splits a communicator into one or two communicators. Some members may be in neither of them.
 func (s *colonies) split(c *colony) error {
 	var parts [2][]int
 	color := make(map[int]int)
@@ -173,8 +173,8 @@ func (s *colonies) talk(c *colony) error {
 	me := c.comm.Rank()
 	for to := range c.members {
 		for _, n := range sizes[to] {
-			// Each member sends all these messages, though the receiver receives only as many as one member
-			// sends. No sender waits for its end.
+			// Each member sends all these messages, but the receiver receives only as many as one member
+			// sends. No sender waits for the end of its sends.
 			_ = runtime.Isend(c.comm, c.letter(n), to, s.own.IntN(5))
 		}
 	}

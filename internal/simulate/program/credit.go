@@ -17,9 +17,9 @@ const (
 	rounds = 3
 )
 
-// credits checks that receivers return all credit. After all messages were received, at least half
-// of the first window must be free, so that sends within it complete before they are received. A
-// receiver that sends no messages to the sender has to return the credit in a message of its own.
+// credits checks that receivers return all credit. After all messages were received, at least half of the
+// first window must be free. Sends within this half then complete before they are received. A receiver that
+// sends no messages to the sender has to return the credit in a message of its own.
 func credits(r simulate.Rank, c *runtime.Comm) error {
 	rank, n := c.Rank(), c.Size()
 	affordable := make([]byte, min(r.Conditions.Budget/int64(4*n*creditCost), 16))
@@ -60,8 +60,8 @@ func credits(r simulate.Rank, c *runtime.Comm) error {
 	return nil
 }
 
-// cancels sends many messages to the next rank and cancels three of every four. The messages that
-// were not cancelled in time must arrive, and no others.
+// cancels sends many messages to the next rank and cancels three of every four messages. Exactly the messages
+// that were not cancelled in time must arrive.
 func cancels(c *runtime.Comm, size int) error {
 	var open []runtime.Request
 	to, from := c.Rank()+1, c.Rank()-1

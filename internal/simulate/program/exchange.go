@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Streams of random numbers. streamPlan is the same at all ranks; the ranks have different streams of
-// senders and receivers.
+// Numbers of streams of random numbers. The stream streamPlan is the same at all ranks. The ranks have
+// different streams for senders and receivers.
 const (
 	streamPlan    = iota
 	streamSenders = 1000 * (1 + iota)
@@ -23,8 +23,8 @@ func Exchange() simulate.Program {
 	return simulate.Program{Name: "exchange", Ranks: []int{1, 2, 2, 3, 5, 8}, Main: exchange}
 }
 
-// Survive is the program of Exchange with the death of a rank. The other ranks must receive all
-// messages of each other, and may receive some of the dead rank's messages, in order.
+// Survive is the program Exchange with the death of a rank. The other ranks must receive all messages that
+// they send each other. They may receive some of the dead rank's messages, in order.
 func Survive() simulate.Program {
 	return simulate.Program{Name: "survive", Ranks: []int{2, 3, 5, 8}, Mortal: true, Main: exchange}
 }
@@ -68,8 +68,8 @@ func exchange(r simulate.Rank) error {
 	return nil
 }
 
-// classComms returns the communicators of the classes, by class, and one more for credits. The classes
-// named and tagged share the communicator of the World.
+// classComms returns the communicators of the classes, by class, and one more communicator for credits. The
+// classes named and tagged share the communicator of the World.
 func classComms(world *runtime.Comm) ([]*runtime.Comm, error) {
 	comms := []*runtime.Comm{world, world}
 	for range classes + 1 - sourced {

@@ -22,7 +22,7 @@ const streamInsulation = 17000
 func insulation(r simulate.Rank) error {
 	lost := newLosses(r.Conditions)
 	half, err := r.Comm().Split(r.Rank()%2, 0)
-	if err != nil { // the death was before both communicators were made
+	if err != nil { // a rank died before both communicators were made
 		r.Comm().Revoke(err)
 		return lost.unexpectedEnd(err)
 	}
@@ -37,7 +37,8 @@ func insulation(r simulate.Rank) error {
 	return err
 }
 
-// insulated sends messages around the ring of members and sums what they received, in each step.
+// insulated executes the steps in a communicator. In each step, it sends messages around the ring of members,
+// and computes the sum of the received values.
 func insulated(c *runtime.Comm, steps int) error {
 	n, got, sum := c.Size(), []int{0}, []int{0}
 	for step := range steps {

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Mismatch is a program of collective operations. In the last one, one rank makes another call than its
-// peers. Every rank must get an error that says so, and no rank may get a wrong result.
+// Mismatch is a program of collective operations. In the last operation, one rank makes a different call from
+// its peers. Every rank must get an error that reports the difference, and no rank may get a wrong result.
 func Mismatch() simulate.Program {
 	return simulate.Program{Name: "mismatch", Ranks: []int{2, 3, 4, 5, 8}, Main: mismatch}
 }
@@ -52,14 +52,16 @@ func mismatch(r simulate.Rank) error {
 			return differing(err)
 		}
 	}
-	// Some ranks of an operation wait for no other rank, so only the next operation may report the mismatch.
+	// In some operations a rank waits for no other rank. At that rank, only the next operation reports the
+	// mismatch.
 	if err := collectives.Barrier(r.Comm()); err != nil {
 		return differing(err)
 	}
 	return fmt.Errorf("call %+v differs from those of others, and no rank reports that", call)
 }
 
-// differing returns nil if err reports calls that differ, be it detected by this rank or by another.
+// differing returns nil if err reports calls that differ. This rank or another rank may have detected the
+// difference.
 func differing(err error) error {
 	if errors.Is(err, collectives.ErrMismatch) || errors.Is(err, runtime.ErrCommBroken) && strings.Contains(err.Error(), collectives.ErrMismatch.Error()) {
 		return nil

@@ -16,7 +16,7 @@ const (
 	tagged               // AnySource and the tag, on the communicator of the World
 	sourced              // the source and AnyTag
 	wild                 // AnySource and AnyTag
-	mixed                // a random choice of these; all messages to a rank have one source and tag
+	mixed                // one of these ways at random; all messages to a rank have the same source and tag
 	classes
 )
 
@@ -41,7 +41,8 @@ type plan struct {
 // newPlan draws the plan of an exchange of messages.
 func newPlan(r *rand.Rand, ranks, messages int, c *simulate.Conditions) *plan {
 	p := &plan{}
-	// With few pairs, classes and tags the program finds a wrong order, with many a wrong match.
+	// With few pairs, classes and tags, the program detects messages in the wrong order. With many, it
+	// detects wrong matches.
 	senders, tags := simulate.Pick(r, 1, ranks, ranks), simulate.Pick(r, 1, 3)
 	some := simulate.Pick(r, []class{named, tagged, sourced, wild, mixed}, []class{class(r.IntN(int(classes)))})
 	for i := range messages {

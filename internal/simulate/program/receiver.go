@@ -54,12 +54,12 @@ func (p pattern) matches(m *parcel) bool {
 	return (p.source == runtime.AnySource || p.source == m.from) && (p.tag == runtime.AnyTag || p.tag == m.tag)
 }
 
-// run receives all messages. There is always a receive for the first message that is due, so that
-// a sender that waits until that message is received does not wait forever.
+// run receives all messages. At any time, a receive for the first message in due is posted. A sender that
+// waits until that message is received therefore does not wait forever.
 func (r *receiver) run() error {
 	if r.late {
-		// In this virtual time, many messages arrive before the first receive begins. The times of the
-		// classes differ, because Go wakes goroutines that wake up at the same time in random order.
+		// During this virtual time, many messages arrive before the first receive begins. The time differs
+		// from class to class, because Go wakes goroutines with the same time in random order.
 		time.Sleep(time.Second + time.Duration(r.class))
 	}
 	for m := r.next(); m != nil || len(r.open) > 0; m = r.next() {
@@ -85,7 +85,8 @@ func (r *receiver) run() error {
 // window draws the number of receives that may remain under way.
 func (r *receiver) window() int { return r.random.IntN(windowMax) }
 
-// next returns the first due message for which no receive is under way, nil if there is none.
+// next returns the first message in due for which no receive is under way, or nil if there is no such
+// message.
 func (r *receiver) next() *parcel {
 	covered := map[pattern]int{}
 	for _, m := range r.due {
@@ -100,16 +101,17 @@ func (r *receiver) next() *parcel {
 	return nil
 }
 
-// forgive returns the error of a receive unless it is the expected loss of a rank. After the loss,
-// run does not wait for messages of that rank any more. Messages that have arrived may still be received.
+// forgive returns nil if the error of a receive is the expected loss of a rank, otherwise the error. After
+// the loss, run no longer waits for messages of that rank. Messages that have arrived may still be received.
 func (r *receiver) forgive(err error) error {
 	if err == nil {
 		return nil
 	}
 	r.bereft = true
 	if r.class == tagged || r.class == wild || r.class == mixed {
-		// Ack lets receives from AnySource go on. Class named may not call it: it shares a communicator
-		// with tagged, whose receives from AnySource would not report the loss any more.
+		// Ack lets receives from AnySource go on. Class named must not call Ack, because it shares a
+		// communicator with class tagged. After an Ack, the receives of class tagged from AnySource would no
+		// longer report the loss.
 		r.comm.Ack()
 	}
 	return r.lost.unexpected(err)
@@ -165,9 +167,9 @@ func (r *receiver) took(p pattern, room []byte) func(runtime.Status, error) erro
 	}
 }
 
-// check finds the message that has to be the one received, compares it with the payload, and removes
-// it from due. Messages of a lost rank may be missing in between: those sent by rendezvous whose payload
-// had not moved yet.
+// check finds the message in due that must have been received, compares the message with the payload, and
+// removes the message from due. Some messages of a lost rank may be missing. These were sent by rendezvous,
+// and their payload had not moved yet.
 func (r *receiver) check(p pattern, s runtime.Status, payload []byte) error {
 	for i, m := range r.due {
 		if m.from != s.Source || !p.matches(m) {
@@ -188,7 +190,7 @@ func (r *receiver) check(p pattern, s runtime.Status, payload []byte) error {
 	return fmt.Errorf("a message of rank %d with tag %d and %d bytes is one too many", s.Source, s.Tag, s.Bytes)
 }
 
-// finish waits for the oldest receive under way and checks its result. It can take the oldest, because
+// finish waits for the oldest receive under way and checks its result. It takes the oldest receive, because
 // messages match receives in the order in which the receives were posted.
 func (r *receiver) finish() error {
 	o := r.open[0]
@@ -225,7 +227,7 @@ func (r *receiver) matched(p pattern, room []byte) error {
 	return r.took(p, room)(s, err)
 }
 
-// probed probes for the message, blocking or polling, and then receives it.
+// probed probes for the message, with a blocking probe or by polling, and then receives the message.
 func (r *receiver) probed(p pattern, room []byte) error {
 	var s runtime.Status
 	var err error
@@ -241,7 +243,7 @@ func (r *receiver) probed(p pattern, room []byte) error {
 	if err != nil {
 		return err
 	}
-	// This receive matches the probed message, since no other goroutine receives in this class.
+	// This receive matches the probed message, because no other goroutine receives in this class.
 	got, err := runtime.Recv(r.comm, room[:s.Bytes], s.Source, s.Tag)
 	if err == nil && got != s {
 		err = fmt.Errorf("the probe says %+v, the receive %+v", s, got)
@@ -249,8 +251,8 @@ func (r *receiver) probed(p pattern, room []byte) error {
 	return r.took(p, room)(got, err)
 }
 
-// impatient receives with a context that may end before the message arrives. If it does, impatient
-// receives again without it.
+// impatient receives with a context that may end before the message arrives. If the context ends before that,
+// impatient receives again without the context.
 func (r *receiver) impatient(p pattern, room []byte) error {
 	ctx, cancel := context.WithTimeout(r.comm.Context(), simulate.Within(r.random, 5*time.Millisecond))
 	defer cancel()

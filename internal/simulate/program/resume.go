@@ -12,17 +12,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
-// Resume is a program of steps whose result depends on the states of all ranks and on the order of the steps. Each
-// step has messages, collective operations, and one more operation such as a request to an actor. Package
-// checkpoint saves the state after some steps. Up to four ranks die, also while the other ranks go on in
-// the next generation. The result must be the same as the result of a sequential computation.
+// Resume is a program of steps whose result depends on the states of all ranks and on the order of the steps.
+// Each step has messages, collective operations, and one more operation such as a request to an actor.
+// Package checkpoint saves the state after some steps. Up to four ranks die. A death may also occur while the
+// other ranks are already in the next generation. The result must be the same as the result of a sequential
+// computation.
 func Resume() simulate.Program {
 	return simulate.Program{
 		Name: "resume", Ranks: []int{1, 2, 3, 4, 5}, Mortal: true, Adapt: restarting, Main: resume,
 	}
 }
 
-// restarting sets the number of restarts, and adds up to three deaths close to the death that was drawn.
+// restarting sets the number of restarts, and adds up to three deaths. The event of each of them is at most
+// 199 events after the event of the previous death.
 func restarting(c *simulate.Conditions) {
 	c.Launcher, c.Restarts = true, 8
 	if len(c.Deaths) == 0 {
@@ -53,7 +55,7 @@ type enduring struct {
 	often        int // number of steps from one checkpoint to the next
 	store        *checkpoint.Store
 	last         int    // the newest generation that the rank has entered
-	saved        int    // the last step whose Save has returned nil, -1 for none
+	saved        int    // the last step for which Save has returned nil, -1 for none
 	hosts        *hosts // of the newest generation, nil before the first
 }
 
@@ -74,8 +76,8 @@ func resume(r simulate.Rank) error {
 	return nil
 }
 
-// mark records that this rank has come to a place in a generation. count returns the number of ranks
-// that have.
+// mark records that this rank has reached a place in a generation. count returns the number of ranks that
+// have reached it.
 func (e *enduring) mark(place string, generation int) {
 	e.rank.Board.Store(fmt.Sprint(place, generation, " ", e.rank.Rank()), true)
 }
@@ -127,9 +129,9 @@ func (e *enduring) generation(w *runtime.World) error {
 	return nil
 }
 
-// restore sets state to the state before the step that it returns, with which the rank goes on. If a rank
-// and the rank that keeps its copies were lost one after the other, before all ranks had restored their
-// state in the generation between, all ranks begin with step 0 again.
+// restore returns the step with which the rank goes on, and sets state to the state before that step. All
+// ranks begin with step 0 again if a rank and the rank that keeps its copies were lost one after the other,
+// and not all ranks had restored their state between the two losses.
 func (e *enduring) restore(w *runtime.World, state []int64) (int, error) {
 	for i := range state {
 		state[i] = int64(w.Rank()*e.width + i)
@@ -198,8 +200,8 @@ func (e *enduring) step(w *runtime.World, state []int64, step int) error {
 	return e.beside(w, step)
 }
 
-// mix computes the next state of a rank in place. before is the state of the rank before it in the ring, sum
-// the sum of the first elements of all ranks.
+// mix computes the next state of a rank in place. before is the state of the previous rank in the ring. sum
+// is the sum of the first elements of all ranks.
 func mix(state, before []int64, sum int64) {
 	for i := range state {
 		state[i] = state[i]*31 + before[i]*7 + sum

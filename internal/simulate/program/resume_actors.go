@@ -28,13 +28,13 @@ const visitTime = time.Minute
 type hosts struct {
 	system *actors.System
 	next   *actor.PID // the actor "host" of the next rank
-	// early is 1 plus the generation of a visit that has reached the actor of another generation, 0 if
-	// there was none.
+	// early is 1 plus the generation of a visit that has reached the actor of another generation. It is 0 if
+	// there was no such visit.
 	early atomic.Int64
 }
 
-// welcome spawns the actor "host" of this generation. It also sends two visits to the PID of the generation
-// before, which must not reach any actor.
+// welcome spawns the actor "host" of this generation. It also sends two visits to the PID of the previous
+// generation. These visits must not reach any actor.
 func (e *enduring) welcome(w *runtime.World) error {
 	system, err := actors.OfConfig(w, actors.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
@@ -74,7 +74,7 @@ func (e *enduring) welcome(w *runtime.World) error {
 func (e *enduring) visited(c *runtime.Comm) error {
 	generation := c.World().Generation()
 	answer, err := e.hosts.system.Root.RequestFuture(e.hosts.next, &visit{generation}, visitTime).Result()
-	// If a rank is lost, Barrier ends with the loss, and so does the generation; err does not matter then.
+	// If a rank is lost, Barrier ends with the loss and the generation ends. In this case, err is ignored.
 	if err := collectives.Barrier(c); err != nil {
 		return err
 	}

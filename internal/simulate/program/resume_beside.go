@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// beside calls an operation that is drawn for each step, the same at all ranks. Every kind of operation must
-// end with the loss of a rank when the generation of its World ends.
+// beside calls one operation in each step. The operation is drawn at random, and is the same at all ranks.
+// Every kind of operation must end with the loss of a rank when the generation of its World ends.
 func (e *enduring) beside(w *runtime.World, step int) error {
 	kinds := []func(*runtime.Comm) error{
 		collectives.Barrier, agreed, duplicated, halved, overlapped, probed, shared, persistent, e.visited,
@@ -81,7 +81,7 @@ func probed(c *runtime.Comm) error {
 	return errors.Join(err, sent)
 }
 
-// shared transfers the ownership of a Buffer to the next rank, and receives one from the previous rank.
+// shared transfers the ownership of a Buffer to the next rank, and receives a Buffer from the previous rank.
 func shared(c *runtime.Comm) error {
 	n := c.Size()
 	b, err := runtime.Alloc[int64](c.World(), 600)

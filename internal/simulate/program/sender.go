@@ -64,7 +64,7 @@ func (s *sender) window() int {
 	return windowMax
 }
 
-// send sends one message in a random one of the ways that package runtime has.
+// send sends one message in one of the ways that package runtime has, chosen at random.
 func (s *sender) send(m *parcel) error {
 	c, b := s.comms[m.class], m.fill(make([]byte, m.size))
 	how := s.random.IntN(9)
@@ -119,8 +119,8 @@ func (s *sender) strided(c *runtime.Comm, m *parcel, b []byte) error {
 	return runtime.SendStrided(c, apart, runtime.Strided{Count: len(b), Block: 1, Stride: 2}, m.to, m.tag)
 }
 
-// impatient sends with a context that may end before the send completes. If it does, impatient sends again
-// without it.
+// impatient sends with a context that may end before the send completes. If the context ends before that,
+// impatient sends again without the context.
 func (s *sender) impatient(c *runtime.Comm, m *parcel, b []byte) error {
 	ctx, cancel := context.WithTimeout(c.Context(), simulate.Within(s.random, 5*time.Millisecond))
 	defer cancel()
@@ -183,8 +183,8 @@ func (s *sender) finish() error {
 // patientTries is the number of polls after which a program sleeps before each further poll.
 const patientTries = 100
 
-// pause sleeps before a poll if there were many polls already, because the event that the caller polls for may
-// take seconds.
+// pause sleeps before a poll if there were many polls already, because the caller may have to poll for
+// seconds.
 func pause(try int) {
 	if try > patientTries {
 		time.Sleep(time.Duration(min(try, 1000)) * time.Microsecond) // virtual time

@@ -11,10 +11,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Shrink is a program of steps. In each, the ranks send messages around a ring, and agree whether all
-// succeeded. If a rank dies, the other ranks shrink their communicator and repeat the step. Each rank
-// works in two communicators at the same time, the World's and a half of it. Every agreement must have the
-// same result at all ranks.
+// Shrink is a program of steps. In each step, the ranks send messages around a ring, and agree whether all of
+// them succeeded. If a rank dies, the other ranks shrink their communicator and repeat the step. Each rank
+// works in two communicators at the same time: the communicator of the World, and a communicator of half of
+// the ranks. Every agreement must have the same result at all ranks.
 func Shrink() simulate.Program {
 	return simulate.Program{
 		Name: "shrink", Ranks: []int{1, 2, 3, 4, 6}, Mortal: true,
@@ -29,7 +29,7 @@ const (
 	streamShrinkHalf  = 13000 // plus the rank, for the goroutine that works in a half
 )
 
-// survivor is one rank of Shrink in one communicator.
+// survivor is the state of one rank of Shrink in one communicator.
 type survivor struct {
 	simulate.Rank
 	lost *losses
@@ -40,7 +40,7 @@ func shrink(r simulate.Rank) error {
 	s := &survivor{r, newLosses(r.Conditions), r.Random(uint32(streamShrinkRanks + r.Rank()))}
 	steps := simulate.Pick(r.Random(streamShrink), 1, 3, 8)
 	half, err := r.Comm().Split(r.Rank()%2, 0)
-	if err != nil { // other ranks may have made their half; this rank has none, so it cannot revoke theirs
+	if err != nil { // this rank has no half, and cannot revoke the half of a rank that has made it
 		r.Comm().Revoke(err)
 		return s.lost.unexpectedEnd(err)
 	}
@@ -51,8 +51,8 @@ func shrink(r simulate.Rank) error {
 	return errors.Join(err, <-done)
 }
 
-// unexpectedEnd is unexpected for an error that may report the end of a communicator. At other members than
-// the one that has ended it, the cause may only be text.
+// unexpectedEnd does the work of unexpected for an error that may report the end of a communicator. One
+// member has ended the communicator. At the other members, the cause in the error may only be text.
 func (l *losses) unexpectedEnd(err error) error {
 	if l.mortal && errors.Is(err, runtime.ErrCommBroken) {
 		return simulate.ErrGivenUp
@@ -100,8 +100,8 @@ func (s *survivor) ring(c *runtime.Comm, step int) error {
 	return err
 }
 
-// agree reports whether the step succeeded at all members. The flags of Agree also show which members took part: each
-// member clears the bit of its rank.
+// agree reports whether the step succeeded at all members. The flags of Agree also show which members took
+// part, because each member clears the bit of its rank.
 func (s *survivor) agree(key string, c *runtime.Comm, good bool) (bool, error) {
 	const goodBit = 1 << 63
 	mine := ^uint64(1 << s.Rank.Rank())

@@ -18,7 +18,7 @@ type process struct {
 	ended   chan struct{} // closed when it has ended
 }
 
-// begin starts a program in a directory. The program ends with the test, and also with this process.
+// begin starts a program in a directory. The program ends when the test ends, or when this process ends.
 func begin(tb testing.TB, dir, path string, arg ...string) (*process, error) {
 	tb.Helper()
 	p := &process{command: exec.Command(path, arg...), log: filepath.Join(dir, filepath.Base(path)+".log"), ended: make(chan struct{})}
@@ -30,7 +30,7 @@ func begin(tb testing.TB, dir, path string, arg ...string) (*process, error) {
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	go func() {
-		goruntime.LockOSThread() // Pdeathsig would kill the program when the thread that started it ends
+		goruntime.LockOSThread() // because Pdeathsig kills the program when the thread that started it ends
 		defer goruntime.UnlockOSThread()
 		err := p.command.Start()
 		started <- err

@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// patience is the timeout until the server must be ready. No measurement depends on it.
+	// patience is the time within which the server must be ready. No measurement depends on it.
 	patience = 90 * time.Second
 	// poll is the interval in which await polls the server.
 	poll = 50 * time.Millisecond
-	// tries is the number of attempts to start the server, each with other ports. An attempt fails if
-	// another process has bound one of its ports meanwhile.
+	// tries is the number of attempts to start the server. Each attempt uses different ports. An attempt
+	// fails if another process has bound one of its ports meanwhile.
 	tries = 3
 )
 
-// Server is an API server that allows its user everything. If the server cannot be reached, the
-// methods of Server fail the test that has started it.
+// Server is an API server that allows its user every request. If the server cannot be reached, the methods of
+// Server fail the test that has started it.
 type Server struct {
 	tb     testing.TB
 	url    string
@@ -60,7 +60,7 @@ func Start(tb testing.TB) *Server { //nolint:thelper // it is the package's purp
 	return nil
 }
 
-// find returns the path of a program, "" if it is not found.
+// find returns the path of a program, or "" if the program is not found.
 func find(name string) string {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
@@ -100,7 +100,7 @@ func (s *Server) start(etcd, api string) error {
 	return s.await(store, server, filepath.Join(dir, "apiserver.crt"))
 }
 
-// await waits until the server is ready. It polls, because the server does not announce this.
+// await waits until the server is ready. It polls, because the server does not announce that it is ready.
 func (s *Server) await(store, server *process, certificate string) error {
 	ticks := time.NewTicker(poll)
 	defer ticks.Stop()
@@ -162,7 +162,7 @@ func (s *Server) ask(method, path string, body []byte) (status int, answer []byt
 	return response.StatusCode, answer, errors.Join(err, response.Body.Close())
 }
 
-// writeToken writes the file that the server authenticates clients with. Its fields are the token, and the
+// writeToken writes the file by which the server authenticates clients. Its fields are the token, and the
 // name, ID and groups of the user.
 func (s *Server) writeToken(path string) error {
 	return os.WriteFile(path, []byte(s.token+",admin,1,system:masters\n"), 0o600)
@@ -188,7 +188,7 @@ func free(ports []string) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = l.Close() }() // not before the last Listen, so that all ports differ
+		defer func() { _ = l.Close() }() // closed after the last Listen, so that all ports differ
 		ports[i] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	}
 	return nil

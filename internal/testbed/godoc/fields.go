@@ -16,9 +16,10 @@ import (
 // field matches a line of a code block that describes a field: its name and its type.
 var field = regexp.MustCompile(`(?m)^\t(\w+) +([^ \n]+)( +//.*)?$`)
 
-// Aliases checks the exported aliases of the package in the working directory for types of internal
-// packages, whose fields godoc does not show. It fails the test unless the comment of each alias lists
-// exactly the exported fields of the type. types has a value of each type, by the name of the alias.
+// Aliases checks the package in the working directory. It looks at the exported aliases for types of internal
+// packages, because godoc does not show the fields of these types. It fails the test if the comment of an
+// alias does not list exactly the exported fields of the type. types has a value of each type, by the name of
+// the alias.
 func Aliases(t *testing.T, types map[string]any) {
 	t.Helper()
 	files, err := os.ReadDir(".")

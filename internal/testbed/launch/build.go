@@ -14,9 +14,9 @@ import (
 // Module is the path of the module of gorun, which begins the import paths of its programs.
 const Module = "github.com/gorun-hpc/gorun"
 
-// Install builds packages of the module, such as "cmd/gorun", into a directory, with
-// flags of the go command. Each executable has the last element of its package's path as its name.
-// root is a directory of the module whose go.mod selects the versions of the dependencies.
+// Install builds packages of gorun's module, such as "cmd/gorun", into a directory, with flags of the go
+// command. The name of an executable is the last element of its package's path. root is a directory of a
+// module. The go.mod of that module selects the versions of the dependencies.
 func Install(root, dir string, flags []string, packages ...string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -42,7 +42,7 @@ func build(dir string, env, args []string) error {
 var (
 	// mu guards the variables below it.
 	mu    sync.Mutex
-	cache string // the directory of the executables, "" before the first is built
+	cache string // the directory of the executables, "" before the first executable is built
 	built = make(map[string]bool)
 )
 
@@ -53,8 +53,8 @@ func Gorun(t *testing.T) string {
 	return buildIn(t, home(t), "gorun", Module+"/cmd/gorun")
 }
 
-// home returns the directory of gorun's module. Programs of gorun are built there, because the test may belong to
-// another module, which does not require the dependencies of these programs.
+// home returns the directory of gorun's module. Programs of gorun are built there. The test may belong to
+// another module, and that module does not require the dependencies of these programs.
 func home(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", Module).Output()
@@ -71,7 +71,8 @@ func Build(t *testing.T, name, pkg string, flags ...string) string {
 	return buildIn(t, "", name, pkg, flags...)
 }
 
-// buildIn is Build with the directory in which the go command runs, "" for the directory of the test.
+// buildIn does the work of Build. dir is the directory in which the go command runs, or "" for the directory
+// of the test.
 func buildIn(t *testing.T, dir, name, pkg string, flags ...string) string {
 	t.Helper()
 	mu.Lock()
@@ -84,7 +85,8 @@ func buildIn(t *testing.T, dir, name, pkg string, flags ...string) string {
 	}
 	file := filepath.Join(cache, name)
 	if !built[name] {
-		// Without cgo, as programs are usually built. A test under the race detector has cgo enabled.
+		// cgo is disabled, because programs are usually built without cgo. In a test under the race detector,
+		// cgo would be enabled.
 		if err := build(dir, []string{"CGO_ENABLED=0"}, slices.Concat([]string{"-o", file}, flags, []string{pkg})); err != nil {
 			t.Fatal(err)
 		}

@@ -13,15 +13,15 @@ func Example(t *testing.T, np int, args ...string) string {
 	return ExampleWith(t, np, nil, args...)
 }
 
-// ExampleWith is Example with additional flags of gorun.
+// ExampleWith does the same as Example, with additional flags of gorun.
 func ExampleWith(t *testing.T, np int, flags []string, args ...string) string {
 	t.Helper()
 	out, _ := ExampleEnds(t, 0, np, flags, args...)
 	return out
 }
 
-// ExampleEnds is ExampleWith for a job that has to end with the exit code. It also returns the
-// standard error of the job.
+// ExampleEnds does the same as ExampleWith for a job that must end with the exit code code. It also returns
+// the standard error of the job.
 func ExampleEnds(t *testing.T, code, np int, flags []string, args ...string) (out, errors string) {
 	t.Helper()
 	command := append([]string{Gorun(t), "-np", strconv.Itoa(np)}, flags...)

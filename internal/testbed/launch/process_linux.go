@@ -17,9 +17,9 @@ func group(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 }
 
-// Marked returns the IDs of the running processes that have an entry in their environment, except this
-// process. A process group would not have all processes of a job, because some launchers start
-// ranks in sessions of their own.
+// Marked returns the IDs of the running processes that have entry in their environment, except this process.
+// A process group does not contain all processes of a job, because some launchers start ranks in sessions of
+// their own.
 func Marked(entry string) []int {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 	var found []int

@@ -4,7 +4,7 @@ package launch
 
 import "os/exec"
 
-// group does nothing: jobs with several processes run only on Linux.
+// group does nothing, because jobs with several processes run only on Linux.
 func group(*exec.Cmd) {}
 
 // Marked returns no processes.

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Processors acquires a lock of this machine, and releases it at the end of the test. So only one test
-// at a time runs after calling it. Tests that run jobs with -bind-to core call it, because these jobs
-// reserve processors.
+// Processors acquires a lock of this machine, and releases the lock at the end of the test. Tests that run
+// jobs with -bind-to core call Processors, because these jobs reserve processors. Because of the lock, such
+// tests run one after the other.
 func Processors(t *testing.T) {
 	t.Helper()
 	f, err := os.Open("/sys/devices/system/cpu")
 	if err != nil {
-		return // without this directory, gorun reserves no processors either
+		return // gorun reserves no processors if this directory does not exist
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	for {

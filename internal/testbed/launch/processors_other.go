@@ -4,5 +4,5 @@ package launch
 
 import "testing"
 
-// Processors does nothing: gorun binds jobs to processors only on Linux.
+// Processors does nothing, because gorun binds jobs to processors only on Linux.
 func Processors(*testing.T) {}

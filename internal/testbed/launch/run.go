@@ -35,9 +35,9 @@ type Result struct {
 // jobs counts the commands that Execute has run, to give each a mark of its own.
 var jobs atomic.Int64
 
-// Execute runs a command, with additional environment variables, to its end. If the command takes
-// longer than timeout, Execute sends it SIGTERM, then kills it and all processes that it has started,
-// and returns ErrTimeout. An exit code other than 0 is an error, too. The Result is valid also with
+// Execute runs a command, with additional environment variables, to its end. If the command takes longer than
+// timeout, Execute sends it SIGTERM, then kills it and all processes that it has started, and returns
+// ErrTimeout. An exit code other than 0 is also an error. The Result is valid even if Execute returns one of
 // these errors.
 func Execute(ctx context.Context, timeout time.Duration, env []string, command ...string) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -64,7 +64,7 @@ func Execute(ctx context.Context, timeout time.Duration, env []string, command .
 	return r, fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, tail(r.Errors))
 }
 
-// Run is Execute for a test. It returns the Result whatever the exit code is. It fails the test if
+// Run does the same as Execute for a test. It returns the Result for every exit code. It fails the test if
 // the command cannot be run, or does not end within two minutes.
 func Run(t *testing.T, env []string, command ...string) Result {
 	t.Helper()

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// KillRank kills a random rank with SIGKILL. It chooses among the processes with an entry in their
-// environment, but never the rank last. It returns the name of the rank that it has killed, "" if there was
-// none. A process that was started as a spare has no rank in its environment. It counts as a rank once it has
-// mapped the memory of a node.
+// KillRank kills a random rank with SIGKILL. It chooses among the processes with entry in their environment,
+// and never kills the rank last. It returns the name of the rank that it has killed, or "" if there was no
+// such rank. A process that was started as a spare has no rank in its environment. It counts as a rank once
+// it has mapped the memory of a node.
 func KillRank(entry, last string) string {
 	ranks := map[string]int{}
 	for _, pid := range Marked(entry) {
@@ -33,7 +33,7 @@ func KillRank(entry, last string) string {
 	return victim
 }
 
-// rankOf returns the name of the rank that a process is, "" if it is not a rank.
+// rankOf returns the name of the rank that a process is, or "" if the process is not a rank.
 func rankOf(pid int) string {
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

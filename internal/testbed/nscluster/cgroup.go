@@ -11,10 +11,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/cgroup"
 )
 
-// newCgroup makes a cgroup for the processes of the hosts, below the cgroup of this process, and
-// returns its directory. So the end of the cluster removes the cgroups that the hosts make in it,
-// also the cgroups of a dead host, which no process of that host can remove. newCgroup returns "" if
-// there is no writable cgroup v2 file system. The hosts cannot make cgroups then.
+// newCgroup makes a cgroup for the processes of the hosts, below the cgroup of this process, and returns its
+// directory. The hosts make their cgroups in this cgroup, and the end of the cluster removes all of them.
+// This includes the cgroups of a dead host, which no process of that host can remove. newCgroup returns "" if
+// there is no writable cgroup v2 file system. The hosts then cannot make cgroups.
 func newCgroup() string {
 	own, err := cgroup.Own()
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 //go:embed host.sh
 var script string
 
-// Cluster is a set of emulated hosts. If one of its methods cannot do its work, it fails the test that
+// Cluster is a set of emulated hosts. If a method of Cluster cannot do its work, it fails the test that
 // started the cluster. Only one goroutine may call methods at a time.
 type Cluster struct {
 	tb    testing.TB
@@ -33,7 +33,7 @@ type Cluster struct {
 	hosts map[string]*host
 	names []string
 	hub   *process      // the process whose network namespace contains the bridge
-	spawn chan func()   // functions for the thread that starts the processes; they are killed when it ends
+	spawn chan func()   // functions for the thread that starts the processes; the kernel kills them when it ends
 	sshd  bool          // the hosts run sshd
 	close chan struct{} // closed to end the thread of spawn
 	group string        // directory of the hosts' cgroup, "" if they have none
@@ -54,11 +54,11 @@ type process struct {
 	hear  *bufio.Reader
 }
 
-// hostsMax is the largest number of hosts: one byte of the address numbers them.
+// hostsMax is the largest number of hosts, because one byte of the address numbers them.
 const hostsMax = 200
 
-// Start makes count hosts, named h0, h1 and so on, and removes them when the test ends. It skips
-// the test if this machine cannot make them.
+// Start makes count hosts, named h0, h1 and so on, and removes them when the test ends. It skips the test if
+// this machine cannot make such hosts.
 func Start(tb testing.TB, count int) *Cluster { //nolint:thelper // it is the package's purpose, not a detail of a test
 	return start(tb, count, false)
 }
@@ -119,7 +119,7 @@ func start(tb testing.TB, count int, ssh bool) *Cluster {
 	return c
 }
 
-// missing returns a description of what this machine lacks for a cluster, "" if it lacks nothing.
+// missing returns a description of what this machine lacks for a cluster, or "" if it lacks nothing.
 func missing(ssh bool) string {
 	if os.Geteuid() != 0 {
 		return "needs root"
@@ -283,8 +283,8 @@ func (c *Cluster) Add(name string, p netip.Prefix) {
 	c.ip(c.host(name).first.pid, fmt.Sprintf("addr add %v dev eth0", p))
 }
 
-// Rsh returns a remote shell command. Its arguments are the name of a host and a command, which it
-// runs on the host with its own standard streams. It does not use the network.
+// Rsh returns a remote shell command. Its arguments are the name of a host and a command. It runs the command
+// on the host with its own standard streams, and does not use the network.
 func (c *Cluster) Rsh() string { return filepath.Join(c.dir, "rsh") }
 
 // Command returns an exec.Cmd that runs a command on a host through Rsh.

@@ -1,7 +1,7 @@
-// Package nscluster emulates several hosts on one machine, for tests. A host is a set of namespaces.
-// It has its own network interface on a bridge, host name, processes, shared memory and boot id, so
-// that a program cannot distinguish hosts from machines. All hosts see the files of this machine,
-// except below /dev/shm and /run, where each host has its own.
+// Package nscluster emulates several hosts on one machine, for tests. A host is a set of namespaces. A host
+// has its own network interface on a bridge, and its own host name, processes, shared memory and boot ID. A
+// program therefore cannot distinguish hosts from machines. All hosts see the files of this machine. Only
+// below /dev/shm and /run, each host has files of its own.
 //
 //	c := nscluster.Start(t, 2)                   // h0 and h1, or t.Skip
 //	exec.Command("gorun", "-host", "h0,h1", "-rsh", c.Rsh(), ...)
@@ -11,8 +11,8 @@
 //	     /      |      \
 //	    h0      h1      h2      10.77.0.1, .2, .3/24 and fd77::1, ::2, ::3/64 on eth0
 //
-// It needs root, iproute2 and util-linux; SSH needs openssh-server as well. If one of them is
-// missing, the test is skipped with a message that names it. No process is left behind, even if the
-// test is killed: the kernel kills the first process of a host when the thread that started it ends,
-// and with it all other processes of the host.
+// It needs root, iproute2 and util-linux. SSH also needs openssh-server. If one of these is missing, the test
+// is skipped with a message that names the missing part. No process is left behind, even if the test is
+// killed, because the kernel kills the first process of a host when the thread that started it ends. All
+// other processes of the host end with the first process.
 package nscluster

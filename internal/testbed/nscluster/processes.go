@@ -18,8 +18,8 @@ func (c *Cluster) Freeze(name string) { c.tb.Helper(); c.signal(name, unix.SIGST
 // Thaw continues the processes of a host that Freeze has stopped.
 func (c *Cluster) Thaw(name string) { c.tb.Helper(); c.signal(name, unix.SIGCONT) }
 
-// signal sends a signal once to every process of a host. It repeats the search for processes until
-// it finds no new one, because a process may fork before the signal reaches it.
+// signal sends a signal once to every process of a host. It repeats the search for processes until it finds
+// no new process, because a process may fork before the signal reaches it.
 func (c *Cluster) signal(name string, sig unix.Signal) {
 	c.tb.Helper()
 	told := map[int]bool{}
@@ -74,8 +74,8 @@ func (c *Cluster) all(name string) []int {
 	return found
 }
 
-// parent returns the ID of the parent of the process whose directory below /proc is dir, 0 if the
-// process has ended.
+// parent returns the ID of the parent of a process, or 0 if the process has ended. dir is the directory of
+// the process below /proc.
 func parent(dir string) int {
 	status, err := os.ReadFile(dir + "/status")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Slow describes a link with a limited rate, a delay and losses. The hosts' own links have no limit
-// but the speed of this machine.
+// Slow describes a link with a limited rate, a delay and losses. The hosts' own links are limited only by the
+// speed of this machine.
 type Slow struct {
 	Rate  int           // bits per second, each way
 	Delay time.Duration // each way
@@ -27,9 +27,9 @@ const slowMTU = 1500
 // SlowNetwork returns the IPv4 network of the slow link.
 func (c *Cluster) SlowNetwork() netip.Prefix { return netip.MustParsePrefix("10.78.0.0/24") }
 
-// Slow connects two hosts by a slow link in addition to the bridge. Host a gets the address
-// 10.78.0.1, host b 10.78.0.2. The packets pass through this process, so that the kernel needs no
-// netem. The link is removed when the test ends. Without /dev/net/tun the test is skipped.
+// Slow connects two hosts by a slow link in addition to the bridge. Host a gets the address 10.78.0.1, and
+// host b gets 10.78.0.2. The packets pass through this process, so that the kernel needs no netem. The link
+// is removed when the test ends. Without /dev/net/tun the test is skipped.
 func (c *Cluster) Slow(a, b string, link Slow) {
 	c.tb.Helper()
 	ends := [2]*os.File{}
@@ -97,7 +97,7 @@ type packet struct {
 	due  time.Time
 }
 
-// carry forwards frames in one direction until the end from is closed.
+// carry forwards frames from the file from to the file to, until from is closed.
 func (s Slow) carry(from, to *os.File) {
 	const frameMax = slowMTU + 14
 	queue := make(chan packet, 2*int(float64(s.Rate)/8/frameMax*(s.Delay.Seconds()+0.02))+1000)
@@ -110,7 +110,7 @@ func (s Slow) carry(from, to *os.File) {
 			_, _ = to.Write(p.data) // an error means that the end is closed
 		}
 	}()
-	free := time.Now() // when the wire can take the next frame
+	free := time.Now() // when the link can take the next frame
 	for {
 		b := make([]byte, frameMax)
 		n, err := from.Read(b)
@@ -121,7 +121,7 @@ func (s Slow) carry(from, to *os.File) {
 		if free.Before(now) {
 			free = now
 		}
-		// Drop-tail: the queue in front of the wire holds what the wire carries in 20 ms.
+		// The queue of the link is drop-tail. It holds the bytes that the link carries in 20 ms.
 		if s.Loss > 0 && rand.Float64() < s.Loss || free.Sub(now) > 20*time.Millisecond {
 			continue
 		}

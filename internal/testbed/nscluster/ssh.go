@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// SSH returns an ssh command, with its options, that uses keys made for this cluster; append the
-// name of a host and a command. The cluster must have been made by StartSSH. The connection uses
-// the network of the hosts, so that Cut breaks it. Run the command on a host: this machine's
-// own network has no route to the hosts.
+// SSH returns an ssh command with its options. The command uses keys that were made for this cluster. The
+// caller appends the name of a host and a command. The cluster must have been made by StartSSH. The
+// connection uses the network of the hosts, so that Cut breaks it. The ssh command must run on a host,
+// because this machine's own network has no route to the hosts.
 func (c *Cluster) SSH() string {
 	c.tb.Helper()
 	if !c.sshd {

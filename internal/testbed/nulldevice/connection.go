@@ -49,8 +49,8 @@ func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 	return p, nil
 }
 
-// nextPort returns the port after the one that it returned last, so that a port is not reused soon.
-// The caller holds the mutex of the fabric.
+// nextPort returns the port after the port that it returned last, so that a port is not reused soon. The
+// caller holds the mutex of the fabric.
 func (f *Fabric) nextPort() uint16 {
 	if f.port++; f.port == 0 {
 		f.port = portFirst
@@ -124,7 +124,8 @@ func (p *pair) fail(why provider.Failure, data []byte, err error) {
 	p.config.Upcalls.Failed(why, data, err)
 }
 
-// handshake implements provider.Handshake: the passive side answers the connection request of active.
+// handshake implements provider.Handshake. With it, the passive side answers the connection request of
+// active.
 type handshake struct{ active *pair }
 
 // Accept implements provider.Handshake.
@@ -139,8 +140,8 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 	}
 }
 
-// accepted completes the connection attempt of p, the active side, after queue pair by has accepted
-// it. If p is not connecting any more, it calls gone, which fails the attempt at the passive side.
+// accepted completes the connection attempt of p, the active side, after queue pair by has accepted it. If p
+// is no longer connecting, accepted calls gone, which makes the attempt fail at the passive side.
 func (p *pair) accepted(by *pair, answer *provider.Proposal, gone func()) {
 	if p.phase != phaseConnecting {
 		gone()
@@ -204,8 +205,8 @@ func (p *pair) byeSeen() {
 	}
 }
 
-// broken ends the connection, or the attempt to accept one, because of err. Either this side has
-// detected err, or the peer has reported it.
+// broken ends the connection, or the attempt to accept a connection, because of err. Either this side has
+// detected err, or the peer has reported err.
 func (p *pair) broken(err error) {
 	switch p.phase {
 	case phaseOpen, phaseClosing:

@@ -22,15 +22,15 @@ type device struct {
 	// done holds the completions of this side's requests that are not yet reported. spareDone is
 	// the memory of the previous list, for reuse. The adapter's lock guards both.
 	done, spareDone []completion
-	// free is the time at which the link has carried all requests so far.
+	// free is the time at which the link will have carried all requests that were posted so far.
 	free time.Time
 	// idle is true while a goroutine may sleep in Sleep. A value in awake wakes it.
 	idle  atomic.Bool
 	awake chan struct{}
 
-	// wire guards what peers access too: the fields below, and the fields receives and receiving
-	// of the device's queue pairs. It is locked while an adapter's lock is held, this adapter's or
-	// that of a peer.
+	// wire guards the state that peers also access: the fields below, and the fields receives and receiving
+	// of the device's queue pairs. A goroutine that locks wire already holds the lock of this adapter or of a
+	// peer's adapter.
 	wire    sync.Mutex
 	pending atomic.Bool
 	events  []event
@@ -43,7 +43,7 @@ type device struct {
 var _ provider.Device = (*device)(nil)
 
 // completion reports the end of request number of a queue pair and of all its earlier requests. It is
-// reported at the time due; the zero time means at once.
+// reported at the time due. The zero time means at once.
 type completion struct {
 	pair   *pair
 	number uint64
@@ -80,14 +80,14 @@ func (d *device) transfer(bytes int) {
 	d.free = d.free.Add(time.Duration(float64(bytes) / d.rate * 1e9))
 }
 
-// report reports a completion, unless its queue pair has ended.
+// report reports a completion. It does nothing if the queue pair of the completion has ended.
 func (c *completion) report() {
 	if !c.pair.ended {
 		c.pair.config.Sends.DoneBefore(c.number + 1)
 	}
 }
 
-// report reports all completions of a queue pair that ends, whether they are due or not.
+// report reports all completions of a queue pair that ends, including completions that are not due yet.
 func (d *device) report(p *pair) {
 	for i := range d.done {
 		if d.done[i].pair == p {
@@ -104,7 +104,7 @@ type event struct {
 	arrival provider.Arrival
 	status  provider.Status
 	run     func()
-	// lost, if it is not nil, is called instead of run if the device closes before it has called run.
+	// lost is called instead of run if the device closes before it has called run. lost may be nil.
 	lost func()
 }
 
@@ -132,7 +132,7 @@ func (d *device) push(e event) {
 	}
 }
 
-// rouse wakes the goroutine in Sleep, if there may be one.
+// rouse wakes the goroutine that may be in Sleep.
 func (d *device) rouse() {
 	if d.idle.Load() && d.idle.Swap(false) {
 		d.Wake()

@@ -1,11 +1,11 @@
-// Package nulldevice is an RDMA provider whose device has almost no cost. Every request is executed
-// while it is posted, by a copy from the sender's memory to the receiver's, and its completion is
-// queued at once. So a measurement with this provider shows the cost of the code above the provider,
-// apart from that copy. This is the purpose of the package.
+// Package nulldevice is an RDMA provider whose device has almost no cost. Every request is executed while it
+// is posted, by a copy from the sender's memory to the receiver's, and its completion is queued at once. A
+// measurement with this provider therefore shows the cost of the copy and of the code above the provider.
+// This is the purpose of the package.
 //
-// The provider behaves like an adapter. It takes all posted requests at once. A signalled request has
-// a completion of its own; an unsignalled request completes with the next signalled one. Receives of
-// a shared receive queue are posted beforehand. A message that finds no posted receive breaks the
-// connection, as on iWARP. Adapters of one Fabric can connect to each other. The package starts no
-// goroutines, and uses no timers and no system calls except to sleep while it is idle.
+// The provider behaves like an adapter. It takes all posted requests at once. A signalled request has a
+// completion of its own. An unsignalled request completes with the next signalled request. Receives of a
+// shared receive queue are posted beforehand. A message that finds no posted receive breaks the connection,
+// as on iWARP. Adapters of one Fabric can connect to each other. The package starts no goroutines, and uses
+// no timers and no system calls except to sleep while it is idle.
 package nulldevice

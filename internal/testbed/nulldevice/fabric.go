@@ -11,8 +11,8 @@ import (
 // Name is the name of the provider.
 const Name = "null"
 
-// Fabric connects adapters of one process. Its mutex is the innermost lock: no other lock is
-// acquired while it is held. The path of a message does not acquire it.
+// Fabric connects adapters of one process. Its mutex is the innermost lock, so that no other lock is acquired
+// while it is held. The path of a message does not acquire the mutex.
 type Fabric struct {
 	mu     sync.Mutex
 	hosts  map[netip.Addr]*device
@@ -25,8 +25,8 @@ func NewFabric() *Fabric {
 	return &Fabric{hosts: map[netip.Addr]*device{}, points: map[netip.AddrPort]*point{}, port: portFirst}
 }
 
-// portFirst is the first of the dynamic ports (RFC 6335 section 6), which are assigned if the
-// consumer asks for no certain port.
+// portFirst is the first of the dynamic ports (RFC 6335 section 6), which are assigned if the consumer does
+// not ask for a certain port.
 const portFirst = 49152
 
 // Host is a provider with one interface, which has the address Addr on Fabric.
@@ -36,9 +36,8 @@ type Host struct {
 	// If Discard is true, RDMA Reads and Writes are validated and completed, but move no bytes.
 	// A benchmark of large transfers then measures their cost without the copy.
 	Discard bool
-	// Carried, if it is not nil, is called after a request of this host has been executed, during
-	// the call that posts it. This is the time at which a hardware adapter would be notified of
-	// the request.
+	// Carried may be nil. Otherwise it is called after a request of this host has been executed, during the
+	// call that posts the request. At this time, a hardware adapter would be notified of the request.
 	Carried func()
 	// Rate is the rate of an emulated link in bytes per second. A request completes no sooner than
 	// the link would have carried its bytes. The goroutine that waits for such a completion polls

@@ -8,7 +8,7 @@ type region struct {
 	domain *domain
 	data   []byte
 	access provider.Access
-	// revoked is true after a peer's Send with Invalidate: peers may not access the region any more.
+	// revoked is true after a peer's Send with Invalidate. Peers may then no longer access the region.
 	revoked bool
 }
 

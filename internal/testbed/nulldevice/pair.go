@@ -43,7 +43,7 @@ func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, p
 	return p, c.Attributes, nil
 }
 
-// receive sets receiving: from now on requests of the peer are executed, or are not.
+// receive sets receiving, which determines whether requests of the peer are executed from now on.
 func (p *pair) receive(now bool) {
 	p.device.wire.Lock()
 	p.receiving = now
@@ -84,8 +84,8 @@ func (p *pair) die() {
 	}
 }
 
-// flush reports the receive of a message as flushed, because the queue pair has ended. It only
-// concerns receives of a shared queue: package verbs flushes the others.
+// flush reports the receive of a message as flushed, because the queue pair has ended. It only reports
+// receives of a shared queue, because package verbs flushes the other receives.
 func (p *pair) flush(e *event) {
 	if p.shared {
 		p.config.Receives.Fail(e.receive, provider.StatusFlushed)
@@ -100,7 +100,8 @@ func (p *pair) Drain() {
 	}
 }
 
-// complete enqueues a completion of the last executed request, which also completes all before it.
+// complete enqueues a completion of the last executed request. The completion also completes all earlier
+// requests.
 func (p *pair) complete() {
 	p.quiet = 0
 	p.device.done = append(p.device.done, completion{p, p.last, p.device.free})
@@ -119,13 +120,13 @@ func (p *pair) RequestsPosted() {
 			return
 		}
 		if !done {
-			p.stopped = true // the peer has ended the connection, and reports that to this side
+			p.stopped = true // the peer has ended the connection, and reports the end to this side
 			return
 		}
 		p.last = r.Number
 		p.quiet++
 		p.device.transfer(r.Length)
-		// Entries of the send queue are only freed by a completion. So one is enqueued even
+		// Only a completion frees entries of the send queue. For this reason, a completion is enqueued even
 		// without a signalled request when half of the queue is in use.
 		if r.Flags&provider.FlagUnsignalled == 0 || 2*p.quiet >= p.config.Attributes.MaxRequests {
 			p.complete()

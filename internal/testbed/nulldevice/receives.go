@@ -6,12 +6,12 @@ import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 type receives struct {
 	device     *device
 	ring       []*provider.Receive
-	head, tail int // how many receives were taken and posted so far
+	head, tail int // numbers of receives that were taken (head) and posted (tail) so far
 }
 
 var _ provider.SharedReceiveQueue = (*receives)(nil)
 
-// newReceives returns a ring with room for at least n receives; the size is a power of two.
+// newReceives returns a ring with room for at least n receives. The size of the ring is a power of two.
 func newReceives(d *device, n int) *receives {
 	size := 1
 	for size < n {
@@ -33,7 +33,8 @@ func (q *receives) Post(r *provider.Receive) {
 	q.device.wire.Unlock()
 }
 
-// take removes and returns the oldest posted receive, nil if there is none. The caller holds the wire.
+// take removes the oldest posted receive and returns it, or returns nil if no receive is posted. The caller
+// holds the wire.
 func (q *receives) take() *provider.Receive {
 	if q.head == q.tail {
 		return nil

@@ -1,6 +1,6 @@
-// Package rdmavm boots a guest machine for tests of RDMA through the kernel. The guest has the
-// software drivers rxe (RoCE v2) and siw (iWARP), and programs such as rping. The machine itself
-// need not have RDMA at all.
+// Package rdmavm boots a guest machine for tests of RDMA through the kernel. The guest has the software
+// drivers rxe (RoCE v2) and siw (iWARP), and programs such as rping. The machine itself needs no RDMA adapter
+// and no RDMA driver.
 //
 //	g := rdmavm.Start(t, rdmavm.Config{Share: dir})   // or t.Skip
 //	out, status := g.Run("rping -c -a 10.9.1.1 -C 5")
@@ -15,14 +15,14 @@
 //
 //	guest1: eth1 10.8.0.1 <----------------> guest2: eth1 10.8.0.2
 //
-// A guest boots in about six seconds of one core. Therefore one guest serves a group of tests, and
-// a test boots one only if the environment has GORUN_RDMA_VM=1. Every guest is killed after a time
+// Booting a guest takes about six seconds of one core. For this reason, one guest serves a group of tests,
+// and a test boots a guest only if the environment has GORUN_RDMA_VM=1. Every guest is killed after a time
 // limit, because a defect of siw can hang the guest's kernel.
 //
-// The image is made from Debian packages once per machine and user, in about a minute, without
-// privileges. Debian's kernel does not contain siw, so it is compiled from linux-source. The image is
-// kept below the user's cache directory, under the checksum of its inputs. If something is missing,
-// the test is skipped with a message that says what. Apart from the image nothing is left behind. If
-// the test is killed, a directory for temporary files of a few KiB is left, but no process: the
+// The image is made from Debian packages once per machine and user, in about a minute, without privileges.
+// Debian's kernel does not contain siw, so that siw is compiled from linux-source. The image is kept below
+// the user's cache directory, under the checksum of its inputs. If the machine lacks a program or a package,
+// the test is skipped with a message that names it. Only the image is left behind. If the test is killed, a
+// directory with temporary files of a few KiB is also left. No process is left in this case, because the
 // kernel kills the guest when the thread that started it ends.
 package rdmavm

@@ -25,8 +25,8 @@ const (
 	limitDefault = 2 * time.Minute
 	// memory is the size of a guest's memory in MiB.
 	memory = 1024
-	// processors is the number of a guest's processors: two, so that a thread that spins does not
-	// keep the others from running.
+	// processors is the number of a guest's processors. There are two, so that a thread that spins does not
+	// prevent the other threads from running.
 	processors = 2
 )
 
@@ -35,28 +35,27 @@ const (
 //go:embed init.sh
 var first string
 
-// ErrGone is returned for a command without an exit status, because its guest has ended.
+// ErrGone is the error of a command that has no exit status because its guest has ended.
 var ErrGone = errors.New("rdmavm: the guest has ended")
 
 // Config configures a guest.
 type Config struct {
-	// Share is a directory of this machine that the guest mounts as /share. The guest's commands
-	// run there. "" means no shared directory. The guest caches files: this machine must not
-	// change a file that the guest has read, and sees what a command has written only after the
-	// command has ended.
+	// Share is a directory of this machine that the guest mounts as /share. The guest's commands run there.
+	// "" means no shared directory. The guest caches files. Programs of this machine must not change a file
+	// that the guest has read. They see the output files of a command only after the command has ended.
 	Share string
 	// Devices are the RDMA devices, in the form TYPE:INTERFACE. The types are rxe and siw. The
 	// interfaces are eth0, eth1 (only in guests of StartPair), and dummyN, which gets the address
 	// 10.9.N.1. An empty list means rxe:dummy0 and siw:dummy1.
 	Devices []string
-	// Forward are TCP ports of the guest. The method Port returns the port of this machine that
-	// is forwarded to each.
+	// Forward are TCP ports of the guest. A port of this machine is forwarded to each of them. The method
+	// Port returns that port.
 	Forward []int
 	// Limit is the time after which the guest is killed. 0 means two minutes.
 	Limit time.Duration
 
-	// wire is the directory of the sockets that connect the two guests of StartPair. number is the
-	// guest's number, 1 or 2; without a wire it is 0.
+	// wire is the directory of the sockets that connect the two guests of StartPair. number is the guest's
+	// number, 1 or 2. Without a wire, number is 0.
 	wire   string
 	number int
 }
@@ -106,7 +105,8 @@ func booted(tb testing.TB, err error) {
 	}
 }
 
-// attempts is how often Boot starts a guest before it gives up because the guest's clock is wrong.
+// attempts is how many guests Boot starts before it gives up. Boot starts another guest if the clock of a
+// guest is wrong.
 const attempts = 5
 
 // Boot boots a guest, which runs until Close. On a busy machine the guest's kernel may calibrate its
@@ -203,7 +203,7 @@ func (g *Guest) boot(image string, c Config) error {
 		started <- err
 		if err == nil {
 			g.listen(hear)
-			_ = g.qemu.Wait() // its status does not matter: QEMU always ends by a kill
+			_ = g.qemu.Wait() // the status is ignored, because QEMU always ends by a kill
 			close(g.ended)
 		}
 	}()

@@ -33,7 +33,7 @@ const programs = `libc6 libgcc-s1 busybox-static kmod libzstd1 liblzma5 libssl3
 	libgssapi-krb5-2 libkrb5-3 libk5crypto3 libcom-err2 libkrb5support0 libkeyutils1 libxtables12 libdb5.3
 	dropbear-bin xz-utils libtomcrypt1 libtommath1 libgmp10 libcrypt1`
 
-// ErrMissing is returned if this machine lacks something that a guest needs.
+// ErrMissing is the error if this machine lacks a program or a package that a guest needs.
 var ErrMissing = errors.New("rdmavm: cannot have a guest")
 
 // missing returns an ErrMissing with a description of what is missing.
@@ -68,7 +68,7 @@ func Image(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Get the names and checksums of all packages without downloading them.
+	// Print the names and checksums of all packages without downloading the packages.
 	list, err := output(ctx, "", "apt-get", append([]string{"download", "--print-uris"}, packages...)...)
 	if err != nil {
 		return "", err
@@ -86,7 +86,7 @@ func Image(ctx context.Context) (string, error) {
 	home := filepath.Join(cache, "gorun-rdmavm")
 	dir := filepath.Join(home, fmt.Sprintf("%x", sum[:12]))
 	if _, err := os.Stat(dir); err == nil {
-		return dir, nil // without the lock: a process that makes another image may hold it for minutes
+		return dir, nil // without the lock, because a process that makes another image may hold it for minutes
 	}
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return "", missing("%w", err)
@@ -130,8 +130,8 @@ func choose(ctx context.Context) (kernel string, packages []string, err error) {
 	return kernel, append(packages, strings.Fields(programs)...), nil
 }
 
-// depends returns the dependencies of a package whose names begin with prefix. Without any it
-// returns an ErrMissing.
+// depends returns the dependencies of a package whose names begin with prefix. If there is no such
+// dependency, it returns an ErrMissing.
 func depends(ctx context.Context, name, prefix string) ([]string, error) {
 	text, err := output(ctx, "", "apt-cache", "depends", name)
 	var found []string
@@ -146,13 +146,14 @@ func depends(ctx context.Context, name, prefix string) ([]string, error) {
 	return found, nil
 }
 
-// build makes an image in a temporary directory, and renames that to dir. The caller holds the lock.
+// build makes an image in a temporary directory, and renames that directory to dir. The caller holds the
+// lock.
 func build(ctx context.Context, home, dir, kernel string, packages []string) error {
 	if err := need([2]string{"make", "make"}, [2]string{"tar", "tar"}, [2]string{"strip", "binutils"}); err != nil {
 		return err
 	}
-	// Remove the directories of processes that were killed. No other process is making an image,
-	// because the caller holds the lock.
+	// Remove the temporary directories of processes that were killed. No other process is making an image
+	// now, because the caller holds the lock.
 	left, err := filepath.Glob(filepath.Join(home, "making-*"))
 	if err != nil {
 		return err

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// StartPair boots two guests as Start does. Their interfaces eth1 are connected: guest1 has the
-// address 10.8.0.1, guest2 has 10.8.0.2. They reach each other by ssh. Both mount the same
-// Config.Share.
+// StartPair boots two guests as Start does. Their interfaces eth1 are connected. guest1 has the address
+// 10.8.0.1, and guest2 has 10.8.0.2. The guests reach each other by ssh. Both mount the same Config.Share.
 func StartPair(tb testing.TB, c Config) (one, two *Guest) {
 	tb.Helper()
 	wanted(tb)

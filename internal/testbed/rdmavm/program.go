@@ -31,9 +31,9 @@ func TestProgram(tb testing.TB, dir string) {
 	}
 }
 
-// LinkedTestProgram does the same as TestProgram for tests that call C: the program is built with
-// cgo, and uses the guest's C library, which is that of Debian 12. Without a C compiler it skips the
-// test.
+// LinkedTestProgram does the same as TestProgram for tests that call C. The program is built with cgo, and
+// uses the guest's C library, which is the one of Debian 12. Without a C compiler, LinkedTestProgram skips
+// the test.
 func LinkedTestProgram(tb testing.TB, dir string) {
 	tb.Helper()
 	if _, err := exec.LookPath("cc"); err != nil {
@@ -52,7 +52,7 @@ func buildTests(tb testing.TB, to, setting string) {
 	}
 }
 
-// static reports whether a program is statically linked: whether its ELF file names no interpreter.
+// static reports whether a program is statically linked. The ELF file of such a program names no interpreter.
 func static(file string) bool {
 	f, err := elf.Open(file)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 //go:embed slurm.conf
 var configuration string
 
-// Cluster is a set of hosts that an instance of Slurm manages. If one of its methods cannot do its
-// work, it fails the test that started the cluster.
+// Cluster is a set of hosts that an instance of Slurm manages. If a method of Cluster cannot do its work, it
+// fails the test that started the cluster.
 type Cluster struct {
 	*nscluster.Cluster
 	tb     testing.TB
@@ -37,10 +37,10 @@ const (
 	poll = 20 * time.Millisecond
 )
 
-// daemons are the command names of the processes that run on a host without a job.
+// daemons are the command names of the processes that run on every host, even if no job runs there.
 var daemons = []string{"munged", "slurmctld", "slurmscriptd", "slurmd"}
 
-// Start makes count hosts and starts Slurm on them. It skips the test if this machine lacks what
+// Start makes count hosts and starts Slurm on them. It skips the test if this machine lacks a program that
 // they need.
 func Start(tb testing.TB, count int) *Cluster { //nolint:thelper // it is the package's purpose, not a detail of a test
 	for tool, from := range map[string]string{"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge"} {
@@ -50,7 +50,7 @@ func Start(tb testing.TB, count int) *Cluster { //nolint:thelper // it is the pa
 	}
 	c := &Cluster{Cluster: nscluster.Start(tb, count), tb: tb}
 	dir := tb.TempDir()
-	// Daemons and jobs of every host, of any user, must be able to read the directory.
+	// The daemons and jobs of all users, on every host, must be able to read the directory.
 	for name := dir; name != os.TempDir() && name != "/"; name = filepath.Dir(name) {
 		c.must(os.Chmod(name, 0o755))
 	}
@@ -98,8 +98,8 @@ func (c *Cluster) Empty() {
 	})
 }
 
-// Await polls until is returns true. It fails the test if that takes longer than patience. what
-// describes the condition, for the message of the failure.
+// Await polls until the function is returns true. It fails the test if that takes longer than patience. what
+// describes the condition for the message of the failure.
 func (c *Cluster) Await(what string, is func() bool) {
 	c.tb.Helper()
 	for late := time.Now().Add(patience); !is(); time.Sleep(poll) {

@@ -1,7 +1,7 @@
-// Command stream tests that no message is lost, repeated or changed, whatever happens to the
-// adapters meanwhile. In each round every rank sends numbered messages to every other rank: short
-// ones, a long one, and messages to the actor of that rank. The receiver checks that each message
-// arrives once, in order and complete. Rank 0 prints the number of each round that it has completed.
+// Command stream tests that no message is lost, repeated or changed, even if adapters fail during the test.
+// In each round, every rank sends numbered messages to every other rank: short messages, a long message, and
+// messages to the actor of that rank. The receiver checks that each message arrives once, in order and
+// complete. Rank 0 prints the number of each round that it has completed.
 //
 //	gorun -np 2 -transport rdma ./stream -rounds 40
 package main
@@ -64,11 +64,11 @@ func length(number uint64) int {
 	return head + int(number*37%(shortMost-head))
 }
 
-// receiver is the actor of a rank. It checks the messages that other ranks send to it. It sends nil
-// to ends after the last message, or an error at a wrong message.
+// receiver is the actor of a rank. It checks the messages that other ranks send to it. It sends nil to the
+// channel ends after the last message, or an error after a wrong message.
 type receiver struct {
 	next []uint64 // the number of the next message, by sender
-	left int      // how many messages are still to come
+	left int      // how many messages have not arrived yet
 	ends chan<- error
 }
 
@@ -146,7 +146,7 @@ func run(w *runtime.World) error {
 	return end(c, ends)
 }
 
-// exchange sends the messages of a round, and receives and checks those that are not for the actor.
+// exchange sends the messages of a round. It receives and checks the messages that are not for the actor.
 func exchange(c *runtime.Comm, s *actors.System, peers []*actor.PID, round uint64) error {
 	var requests []runtime.Request
 	var got [][]byte
