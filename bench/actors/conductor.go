@@ -7,14 +7,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// conductor is the name of an actor of rank 1. It receives the orders of isends and passes them to the
-// main goroutine of its rank. So the main goroutine is not blocked in a receive while actors are
-// measured: otherwise the poll token would move between it and the serving goroutine.
+// conductor is the name of an actor of rank 1. It receives the orders of isends and passes them to the main
+// goroutine of its rank. With the conductor, the main goroutine is not blocked in a receive while actors are
+// measured. If it were, the poll token would move between the main goroutine and the serving goroutine.
 const conductor = "conductor"
 
 func init() { actors.RegisterType[order]() }
 
-// serve executes the program of rank 1: it receives the messages of isends until dismiss ends it.
+// serve executes the program of rank 1. It receives the messages of isends until dismiss ends it.
 func serve(w *runtime.World, s *actors.System) error {
 	orders := make(chan *order)
 	if _, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {

@@ -32,7 +32,7 @@ func init() {
 	actors.RegisterType[heap]()
 }
 
-// sameBytes is the same message as that with which protoactor's package remote is measured.
+// sameBytes is the message with which protoactor's package remote is measured, too.
 var sameBytes = wrapperspb.Bytes(make([]byte, small))
 
 // spawnHost starts the actors of every rank: an echo, a returner and a counter in each of the modes
@@ -61,7 +61,7 @@ func echo(c actor.Context) {
 	}
 }
 
-// returner is an actor that forwards records to its partner, whose PID it was sent before.
+// returner is an actor that forwards records to its partner. It has received the PID of the partner before.
 type returner struct{ partner *actor.PID }
 
 // Receive implements actor.Actor.
@@ -98,8 +98,8 @@ func (n *counter) Receive(c actor.Context) {
 	}
 }
 
-// founder is an actor that starts other actors, and reports how much heap its rank uses. A PID that it
-// receives is the actor to which its senders then send.
+// founder is an actor that starts other actors, and reports how much heap its rank uses. When it receives a
+// PID, its senders send to the actor with that PID from then on.
 type founder struct {
 	s       *actors.System
 	idle    int64
@@ -153,7 +153,7 @@ func idleName(i int64) string { return fmt.Sprint("idle", i) }
 // heapInUse returns how many bytes of heap live objects use, plus the bytes of the goroutines' stacks.
 func heapInUse() int64 {
 	goruntime.GC()
-	goruntime.GC() // the second collection frees the objects that finalizers and pools held
+	goruntime.GC() // the second collection frees the objects that finalizers and pools have held
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)

@@ -10,8 +10,8 @@ import (
 // patience is the timeout for an answer.
 const patience = 30 * time.Second
 
-// oneWay measures a message from an actor to an actor of rank 1, in microseconds: the actors send a
-// message back and forth without requests, and the result is half of the round trip, as in OSU's
+// oneWay measures the time of a message from an actor to an actor of rank 1, in microseconds. The actors send
+// a message back and forth without requests. The result is half of the round-trip time, as in OSU's
 // benchmarks.
 func (b *bench) oneWay(mode actor.PropsOption, name string) (float64, error) {
 	peer := b.s.PID(1, name)
@@ -19,8 +19,8 @@ func (b *bench) oneWay(mode actor.PropsOption, name string) (float64, error) {
 	return both / 2, err
 }
 
-// requests measures a request and its answer, in microseconds: an actor sends a request to peer, and
-// the next one when the answer arrives.
+// requests measures the time of a request and its answer, in microseconds. An actor sends a request to peer,
+// and sends the next request when the answer arrives.
 func (b *bench) requests(mode actor.PropsOption, peer *actor.PID) (float64, error) {
 	return b.pingPong(mode, func(actor.Context) {}, func(c actor.Context, m any) { c.Request(peer, m) })
 }
@@ -53,14 +53,14 @@ func (b *bench) pingPong(mode actor.PropsOption, begin func(actor.Context), send
 	return micros(took, n), b.s.Root.StopFuture(pid).Wait()
 }
 
-// futures measures a RequestFuture and its answer, in microseconds.
+// futures measures the time of a RequestFuture and its answer, in microseconds.
 func (b *bench) futures(peer *actor.PID) (float64, error) {
 	n := b.times(5000)
 	took, err := b.ask(peer, n)
 	return micros(took, n), err
 }
 
-// ask makes n calls of RequestFuture, one after the other, and returns the time of all.
+// ask makes n calls of RequestFuture, one after the other, and returns the time of all calls together.
 func (b *bench) ask(peer *actor.PID, n int) (time.Duration, error) {
 	m := &record{}
 	start := time.Now()
@@ -72,10 +72,10 @@ func (b *bench) ask(peer *actor.PID, n int) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-// beyondLocal measures how much longer a RequestFuture takes to an actor of rank 1 than to an actor
-// of this rank, in microseconds. It returns the median of many differences, because garbage
-// collections disturb both sides. The actor of this rank runs on a worker: an inline actor would be
-// slower, because its message would wait for the next poll.
+// beyondLocal measures by how many microseconds a RequestFuture to an actor of rank 1 takes longer than a
+// RequestFuture to an actor of this rank. It returns the median of many differences, because garbage
+// collections disturb both sides. The actor of this rank runs on a worker: an inline actor would be slower,
+// because its message would wait for the next poll.
 func (b *bench) beyondLocal(peer *actor.PID) (float64, error) {
 	const pairs = 21
 	n := b.times(500)
@@ -95,5 +95,5 @@ func (b *bench) beyondLocal(peer *actor.PID) (float64, error) {
 	return differences[pairs/2], nil
 }
 
-// micros returns the time of one of n operations in microseconds, if all take d.
+// micros returns the time of one operation in microseconds, if n operations together take d.
 func micros(d time.Duration, n int) float64 { return d.Seconds() * 1e6 / float64(n) }

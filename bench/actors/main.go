@@ -1,13 +1,13 @@
 // Command actors measures actors within a rank and between ranks: the time of a message, the time of a
-// request and its answer, the number of messages per second, and the memory of an actor. Rank 0
-// measures; rank 1 hosts the actors that answer and count.
+// request and its answer, the number of messages per second, and the memory of an actor. Rank 0 measures.
+// Rank 1 hosts the actors that answer and count.
 //
 //	gorun -np 2 -bind-to core ./bench/actors                   # between ranks of a node
 //	gorun -np 2 -bind-to core -transport rdma ./bench/actors   # over loopback TCP
 //	gorun -np 1 ./bench/actors -local                          # within a rank
 //
-// Each line of the output is one measurement, "name value unit", so that a program such as
-// bench/peers can compare runs. With -only some of the measurements are made.
+// Each line of the output is one measurement, "name value unit", so that a program such as bench/peers can
+// compare runs. With -only, only some of the measurements are made.
 package main
 
 import (
@@ -86,8 +86,8 @@ func measure(b *bench) error {
 	return nil
 }
 
-// median makes a measurement -rounds times and returns the median of the values. Before that it makes
-// the measurement once with a tenth of the messages, whose value it discards.
+// median makes a measurement -rounds times and returns the median of the values. Before that, it makes the
+// measurement once with a tenth of the messages, and discards the value.
 func (b *bench) median(m *measurement) (float64, error) {
 	if _, err := m.run(&bench{w: b.w, s: b.s, scale: b.scale / 10}); err != nil {
 		return 0, err

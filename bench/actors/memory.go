@@ -84,15 +84,15 @@ func (b *bench) acquaint(used func() (int64, error)) (float64, error) {
 	return float64(after-before) / float64(n), err
 }
 
-// settled waits until an actor of a rank has answered a request. The messages that were sent to the
-// rank before have arrived then.
+// settled waits until an actor of a rank has answered a request. When settled returns, the messages that were
+// sent to the rank before have arrived.
 func (b *bench) settled(rank int) error {
 	_, err := b.s.Root.RequestFuture(b.s.PID(rank, "echo-worker"), &record{}, patience).Result()
 	return err
 }
 
-// allocations measures how many heap objects this rank allocates to send a Message to an actor. The
-// Messages are made before, and are long enough for a handover.
+// allocations measures how many heap objects this rank allocates to send a Message to an actor. The Messages
+// are made before the measurement, and are long enough for a handover.
 func (b *bench) allocations(peer *actor.PID) (float64, error) {
 	const batch, length = 32, 4096
 	batches := b.times(64)

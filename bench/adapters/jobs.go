@@ -29,8 +29,8 @@ type jobs struct {
 	made bool
 }
 
-// build builds gorun and the programs in a temporary directory, unless the user has given a directory
-// with them. Later calls do nothing.
+// build builds gorun and the programs in a temporary directory. It does nothing if the user has given a
+// directory with the programs, or if it was called before.
 func (j *jobs) build(ctx context.Context) error {
 	if j.bin != "" {
 		return nil

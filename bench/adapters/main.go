@@ -4,11 +4,11 @@
 //	go run ./bench/adapters
 //	go run ./bench/adapters -host nodeA,nodeB -rsh ssh
 //
-// It lists devices, ports, GIDs and limits, and which provider drives each device. For each adapter
-// that can be used it measures the registration of memory, and runs bench/latency, bandwidth and
-// messagerate between two ranks, on this host or on the two hosts of -host. On a single host it also
-// runs perftest, if it is installed. If there is no adapter, it reports that. It builds gorun and the
-// programs, unless -bin gives a directory that contains them.
+// It lists devices, ports, GIDs and limits, and which provider drives each device. For each adapter that can
+// be used it measures the registration of memory, and runs bench/latency, bandwidth and messagerate between
+// two ranks, on this host or on the two hosts of -host. On a single host it also runs perftest, if it is
+// installed. If there is no adapter, it reports that. It builds gorun and the programs if -bin does not give
+// a directory that contains them.
 package main
 
 import (
@@ -62,18 +62,18 @@ type page struct {
 	err error
 }
 
-// say writes formatted text, unless a write has failed before.
+// say writes formatted text. It does nothing if a write has failed before.
 func (p *page) say(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.to, format, args...)
 	}
 }
 
-// errNoDevice is returned if there is no adapter of the name that -device gives.
+// errNoDevice is the error if no adapter has the name that -device gives.
 var errNoDevice = errors.New("no such adapter")
 
-// report writes the report. If a measurement fails, it continues with the next one, and returns the
-// errors of all at the end.
+// report writes the report. If a measurement fails, report continues with the next measurement. At the end,
+// it returns the errors of all measurements.
 func report(ctx context.Context, out *page, o *options) error {
 	host := probe.System()
 	writeHost(out)

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/probe"
 )
 
-// perftest are the programs of the package perftest that run, with their arguments. They measure the
+// perftest has the programs of the package perftest that are run, with their arguments. They measure the
 // adapter without gorun.
 var perftest = [][]string{
 	{"ib_send_lat", "-F", "-s", "8"},
@@ -22,8 +22,8 @@ var perftest = [][]string{
 	{"ib_send_bw", "-F", "-s", "8"},
 }
 
-// A client may start before its server listens, because the server does not report when it does. So a
-// client is started up to tries times, with a pause of retryAfter.
+// A server does not report when it listens, so that a client may start before that. For this reason, a client
+// is started up to tries times, with pauses of retryAfter.
 const (
 	retryAfter = 100 * time.Millisecond
 	tries      = 50
@@ -62,8 +62,8 @@ func runPerftest(ctx context.Context, out *page, o *options, d *probe.Device) er
 	return errors.Join(errs...)
 }
 
-// addressOf returns the first address of an interface. If there is none, it returns an address to which
-// the client cannot connect, so that its error message is reported.
+// addressOf returns the first address of an interface. If the interface has no address, addressOf returns an
+// address to which the client cannot connect, so that the client's error message is reported.
 func addressOf(name string) string {
 	if i, err := net.InterfaceByName(name); err == nil {
 		if list, err := i.Addrs(); err == nil && len(list) > 0 {

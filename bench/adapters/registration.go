@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// registrationRounds is how often each size is registered. The medians of the times are written.
+// registrationRounds is how often memory of each size is registered. The report has the medians of the times.
 const registrationRounds = 9
 
 // writeRegistrations writes the times to register and to deregister memory, by size.

@@ -1,5 +1,5 @@
-// Command allall does one all-to-all of all ranks, checks the result and ends. It tests the start of
-// many ranks on few processors, in which every rank exchanges messages with every other one.
+// Command allall does one all-to-all of all ranks, checks the result and ends. It tests the start of many
+// ranks on few processors. Every rank exchanges messages with every other rank.
 //
 //	gorun -np 256 ./bench/allall
 package main

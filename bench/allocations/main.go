@@ -1,5 +1,5 @@
-// Command allocations measures the heap allocations per message, those of its
-// Send and of its Recv together, in a ping-pong of two ranks:
+// Command allocations measures the number of heap allocations per message in a ping-pong of two ranks. It
+// counts the allocations of the Send and of the Recv of a message together:
 //
 //	gorun -np 2 ./bench/allocations -m 8,1024
 package main
@@ -15,9 +15,8 @@ func main() {
 	osu.Define("allocations", "8,64,1024", osu.Latency).Main(2, run)
 }
 
-// run does the part of one rank. In a round trip each rank sends and receives
-// one message, so the number of allocations per message is the mallocs of both,
-// divided by twice the number of round trips.
+// run does the part of one rank. In a round trip, each rank sends and receives one message. The number of
+// allocations per message is therefore the mallocs of both ranks, divided by twice the number of round trips.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	table, err := osu.NewTable(w, o, "Allocations")

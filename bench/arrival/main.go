@@ -6,8 +6,8 @@
 //	gorun -host a:2,b:2 -rsh "env GORUN_HOSTID=%h" -np 4 ./bench/arrival -busy 1
 //
 // Rank 0 receives from any source. The last rank sends timed messages to it, with pauses of 200 us. Rank 1
-// sends without a pause, and waits for an answer after every -busy messages: -busy 1 is a ping-pong,
-// -busy 64 a flood. With -busy 0 rank 1 sends nothing.
+// sends without a pause, and waits for an answer after every -busy messages. With -busy 1, this is a
+// ping-pong, and with -busy 64, a flood. With -busy 0, rank 1 sends nothing.
 package main
 
 import (
@@ -69,8 +69,8 @@ func run(w *runtime.World, o *osu.Options) error {
 	}
 }
 
-// receive executes the program of rank 0: it receives messages until n timed ones have arrived,
-// answers rank 1, and returns the latencies of the timed messages.
+// receive executes the program of rank 0. It receives messages until n timed messages have arrived, answers
+// rank 1, and returns the latencies of the timed messages.
 func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 	var word [1]int64
 	far := c.Size() - 1
@@ -108,13 +108,13 @@ func finish(c *runtime.Comm) error {
 	return answer(c, 0)
 }
 
-// answer sends a word to rank 1: 1 makes it continue, 0 makes it end.
+// answer sends a word to rank 1. The word 1 makes rank 1 continue, and 0 makes it end.
 func answer(c *runtime.Comm, word int64) error {
 	return runtime.Send(c, []int64{word}, 1, tagAnswer)
 }
 
-// distract executes the program of rank 1: it sends windows of -busy messages, and waits for an answer
-// after each window.
+// distract executes the program of rank 1. It sends windows of -busy messages, and waits for an answer after
+// each window.
 func distract(c *runtime.Comm) error {
 	var word [1]int64
 	for goOn := *busy > 0; goOn; goOn = word[0] == 1 {
@@ -130,7 +130,7 @@ func distract(c *runtime.Comm) error {
 	return nil
 }
 
-// send executes the program of the last rank: it sends n timed messages to rank 0.
+// send executes the program of the last rank. It sends n timed messages to rank 0.
 func send(c *runtime.Comm, n int) error {
 	var word [1]int64
 	if err := runtime.Send(c, word[:], 0, tagHello); err != nil {

@@ -44,7 +44,7 @@ func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
 		share[0] = 100 * float64(processorTime()-before) / float64(time.Since(start))
 		return runtime.Send(c, share[:], 0, tagShare)
 	}
-	time.Sleep(wait) // not in place of a synchronization: rank 1 is measured while no message comes
+	time.Sleep(wait) // the sleep replaces no synchronization: rank 1 is measured while no message comes
 	if err := runtime.Send(c, word[:], 1, tagRelease); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
-// Command collective measures collective operations as the OSU Micro-Benchmarks (osu_allreduce
-// and others) do: the result is the time of one call, averaged over calls and ranks. Each call
-// is timed on its own, and a barrier between calls is not timed.
+// Command collective measures collective operations in the same way as the OSU Micro-Benchmarks
+// (osu_allreduce and others). The result is the time of one call, averaged over calls and ranks. Each call is
+// timed on its own, and a barrier between calls is not timed.
 //
 //	gorun -np 2 -bind-to core ./bench/collective -op allreduce -type float32
 package main
@@ -91,7 +91,7 @@ func renewal[T osu.Element](send []T) func(i int) {
 	}
 }
 
-// writtenValues is the number of different values that renewal writes; each fits every element type.
+// writtenValues is the number of different values that renewal writes. Each value fits every element type.
 const writtenValues = 64
 
 // measure returns the mean time of a call at this rank in microseconds.

@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// newPartedCall returns a function that makes the measured call of a scan, or of an operation that
-// divides a message among the ranks. It returns nil for other operations. As in OSU's benchmarks all
-// counts are the same, except in reducescatter, if the number of elements is not a multiple of the
-// number of ranks: there the first ranks get one element more.
+// newPartedCall returns a function that makes the measured call of a scan, or of an operation that divides a
+// message among the ranks. It returns nil for other operations. As in OSU's benchmarks, all ranks have the
+// same count. Only in reducescatter, if the number of elements is not a multiple of the number of ranks, the
+// first ranks get one more element.
 func newPartedCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) func() error {
 	const root = 0
 	n := c.Size()
@@ -56,8 +56,8 @@ func newPartedCall[T osu.Element](operation string, c *runtime.Comm, send, recv 
 	}
 }
 
-// portions returns the number of elements of each rank if elements are divided among ranks. If they
-// cannot be divided evenly, the first ranks get one more.
+// portions returns the number of elements of each rank if elements are divided among ranks. If they cannot be
+// divided evenly, the first ranks get one more element.
 func portions(elements, ranks int) []int {
 	counts := make([]int, ranks)
 	for rank := range counts {

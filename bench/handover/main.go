@@ -1,12 +1,12 @@
-// Command handover measures the time of a handover of arena memory: rank 0 fills a Buffer and sends
-// the Buffer itself, which rank 1 owns afterwards. Nothing is copied, so that the time is the same as
-// for a small message, whatever the size:
+// Command handover measures the time of a handover of arena memory. Rank 0 fills a Buffer and sends the
+// Buffer itself. Afterwards, rank 1 owns the Buffer. No memory is copied, so that for every size the time is
+// the same as for a small message:
 //
 //	gorun -np 2 -bind-to core ./bench/handover
 //
-// The other columns are the times of touching the memory, which no runtime can avoid. They are the
-// sender's first write to every page, which faults the pages in, the receiver's first read of every
-// page, and its second read, when the pages are mapped in its process too.
+// The other columns are the times of touching the memory, which no runtime can avoid. They are the times of
+// the sender's first write to every page, which faults the pages in, of the receiver's first read of every
+// page, and of the receiver's second read. At the second read, the receiver has already mapped the pages.
 package main
 
 import (
@@ -44,9 +44,9 @@ func run(w *runtime.World, o *osu.Options) error {
 	})
 }
 
-// pingPong returns the time of a handover in one direction in microseconds. In each round trip each
-// rank hands over a Buffer of its own. It allocates that Buffer before the timed round trip, and
-// frees the Buffer that it has received after it.
+// pingPong returns the time of a handover in one direction in microseconds. In each round trip each rank
+// hands over a Buffer of its own. The rank allocates its Buffer before the timed round trip. After the round
+// trip, it frees the Buffer that it has received.
 func pingPong(w *runtime.World, size, timed, warmup int) (float64, error) {
 	c, peer := w.Comm(), 1-w.Rank()
 	var total time.Duration

@@ -1,11 +1,10 @@
-// Command latency measures the time of one way of a message between two ranks,
-// as osu_latency does:
+// Command latency measures the one-way time of a message between two ranks, as osu_latency does:
 //
 //	gorun -np 2 -bind-to core ./bench/latency
 //
-// With -pairs all ranks take part, rank i with rank i+N/2 (osu_multi_lat). With -heard N, ranks 0
-// and 1 first receive a message from each of N other ranks, which then block in a receive. This
-// shows the cost of peers that have sent messages before and are now idle.
+// With -pairs, all ranks take part: rank i exchanges messages with rank i+N/2 (osu_multi_lat). With -heard N,
+// ranks 0 and 1 first receive a message from each of N other ranks. The other ranks then block in a receive.
+// The result shows the cost of peers that have sent messages before and are now idle.
 package main
 
 import (
@@ -118,7 +117,7 @@ func hear(c *runtime.Comm) error {
 	return nil
 }
 
-// dismiss sends the message for which the ranks that do not measure wait. Only rank 0 sends.
+// dismiss sends a message to the ranks that do not measure, which wait for it. Only rank 0 sends.
 func dismiss(c *runtime.Comm) error {
 	var word [1]int64
 	for peer := 2; c.Rank() == 0 && !*pairs && peer < c.Size(); peer++ {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// patience is the timeout of a job. Jobs of MPICH have hung here.
+// patience is the timeout of a job. It is needed because jobs of MPICH have hung in this benchmark.
 const patience = 30 * time.Second
 
 // attempts is the number of failures of a job after which it is not started again.
@@ -29,7 +29,7 @@ type sample struct {
 // results contains the samples in the order in which the first round ran the jobs.
 type results []sample
 
-// of returns the sample of a job, and appends an empty one if there is none.
+// of returns the sample of a job. If there is no sample yet, it appends an empty sample.
 func (r *results) of(system, program string) *sample {
 	for i := range *r {
 		if s := &(*r)[i]; s.system == system && s.program == program {
@@ -40,7 +40,7 @@ func (r *results) of(system, program string) *sample {
 	return &(*r)[len(*r)-1]
 }
 
-// measure runs a job once, unless it has failed too often.
+// measure runs a job once. It does nothing if the job has failed too often.
 func (r *results) measure(ctx context.Context, s site, j job) {
 	if r.of(j.system, j.program).failed == attempts {
 		return
@@ -77,8 +77,8 @@ func (s site) processor() (time.Duration, bool) {
 	return s.used()
 }
 
-// median returns the median of some times, the lower of the two middle ones if their number is
-// even.
+// median returns the median of some times. If their number is even, it returns the lower of the two middle
+// times.
 func median(times []time.Duration) time.Duration {
 	times = slices.Sorted(slices.Values(times))
 	return times[(len(times)-1)/2]

@@ -18,14 +18,14 @@ import (
 type site struct {
 	hosts  []string
 	rsh    string                       // the command that reaches the hosts from where jobs are started
-	inside []string                     // the command that runs another one there, nil if jobs are started on this machine
+	inside []string                     // the command that runs another one where jobs start, nil on this machine
 	net    string                       // the network that connects the hosts, "" if the systems have to find it out
 	used   func() (time.Duration, bool) // returns the processor time of all hosts until now, nil if it is unknown
-	clear  func()                       // ends what a job has left on the hosts, nil if it is not known how
+	clear  func()                       // ends processes that a job has left on the hosts, nil if that is not possible
 }
 
-// stage is the testing.TB that package nscluster requires. This program is no test. Only package
-// testing can implement that interface, so stage embeds it.
+// stage is the testing.TB that package nscluster requires, although this program is not a test. Only package
+// testing can implement that interface. For this reason, stage embeds the interface.
 type stage struct {
 	testing.TB
 	cleanups []func()
@@ -57,7 +57,7 @@ func (t *stage) Fatalf(format string, args ...any) { t.Fatal(fmt.Sprintf(format,
 func (t *stage) Skip(args ...any)                  { t.Fatal(args...) }
 func (t *stage) Skipf(format string, args ...any)  { t.Fatalf(format, args...) }
 
-// hosts creates count hosts, and one more from which jobs are started.
+// hosts creates count hosts, and one more host, from which jobs are started.
 func (t *stage) hosts(count int) (site, error) {
 	var s site
 	done := make(chan struct{})
@@ -74,7 +74,7 @@ func (t *stage) hosts(count int) (site, error) {
 	return s, t.failed
 }
 
-// clearHosts kills all processes on the hosts except the hosts' own.
+// clearHosts kills all processes on the hosts, except the processes that the hosts themselves need.
 func clearHosts(c *nscluster.Cluster) {
 	for _, h := range c.Hosts() {
 		for _, pid := range c.Processes(h) {

@@ -26,7 +26,7 @@ type job struct {
 	line, env       []string
 }
 
-// bare is ssh alone: the same number of connections, all at the same time, and nothing else.
+// bare is ssh without a launcher. It opens one connection to each host, all at the same time.
 var bare = system{name: "ssh", line: func(s site, _ int, program string) []string {
 	return []string{"sh", "-c", "for h in " + strings.Join(s.hosts, " ") + "; do " + s.rsh + " -x -T -oBatchMode=yes $h " + program + " & done; wait"}
 }}

@@ -1,15 +1,14 @@
-// Command loss kills a rank, the victim, and measures for each other rank, a survivor, the time
-// until its operation with the victim fails. The time begins just before the kill, so that it
-// includes the time in which gorun reaps the process. The result is the longest time of any
-// survivor.
+// Command loss kills a rank, the victim, and measures for each other rank, a survivor, the time until its
+// operation with the victim fails. The time begins just before the kill, so that it includes the time in
+// which gorun reaps the process. The result is the longest of the survivors' times.
 //
 //	gorun -np 4 -on-failure continue ./bench/loss
 //
-// With -reading N the survivors are receiving messages of N bytes from the victim when the victim
-// is killed, and at least one survivor has told the victim that it has the first bytes of a
-// message. Between nodes, RDMA Reads are then in progress. In this case the time begins when a
-// survivor has the first bytes of the message whose receive then fails. The output also says how
-// many of the receives that failed had received a part of their message.
+// With -reading N the survivors are receiving messages of N bytes from the victim when the victim is killed,
+// and at least one survivor has told the victim that it has the first bytes of a message. Between nodes, RDMA
+// Reads are then in progress. In this case, the time begins when a survivor has the first bytes of the
+// message whose receive later fails. The output also says how many of the receives that failed had received a
+// part of their message.
 //
 // gorun's exit code is the exit code of the killed rank.
 package main
@@ -44,7 +43,7 @@ const (
 	longs = 4
 )
 
-// ending is what a survivor reports to rank 0. Waited is the time until its operation failed.
+// ending is the report of a survivor to rank 0. Waited is the time until its operation failed.
 type ending struct {
 	Waited time.Duration
 	// Partly is 1 if a part of a long message had arrived when its receive failed.
@@ -90,10 +89,10 @@ func run(w *runtime.World, o *osu.Options) error {
 	return table.Only(0, osu.Micros(all.Waited)/1e3)
 }
 
-// die kills this process. If long is not 0, die first begins to send every other rank messages of
-// long bytes. If long is 0, die first sends every other rank the time. A receiver can compare this
-// time with its own clock, because the ranks of a node have the same clock; so without -reading the
-// ranks must be on one node.
+// die kills this process. If long is not 0, die first begins to send every other rank messages of long bytes.
+// If long is 0, die first sends every other rank the time. A receiver can compare this time with its own
+// clock only on the same node, because the ranks of a node have the same clock. Without -reading, all ranks
+// must therefore be on one node.
 func die(c *runtime.Comm, long int) error {
 	if long > 0 {
 		if err := occupy(c, long); err != nil {
@@ -125,15 +124,15 @@ func occupy(c *runtime.Comm, long int) error {
 			continue
 		}
 		for range longs {
-			_ = runtime.Isend(c, data, peer, tagLong) // the kill ends those that are not complete
+			_ = runtime.Isend(c, data, peer, tagLong) // the kill ends the sends that are not complete
 		}
 	}
 	_, err := runtime.Recv(c, make([]byte, 1), runtime.AnySource, tagBegun)
 	return err
 }
 
-// mourn waits for the error that the victim's death causes at this rank. If long is 0, it returns
-// the time from the death to the error; otherwise the time from since, a result of read, to the
+// mourn waits for the error that the victim's death causes at this rank. If long is 0, it returns the time
+// from the death to the error. Otherwise it returns the time from since, which is a result of read, to the
 // error.
 func mourn(c *runtime.Comm, long int) (ending, error) {
 	var since time.Time
@@ -171,7 +170,7 @@ func read(c *runtime.Comm, buf []byte) (since time.Time, partly int64, err error
 		}
 		since = time.Now()
 		if done {
-			continue // complete, or failed without a byte: the victim waits for one survivor only
+			continue // complete, or failed without a byte: the victim waits for only one survivor
 		}
 		if !told {
 			_ = runtime.Send(c, buf[:1], victim, tagBegun) // if it fails, the receive fails as well

@@ -1,5 +1,5 @@
-// Command memory prints how much memory a rank uses after one barrier: its proportional set size
-// (PSS), in which each process counts its share of the pages that it shares with others.
+// Command memory prints how much memory a rank uses after one barrier. It prints the proportional set size
+// (PSS). In the PSS, each process counts its share of the pages that it shares with other processes.
 //
 //	gorun -np 64 ./bench/memory
 //
@@ -17,8 +17,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Words per block of the all-to-all, and its rounds unless -i is given. A pair that has exchanged
-// some messages may get a ring of its own.
+// The number of words in a block of the all-to-all, and the number of its rounds if -i is not given. There
+// are several rounds, because a pair that has exchanged some messages may get a ring of its own.
 const (
 	blockWords = 16
 	rounds     = 20
@@ -49,8 +49,8 @@ func run(w *runtime.World, o *osu.Options) error {
 		return err
 	}
 	all := make([]float64, 2*c.Size())
-	// No rank ends before all ranks have measured: its share of common pages would be added to the
-	// shares of the others.
+	// No rank may end before all ranks have measured, because its share of common pages would be added to the
+	// shares of the other ranks.
 	if err := collectives.AllGather(c, []float64{mine.total, mine.shared}, all); err != nil {
 		return err
 	}

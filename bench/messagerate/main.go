@@ -18,7 +18,7 @@ func main() {
 	osu.Define("messagerate", "1:4K", osu.MessageRate).Main(2, bodies.Run)
 }
 
-// run runs the benchmark in one rank: the lower half of the ranks sends, the upper half receives.
+// run runs the benchmark in one rank. The lower half of the ranks sends, and the upper half receives.
 func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	if c.Size()%2 == 1 {

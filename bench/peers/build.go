@@ -16,8 +16,8 @@ import (
 // timeoutBuild bounds the time to build a peer, including the download of its modules.
 const timeoutBuild = 3 * time.Minute
 
-// build builds gorun's own programs, the twins, and the peers that are Go programs. It omits the
-// systems that are not installed or cannot be built, and records why in the result.
+// build builds gorun's own programs, the twins, and the peers that are Go programs. It omits the systems that
+// are not installed or cannot be built, and records the reason in the result.
 func (c *comparison) build(ctx context.Context, ucx bool) error {
 	var programs, twins []string
 	for _, m := range c.measurements {
@@ -71,8 +71,8 @@ func (c *comparison) buildProgram(ctx context.Context, s *system) error {
 	return buildIn(ctx, filepath.Join(module, "bench", "peers", s.program), filepath.Join(c.dir, s.program), s.title)
 }
 
-// buildIn builds the Go program of a directory. Of the output of go build, the error contains only
-// the last line: without a network there may be a line for each module.
+// buildIn builds the Go program of a directory. The error contains only the last line of the output of go
+// build, because without a network there may be a line for each module.
 func buildIn(ctx context.Context, dir, binary, title string) error {
 	ctx, cancel := context.WithTimeout(ctx, timeoutBuild)
 	defer cancel()

@@ -103,8 +103,8 @@ func (c *comparison) ratioChart() *chart.Bars {
 	return all
 }
 
-// bar returns the bar of a row: by which factor gorun is better than the peer. It returns false for
-// a row without such a comparison.
+// bar returns the bar of a row, which shows by which factor gorun is better than the peer. It returns false
+// for a row without such a comparison.
 func (c *comparison) bar(r *row) (chart.Ratio, bool) {
 	_, system, _ := c.reference(r)
 	l := c.line(r)
@@ -157,7 +157,7 @@ var (
 	versionDate   = regexp.MustCompile(`^v0\.0\.0-(\d{4})(\d\d)(\d\d)`)
 )
 
-// shortVersion returns the part of a version that is shown. For Go's own version, that of the
+// shortVersion returns the part of a version that is shown. For a version of Go, which is the version of the
 // standard library, it returns "".
 func shortVersion(v string) string {
 	switch date := versionDate.FindStringSubmatch(v); {
@@ -169,7 +169,7 @@ func shortVersion(v string) string {
 	return versionNumber.FindString(v)
 }
 
-// notes returns the lines below a title: what the figures are, and the systems and the machine.
+// notes returns the lines below a title. They describe the figures, the systems and the machine.
 func (c *comparison) notes(spread string) []string {
 	m := &c.result.Machine
 	rounds := fmt.Sprintf("Medians of %d rounds, in which the systems took turns. ", c.rounds)

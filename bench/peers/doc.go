@@ -9,28 +9,26 @@
 //	go -C bench/peers run . -part npb -npb DIR  # NAS kernels beside the reference codes
 //	go -C bench/peers run . -draw               # the pictures again, of stored samples
 //
-// It is a module of its own, so that the module it draws with stays out of the go.sum of programs
-// that use gorun.
+// Command peers is a module of its own, so that the go.sum of programs that use gorun does not contain the
+// module with which peers draws.
 //
-// Each of gorun's benchmarks has a twin: a C program over MPI with the same loops and the same
-// numbers of iterations (bench/peers/twins). The systems run one after the other, in several
-// rounds, on the same cores, in their default configuration. The medians of the rounds are
-// compared. With -ucx the UCX variants of both MPI libraries run too, and the tables show them
-// beside the others.
+// Each of gorun's benchmarks has a twin: a C program over MPI with the same loops and the same numbers of
+// iterations (bench/peers/twins). The systems run one after the other, in several rounds, on the same cores,
+// in their default configuration. The medians of the rounds are compared. With -ucx, the UCX variants of both
+// MPI libraries also run, and the tables show them beside the other systems.
 //
-// bench/actors is compared with bench/peers/protoactor, which is a module of its own too, and with
-// bench/peers/netrpc. Both print lines of the same format.
+// bench/actors is compared with bench/peers/protoactor and with bench/peers/netrpc. Both print lines of the
+// same format as bench/actors. bench/peers/protoactor is also a module of its own.
 //
-// bench/npb is compared with the reference codes of the NAS Parallel Benchmarks, which are not part
-// of this tree: -npb names a directory that contains a built copy of NPB3.4-MPI for each peer,
-// openmpi and mpich.
+// bench/npb is compared with the reference codes of the NAS Parallel Benchmarks, which are not part of this
+// tree. -npb names a directory that contains a built copy of NPB3.4-MPI for each peer, openmpi and mpich.
 //
-// The parts are peers (two ranks on a core each, and whole jobs), osu (as OSU measures),
-// collectives (every collective operation), crowd (more ranks than cores), rdma (through the
-// network), actors, npb, and curves (latency and bandwidth from 1 B to 4 MiB). For each part the
-// program prints a table. It contains ratios, gorun's value over the better peer's, with a bar that
-// must be reached and an aim, or medians and extremes. The program writes the table, all samples as
-// JSON, and pictures as PNG to bench/results. A partial run (-only, -quick) writes nothing unless
-// -out names a directory. A peer that is not installed, fails or hangs is reported as such and does
-// not count.
+// The parts are peers (two ranks on a core each, and whole jobs), osu (as OSU measures), collectives (every
+// collective operation), crowd (more ranks than cores), rdma (through the network), actors, npb, and curves
+// (latency and bandwidth from 1 B to 4 MiB). For each part the program prints a table. The table contains
+// either ratios or medians and extremes. A ratio is gorun's value divided by the value of the better peer.
+// With a ratio, the table has a bar, which gorun must reach, and an aim. The program writes the table, all
+// samples as JSON, and pictures as PNG to bench/results. A partial run (-only, -quick) writes nothing unless
+// -out names a directory. If a peer is not installed, fails or hangs, the program reports that, and compares
+// without the peer.
 package main

@@ -43,8 +43,8 @@ func (m *machine) text() string {
 	return text + ".\n"
 }
 
-// versionLine matches the line that contains the version in the output of Open MPI (which names
-// OpenRTE, the part that its launcher belongs to), MPICH and gorun.
+// versionLine matches the line that contains the version in the output of Open MPI, MPICH and gorun. In the
+// output of Open MPI, the line may name OpenRTE, which is the part of Open MPI to which its launcher belongs.
 var versionLine = regexp.MustCompile(`\(Open MPI\)|\(OpenRTE\)|Version|gorun`)
 
 // version returns the line in which a launcher prints its version, or "".

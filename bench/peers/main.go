@@ -137,7 +137,7 @@ func compare(ctx context.Context, o *options) error {
 		}
 		stopped := c.run(ctx)
 		if o.resume {
-			c.plan = p // report the stored results of all other rows too
+			c.plan = p // also report the stored results of all other rows
 			c.drop()
 		} else if stopped != nil {
 			return stopped // results of an interrupted run do not replace complete ones

@@ -22,7 +22,7 @@ type measurement struct {
 	env       []string // environment of gorun's program alone
 	network   bool     // through the network, even on one machine
 	launch    []string // more arguments for gorun's launcher
-	spinning  []string // more arguments for a system whose ranks poll without sleeping: fewer iterations
+	spinning  []string // more arguments (fewer iterations) for a system whose ranks poll without sleeping
 	quick     []string // more arguments for all systems with -quick
 	bound     bool     // each rank has a core of its own
 	reference string   // the reference code that peers run in place of a twin

@@ -16,11 +16,10 @@ const (
 var (
 	fewIterations = []string{"-i", "20", "-x", "2"}
 	fewWorks      = []string{"-i", "2", "-x", "0", "-for", "1ms"}
-	// OSU's numbers of iterations take only the first milliseconds of a process, in which the start
-	// of the process and the setup by the first messages still take a share of the time. The
-	// following numbers give a warm-up of some tens of milliseconds before the timed iterations.
-	// Which one fits depends on the duration of an operation: a fraction of a microsecond, some
-	// microseconds, or more.
+	// OSU's numbers of iterations take only the first milliseconds of a process, in which the start of the
+	// process and the setup by the first messages still take a share of the time. The following numbers give
+	// a warm-up of some tens of milliseconds before the timed iterations. The choice among them depends on
+	// the duration of an operation: a fraction of a microsecond, some microseconds, or more.
 	warm     = []string{"-i", "50000", "-x", "50000"}
 	warmFew  = []string{"-i", "10000", "-x", "5000"}
 	warmLong = []string{"-i", "500", "-x", "200"}

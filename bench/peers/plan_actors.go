@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// timeoutActors bounds a run of a system, which does all measurements of one key.
+// timeoutActors bounds a run of a system. In a run, the system does all measurements of one key.
 const timeoutActors = 2 * time.Minute
 
-// Keys of the measurements of actors. bench/actors and its peers print several values for each.
+// Keys of the measurements of actors. bench/actors and its peers print several values for each key.
 const (
 	onNode  = "actors on a node"
 	overTCP = "actors over TCP"

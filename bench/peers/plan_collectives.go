@@ -16,9 +16,8 @@ var partedOperations = []string{
 	"reducescatter", "reducescatterblock", "scan", "exscan", "allgatherv", "gatherv", "scatterv", "alltoallv",
 }
 
-// collectiveRanks are the numbers of ranks in the measurements on one machine; the last ones far
-// exceed the number of its processors. networkRanks is the number of ranks in the measurements
-// through the network.
+// collectiveRanks are the numbers of ranks in the measurements on one machine. The last numbers far exceed
+// the number of its processors. networkRanks is the number of ranks in the measurements through the network.
 var collectiveRanks = []int{2, 4, 8, 16}
 
 const networkRanks = 4
@@ -26,10 +25,10 @@ const networkRanks = 4
 // roomMax is the most bytes that the buffers of all ranks of one row of the table may have.
 const roomMax = 2 << 30
 
-// collectivePlan compares every collective operation in the way of OSU's benchmarks. Compared with
-// osuPlan, it has more operations, larger messages and more ranks. It also compares a nonblocking
-// operation that overlaps with a computation, and all operations between ranks that communicate
-// only through the network, over loopback; gorun uses iWARP in user space there.
+// collectivePlan compares every collective operation in the way of OSU's benchmarks. It has more operations,
+// larger messages and more ranks than osuPlan. It also compares a nonblocking operation that overlaps with a
+// computation, and all operations between ranks that communicate only through the network, over loopback.
+// Over loopback, gorun uses iWARP in user space.
 func collectivePlan() plan {
 	var p plan
 	p.name, p.peers, p.summary = "collectives", systems, true
@@ -71,8 +70,8 @@ func roomOf(operation string, size, ranks int) int {
 	return blocks * size * ranks
 }
 
-// lastingOf is collectiveOf, but with few iterations of messages above 1 MiB, each of which takes
-// milliseconds.
+// lastingOf does the same as collectiveOf, but uses few iterations for messages above 1 MiB, because each
+// iteration takes milliseconds.
 func lastingOf(operation string, size int) measurement {
 	m := collectiveOf(operation, size)
 	if size > mib {

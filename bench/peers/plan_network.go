@@ -70,8 +70,8 @@ func networkMeasurements() []measurement {
 	}
 }
 
-// networkRows returns the rows of networkMeasurements. They compare gorun with the peers, which
-// communicate through TCP too, and with TCP itself.
+// networkRows returns the rows of networkMeasurements. They compare gorun with the peers, which also
+// communicate through TCP, and with TCP itself.
 func networkRows() []row {
 	rows := []row{
 		{name: "rdma message rate 8 B", unit: "1/s", measurement: "rdma message rate", size: 8, against: better, higher: true, bar: 2},

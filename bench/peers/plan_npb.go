@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// timeoutNPB bounds a run of a NAS kernel: it suffices for class A on a loaded machine.
+// timeoutNPB bounds a run of a NAS kernel. It suffices for class A on a loaded machine.
 const timeoutNPB = 90 * time.Second
 
 var (

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
 )
 
-// osuSizes contains the sizes of messages in bytes, osuRanks the numbers of ranks.
+// osuSizes contains the sizes of messages in bytes. osuRanks contains the numbers of ranks.
 var (
 	osuSizes = []int{8, kib, 16 * kib, 64 * kib, mib}
 	osuRanks = []int{2, 4, 8}
@@ -17,7 +17,7 @@ var (
 // osuOperations contains the collective operations that have a message size.
 var osuOperations = []string{"bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"}
 
-// osuPlan compares in the way of OSU's benchmarks. Each row has processes of its own, which do
+// osuPlan compares in the way of OSU's benchmarks. For each row, processes of its own are started. They do
 // OSU's default numbers of warm-up and timed iterations, with buffers from the heap.
 func osuPlan() plan {
 	var p plan

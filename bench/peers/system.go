@@ -31,7 +31,7 @@ type system struct {
 	module     string   // the module of program whose version is reported, "" for the standard library
 	launcher   string   // a name on the PATH, for gorun the path of the built binary
 	bound      []string // arguments of the launcher that bind each rank to a core
-	crowded    []string // arguments in place of bound if ranks may outnumber cores: the fastest for the system
+	crowded    []string // arguments in place of bound if ranks may outnumber cores: the fastest ones for the system
 	always     []string
 	env        []string
 	network    []string // arguments of the launcher for communication through the network

@@ -165,8 +165,8 @@ func (c *comparison) text(lines []line) string {
 	return b.String()
 }
 
-// summary returns a line with the number of rows that miss their bars and the median of the ratios.
-// Ratios of rows in which higher is better are inverted first.
+// summary returns a line with the number of rows that miss their bars, and the median of the ratios. Before
+// that, it inverts the ratios of rows in which higher is better.
 func summary(lines []line) string {
 	var ratios []float64
 	below := 0

@@ -1,13 +1,12 @@
-// Command rawtcp measures only a TCP connection over loopback between two ranks: there are no
-// messages, no matching, no netpoller and no sleep. It is the limit for transport/rdma over TCP.
+// Command rawtcp measures only a TCP connection over loopback between two ranks, without messages, matching,
+// netpoller and sleep. Its result is the limit for transport/rdma over TCP.
 //
 //	gorun -np 2 -bind-to core ./bench/rawtcp -m 8,8K             ping-pong
 //	gorun -np 2 -bind-to core ./bench/rawtcp -stream -m 64K,1M   windows of 64, one way
 //
-// Both ends poll their sockets without blocking, with TCP_NODELAY. The system calls bypass Go's
-// scheduler. The ranks use the runtime only to exchange the port, and not in the timed part. With
-// -stream, iterations are windows, by default a hundredth of the number of iterations of the
-// ping-pong.
+// Both ends poll their sockets without blocking, with TCP_NODELAY. The system calls bypass Go's scheduler.
+// The ranks use the runtime only to exchange the port, outside the timed part. With -stream, iterations are
+// windows, by default a hundredth of the number of iterations of the ping-pong.
 package main
 
 import (

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// The system calls bypass Go's scheduler: they return at once, and to notify the scheduler would
-// cost about as much as the call.
+// The system calls bypass Go's scheduler, because they return at once, and notifying the scheduler would take
+// about as long as the call.
 
 // trySend sends the bytes for which the socket has room now, and returns their number.
 func trySend(fd int, b []byte) (int, syscall.Errno) {

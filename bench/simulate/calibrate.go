@@ -17,8 +17,8 @@ var (
 const (
 	short = 8
 	long  = 64 << 10 // length of the vectors that are copied and combined
-	few   = 2        // the lower number of ranks per processor in the measurements of visits
-	many  = 8        // the higher number
+	few   = 2        // the smaller number of ranks per processor in the measurements of visits
+	many  = 8        // the larger number
 )
 
 // calibrate returns a model of this machine, as a single node, from measurements with the programs

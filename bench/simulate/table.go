@@ -54,7 +54,7 @@ func newTable(o *options, out io.Writer) *table {
 	return t
 }
 
-// meaning returns what the bytes of an operation are the length of.
+// meaning returns a text that says which length the bytes of an operation stand for.
 func meaning(operation string) string {
 	switch operation {
 	case "bcast", "reduce", "allreduce", "scan", "exscan":
@@ -117,7 +117,8 @@ func (t *table) add(ranks, bytes int, name string, res *simulation.Result, left 
 		r.Micros, r.Messages, r.Volume, max(b.Sent, b.Received), max(b.SentBytes, b.ReceivedBytes), b.Scratch)
 }
 
-// deviation returns by which fraction of the measured time the prediction exceeds it.
+// deviation returns the difference of the predicted and the measured time, as a fraction of the measured
+// time.
 func (r *row) deviation() float64 { return r.MeanMicros/r.Measured - 1 }
 
 // close prints the mean deviation with -measure, and the whole table as JSON with -json.

@@ -3,20 +3,19 @@
 //
 //	gorun -np 8 -on-failure continue ./bench/survive
 //
-// Agree and Shrink are mean times over many calls, at the slowest rank. Revoke is the time from the
-// call of Revoke until a receive has ended at the last of the other ranks, the median of 21. Detect
-// is the time from just before the kill until a receive from any source returns an error at the
-// last survivor. "Agree after" is the time of the Ack and Agree that follow in all survivors, and
-// "Shrink after" that of the Shrink after them, at the slowest rank. The ranks of a node have the
-// same clock. If the job has several hosts, Revoke and Detect mean nothing.
+// Agree and Shrink are mean times over many calls, at the slowest rank. Revoke is the time from the call of
+// Revoke until a receive has ended at the last of the other ranks. It is the median of 21 calls. Detect is
+// the time from just before the kill until a receive from any source returns an error at the last survivor.
+// "Agree after" is the time of the Ack and the Agree that follow in all survivors. "Shrink after" is the time
+// of the Shrink after that. Both are the times at the slowest rank. The ranks of a node have the same clock.
+// If the job has several hosts, Revoke and Detect have no meaning, because the hosts have different clocks.
 //
-// With -ulfm, and not started by gorun, it runs many such jobs itself and prints the medians of
-// their values, in Markdown:
+// With -ulfm, the user starts the command without gorun. The command then runs many such jobs itself and
+// prints the medians of their values, in Markdown:
 //
 //	go run ./bench/survive -ulfm [-np 2,4,8,16,32,64] [-jobs 11]
 //
-// With -pause it measures something else: for how long survivors do not compute while a lost rank
-// is started again:
+// With -pause, the command measures for how long survivors do not compute while a lost rank is started again:
 //
 //	gorun -np 4 -on-failure respawn=20 [-spares 20] ./bench/survive -pause 20
 package main
@@ -39,7 +38,7 @@ import (
 const (
 	tagTime  = 1 // tag of the message with the time of the kill
 	tagNever = 2 // tag of a message that no rank sends
-	// revocations is the number of Revokes, each of which is timed on its own.
+	// revocations is the number of calls of Revoke. Each call is timed on its own.
 	revocations = 21
 )
 

@@ -21,8 +21,8 @@ var (
 // exchanges is the number of Barriers between two losses.
 const exchanges = 100
 
-// pauses measures for how long the survivors of a loss do not compute: the time from the last
-// Barrier before the loss to the first Barrier in the next World, at the slowest survivor.
+// pauses measures for how long the survivors of a loss do not compute. This is the time from the last Barrier
+// before the loss to the first Barrier in the next World, at the slowest survivor.
 func pauses(w *runtime.World, n int) error {
 	var last time.Time
 	var all []time.Duration

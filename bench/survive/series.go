@@ -26,8 +26,8 @@ var (
 // errSeries is the error for invalid values of -np or -jobs.
 var errSeries = errors.New("-ulfm: want -np 2,4,... of at least two ranks each, and at least one of -jobs")
 
-// series runs jobs of this program and writes a row for each number of ranks, which contains the
-// median of each column. iterations is -i of the jobs, 0 for their default.
+// series runs jobs of this program and writes a row for each number of ranks. A row contains the median of
+// each column. iterations is the value of -i for the jobs, or 0 for their default.
 func series(ctx context.Context, out io.Writer, iterations int) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,12 +1,12 @@
 // Command tune measures the algorithms of collective operations on a machine. It writes the fastest
-// as a table, which the jobs on that machine read from the file that GORUN_COLL_TABLE names:
+// algorithms as a table. Jobs on that machine read the table from the file that GORUN_COLL_TABLE names:
 //
 //	gorun -np 4 -host h1:2,h2:2 ./bench/tune -o table.txt
 //	GORUN_COLL_TABLE=table.txt gorun -np 4 -host h1:2,h2:2 ./program
 //
-// The table applies to communicators with the same number of ranks, and the same number of ranks on
-// a node, as the job. A file may contain the tables of several jobs, one after the other. An
-// algorithm replaces the built-in choice only if it took less than 9/10 of its time.
+// The table applies to communicators that have as many ranks as the job, and as many ranks on a node. A file
+// may contain the tables of several jobs, one after the other. An algorithm replaces the built-in choice only
+// if it took less than 9/10 of the time of the built-in choice.
 package main
 
 import (

@@ -14,7 +14,7 @@ import (
 // operationNames contains the operations that can be tuned.
 var operationNames = []string{"barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"}
 
-// rounds is how often all algorithms are measured, one after the other. The median counts.
+// rounds is how often all algorithms are measured, one after the other. The median of the rounds counts.
 const rounds = 5
 
 // gain is the fraction of the built-in choice's time below which another algorithm replaces it.
@@ -69,8 +69,8 @@ func widest(placement []int) int {
 	return slices.Max(ranks)
 }
 
-// fastest returns the algorithm for an operation and a length: the fastest one, or the built-in
-// choice if no other algorithm is faster by enough.
+// fastest returns the fastest algorithm for an operation and a length. It returns the built-in choice if no
+// other algorithm is faster by the factor gain.
 func fastest(c, timing *runtime.Comm, op string, size, iterations int) (string, error) {
 	if err := collectives.Tune(c, nil); err != nil {
 		return "", err

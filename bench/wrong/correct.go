@@ -292,11 +292,11 @@ var rights = []program{
 	}},
 }
 
-// busy is longer than the time for which gorun waits before it looks for a deadlock.
+// busy is longer than the time for which gorun waits before it searches for a deadlock.
 const busy = 2500 * time.Millisecond
 
-// farm gives pieces of work to the rank that asks first. It is correct in any order of the
-// questions. The first question of every rank has been posted when rank 0 begins.
+// farm is a program in which rank 0 gives pieces of work to the rank that asks first. It is correct in any
+// order of the questions. Every rank has posted its first question when rank 0 begins.
 func farm(c *runtime.Comm) error {
 	const pieces = 20
 	if c.Rank() > 0 {

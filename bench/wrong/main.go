@@ -4,9 +4,9 @@
 //	go run ./bench/wrong > docs/wrong-programs.md
 //	go run ./bench/wrong -v -only 'ring of sends'
 //
-// The families of mistakes are those of MPI-CorrBench and of the MPI Bugs Initiative, without those
-// of one-sided communication. -only selects programs by a regular expression for their names. -v
-// prints the report of each program.
+// The families of mistakes are those of MPI-CorrBench and of the MPI Bugs Initiative, without the families of
+// one-sided communication. -only selects programs by a regular expression for their names. -v prints the
+// report of each program.
 package main
 
 import (

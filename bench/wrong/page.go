@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// introduction is the format of the head of the page. Its numbers are, in order: wrong programs,
-// wrong programs that are reported; the reported ones again, those reported with a source line; all
-// reported programs, the wrong ones among them; correct programs, those reported as wrong.
+// introduction is the format of the head of the page. Its numbers are, in order: wrong programs, and wrong
+// programs that are reported; the reported wrong programs again, and those that are reported with a source
+// line; all reported programs, and the wrong programs among them; correct programs, and correct programs that
+// are reported as wrong.
 const introduction = `# Wrong programs
 
 Which mistakes ` + "`gorun -check`" + ` reports: small programs that make one mistake each, in the families of
@@ -61,7 +62,7 @@ func page(list []family, verdicts []*verdict) string {
 	return b.String()
 }
 
-// says returns the part of the report that identifies the mistake, or why there is no report.
+// says returns the part of the report that identifies the mistake, or the reason why there is no report.
 func (v *verdict) says() string {
 	switch {
 	case v.found() && v.noted:

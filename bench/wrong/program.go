@@ -23,8 +23,9 @@ type program struct {
 	finds, missed string
 }
 
-// patient contains the flags of programs whose calls are compared only after they have waited for
-// half a second to a second. On a busy machine a deadlock could be proven, and reported, before.
+// patient contains the flags of programs whose calls gorun compares only after they have waited for half a
+// second to a second. On a busy machine, gorun might prove and report a deadlock before it compares the
+// calls.
 var patient = []string{"-on-deadlock", "ignore"}
 
 // gap stands for any text between two parts of program.finds.

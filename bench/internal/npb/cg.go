@@ -33,9 +33,9 @@ var cgProblems = map[Class]cgProblem{
 // two.
 func CG(c *runtime.Comm, class Class) (*Report, error) { return CGFrom(c, class, nil, nil) }
 
-// CGFrom does the same as CG, and saves its state in a store after each iteration except the last. If
-// the store already has a state, CGFrom continues from it. After each save, each rank calls saved with
-// the number of the iteration. The reported time is that of the iterations that this call has done.
+// CGFrom does the same as CG, and saves its state in a store after each iteration except the last. If the
+// store already has a state, CGFrom continues from it. After each save, each rank calls saved with the number
+// of the iteration. The reported time is the time of the iterations that this call has done.
 func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(iteration int)) (*Report, error) {
 	problem, ok := cgProblems[class]
 	if !ok {
@@ -77,8 +77,8 @@ func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(it
 	}, nil
 }
 
-// solve does the outer iterations first+1 to last. The first ones were done before the state in the
-// store was saved.
+// solve does the outer iterations first+1 to last. The iterations up to first were done before the state in
+// the store was saved.
 func (s *solver) solve(first, last int, store *checkpoint.Store, saved func(iteration int)) (zeta float64, err error) {
 	for i := first + 1; i <= last; i++ {
 		if zeta, err = s.iterate(); err != nil {
@@ -147,8 +147,8 @@ func (s *solver) iterate() (float64, error) {
 	return s.shift + 1/s.mine[0], nil
 }
 
-// conjugateGradient solves A*z = x approximately. As in cg.f90 it also computes the norm of the
-// residual, within the measured time.
+// conjugateGradient solves A*z = x approximately. As in cg.f90, it also computes the norm of the residual,
+// within the measured time.
 func (s *solver) conjugateGradient() error {
 	clear(s.z)
 	copy(s.r, s.x)
@@ -183,9 +183,9 @@ func (s *solver) conjugateGradient() error {
 	return nil
 }
 
-// multiply sets q = A*v, where v and q are distributed by columns. It adds the partial sums of the
-// ranks in the row of the grid, and then exchanges the sums with the transpose partner. The tags are
-// the same as in cg.f90: the number of the step for the sums, and 1 for the exchange.
+// multiply sets q = A*v, where v and q are distributed by columns. It adds the partial sums of the ranks in
+// the row of the grid, and then exchanges the sums with the transpose partner. The tags are the same as in
+// cg.f90. The sums have the number of the step as their tag, and the exchange has the tag 1.
 func (s *solver) multiply(v []float64) error {
 	s.matrix.Multiply(s.w, v)
 	for i, step := range s.grid.Steps {

@@ -14,11 +14,11 @@ type Grid struct {
 	// Part is the range of the block's rows whose sums this rank sends to its
 	// transpose partner.
 	Part Range
-	// Transpose is the transpose partner: the rank whose columns have the numbers of this rank's
-	// rows in Part.
+	// Transpose is the transpose partner. The numbers of its columns are the numbers of this rank's rows in
+	// Part.
 	Transpose int
-	// Steps are the exchanges with ranks in the same row of the grid that add the partial sums of
-	// a product.
+	// Steps are the exchanges that add the partial sums of a product. The exchanges are with ranks in the
+	// same row of the grid.
 	Steps []Exchange
 	// Doubling are the ranks in the same row with which scalars are added, by recursive doubling.
 	Doubling []int

@@ -9,13 +9,13 @@
 //   - FT (Fourier transforms): one all-to-all of the whole problem for each transform;
 //   - LU (symmetric successive over-relaxation of a fluid): a pipeline of short messages.
 //
-// The problem definitions, class parameters, verification values and operation counts for Mop/s are
-// from NPB 3.4 (ep.f90, cg.f90, is.c, mg.f90, ft.f90, lu.f90, verify.f90, setparams.c). The code is
-// not a translation. MG, FT and LU divide their problem among the ranks along one axis only, so
-// that they cannot use as many ranks as the reference codes. LU computes the products with the
-// blocks of its triangular matrices from the state of a cell, without the 5x5 matrices that lu.f90
-// fills. The operation counts are nevertheless the counts of the reference codes. A kernel is
-// verified only if its numbers agree with the published numbers within the published tolerance.
+// The problem definitions, class parameters, verification values and operation counts for Mop/s are from NPB
+// 3.4 (ep.f90, cg.f90, is.c, mg.f90, ft.f90, lu.f90, verify.f90, setparams.c). The code is not a translation.
+// MG, FT and LU divide their problem among the ranks along one axis only, so that they cannot use as many
+// ranks as the reference codes. LU computes the products with the blocks of its triangular matrices from the
+// state of a cell, without the 5x5 matrices that lu.f90 fills. The operation counts are the counts of the
+// reference codes in spite of these differences. A kernel counts as verified only if its results agree with
+// the published results within the published tolerance.
 //
 // Every function that takes a communicator is collective over that communicator.
 package npb

@@ -11,7 +11,7 @@ import (
 
 const (
 	epBatch     = 1 << 16 // number of pairs in a batch (mk of ep.f90)
-	epChunk     = 1 << 10 // number of pairs processed at a time: their arrays stay in the first-level cache
+	epChunk     = 1 << 10 // number of pairs processed at a time, so that their arrays stay in the first-level cache
 	epAnnuli    = 10      // number of annuli in which deviates are counted
 	epTolerance = 1e-8    // tolerance of verify.f90
 )
@@ -108,7 +108,7 @@ func epTotal(c *runtime.Comm, mine *epSums) (epSums, error) {
 	return total, err
 }
 
-// addBatch makes the pairs of one batch and adds them. It does not need the batches before it: the
+// addBatch makes the pairs of one batch and adds them. It does not need the earlier batches, because the
 // generator of random numbers skips to the batch's first number.
 func (s *epSums) addBatch(batch int) {
 	var (
@@ -126,7 +126,7 @@ func (s *epSums) addBatch(batch int) {
 
 // epAccept stores the pairs inside the unit circle at the front of x and y, and the squares of their
 // distances from the origin in t, and returns their number. It has no branch that depends on the random
-// numbers: one in five of its executions would be mispredicted.
+// numbers, because the processor would mispredict such a branch in one of five executions.
 func epAccept(numbers *[2 * epChunk]float64, x, y, t *[epChunk]float64) int {
 	n := 0
 	for i := range epChunk {
@@ -149,8 +149,8 @@ func (s *epSums) addPairs(x, y, t []float64) {
 	x, y = x[:len(t)], y[:len(t)]
 	ln := logarithms[:len(t)]
 	sumX, sumY := s.x, s.y
-	// There are two sets of counters that take turns. Most pairs are in the same annulus, and each
-	// addition to a single counter would wait for the one before.
+	// Two sets of counters take turns. Most pairs are in the same annulus. With a single set, each addition
+	// to the counter of this annulus would wait for the previous addition.
 	var count [2][16]int64
 	for i, square := range t {
 		factor := math.Sqrt(-2 * ln[i] / square)

@@ -62,8 +62,8 @@ func (f *transform) run(inverse bool) []float64 {
 	return x
 }
 
-// turn transforms the values at src[from[p]:], groups*lanes of them for every point p, and stores the
-// results at dst[to[p]:]. dst and src may be the same memory.
+// turn transforms groups*lanes values at src[from[p]:] for every point p, and stores the results at
+// dst[to[p]:]. dst and src may be the same memory.
 func (f *transform) turn(dst []complex128, to []int, src []complex128, from []int, inverse bool) {
 	row.Split(f.a, src, from, f.groups)
 	row.Join(dst, f.run(inverse), to, f.groups)

@@ -15,8 +15,8 @@ const (
 	ghosts     = 2 // neighbours' rows that a rank keeps before and after its own
 )
 
-// Message tags: luForth and luBack of the rows that the forward and the backward sweep pass on,
-// luNext and luPrev of the neighbours' rows that halo exchanges.
+// Message tags. The forward sweep passes on rows with luForth, and the backward sweep with luBack. halo
+// exchanges the neighbours' rows with luNext and luPrev.
 const (
 	luForth = 1
 	luBack  = 2
@@ -33,8 +33,8 @@ type state struct {
 	inverse, vx, vy, vz, half, energy, enthalpy, pressure float64
 }
 
-// flow is a rank's part of LU: of every plane the rows from first to first+rows-1, and on each
-// side two rows of the neighbour.
+// flow is a rank's part of LU. It has the rows from first to first+rows-1 of every plane, and two rows of the
+// neighbour on each side.
 type flow struct {
 	comm              *runtime.Comm
 	want              luProblem
@@ -79,8 +79,8 @@ func (f *flow) inner() (from, to int) {
 	return max(f.first, 1), min(f.first+f.rows, f.n-1)
 }
 
-// set sets every cell of u, those of the neighbours' rows included, to the value at its
-// coordinates, which are from 0 to 1.
+// set sets every cell of u, including the cells of the neighbours' rows, to the value at the cell's
+// coordinates. The coordinates are from 0 to 1.
 func (f *flow) set(u []cell, value func(x, y, z float64) cell) {
 	scale := 1 / float64(f.n-1)
 	for k := range f.n {
@@ -93,8 +93,9 @@ func (f *flow) set(u []cell, value func(x, y, z float64) cell) {
 	}
 }
 
-// exactTerms are the coefficients of the exact solution, a polynomial: of 1, then of x, y and z,
-// of their squares, of their cubes and of their fourth powers.
+// exactTerms are the coefficients of the exact solution, which is a polynomial. The first coefficient is the
+// constant. The next ones are those of x, y and z, then of their squares, of their cubes and of their fourth
+// powers.
 var exactTerms = [5][13]float64{
 	{2, 0, 0, 4, 5, 3, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3},
 	{1, 0, 0, 0, 1, 2, 3, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5},
@@ -113,8 +114,8 @@ func exact(x, y, z float64) cell {
 	return c
 }
 
-// blended is the initial solution: the exact one on the border, interpolated between
-// opposite faces inside.
+// blended is the initial solution. On the border, it is the exact solution. Inside, it is interpolated
+// between opposite faces.
 func blended(x, y, z float64) cell {
 	if x == 0 || x == 1 || y == 0 || y == 1 || z == 0 || z == 1 {
 		return exact(x, y, z)
@@ -174,8 +175,8 @@ func (f *flow) halo() error {
 	return f.shift(f.first, f.previous, last, f.next, luPrev)
 }
 
-// shift sends rows j and j+1 of every plane to rank to, and receives rows other and other+1 from
-// rank from. A rank below 0 means none.
+// shift sends rows j and j+1 of every plane to rank to, and receives rows other and other+1 from rank from.
+// If to is below 0, shift sends nothing. If from is below 0, it receives nothing.
 func (f *flow) shift(j, to, other, from, tag int) error {
 	size := ghosts * f.n
 	if to >= 0 {

@@ -1,12 +1,12 @@
 package npb
 
-// fivePoints holds the factors of a five-point stencil on one axis: of the cells from two before the
-// center to two after it. The stencil combines diffusion by second differences and dissipation by
-// fourth differences.
+// fivePoints holds the factors of a five-point stencil on one axis. The factors are for the cells from two
+// before the center to two after the center. The stencil combines diffusion by second differences and
+// dissipation by fourth differences.
 type fivePoints [5]float64
 
-// factors returns the factors at place i of an axis with diffusion d. They are the second difference
-// times d*t1, less the dissipation, which is the fourth difference times the constant fourth. Near the
+// factors returns the factors at place i of an axis with diffusion d. They are the second difference times
+// d*t1, minus the dissipation. The dissipation is the fourth difference times the constant fourth. Near the
 // border the fourth difference has fewer points.
 func (f *flow) factors(i int, d float64) fivePoints {
 	c := fivePoints{1, -4, 6, -4, 1}
@@ -49,7 +49,7 @@ func (f *flow) residual() {
 func (f *flow) linear(k, j int) {
 	n, at := f.n, f.at(k, j)
 	row := func(k, j int) []cell {
-		k = min(max(k, 0), n-1) // any plane does for one outside the box, because its factor is 0
+		k = min(max(k, 0), n-1) // for a plane outside the box, any plane can be used, because its factor is 0
 		return f.u[f.at(k, j):][:n]
 	}
 	cz, cy := f.factors(k, diffusionZ), f.factors(j, diffusionXY)

@@ -6,8 +6,8 @@ import "github.com/gorun-hpc/gorun/runtime"
 // of a neighbouring cell. The products with these blocks are computed from the states of the cells,
 // without the matrices. The blocks of D are lower triangular.
 
-// axis holds the coefficients of one axis in a sweep, scaled by w*dt: of convection, of viscosity, and
-// of the diffusion, which is the same for all quantities.
+// axis holds the coefficients of one axis in a sweep, scaled by w*dt. They are the coefficients of
+// convection, of viscosity, and of the diffusion. The diffusion is the same for all quantities.
 type axis struct{ convection, viscosity, diffusion float64 }
 
 func (f *flow) axis(sign, diffusion float64) axis {
@@ -15,8 +15,8 @@ func (f *flow) axis(sign, diffusion float64) axis {
 	return axis{w * sign * f.t2, w * f.t1, w * f.t1 * diffusion}
 }
 
-// diagonal holds the coefficients of the blocks of D: of the diagonal of all quantities, of each
-// component of momentum, of the energy by component of momentum, and of the energy itself.
+// diagonal holds the coefficients of the blocks of D: for the diagonal of all quantities, for each component
+// of momentum, for the energy by component of momentum, and for the energy itself.
 type diagonal struct {
 	all                                    float64
 	inverse                                float64 // 1/all
@@ -90,9 +90,9 @@ func (a axis) addZ(b, x *cell, s *state) {
 	b[4] += t*((gamma*x[4]-pressure*dq)*s.vz+s.enthalpy*rest) + v*(heat+viscous*(third-1)*s.vz*yz) + d*x[4]
 }
 
-// step does one time step, a forward and a backward sweep, and computes the residual after it. In a
-// sweep the ranks form a pipeline along the rows: for each plane a rank receives a row of corrections
-// from one neighbour, computes its own rows, and sends its last row to the other neighbour.
+// step does one time step, which is a forward and a backward sweep, and then computes the residual. In a
+// sweep, the ranks form a pipeline along the rows. For each plane, a rank receives a row of corrections from
+// one neighbour, computes its own rows, and sends its last row to the other neighbour.
 func (f *flow) step() error {
 	from, to := f.inner()
 	for k := 1; k < f.n-1; k++ {
@@ -120,8 +120,8 @@ func (f *flow) step() error {
 	return f.evaluate()
 }
 
-// receive receives row j of plane k of the corrections from a neighbour, if there is one (rank >= 0).
-// send sends such a row.
+// receive receives row j of plane k of the corrections from a neighbour. It does nothing if there is no
+// neighbour (rank < 0). send sends such a row to a neighbour.
 func (f *flow) receive(k, j, rank, tag int) error {
 	if rank < 0 {
 		return nil

@@ -46,8 +46,8 @@ var ftProblems = map[Class]ftProblem{
 	}},
 }
 
-// FT solves a diffusion equation by Fourier transforms in three dimensions: one forward transform, and
-// an inverse transform in each step. Each rank has a slab of the box. In each transform an all-to-all
+// FT solves a diffusion equation by Fourier transforms in three dimensions. It does one forward transform,
+// and an inverse transform in each step. Each rank has a slab of the box. In each transform an all-to-all
 // transposes the box. The number of ranks must be a power of two, at most ny and nz.
 func FT(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := ftProblems[class]

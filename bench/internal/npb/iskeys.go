@@ -17,8 +17,8 @@ type keys struct {
 	mine    []int32 // the keys of this rank, in the order of the sequence
 
 	buckets int
-	// counts and totals hold the number of keys in each bucket, of this rank and of all ranks. The
-	// keys under test follow after the last bucket.
+	// counts holds the number of this rank's keys in each bucket. totals holds the number of all ranks' keys
+	// in each bucket. The keys under test follow after the last bucket.
 	counts, totals [isBuckets + isTests]int32
 	owners         [isBuckets]int32 // the rank that owns each bucket
 	next           [isBuckets]int32 // the index in sorted of the next key for each rank
@@ -124,8 +124,8 @@ func scatter(sorted []int32, next, owners *[isBuckets]int32, keys []int32, shift
 	}
 }
 
-// pickTests stores those keys under test that this rank has after the counts of the buckets. So the
-// reduction of the counts gives every rank all keys under test.
+// pickTests stores those keys under test that this rank has after the counts of the buckets. The reduction of
+// the counts therefore gives every rank all keys under test.
 func (k *keys) pickTests() {
 	tests := k.counts[k.buckets:]
 	first := k.comm.Rank() * len(k.mine)
@@ -136,13 +136,13 @@ func (k *keys) pickTests() {
 	}
 }
 
-// share assigns consecutive buckets to the ranks: rank j gets buckets until the ranks up to j have at
-// least (j+1)/size of all keys.
+// share assigns consecutive buckets to the ranks. Rank j gets buckets until the ranks up to j have at least
+// the fraction (j+1)/size of all keys.
 func (k *keys) share() {
 	size, me := k.comm.Size(), k.comm.Rank()
 	each := 1 << k.problem.log2Keys / size
 	clear(k.sends)
-	total := 0 // keys in the buckets so far
+	total := 0 // the number of all ranks' keys in the buckets so far
 	j, first := 0, -1
 	for b := range k.buckets {
 		if first < 0 && j == me {
@@ -173,8 +173,8 @@ func (k *keys) clearPlaces(values int) {
 	clear(k.places)
 }
 
-// exchange sends the keys to the ranks that own their buckets, and counts the keys in the buckets of
-// this rank. Keys that stay at this rank are not copied, and are counted while messages are in flight.
+// exchange sends the keys to the ranks that own their buckets, and counts the keys in the buckets of this
+// rank. It does not copy keys that stay at this rank, and counts them while messages are in flight.
 func (k *keys) exchange() error {
 	if err := collectives.AllToAll(k.comm, k.sends, k.receives); err != nil {
 		return err

@@ -2,9 +2,9 @@ package npb
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// verify sorts the keys of the last iteration by their ranks. It returns how many keys of this rank
-// are not below the key before, which must be all of them. The key before the first one is the last
-// key of the ranks below.
+// verify sorts the keys of the last iteration by their ranks. It returns how many keys of this rank are not
+// smaller than the previous key. All of them must be so. The previous key of the first key is the last key of
+// the lower ranks.
 func (k *keys) verify() (int64, error) {
 	var all int
 	if n := len(k.places); n > 0 {
@@ -41,9 +41,9 @@ func (k *keys) verify() (int64, error) {
 	return count, nil
 }
 
-// lastBelow receives the largest key of the ranks below from the previous rank, and returns it. It sends
-// the largest key up to this rank to the next rank. A rank without keys sends the key that it has
-// received.
+// lastBelow receives the largest key of the lower ranks from the previous rank, and returns that key. It
+// sends the largest key of the ranks up to this rank to the next rank. A rank without keys sends the key that
+// it has received.
 func (k *keys) lastBelow(ordered []int32) (int32, error) {
 	rank, previous := k.comm.Rank(), []int32{0}
 	if rank > 0 {

@@ -2,9 +2,9 @@ package npb
 
 import "math"
 
-// A logarithm for EP, which computes one logarithm per pair of numbers. math.Log has two dependent
-// divisions. This function looks up a reciprocal and does not divide, so the processor overlaps
-// several iterations. The error is below 1e-15 of max(1, |log x|).
+// A logarithm for EP, which computes one logarithm per pair of numbers. math.Log has two dependent divisions.
+// logs looks up a reciprocal and does not divide, so that the processor overlaps several iterations. The
+// error is below 1e-15 of max(1, |log x|).
 
 const (
 	logBits = 7 // number of leading bits of the mantissa that index the table

@@ -49,11 +49,11 @@ var luProblems = map[Class]luProblem{
 	},
 }
 
-// LU steps the Navier-Stokes equations of a compressible fluid towards a steady state by
-// symmetric successive over-relaxation. Each rank has a slab of rows. A sweep goes plane by plane,
-// and row by row within a plane, so that the ranks form a pipeline: a rank that has finished its
-// rows of a plane passes the last one to the next rank and begins the next plane. The number of
-// ranks must be a power of two, and every rank needs at least three rows.
+// LU steps the Navier-Stokes equations of a compressible fluid towards a steady state by symmetric successive
+// over-relaxation. Each rank has a slab of rows. A sweep goes plane by plane, and row by row within a plane.
+// For this reason, the ranks form a pipeline: when a rank has finished its rows of a plane, it passes the
+// last row to the next rank and begins the next plane. The number of ranks must be a power of two, and every
+// rank needs at least three rows.
 func LU(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := luProblems[class]
 	if !ok {

@@ -25,10 +25,10 @@ type sparseVector struct {
 	value []float64
 }
 
-// NewMatrix computes the elements of block b of the matrix of CG (makea of cg.f90). The matrix is
-// the sum over i of size_i * v_i * v_i^T with sparse random vectors v_i, plus (rcond - shift) on
-// the diagonal. A single stream of random numbers generates the whole matrix, so every rank
-// generates all vectors and keeps only the elements of its own block.
+// NewMatrix computes the elements of block b of the matrix of CG (makea of cg.f90). The matrix is the sum
+// over i of size_i * v_i * v_i^T with sparse random vectors v_i, plus (rcond - shift) on the diagonal. A
+// single stream of random numbers generates the whole matrix. For this reason, every rank generates all
+// vectors, and keeps only the elements of its own block.
 func NewMatrix(n, nonzer int, shift float64, b Block) *Matrix {
 	vectors := cgVectors(n, nonzer)
 	rows := b.LastRow - b.FirstRow
@@ -148,8 +148,8 @@ func (m *Matrix) merge(cols int) *Matrix {
 	return out
 }
 
-// Multiply sets y = A*x. It uses four partial sums to hide the latency of the addition. The order
-// of the additions is fixed, so results are reproducible.
+// Multiply sets y = A*x. It uses four partial sums to hide the latency of the addition. The order of the
+// additions is fixed, so that the results are reproducible.
 func (m *Matrix) Multiply(y, x []float64) {
 	start := m.Start[:len(y)+1]
 	lo := start[0]

@@ -90,8 +90,8 @@ type multigrid struct {
 	reads    row.Stencil
 }
 
-// level is one grid of the hierarchy. A level that is whole is computed by every rank: it
-// is so small that exchanging it would take longer.
+// level is one grid of the hierarchy. If a level is whole, every rank computes all of it. Such a level is so
+// small that an exchange between ranks would take longer than the computation.
 type level struct {
 	u, r       grid
 	whole      bool
@@ -153,7 +153,7 @@ func (m *multigrid) residual() error {
 	return m.halo(l, l.r)
 }
 
-// cycle is one V-cycle and the residual after it.
+// cycle does one V-cycle and then computes the residual.
 func (m *multigrid) cycle() error {
 	for i := len(m.levels) - 1; i > 0; i-- {
 		if err := m.restrict(i); err != nil {
@@ -181,8 +181,8 @@ func (m *multigrid) cycle() error {
 	return m.residual()
 }
 
-// correct adds the interpolated solution of the coarser level to that of l and computes the
-// residual. The residual of a plane is computed when the next plane has been corrected.
+// correct adds the interpolated solution of the coarser level to the solution of l, and computes the
+// residual. It computes the residual of a plane after it has corrected the next plane.
 func (m *multigrid) correct(l, coarse *level) {
 	right, top := l.r, l == m.top()
 	if top {
@@ -208,9 +208,9 @@ func (m *multigrid) smooth(l *level) error {
 	return m.halo(l, l.u)
 }
 
-// finish does the work of smooth and residual on the finest level. It first smooths the first and
-// the last plane, which the neighbours need. For the planes in between, it computes the residual of
-// a plane right after it has smoothed the next one, while both are in the cache.
+// finish does the work of smooth and residual on the finest level. It first smooths the first and the last
+// plane, which the neighbours need. For the planes in between, it computes the residual of a plane right
+// after it has smoothed the next plane, while both planes are in the cache.
 func (m *multigrid) finish(l *level) error {
 	last := l.u.planes
 	m.add(l.u, l.r, 1)
@@ -227,7 +227,7 @@ func (m *multigrid) finish(l *level) error {
 	return m.halo(l, l.r)
 }
 
-// restrict computes the residual of level i-1 from that of level i.
+// restrict computes the residual of level i-1 from the residual of level i.
 func (m *multigrid) restrict(i int) error {
 	fine, coarse := m.levels[i], m.levels[i-1]
 	if fine.whole || !coarse.whole {

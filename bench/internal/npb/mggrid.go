@@ -2,9 +2,9 @@ package npb
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// Tags of the planes that a rank sends to the next rank (mgUp) and to the previous rank (mgDown).
-// In a job of two ranks, each rank is both the next and the previous rank of the other, so the tag
-// distinguishes the two messages.
+// Tags of the planes that a rank sends to the next rank (mgUp) and to the previous rank (mgDown). In a job of
+// two ranks, each rank is both the next and the previous rank of the other rank. The tag then distinguishes
+// the two messages.
 const (
 	mgUp   = 1
 	mgDown = 2

@@ -8,17 +8,16 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Transforms along y and z process groups octets of columns at a time, which are across columns.
-// This is enough bytes of each row to make the access to another page worthwhile.
+// Transforms along y and z process groups octets of columns at a time, which are across columns. These are
+// enough bytes of each row to make the access to another page worthwhile.
 const (
 	groups = 2
 	across = groups * lanes
 )
 
-// spectrum is a rank's part of FT. In space, a rank has planes of the box, [z][y][x]. Of the
-// spectrum, it has some rows of every plane, again [z][y][x]. An all-to-all converts one
-// distribution to the other. Its blocks have the layout [rank][z][y][x], where z counts the rank's
-// planes and y its rows.
+// spectrum is a rank's part of FT. In space, a rank has planes of the box, [z][y][x]. Of the spectrum, a rank
+// has some rows of every plane, also as [z][y][x]. An all-to-all converts one distribution to the other. Its
+// blocks have the layout [rank][z][y][x], where z counts the rank's planes and y its rows.
 type spectrum struct {
 	comm         *runtime.Comm
 	nx, ny, nz   int
@@ -69,7 +68,7 @@ func (s *spectrum) solve() ([]complex128, error) {
 	return sums, nil
 }
 
-// fill computes the tables, and stores the initial values, which are in space, in work.
+// fill computes the tables. It stores the initial values in work; these values are in space.
 func (s *spectrum) fill() {
 	s.x, s.y, s.z = newTransform(s.nx, 1), newTransform(s.ny, groups), newTransform(s.nz, groups)
 	s.fx, s.fy, s.fz = decay(s.nx), decay(s.ny), decay(s.nz)
@@ -133,8 +132,8 @@ func (s *spectrum) advance() {
 	}
 }
 
-// synthesize completes the inverse transform that advance began, and stores the values, which are
-// in space again, in work.
+// synthesize completes the inverse transform that advance began, and stores the values in work. These values
+// are in space again.
 func (s *spectrum) synthesize() error {
 	if err := collectives.AllToAll(s.comm, s.turned, s.work); err != nil {
 		return err

@@ -2,8 +2,8 @@ package npb
 
 import "math"
 
-// The vector loops of CG. dot keeps four partial sums and advance two, which they add in a fixed
-// order. A single sum would cost the latency of an addition per element.
+// The vector loops of CG. dot keeps four partial sums, and advance keeps two. Both add their partial sums in
+// a fixed order. With a single sum, each element would take the latency of an addition.
 
 // root returns the n-th root of v.
 func root(v float64, n int) float64 { return math.Pow(v, 1/float64(n)) }

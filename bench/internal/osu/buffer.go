@@ -34,8 +34,7 @@ func (b Bodies) Run(w *runtime.World, o *Options) error {
 	}
 }
 
-// Count returns the number of elements of type T in size bytes, rounded up: at least one unless
-// size is 0.
+// Count returns the number of elements of type T in size bytes, rounded up. It returns 0 only if size is 0.
 func Count[T Element](size int) int {
 	width := int(reflect.TypeFor[T]().Size())
 	return (size + width - 1) / width

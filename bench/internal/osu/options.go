@@ -22,7 +22,7 @@ type Counts struct {
 	Small, SmallWarmup, Large, LargeWarmup int
 }
 
-// The counts of OSU, except MessageRate, which this package sets: with OSU's counts, 100 windows of
+// The counts are those of OSU, except MessageRate, which this package sets. With OSU's counts, 100 windows of
 // 64 small messages take half a millisecond, which is too short to be measured.
 var (
 	Latency     = Counts{10000, 100, 1000, 10}
@@ -45,7 +45,7 @@ type Options struct {
 	counts Counts
 }
 
-// Define defines the shared flags. sizes is the default of -m, counts the default of -i and -x.
+// Define defines the shared flags. sizes is the default of -m. counts is the default of -i and -x.
 func Define(title, sizes string, counts Counts) *Options {
 	o := &Options{Title: title, counts: counts}
 	flag.Func("m", fmt.Sprintf("message `sizes` in bytes: min:max in powers of two, or a list 8,1024 (default %s)", sizes), func(s string) error {
@@ -75,8 +75,8 @@ func (o *Options) Main(ranks int, run func(w *runtime.World, o *Options) error) 
 	})
 }
 
-// Parse parses the command line. If it is invalid, Parse prints one line in each rank and ends the
-// program. If help is requested, only rank 0 prints it.
+// Parse parses the command line. If it is invalid, Parse prints one line in each rank and ends the program.
+// If the user asks for help, only rank 0 prints the help.
 func (o *Options) Parse() {
 	flag.CommandLine.Init(o.Title, flag.ContinueOnError)
 	flag.CommandLine.SetOutput(io.Discard)

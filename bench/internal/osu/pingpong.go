@@ -13,9 +13,8 @@ const (
 	tagSync = 102
 )
 
-// PingPong sends s back and forth between two ranks; the rank with first set begins. It returns the
-// time of one way in microseconds: the duration of the timed round trips, divided by twice their
-// number.
+// PingPong sends s back and forth between two ranks. The rank with first set begins. It returns the time of
+// one way in microseconds: the duration of the timed round trips, divided by twice their number.
 func PingPong[T Element](c *runtime.Comm, peer int, first bool, s, r []T, timed, warmup int) (float64, error) {
 	if err := Sync(c, peer); err != nil {
 		return 0, err
@@ -42,7 +41,7 @@ func PingPong[T Element](c *runtime.Comm, peer int, first bool, s, r []T, timed,
 	return Micros(time.Since(start)) / float64(2*timed), nil
 }
 
-// Sync waits until the peer calls Sync too.
+// Sync waits until the peer also calls Sync.
 func Sync(c *runtime.Comm, peer int) error {
 	var mine, theirs [1]byte
 	_, err := runtime.SendRecv(c, mine[:], peer, tagSync, theirs[:], peer, tagSync)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// alone is how often Compute is timed, besides a first call, before it is measured together with
-// something else. The shortest time of all these calls counts as the time of Compute alone.
+// alone is how often Compute is timed, after a first call, before Compute is measured together with
+// communication. The shortest time of all these calls counts as the time of Compute alone.
 const alone = 10
 
-// Work returns the number of terms that Compute adds up in about d, and the shortest measured time
+// Work returns the number of terms that Compute adds up in about the time d, and the shortest measured time
 // of Compute with that number of terms.
 func Work(d time.Duration) (terms int, shortest time.Duration) {
 	const sample = 1 << 20

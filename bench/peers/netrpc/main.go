@@ -1,7 +1,7 @@
-// Command netrpc measures net/rpc of the standard library between two processes over loopback TCP.
-// Its values are a sanity check beside bench/actors and protoactor's remote. It starts itself again
-// as the peer. net/rpc has no one-way messages. In place of a rate of one-way messages, netrpc
-// measures a rate of calls with empty answers, of which a window is in flight at a time.
+// Command netrpc measures net/rpc of the standard library between two processes over loopback TCP. Its values
+// are a sanity check beside bench/actors and protoactor's remote. It starts itself again as the peer. net/rpc
+// has no one-way messages. In place of a rate of one-way messages, netrpc measures a rate of calls with empty
+// answers. window calls are in flight at a time.
 //
 //	go -C bench/peers run ./netrpc
 package main

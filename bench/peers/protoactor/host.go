@@ -42,7 +42,7 @@ func echo(c actor.Context) {
 // record is a message within a process.
 type record [8]int64
 
-// returner forwards messages to an actor whose PID it was sent before.
+// returner forwards messages to an actor. It has received the PID of that actor before.
 type returner struct{ partner *actor.PID }
 
 // Receive implements actor.Actor.
@@ -130,7 +130,7 @@ func idleName(i int64) string { return fmt.Sprint("idle", i) }
 // heapInUse returns the bytes of live objects in the heap, and the bytes of stacks.
 func heapInUse() int64 {
 	goruntime.GC()
-	goruntime.GC() // the second frees what finalizers and pools held
+	goruntime.GC() // the second collection frees the objects that finalizers and pools have held
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)

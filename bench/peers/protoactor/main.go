@@ -49,16 +49,16 @@ func main() {
 	}
 }
 
-// system returns an actor system. Its log is discarded: that a connection ends with the peer is no
-// error here, and other errors are returned as errors of a measurement.
+// system returns an actor system. Its log is discarded. The end of a connection at the end of the peer is not
+// an error in this program, and other errors are returned as errors of a measurement.
 func system() *actor.ActorSystem {
 	return actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}))
 }
 
-// connected returns an actor system with a port of its own. The remote has its default
-// configuration, except for the largest message that gRPC receives: a batch of messages of 64 KiB
+// connected returns an actor system with a port of its own. The remote has its default configuration, except
+// for the largest message that gRPC receives. That limit is increased, because a batch of messages of 64 KiB
 // exceeds the default.
 func connected() *actor.ActorSystem {
 	s := system()

@@ -13,7 +13,7 @@ const (
 	small = 64
 	large = 64 << 10
 
-	// fanInActors is the number of actors that send to a single one.
+	// fanInActors is the number of actors that send to a single actor.
 	fanInActors = 1000
 
 	// patience is the timeout of an answer.
@@ -66,7 +66,7 @@ func (b *bench) times(n int) int { return max(1, int(float64(n)*b.scale)) }
 // pid returns the PID of an actor of the measured actor system.
 func (b *bench) pid(name string) *actor.PID { return actor.NewPID(b.address, name) }
 
-// oneWay measures half of the round trip between an actor of this process and one of the peer, in
+// oneWay measures half of the round-trip time between an actor of this process and an actor of the peer, in
 // microseconds.
 func (b *bench) oneWay() (float64, error) {
 	peer, m := b.pid("return"), bytes(small)
@@ -116,8 +116,8 @@ func (b *bench) futures(peer *actor.PID, m any, n int) (float64, error) {
 	return micros(time.Since(start), n), nil
 }
 
-// beyondLocal measures how much longer RequestFuture takes with an actor of the peer than
-// with the same actor of this process.
+// beyondLocal measures how much longer RequestFuture takes with an actor of the peer than with an equal actor
+// of this process.
 func (b *bench) beyondLocal() (float64, error) {
 	here, err := b.futures(b.s.NewLocalPID("echo"), bytes(small), 2000)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package row contains the inner loops of the NAS kernels MG and FT. The loops of MG work on rows
 // of stencils. The loops of FT work on eight Fourier transforms side by side.
 //
-// On amd64 processors with AVX-512 the loops are vector loops over eight numbers (wide_amd64.go
-// lists them), on other processors portable Go. Both do the same operations in the same order, so
-// their results are equal to the bit. A product is rounded before it is added, except where the
-// portable loop calls [math.FMA]. Where a product must be rounded, a conversion to float64 keeps
-// the compiler from fusing the multiplication with the addition, as the language specifies.
+// On amd64 processors with AVX-512, the loops are vector loops over eight numbers (wide_amd64.go lists them).
+// On other processors, they are portable Go. Both kinds of loops do the same operations in the same order, so
+// that their results are equal to the bit. A product is rounded before it is added, except where the portable
+// loop calls [math.FMA]. Where a product must be rounded, a conversion to float64 keeps the compiler from
+// fusing the multiplication with the addition, as the language specifies.
 package row

@@ -19,7 +19,7 @@ func Split(dst []float64, src []complex128, at []int, groups int) {
 	split(dst, src, at, groups)
 }
 
-// checkPlaces panics unless values[at[p]:][:groups*block] is within values for every p.
+// checkPlaces panics if values[at[p]:][:groups*block] is not within values for some p.
 func checkPlaces(values []complex128, at []int, groups int) {
 	for _, i := range at {
 		_ = values[i : i+groups*block]

@@ -14,8 +14,8 @@ func Prolong(out, a, b, c, d []float64) {
 	prolong(out, a, b, c, d)
 }
 
-// prolong is the portable loop of Prolong. The weights are powers of two, so a fused multiply-add
-// has the same result.
+// prolong is the portable loop of Prolong. The weights are powers of two, so that a fused multiply-add has
+// the same result.
 func prolong(out, a, b, c, d []float64) {
 	b, c, d = b[:len(a)], c[:len(a)], d[:len(a)]
 	left := (a[0] + b[0]) + (c[0] + d[0])

@@ -8,16 +8,16 @@ const block = 8
 // n+2 points. The first and the last point are copies of the neighbours across the border.
 type Stencil struct {
 	Below, Here, Above []float64 // rows j-1, j and j+1 of the plane itself
-	// PairBelow and PairHere are sums over the planes before and after: of their rows j-1 and of
-	// their rows j.
+	// PairBelow and PairHere are sums over the planes before and after this plane. PairBelow is the sum of
+	// their rows j-1, and PairHere is the sum of their rows j.
 	PairBelow, PairHere []float64
 	// PairAbove is set to Before+After. Before and After are rows j+1 of the planes before and
 	// after.
 	PairAbove, Before, After []float64
 }
 
-// Weights contains the coefficients of a stencil: for [Residual] those of the centre, the edges and
-// the corners, for [Smooth] those of the centre, the faces and the edges.
+// Weights contains the coefficients of a stencil. For [Residual], they are the coefficients of the centre,
+// the edges and the corners. For [Smooth], they are the coefficients of the centre, the faces and the edges.
 type Weights [3]float64
 
 // Residual sets points 1 to n of r to v - A*u, where s contains the rows of u. r and v may be the
@@ -33,7 +33,7 @@ func Residual(r, v []float64, s *Stencil, w *Weights) {
 	residual(r, v, s, w)
 }
 
-// check panics unless row and the rows of s have n points.
+// check panics if row or a row of s does not have n points.
 func (s *Stencil) check(n int, row []float64) {
 	_, _, _, _, _ = row[:n], s.Below[:n], s.Here[:n], s.Above[:n], s.PairBelow[:n]
 	_, _, _, _ = s.PairHere[:n], s.PairAbove[:n], s.Before[:n], s.After[:n]

@@ -1,10 +1,10 @@
 package row
 
-// Restrict sets points 1 to n of out to weighted sums of a finer grid. out has n+2 points. Point i
-// is the weighted sum of the 27 points around point 2i of row j of plane k of the finer grid: the
-// centre, faces, edges and corners have the weights 1/2, 1/4, 1/8 and 1/16. fine extends from the
-// start of row j-1 of plane k-1 to the end of row j+1 of plane k+1. Its rows are 2n+2 points apart,
-// its planes plane points.
+// Restrict sets points 1 to n of out to weighted sums of a finer grid. out has n+2 points. Point i is the
+// weighted sum of the 27 points around point 2i of row j of plane k of the finer grid: the centre, faces,
+// edges and corners have the weights 1/2, 1/4, 1/8 and 1/16. fine extends from the start of row j-1 of plane
+// k-1 to the end of row j+1 of plane k+1. Its rows are 2n+2 points apart, and its planes are plane points
+// apart.
 func Restrict(out, fine []float64, plane int) {
 	n := len(out) - 2
 	width := 2*n + 2
@@ -16,9 +16,9 @@ func Restrict(out, fine []float64, plane int) {
 	restrict(out, fine, plane)
 }
 
-// restrict is the portable loop of Restrict. sum(i) adds the nine points with the same x, with the
-// weights for even x. The points beside the centre's x have half of these weights. All weights are
-// powers of two, so a fused multiply-add has the same result.
+// restrict is the portable loop of Restrict. sum(i) adds the nine points with the same x, with the weights
+// for even x. The points beside the centre's x have half of these weights. All weights are powers of two, so
+// that a fused multiply-add has the same result.
 func restrict(out, fine []float64, plane int) {
 	n := len(out) - 2
 	width := 2*n + 2

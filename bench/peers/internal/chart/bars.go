@@ -16,8 +16,8 @@ type Bars struct {
 	Rows  []Ratio
 }
 
-// Ratio is a bar: the median and the extremes of how many times better the first system is than
-// another one, and the values of the two systems.
+// Ratio is a bar. It has the median and the extremes of the factor by which the first system is better than
+// another system, and the values of the two systems.
 type Ratio struct {
 	Name              string
 	Low, Median, High float64
@@ -29,8 +29,8 @@ const (
 	barHeight vg.Length = 11
 	barRow    vg.Length = 22
 	columnGap vg.Length = 10
-	// The axis of a span of ratios (the quotient of its ends) between fewTimes and manyTimes has
-	// lines at the powers of two.
+	// The span of the axis is the quotient of its ends. If the span is between fewTimes and manyTimes, the
+	// axis has lines at the powers of two.
 	fewTimes, manyTimes = 3, 200
 	// tickGap is the minimum distance of two labels of the axis.
 	tickGap vg.Length = 62
@@ -83,7 +83,7 @@ func (b *Bars) draw() (*picture, error) {
 // columns contains the positions of the columns of a chart of bars.
 type columns struct {
 	left, right vg.Length // the ends of the column of bars
-	first, than vg.Length // the right end of the first values, the left end of the other systems' names
+	first, than vg.Length // the right end of the first systems' values, the left end of the other systems' names
 	otherWidth  vg.Length
 }
 

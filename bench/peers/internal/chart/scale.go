@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// scale is a logarithmic axis. The values from low to high have the coordinates from from to to.
+// scale is a logarithmic axis. The value low has the coordinate from, and the value high has the coordinate
+// to.
 type scale struct {
 	low, high float64
 	from, to  vg.Length
@@ -36,7 +37,7 @@ func (s *scale) powers(base float64, multiples ...float64) []float64 {
 	}
 }
 
-// Bytes formats a number of bytes, with a binary unit if it is a multiple of one.
+// Bytes formats a number of bytes. If the number is a multiple of a binary unit, Bytes uses that unit.
 func Bytes(n int) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
@@ -79,8 +80,8 @@ func mark(v float64, unit string) string {
 	return named(strconv.FormatFloat(v, 'f', -1, 64), unit)
 }
 
-// scaled returns a value, rounded to three significant digits, in the largest unit in which it is
-// at least 1, and that unit. It does not choose a smaller unit than the given one.
+// scaled returns a value, rounded to three significant digits, in the largest unit in which it is at least 1,
+// and that unit. It does not choose a smaller unit than unit.
 func scaled(v float64, unit string) (float64, string) {
 	next, ok := larger[unit]
 	for ; ok && digits(v) >= next.of; next, ok = larger[unit] {
