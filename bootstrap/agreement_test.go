@@ -35,8 +35,8 @@ func decision(t *testing.T, s *bootstrap.Session) (d *bootstrap.Decision, ends [
 	}
 }
 
-// The votes of ranks on several nodes lead to one decision, which is the same at every rank. Each
-// rank receives the notices of the ends that the decision counts before the decision itself.
+// The votes of ranks on several nodes lead to one decision, which is the same at every rank. Before the
+// decision, each rank receives the notices of the ends that the decision counts.
 func TestAgreementOfNodes(t *testing.T) {
 	const count, perNode = 3, 3
 	n := newNodes(t, count, perNode)
@@ -58,7 +58,7 @@ func TestAgreementOfNodes(t *testing.T) {
 		require.Empty(t, ends)
 		require.Equal(t, -1, d.Lost)
 	}
-	// Rank 4 of the second node ends without a vote; rank 1 of the same node has voted.
+	// Rank 4 of the second node ends without a vote. Rank 1 of the same node has voted.
 	living := []int{0, 1, 2, 3, 5, 6, 7, 8}
 	for _, err := range n.each(living, vote(2, 1<<20-1)) {
 		require.NoError(t, err)
@@ -92,8 +92,8 @@ func TestAgreementAfterAFinalize(t *testing.T) {
 	}
 }
 
-// Every rank receives the notice of a revocation once; a second Revoke of the same communicator is
-// not passed on.
+// Every rank receives the notice of a revocation once. A second Revoke of the same communicator is not passed
+// on.
 func TestRevocationReachesAll(t *testing.T) {
 	n := newNodes(t, 3, 2)
 	r := bootstrap.Revocation{Comm: 3, Number: 4, Text: []byte("because")}
@@ -104,7 +104,7 @@ func TestRevocationReachesAll(t *testing.T) {
 		r.Rank = 4
 		require.Equal(t, &r, notice.Revocation)
 	}
-	require.NoError(t, n.sessions[0].Revoke(r)) // the revocation is a repetition
+	require.NoError(t, n.sessions[0].Revoke(r)) // this call repeats the revocation
 	require.NoError(t, n.sessions[0].Vote(bootstrap.Vote{Comm: 9, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{0}}))
 	decision(t, n.sessions[0]) // the decision proves that the server has processed the revocation and the vote
 	n.server.Gone(0, "killed")

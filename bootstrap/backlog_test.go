@@ -48,8 +48,8 @@ func TestNoticesThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// A session discards the waiting notices of a generation that is over, however many there are: the
-// first notice in the next generation is one of that generation.
+// A session discards all waiting notices of a generation that is over, even if there are many. The first
+// notice in the next generation is a notice of that generation.
 func TestNoticesOfAnOldGeneration(t *testing.T) {
 	w := newWorld(t, 3)
 	revocations(t, w.sessions[1], 1)

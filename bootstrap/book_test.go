@@ -13,8 +13,8 @@ func someBook(tb testing.TB) []byte {
 	return bootstrap.AppendBook(nil, [][]byte{encoded(tb, richCard(0)), nil, encoded(tb, plainCard(2))})
 }
 
-// ParseBook returns the cards from which AppendBook has made the book, and reports that there is no
-// card for a missing rank or for one out of range.
+// ParseBook returns the cards from which AppendBook has made the book. The book reports that a missing rank,
+// and a rank out of range, have no card.
 func TestBookRoundTrip(t *testing.T) {
 	b, err := bootstrap.ParseBook(someBook(t))
 	require.NoError(t, err)

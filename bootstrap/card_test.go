@@ -47,14 +47,14 @@ func golden(t *testing.T, name string) []byte {
 	return b
 }
 
-// The wire format of a card is the one recorded in testdata.
+// The wire format of a card equals the bytes recorded in testdata.
 func TestCardGolden(t *testing.T) {
 	for name, c := range map[string]bootstrap.Card{"card-plain.hex": plainCard(7), "card-rich.hex": richCard(258)} {
 		require.Equal(t, hex.EncodeToString(golden(t, name)), hex.EncodeToString(encoded(t, c)), name)
 	}
 }
 
-// ParseCard returns the card that was encoded and its length, and ignores the bytes behind it.
+// ParseCard returns the card that was encoded, and its length. It ignores the bytes after the card.
 func TestCardRoundTripLeavesTheRest(t *testing.T) {
 	for _, c := range []bootstrap.Card{{}, plainCard(1), richCard(2)} {
 		b := append(encoded(t, c), 1, 2, 3)
@@ -111,8 +111,8 @@ func TestCardTruncatedOrDamaged(t *testing.T) {
 	}
 }
 
-// ParseCard returns ErrMalformed for a card whose data is longer than DataBytesMax, whether the
-// data is there or only announced.
+// ParseCard returns ErrMalformed for a card whose data is longer than DataBytesMax, even if the data is only
+// announced and not present.
 func TestCardWithTooMuchData(t *testing.T) {
 	b := slices.Concat(encoded(t, plainCard(1))[:35], []byte{0x01, 0x04})
 	b = append(b, make([]byte, bootstrap.DataBytesMax+1)...)
@@ -123,8 +123,8 @@ func TestCardWithTooMuchData(t *testing.T) {
 	}
 }
 
-// Card.Append returns an error for a card with a field that does not fit the wire format, and the
-// largest card that fits has CardBytesMax bytes.
+// Card.Append returns an error for a card with a field that does not fit into the wire format. The largest
+// card that fits has CardBytesMax bytes.
 func TestCardOutOfRange(t *testing.T) {
 	for _, c := range []bootstrap.Card{
 		{Rank: -1},

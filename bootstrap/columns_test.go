@@ -36,7 +36,7 @@ func packed(tb testing.TB, cards [][]byte) []byte {
 	return b
 }
 
-// UnpackCards returns the cards that PackCards has packed, missing ranks included, and refuses them
+// UnpackCards returns the cards that PackCards has packed, even if ranks are missing. It refuses the cards
 // for a world that is too small for the last rank.
 func TestPackedCardsRoundTrip(t *testing.T) {
 	for name, cards := range map[string][][]byte{
@@ -60,7 +60,7 @@ func TestPackedCardsRoundTrip(t *testing.T) {
 	}
 }
 
-// The packed cards of 10,000 ranks take less than 500 kB, whatever the number of ranks per node.
+// The packed cards of 10,000 ranks take less than 500 kB, for different numbers of ranks per node.
 func TestPackedCardsAreSmall(t *testing.T) {
 	for _, perNode := range []int{1, 8, 64} {
 		cards := cluster(t, 10000, perNode)
@@ -107,8 +107,8 @@ func TestPackedCardsOfASmallWorld(t *testing.T) {
 	require.NotContains(t, err.Error(), "%!", "no other error is missing in the text")
 	_, err = bootstrap.UnpackCards(bootstrap.Compress(flat), 100)
 	require.ErrorContains(t, err, "packed cards in 1", "a world for which these are not too many")
-	// The input holds two zstd frames; the length in the header of the first one does not count the
-	// second.
+	// The input has two zstd frames. The length in the header of the first frame does not include the second
+	// frame.
 	two := append(packed(t, cards), packed(t, cards)...)
 	_, err = bootstrap.UnpackCards(two, 3)
 	require.ErrorIs(t, err, bootstrap.ErrMalformed)

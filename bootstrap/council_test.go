@@ -60,7 +60,7 @@ func (j *judge) dead() (list []int) {
 	return list
 }
 
-// flagsOf returns the flags for which a rank votes: all bits but its own.
+// flagsOf returns the flags for which a rank votes: all bits except the bit of the rank.
 func flagsOf(rank int) uint64 { return ^uint64(1 << rank) }
 
 // step is one event of a history.
@@ -69,8 +69,8 @@ type step struct {
 	act  act
 }
 
-// play applies a history to a Council and to a judge, and checks after each step that both decide
-// the same. The agreement is of all ranks of a world of n but the last one.
+// play applies a history to a Council and to a judge. After each step, it checks that both decide the same.
+// The members of the agreement are all ranks of a world of n ranks except the last rank.
 func play(t *testing.T, n int, steps []step) {
 	t.Helper()
 	c := bootstrap.NewCouncil(n)
@@ -116,9 +116,9 @@ func play(t *testing.T, n int, steps []step) {
 	require.True(t, decided || len(j.voters) == 0, "%v", steps)
 }
 
-// TestEveryHistoryOfAnAgreement checks the Council against the judge in every interleaving of what
-// three members and one rank that is not a member may do. Each member votes, acknowledges and
-// votes, dies before or after its vote, or leaves; the other rank dies or does nothing.
+// TestEveryHistoryOfAnAgreement compares the Council with the judge for every interleaving of the events of
+// three members and of one rank that is not a member. A member votes, acknowledges and votes, dies before or
+// after its vote, or leaves. The other rank dies or does nothing.
 func TestEveryHistoryOfAnAgreement(t *testing.T) {
 	const n = 4
 	fates := [][]act{{votes}, {acks}, {dies}, {leaves}, {votes, dies}, {acks, dies}}
@@ -156,8 +156,8 @@ func TestEveryHistoryOfAnAgreement(t *testing.T) {
 	require.Greater(t, histories, 3000)
 }
 
-// Agreements in communicators that share ranks do not wait for each other, and get different
-// numbers.
+// Agreements in communicators that share ranks do not wait for each other. Their new communicators get
+// different numbers.
 func TestOverlappingAgreements(t *testing.T) {
 	c := bootstrap.NewCouncil(3)
 	vote := func(rank int, comm uint64, members ...int) *bootstrap.Decision {
@@ -208,9 +208,8 @@ func TestWrongVotes(t *testing.T) {
 	require.Zero(t, d.Number)
 }
 
-// A vote with another list of members than the others name, or from a rank that is none of them,
-// does not count in their agreement. Their agreement does not wait for a rank that is not one of
-// its members.
+// A vote with a different list of members, or from a rank that is not a member, does not count in the
+// agreement of the other voters. Their agreement does not wait for a rank that is not a member.
 func TestVotesOfOtherMembers(t *testing.T) {
 	right := []int{0, 1, 2}
 	for _, wrong := range [][]int{{3}, {0, 3}, {0, 1, 2, 3}, {2}, {1, 2}, {2, 3}} {
@@ -240,8 +239,8 @@ func TestVotesOfOtherMembers(t *testing.T) {
 	}
 }
 
-// Council.Revoke reports a revocation as new once, and again only after thousands of other ones
-// have displaced it.
+// Council.Revoke reports a revocation as new only once. It reports the same revocation as new again only
+// after thousands of other revocations have displaced it.
 func TestRevocationsAreRemembered(t *testing.T) {
 	c := bootstrap.NewCouncil(2)
 	require.True(t, c.Revoke(5))
@@ -253,8 +252,8 @@ func TestRevocationsAreRemembered(t *testing.T) {
 	require.False(t, c.Revoke(100+1<<13-1))
 }
 
-// After some thousands of votes in agreements that do not end, the Council refuses further votes of
-// that rank, but not those of other ranks. The rank may vote again when some of these agreements
+// After some thousands of votes of a rank in agreements that do not end, the Council refuses further votes of
+// that rank. It still accepts votes of other ranks. The rank may vote again when some of these agreements
 // have ended.
 func TestVotesWithoutEnd(t *testing.T) {
 	c := bootstrap.NewCouncil(4)

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// stuck returns the report of a rank of six whose goroutines all wait: one for each element of
-// among, which lists the ranks that could end its wait.
+// stuck returns the report of a rank, in a world of six, whose goroutines all wait. There is one goroutine
+// for each element of among. The element lists the ranks that could end the goroutine's wait.
 func stuck(rank int, among ...string) bootstrap.Doing {
 	d := bootstrap.Doing{Rank: rank, Size: 6, Stuck: 1}
 	for _, ranks := range among {
@@ -37,11 +37,11 @@ func serving(d bootstrap.Doing, ranks string) bootstrap.Doing {
 	return d
 }
 
-// Deadlocked returns the ranks that can never go on, given the reports and the ranks that have left
-// the job. It returns none where a rank that may go on, a message in flight, or an unknown rank
-// could end the wait.
+// Deadlocked returns the ranks that can never go on, given the reports and the ranks that have left the job.
+// It does not return a rank if a rank that may go on, a message in flight, or an unknown rank could end its
+// wait.
 func TestDeadlocked(t *testing.T) {
-	waits := func(rank int, among string) bootstrap.Doing { // stuck is not set: the rank may go on by itself
+	waits := func(rank int, among string) bootstrap.Doing { // Stuck is not set, so that the rank may go on by itself
 		d := stuck(rank, among)
 		d.Stuck = 0
 		return d
@@ -154,15 +154,15 @@ func TestDeadlockedIsTheLargestSet(t *testing.T) {
 	require.Greater(t, deadlocks, 1000)
 }
 
-// withOperation returns d with one wait more: that of a goroutine which gorun itself has started
-// for an operation of the waiting rank.
+// withOperation returns d with one additional wait. The wait is that of a goroutine which gorun itself has
+// started for an operation of the waiting rank.
 func withOperation(d bootstrap.Doing, among string) bootstrap.Doing {
 	d.Waits = append(d.Waits, bootstrap.Wait{Among: among})
 	return d
 }
 
-// Summary summarizes the reports of all ranks in one line: which ranks wait, where and for whom, and
-// the rank to look at.
+// Summary summarizes the reports of all ranks in one line. The line says which ranks wait, where and for
+// which ranks, and which rank is the likely cause.
 func TestSummary(t *testing.T) {
 	at := func(line string, d bootstrap.Doing) bootstrap.Doing {
 		for i := range d.Waits {
@@ -202,9 +202,9 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// BenchmarkDeadlocked measures what the launcher computes for each report of a rank. In "a
-// pipeline" the first rank computes and each other rank waits for its predecessor; in "all
-// connected" each rank also reports a lane to every rank.
+// BenchmarkDeadlocked measures what the launcher computes for each report of a rank. In "a pipeline", the
+// first rank computes, and each other rank waits for its predecessor. In "all connected", each rank also
+// reports a lane to every rank.
 func BenchmarkDeadlocked(b *testing.B) {
 	const size = 1000
 	left := func(int) bool { return false }

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// receiving returns the report of a rank of six that waits at a line for a message from peer.
+// receiving returns the report of a rank, in a world of six, that waits at a line for a message from peer.
 func receiving(rank int, what, line string, seconds float64, peer int) bootstrap.Doing {
 	return bootstrap.Doing{
 		Rank: rank, Size: 6, Process: 100 + rank,
@@ -38,9 +38,9 @@ func TestDoingOfOneRank(t *testing.T) {
 	require.Equal(t, d, back)
 }
 
-// Together shows ranks that wait in the same operation at the same line as one entry, in the order
-// of ranks, with what differs between them. At the end it names the ranks that wait for a rank that
-// has left its program.
+// Together shows ranks that wait in the same operation at the same line as one entry, in the order of ranks,
+// with the texts that differ between them. At the end, it names the ranks that wait for a rank that has left
+// its program.
 func TestDoingsTogether(t *testing.T) {
 	list := []bootstrap.Doing{
 		receiving(5, "rank 0, tag 7", "mesh.go:69", 3, 0),
@@ -79,9 +79,8 @@ rank 1 has left its program, and ranks 0,2-4 wait for it
 	require.Empty(t, bootstrap.Together(nil))
 }
 
-// Encode shortens a report that is too long to one that ParseDoing accepts, and clears Stuck
-// because the omitted waits might end. ParseDoing refuses a report of which a single wait is too
-// long.
+// Encode shortens a report that is too long to a report that ParseDoing accepts. It clears Stuck, because the
+// omitted waits might end. ParseDoing refuses a report if a single wait of it is too long.
 func TestLongDoing(t *testing.T) {
 	d := bootstrap.Doing{Size: 1}
 	for range 1000 {
@@ -103,8 +102,8 @@ func TestLongDoing(t *testing.T) {
 	require.False(t, ok)
 }
 
-// FuzzDoing checks that a report which ParseDoing accepts can be shown, and, unless it is too long,
-// survives Encode and ParseDoing.
+// FuzzDoing checks that a report which ParseDoing accepts can be shown. If the report is not too long, it
+// must also be the same after Encode and ParseDoing.
 func FuzzDoing(f *testing.F) {
 	for _, seed := range []string{"", "{}", "blocked in Recv", `{"rank":1,"size":1}`, receiving(2, "rank 1", "a.go:1", 1, 1).Encode()} {
 		f.Add(seed)
@@ -123,8 +122,8 @@ func FuzzDoing(f *testing.F) {
 	})
 }
 
-// Where ranks wait in one operation with many different arguments, or have many different notes,
-// Together shows the first of them and counts the rest.
+// If ranks wait in one operation with many different arguments, or have many different notes, Together shows
+// the first arguments or notes and counts the rest.
 func TestTogetherOfManyArguments(t *testing.T) {
 	var list []bootstrap.Doing
 	for rank := range 64 {

@@ -10,10 +10,11 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// kindFailed is the kind of Session.Fail.
+// kindFailed is the kind of the frame that Session.Fail sends.
 const kindFailed = 6
 
-// A rank says with what it ends, whose failure that is, and which rank it has lost.
+// Fail reports the error with which a rank ends, the rank that has caused it, and the rank whose loss the
+// error names.
 func TestFailure(t *testing.T) {
 	w := newWorld(t, 2)
 	w.exchange(t, w.all())

@@ -21,8 +21,9 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// diesEnv names the rank that exits after the exchange, or ("abort 1") aborts the job then. The
-// other ranks wait for it in a fence. With "nobody" all ranks wait for a signal.
+// diesEnv is the variable with the rank that exits after the exchange. With a value such as "abort 1", that
+// rank aborts the job instead. The other ranks wait for that rank in a fence. With "nobody", all ranks wait
+// for a signal.
 const diesEnv = "BOOTSTRAP_TEST_DIES"
 
 // together holds the results of processes that have no agent, by rank.
@@ -149,9 +150,8 @@ func TestChildrenOfARankAreNoRanks(t *testing.T) {
 	require.True(t, found)
 }
 
-// A job replaces the meeting file that a killed job of the same name has left. The errors of a job
-// with missing ranks name the ranks, and a file that others may read is refused by a rank other
-// than 0.
+// A job replaces the meeting file that a killed job of the same name has left. If ranks of a job are missing,
+// the errors name these ranks. A rank other than rank 0 refuses a meeting file that other users may read.
 func TestAFileThatAnEarlierJobLeftIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	// Rank 2 is missing, so this job ends with an error and removes its file. The file of a job
@@ -187,8 +187,8 @@ func TestAFileThatAnEarlierJobLeftIsReplaced(t *testing.T) {
 	require.Contains(t, h.said[0].Err, "is not a file of this user alone")
 }
 
-// servePMI plays the PMI launcher of n processes and returns their ends of the connections. If heed
-// reports true for a request, the launcher closes the connection on which the request came.
+// servePMI simulates the PMI launcher of n processes, and returns the processes' ends of the connections. If
+// heed returns true for a request, the launcher closes the connection on which the request came.
 func servePMI(t *testing.T, n int, heed func(request string) bool) ([]*os.File, *sync.WaitGroup) {
 	t.Helper()
 	var mu sync.Mutex // guards store and inside
@@ -225,7 +225,7 @@ func servePMI(t *testing.T, n int, heed func(request string) bool) ([]*os.File, 
 				answer = "cmd=get_result rc=0 msg=success value=" + store[fields["key"]]
 				mu.Unlock()
 			}
-			over := heed(in.Text()) // before the answer: a process that aborts may have exited by then
+			over := heed(in.Text()) // before the answer, because a process that aborts may have exited after it
 			if _, err := io.WriteString(conn, answer+"\n"); err != nil {
 				return
 			}
@@ -311,8 +311,8 @@ func pmi(size int) func(rank int) []string {
 	}
 }
 
-// An abort ends all ranks and asks the launcher to end its job, whatever the policy after failures.
-// The output names the rank that has aborted.
+// An abort ends all ranks and asks the launcher to end its job, for each policy after failures. The output
+// names the rank that has aborted.
 func TestARankAbortsTheJobOfAnotherLauncher(t *testing.T) {
 	for _, policy := range []string{bootstrap.OnFailureKill, bootstrap.OnFailureContinue} {
 		for victim := range 3 {
@@ -365,7 +365,7 @@ func TestRanksEndWithTheirParent(t *testing.T) {
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	of := mpirun(t.TempDir(), 2)
-	// The shell is the launcher.
+	// The shell simulates the launcher.
 	parent := exec.Command("sh", "-c", `OMPI_COMM_WORLD_RANK=0 "$0" & OMPI_COMM_WORLD_RANK=1 "$0" & wait`, exe)
 	parent.Env = append(append(os.Environ(), helperEnv+"=1", "GORACE=atexit_sleep_ms=0", diesEnv+"=nobody"), of(0)[1:]...)
 	out, err := parent.StdoutPipe()
@@ -380,10 +380,10 @@ func TestRanksEndWithTheirParent(t *testing.T) {
 		require.Equal(t, "met\n", line)
 	}
 	require.NoError(t, parent.Process.Kill())
-	rest, err := io.ReadAll(in) // until both have ended; one rank may end because of the end of rank 0
+	rest, err := io.ReadAll(in) // until both ranks have ended; one rank may end because of the end of rank 0
 	require.NoError(t, err)
 	require.Contains(t, string(rest), "gorun: the launcher of this rank is gone\n")
-	said, err := io.ReadAll(out) // until both have ended
+	said, err := io.ReadAll(out) // until both ranks have ended
 	require.NoError(t, err)
 	require.Empty(t, said, "nothing but a signal has ended them")
 	require.Error(t, parent.Wait())

@@ -17,7 +17,7 @@ import (
 
 // frames collects the frames that a relay has sent up, each prefixed with a byte for its rank.
 type frames struct {
-	mu   sync.Mutex // guards list: a timer of the relay sends, too
+	mu   sync.Mutex // guards list, because a timer of the relay also sends
 	list [][]byte
 }
 
@@ -43,7 +43,7 @@ func gathered(n int) (*bootstrap.Relay, *frames) {
 	}), up
 }
 
-// says lets the relay serve a connection of a rank on which these frames arrive.
+// says makes the relay serve a connection of a rank. The given frames arrive on that connection.
 func says(t *testing.T, r *bootstrap.Relay, rank int, frames ...[]byte) {
 	t.Helper()
 	require.NoError(t, r.Serve(rank, recorded{bytesOf(slices.Concat(frames...))}))
@@ -62,10 +62,10 @@ func heads(frames [][]byte) (h [][2]byte) {
 	return h
 }
 
-// A relay sends the cards of its node in one frame when the last one has come. The server accepts
-// that frame once, and only for ranks behind the link.
+// A relay sends the cards of its node in one frame when the last card has arrived. The server accepts that
+// frame once, and only for ranks behind the link.
 func TestCardsOfANodeGoUpTogether(t *testing.T) {
-	synctest.Test(t, cardsGoUpTogether) // virtual time does not pass, so the relay's timer does not fire
+	synctest.Test(t, cardsGoUpTogether) // virtual time does not pass, so that the relay's timer does not fire
 }
 
 func cardsGoUpTogether(t *testing.T) {
@@ -88,8 +88,8 @@ func cardsGoUpTogether(t *testing.T) {
 	require.ErrorIs(t, r.Serve(1, recorded{bytesOf(frame(bootstrap.KindCards, up.all()[0][2:]))}), bootstrap.ErrMalformed, "a rank has one card")
 }
 
-// A relay sends the cards that it has before any other frame of the node, when the missing ranks
-// are gone, and after a timeout. It passes a wrong card up at once.
+// A relay sends the cards that it has in three cases: before it sends another frame of the node, when the
+// missing ranks have ended, and after a timeout. It passes a wrong card up at once.
 func TestCardsDoNotWaitForEver(t *testing.T) {
 	report := frame(bootstrap.KindReport, []byte{0, 0, 0, 0, 'x'})
 	r, up := gathered(3)
@@ -120,7 +120,7 @@ func TestCardsDoNotWaitForEver(t *testing.T) {
 	})
 }
 
-// A relay accepts each book once, and refuses one that is truncated or damaged.
+// A relay accepts each book once, and refuses a book that is truncated or damaged.
 func TestBookOfAnotherHashOrEpoch(t *testing.T) {
 	cards := [][]byte{encoded(t, richCard(0)), nil, encoded(t, plainCard(2))}
 	book := bootstrap.AppendBook(nil, cards)
@@ -134,7 +134,8 @@ func TestBookOfAnotherHashOrEpoch(t *testing.T) {
 		require.ErrorIs(t, r.Tell(frame(bootstrap.KindPacked, whole[:n])), bootstrap.ErrMalformed, "%d bytes", n)
 		damaged := bytes.Clone(whole)
 		damaged[n] ^= 1
-		// The hash covers the unpacked bytes, and some bits of a zstd frame do not influence these.
+		// A damaged frame may be accepted only if its unpacked bytes are right. The hash covers the unpacked
+		// bytes, and some bits of a zstd frame do not influence them.
 		if err := r.Tell(frame(bootstrap.KindPacked, damaged)); err != nil || n < 40 {
 			require.ErrorIs(t, err, bootstrap.ErrMalformed, "byte %d", n)
 		}
@@ -161,9 +162,9 @@ func TestBookOfAnotherWorld(t *testing.T) {
 	}
 }
 
-// BenchmarkWireUp measures the exchange of the cards of 100,000 ranks on 1,000 nodes. All relays
-// gather and pack cards, and the server joins the cards and packs the book. One node unpacks the
-// book; it stands for all nodes, which would do so at the same time.
+// BenchmarkWireUp measures the exchange of the cards of 100,000 ranks on 1,000 nodes. All relays gather and
+// pack cards, and the server joins the cards and packs the book. One node unpacks the book. It represents all
+// nodes, which would unpack the book at the same time.
 func BenchmarkWireUp(b *testing.B) {
 	const nodes, perNode = 1000, 100
 	cards := cluster(b, nodes*perNode, perNode)

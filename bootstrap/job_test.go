@@ -66,7 +66,7 @@ func TestPeersOfAJobRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzPeers checks that ParseRanks returns an error or the wanted number of ascending ranks.
+// FuzzPeers checks that ParseRanks returns an error or the expected number of ascending ranks.
 func FuzzPeers(f *testing.F) {
 	for _, s := range []string{"0-3,8", "5", "", "0,1,2", "1-", "-1"} {
 		f.Add(s)
@@ -84,8 +84,8 @@ func FuzzPeers(f *testing.F) {
 	})
 }
 
-// The list of inherited descriptors must name three different ones, none of them a standard stream;
-// the error for another list names the variable.
+// The list of inherited descriptors must name three different descriptors, none of which is a standard
+// stream. The error for any other list names the variable.
 func TestDescriptors(t *testing.T) {
 	socket, memory, secret, err := bootstrap.ParseFDs("5,3,4")
 	require.NoError(t, err)
@@ -126,8 +126,8 @@ func FuzzJob(f *testing.F) {
 	})
 }
 
-// FuzzDescriptors checks that a list of descriptors is refused or names three different ones, none
-// of them a standard stream.
+// FuzzDescriptors checks that a list of descriptors is refused or names three different descriptors, none of
+// which is a standard stream.
 func FuzzDescriptors(f *testing.F) {
 	for _, text := range []string{"5,3,4", "3,4", "3,3,4", "3,4,5,6", "-1,3,4", "+3,4,5", "3,4,99999999999999999999", ""} {
 		f.Add(text)

@@ -21,7 +21,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// helperEnv makes the test binary run as a rank that prints the result of Join.
+// helperEnv is the variable that makes the test binary run as a rank that prints the result of Join.
 const helperEnv = "BOOTSTRAP_TEST_RANK"
 
 // joined is the result that the helper prints as JSON.
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// The compressor creates its channels at its first use. If that were in a bubble of synctest,
+	// The compressor creates its channels at its first use. If the first use were in a bubble of synctest,
 	// the channels would belong to the bubble and could not be used outside of it.
 	if _, err := bootstrap.PackCards(nil); err != nil {
 		panic(err)
@@ -102,7 +102,7 @@ func rankMain() joined {
 		}
 		if victim == "nobody" {
 			fmt.Fprintln(os.Stderr, "met")
-			<-time.After(time.Minute) // not a fence: it would complete before the end of the launcher is noticed
+			<-time.After(time.Minute) // not a fence, which would complete before the end of the launcher is noticed
 			return joined{Err: "nothing has ended this process"}
 		}
 		return joined{Err: fmt.Sprint(s.Fence(context.Background()))}

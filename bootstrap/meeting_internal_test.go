@@ -33,7 +33,7 @@ func TestPoints(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, p, got)
 		for n := range text {
-			if cut, err := parsePoint(text[:n]); err == nil { // a cut after an address leaves a valid text
+			if cut, err := parsePoint(text[:n]); err == nil { // a text that is cut after an address is valid
 				require.Equal(t, p.addresses[:len(cut.addresses)], cut.addresses)
 			}
 		}
@@ -44,7 +44,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// about returns the presence of a process on a node, which may run on the given processors.
+// about returns the presence of a process on a node. The process may use the given processors.
 func about(node byte, processors ...int) presence {
 	p := presence{node: NodeID{node}, host: string('a' + rune(node)), file: Witness{PID: 100 + int(node), FD: 5, Nonce: [16]byte{node}}}
 	for _, n := range processors {
@@ -53,9 +53,9 @@ func about(node byte, processors ...int) presence {
 	return p
 }
 
-// assign gives each rank its place among the ranks that share its node, and the ranks of a node
-// share its processors. Places and presences survive encoding, and a process that cannot see the
-// others of its node becomes a node of its own.
+// assign gives each rank its place among the ranks that share its node, and the ranks of a node share its
+// processors. Places and presences are the same after encoding and decoding. A process that cannot see the
+// other processes of its node becomes a node of its own.
 func TestRanksGetTheirPlaces(t *testing.T) {
 	all := []presence{about(2, 0), about(1, 0, 1), about(2, 70), about(2, 0), about(3)}
 	require.Equal(t, [][]int{{0, 2, 3}, {1}, {4}}, company(all))
@@ -82,8 +82,8 @@ func TestRanksGetTheirPlaces(t *testing.T) {
 	require.Equal(t, [][]int{{0}, {1}, {2}, {3}, {4}}, company(all), "who does not see the others is a node of its own")
 }
 
-// Rank 0 admits a rank that proves knowledge of the secret, and refuses one with another secret or
-// with a rank that the world does not have.
+// Rank 0 admits a rank that proves knowledge of the secret. It refuses a process with another secret, and a
+// process with a rank that the world does not have.
 func TestProof(t *testing.T) {
 	right, wrong := NewSecret(), NewSecret()
 	for name, tc := range map[string]struct {
@@ -120,8 +120,8 @@ func TestProof(t *testing.T) {
 			}
 		})
 	}
-	// Without the secret, the proof that rank 0 sends in answer cannot be used as the proof of a
-	// rank: the proofs differ by role and by rank.
+	// A process without the secret cannot use the proof that rank 0 sends as the proof of a rank, because the
+	// proofs differ by role and by rank.
 	require.NotEqual(t, proof(right, '0', 1, []byte("a"), []byte("b")), proof(right, '1', 1, []byte("a"), []byte("b")))
 	require.NotEqual(t, proof(right, '0', 1, []byte("a"), []byte("b")), proof(right, '0', 2, []byte("a"), []byte("b")))
 }
@@ -132,7 +132,7 @@ func TestRecordedProofIsRefused(t *testing.T) {
 	secret := NewSecret()
 	record := append([]byte(joinMagic), 1, 0, 0, 0)
 	record = append(record, make([]byte, nonceBytes)...)
-	mac := proof(secret, '1', 1, make([]byte, nonceBytes), make([]byte, nonceBytes)) // with rank 0's nonce of then
+	mac := proof(secret, '1', 1, make([]byte, nonceBytes), make([]byte, nonceBytes)) // with rank 0's earlier nonce
 	a, b := net.Pipe()
 	go func() {
 		_, _ = a.Write(record)
@@ -145,8 +145,8 @@ func TestRecordedProofIsRefused(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// Connections without a proof that come first, and send nothing or random bytes, do not keep a rank
-// out of the meeting.
+// Strangers connect first, and send nothing or random bytes instead of a proof. They must not keep a rank out
+// of the meeting.
 func TestStrangersAtTheMeeting(t *testing.T) {
 	until := time.Now().Add(20 * time.Second)
 	l, err := listen(Address{IP: netip.MustParseAddr("127.0.0.1").As16()})
@@ -187,8 +187,8 @@ func TestStrangersAtTheMeeting(t *testing.T) {
 	}
 }
 
-// If too many connections without a proof are open, the one that has waited longest is closed to
-// make room for the next.
+// If too many connections without a proof are open, the door closes the oldest of them to make room for the
+// next connection.
 func TestStrangersMakeRoom(t *testing.T) {
 	until := time.Now().Add(20 * time.Second)
 	door, err := OpenDoor(0, NewSecret(), 1)
@@ -233,7 +233,7 @@ func TestRank0ProvesItselfLate(t *testing.T) {
 	until := time.Now().Add(20 * time.Second)
 	l, err := listen(Address{IP: netip.MustParseAddr("127.0.0.1").As16()})
 	require.NoError(t, err)
-	// The time that a stranger has for its proof is over at once.
+	// The timeout for the proof of a stranger is negative, so that it expires at once.
 	door := newDoor(l, NewSecret(), 1)
 	door.proof = -time.Second
 	g := &meeting{until: until, onFailure: OnFailureKill, id: "id", over: func() error { return nil }, ranks: make([]*visitor, 1)}
@@ -285,11 +285,11 @@ func TestTheLauncherIsAskedAfterTheMeeting(t *testing.T) {
 	_, err := a.stream.WriteString("\n")
 	require.NoError(t, err)
 	require.Equal(t, "\n", <-asked)
-	<-a.watched // what the launcher sends without a request does not end this process
+	<-a.watched // a message of the launcher without a request does not end this process
 }
 
-// If the launcher refuses the barrier before the meeting point, the rank returns its error and does
-// not ask again.
+// If the launcher refuses the barrier before the ranks have the meeting point, the rank returns the
+// launcher's error and does not ask again.
 func TestARankThatTheLauncherDoesNotAnswer(t *testing.T) {
 	a, asked := launcherOf(t, "cmd=barrier_out rc=7 msg=no\n")
 	_, _, err := reach(1, time.Now().Add(2*time.Second), (&store{client: a.launcher}).find)
@@ -318,9 +318,9 @@ func TestRank0LeavesLast(t *testing.T) {
 	})
 }
 
-// meetingAddresses returns the addresses at which rank 0 can be reached, in the networks that
-// EnvNet selects. It uses loopback addresses only for ranks of one node, on request, or if there
-// are no others.
+// meetingAddresses returns the addresses at which rank 0 can be reached, in the networks that EnvNet selects.
+// It returns loopback addresses only for ranks of one machine, on request, or if there are no other
+// addresses.
 func TestMeetingAddresses(t *testing.T) {
 	own := func(ip string, loopback, link bool) ownAddress {
 		return ownAddress{ip: netip.MustParseAddr(ip), link: 1 << 20, loopback: loopback, otherwise: link}
@@ -369,8 +369,8 @@ func fmtAll(ips []netip.Addr) string {
 	return text + "]"
 }
 
-// FuzzMeeting checks that no input makes a parser of the meeting's records panic, and that what is
-// parsed survives encoding.
+// FuzzMeeting checks that no input makes a parser of the meeting's records panic, and that a parsed record is
+// the same after encoding and parsing.
 func FuzzMeeting(f *testing.F) {
 	f.Add(about(1, 3).encode())
 	f.Add(place{job: assign([]presence{about(1), about(1)}, "id", OnFailureKill)[1], memory: about(1).file}.encode())

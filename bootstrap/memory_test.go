@@ -62,7 +62,8 @@ func TestNodeMemoryOfGenerations(t *testing.T) {
 	require.ErrorContains(t, err, "in 10001 generations")
 }
 
-// NodeMemory returns an error for a number of ranks that is not positive or far too large.
+// NodeMemory returns an error for a number of ranks that is not positive, and for a number that is far too
+// large.
 func TestNodeMemoryErrors(t *testing.T) {
 	for _, ranks := range []int{0, -1, 1 << 30} {
 		_, _, err := bootstrap.NodeMemory(ranks)
@@ -70,7 +71,7 @@ func TestNodeMemoryErrors(t *testing.T) {
 	}
 }
 
-// Each secret is a new one, and the file that holds it can be read but not written.
+// Each call returns a new secret. The file with the secret can be read, but cannot be written.
 func TestSecretFileCannotBeChanged(t *testing.T) {
 	secret := bootstrap.NewSecret()
 	require.NotEqual(t, secret, bootstrap.NewSecret())

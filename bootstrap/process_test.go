@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// limitEnv makes the test binary print the size of node memory for two ranks under a file size
-	// limit (RLIMIT_FSIZE); its value is the limit in bytes.
+	// limitEnv is the variable that makes the test binary print the size of node memory for two ranks under a
+	// file size limit (RLIMIT_FSIZE). Its value is the limit in bytes.
 	limitEnv = "BOOTSTRAP_TEST_LIMIT"
-	// shmEnv makes the test binary mount a /dev/shm of its own and print its node ID.
+	// shmEnv is the variable that makes the test binary mount a /dev/shm of its own and print its node ID.
 	shmEnv = "BOOTSTRAP_TEST_SHM"
 )
 
@@ -69,7 +69,7 @@ func TestNodeMemoryHeedsTheLimitOfFiles(t *testing.T) {
 	require.Contains(t, out, "too few (ulimit -f?)")
 }
 
-// A process with a /dev/shm of its own, as in a container, has another node ID: it cannot share
+// A process with a /dev/shm of its own, as in a container, has a different node ID, because it cannot share
 // memory with the rest of the machine.
 func TestContainersAreNodesOfTheirOwn(t *testing.T) {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
@@ -77,7 +77,7 @@ func TestContainersAreNodesOfTheirOwn(t *testing.T) {
 		attr.Cloneflags |= syscall.CLONE_NEWUSER
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
 	}
-	// The new mount namespace is made private, so that its mounts are not visible here.
+	// The new mount namespace is private, so that its mounts are not visible in this process.
 	attr.Unshareflags = syscall.CLONE_NEWNS
 	out, err := again(t, shmEnv+"=1", attr)
 	if err != nil || strings.HasPrefix(out, "skip") {

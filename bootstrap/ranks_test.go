@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// ReadRanks returns the set of ranks that AppendRanks has encoded, and refuses it if it is
-// truncated or has a rank out of range. The encoding is short for sparse, dense and random sets.
+// ReadRanks returns the set of ranks that AppendRanks has encoded. It refuses an encoding that is truncated
+// or has a rank out of range. The encoding is short for sparse, dense and random sets.
 func TestSetsOfRanks(t *testing.T) {
 	const n = 5000
 	random := rand.New(rand.NewPCG(1, 2))

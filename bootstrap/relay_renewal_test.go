@@ -12,11 +12,11 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// generation is the plan of a generation: which ranks are lost and on which node each rank is.
+// generation is the plan of a generation. It says which ranks are lost, and on which node each rank is.
 type generation struct {
 	number int
 	lost   []int
-	warm   bool // the processes of the lost ranks were started in advance and have waited
+	warm   bool // the processes of the lost ranks are spares, which were started in advance
 	places [][]int
 }
 
@@ -38,9 +38,9 @@ func (g *generation) next(size int) bootstrap.Next {
 	}
 }
 
-// renew ends the connections of the lost ranks and begins the generation g at the server and all
-// relays. It starts the lost ranks again on the nodes of g.places, of which the first one is the
-// server's, and waits until all ranks have entered g.
+// renew ends the connections of the lost ranks and begins the generation g at the server and all relays. It
+// starts the lost ranks again on the nodes of g.places, and waits until all ranks have entered g. The first
+// node is the server's node.
 func (n *nodes) renew(t *testing.T, g *generation) {
 	t.Helper()
 	size := len(n.sessions)
@@ -95,8 +95,8 @@ func (n *nodes) renew(t *testing.T, g *generation) {
 	}
 }
 
-// A job goes on after the loss of a whole node, whose ranks start again on other nodes, and after
-// two losses of a single rank. In the last one the new process has waited for its place.
+// A job goes on after the loss of a whole node, whose ranks start again on other nodes, and after two losses
+// of a single rank. After the last loss, the new process of the rank is a spare.
 func TestRenewalOfNodes(t *testing.T) {
 	n := newNodes(t, 3, 2) // ranks 0 and 3, 1 and 4, 2 and 5
 	whole := func() {
@@ -129,8 +129,8 @@ func TestRenewalOfNodes(t *testing.T) {
 	require.False(t, n.server.Renewable(1))
 }
 
-// A relay that joins the job late is told nothing before the first generation in which its node has
-// ranks. In that generation it exchanges cards and fences like the others.
+// The server sends nothing to a relay before the first generation in which the relay's node has ranks. In
+// that generation, the relay exchanges cards and fences like the other relays.
 func TestALateRelay(t *testing.T) {
 	n := newNodes(t, 3, 2) // ranks 0 and 3, 1 and 4, 2 and 5
 	n.exchange(t, n.all())

@@ -21,8 +21,8 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// nodes is a world of several nodes: the server's own node, and nodes with a relay behind a link
-// each.
+// nodes is a world of several nodes. The first is the server's own node. Each other node has a relay behind a
+// link of its own.
 type nodes struct {
 	*world
 	relays []*bootstrap.Relay
@@ -30,8 +30,8 @@ type nodes struct {
 	down   []chan []byte // by link, the writes to it
 }
 
-// newNodes makes a world of count nodes of perNode ranks each. Ranks are dealt to the nodes in
-// turn; the server serves those of the first node itself.
+// newNodes makes a world of count nodes of perNode ranks each. Ranks are assigned to the nodes in turn. The
+// server serves the ranks of the first node itself.
 func newNodes(t *testing.T, count, perNode int) *nodes {
 	t.Helper()
 	size := count * perNode
@@ -72,8 +72,8 @@ func newNodes(t *testing.T, count, perNode int) *nodes {
 	return n
 }
 
-// Ranks on several nodes exchange cards, fence and leave. The book and the end of each fence pass
-// each link once.
+// Ranks on several nodes exchange cards, call Fence and leave. The book and the end of each fence pass each
+// link once.
 func TestSeveralNodesExchangeAndFence(t *testing.T) {
 	for _, c := range []struct{ nodes, perNode int }{{2, 1}, {2, 3}, {5, 4}} {
 		n := newNodes(t, c.nodes, c.perNode)
@@ -148,7 +148,7 @@ func TestReportAndAbortComeThroughTheLink(t *testing.T) {
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventAborted, Rank: 1, Code: 7, Text: "enough"}, n.next(t, bootstrap.EventAborted))
 }
 
-// Dump sends nothing to a node none of whose ranks has joined.
+// Dump sends nothing to a node if no rank of the node has joined.
 func TestDumpSkipsANodeWithoutJoinedRanks(t *testing.T) {
 	n := newNodes(t, 2, 1)
 	go func() { _, _ = n.sessions[0].Exchange(t.Context(), n.sessions[0].Card()) }()
@@ -158,7 +158,7 @@ func TestDumpSkipsANodeWithoutJoinedRanks(t *testing.T) {
 	require.Empty(t, n.down[0])
 }
 
-// A rank that has not joined gets no request for a report, but still the notices of later ends.
+// A rank that has not joined gets no request for a report. It still gets the notices of later ends.
 func TestDumpSkipsRanksThatHaveNotJoined(t *testing.T) {
 	w := newWorld(t, 2)
 	go func() { _, _ = w.sessions[0].Exchange(t.Context(), w.sessions[0].Card()) }()
@@ -200,8 +200,8 @@ func TestLossesAreToldWhereRanksLive(t *testing.T) {
 	})
 }
 
-// A relay passes up whole frames only, and returns an error if a connection ends within a frame,
-// announces too long a frame, or is that of a rank of another node.
+// A relay passes up only whole frames. It returns an error if a connection ends within a frame, announces a
+// frame that is too long, or belongs to a rank of another node.
 func TestRelayPassesWholeFramesOnly(t *testing.T) {
 	whole := append(frame(bootstrap.KindCard, encoded(t, richCard(3))), frame(bootstrap.KindFence, nil)...)
 	for n := range len(whole) + 1 {

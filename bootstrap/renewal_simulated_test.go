@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// simulate runs a simulated job in which ranks are killed at the events in kills, and returns the
-// numbers of events and generations. With wholeHosts a kill takes all ranks of the node with it,
-// unless that is the first one.
+// simulate runs a simulated job in which ranks are killed at the events in kills, and returns the numbers of
+// events and generations. With wholeHosts, a kill ends all ranks of the node. On the first node, a kill ends
+// only one rank.
 func simulate(t *testing.T, seed uint64, kills []int, wholeHosts bool) (events, generations int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -32,7 +32,7 @@ func simulate(t *testing.T, seed uint64, kills []int, wholeHosts bool) (events, 
 		for _, l := range slices.Concat(s.ups, s.downs) {
 			l.close()
 		}
-		time.Sleep(time.Second) // gives what is in flight the time to arrive
+		time.Sleep(time.Second) // gives messages in flight the time to arrive
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		require.Empty(t, s.errs, "seed %d, kills at %v, whole hosts %v", seed, kills, wholeHosts)
@@ -44,10 +44,10 @@ func simulate(t *testing.T, seed uint64, kills []int, wholeHosts bool) (events, 
 	return events, generations
 }
 
-// TestKillsAtEveryEventOfARenewal runs simulated jobs and begins to kill ranks at one event after
-// another: one rank, or three within a few events and two more while the others renew. Each
-// generation has the cards and votes of its own processes alone, all ranks finish in the last
-// generation, and no rank waits forever.
+// TestKillsAtEveryEventOfARenewal runs a simulated job for each event, and kills ranks from that event on. It
+// kills one rank, or three ranks within a few events and two more while the other ranks renew. In each
+// generation, only the cards and votes of its own processes may count. All ranks must finish in the last
+// generation, and no rank may wait forever.
 func TestKillsAtEveryEventOfARenewal(t *testing.T) {
 	seeds, steps := uint64(30), 3
 	if os.Getenv("GORUN_SOAK") == "1" {

@@ -51,8 +51,8 @@ func (w *world) rejoin(t *testing.T, but, generation int) {
 	}
 }
 
-// Ranks exchange cards and fence in a new generation as in the first one. Operations that began in
-// the old generation end with ErrRenewed, and its reports are discarded.
+// Ranks exchange cards and call Fence in a new generation as in the first generation. Operations that began
+// in the old generation end with ErrRenewed, and its reports are discarded.
 func TestRenewal(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())
@@ -78,8 +78,8 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// If ranks are lost while the others exchange cards, and again before these have entered the next
-// generation, the others enter the last generation directly.
+// Ranks are lost while the other ranks exchange cards, and again before the other ranks have entered the next
+// generation. The other ranks then enter the last generation directly.
 func TestRenewalOfARenewal(t *testing.T) {
 	w := newWorld(t, 3)
 	waiting := make(chan error)
@@ -95,8 +95,8 @@ func TestRenewalOfARenewal(t *testing.T) {
 	w.exchange(t, w.all())
 }
 
-// Votes and revocations of an old generation do not count in a later one, although the communicator
-// of all ranks has the same identity in both, and the agreement the same number.
+// Votes and revocations of an old generation do not count in a later generation. This must hold although the
+// communicator of all ranks has the same identity in both generations, and the agreement has the same number.
 func TestVotesOfOldGenerations(t *testing.T) {
 	w := newWorld(t, 3)
 	w.exchange(t, w.all())

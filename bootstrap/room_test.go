@@ -20,8 +20,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// A session refuses a frame that is longer than the largest book of its world, or than the largest
-// text.
+// A session refuses a frame that is longer than the largest book of its world, and a frame that is longer
+// than the largest text.
 func TestAFrameIsAsLongAsTheWorldAllows(t *testing.T) {
 	for name, c := range map[string]struct {
 		size  int
@@ -52,7 +52,7 @@ func TestLengthsThatAreLiesCostNoMemory(t *testing.T) {
 	require.Less(t, allocated(func() {
 		mine, theirs := net.Pipe()
 		s := bootstrap.Attach(bootstrap.Job{Size: 12_000, LocalSize: 1, Nodes: 1}, theirs, nil, [32]byte{})
-		_, err := mine.Write([]byte{0, 0, 0, 4, bootstrap.KindBook, 1, 2, 3}) // 64 MiB: a book can be that long
+		_, err := mine.Write([]byte{0, 0, 0, 4, bootstrap.KindBook, 1, 2, 3}) // announces 64 MiB, as a book may
 		require.NoError(t, err)
 		require.NoError(t, mine.Close())
 		for n := range s.Notices() {

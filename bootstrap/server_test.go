@@ -176,7 +176,7 @@ func TestPeerDownIsToldOnceToTheOthers(t *testing.T) {
 	w.exchange(t, w.all())
 	w.server.Gone(1, "was killed by SIGKILL")
 	w.server.Gone(1, "was killed by SIGKILL")
-	w.server.Dump(7) // its notice comes after those of all earlier calls
+	w.server.Dump(7) // its notice comes after the notices of all earlier calls
 	for _, rank := range []int{0, 2} {
 		want := bootstrap.Notice{Kind: bootstrap.PeerDown, Rank: 1, Cause: "was killed by SIGKILL"}
 		require.Equal(t, want, <-w.sessions[rank].Notices())

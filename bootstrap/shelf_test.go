@@ -25,8 +25,7 @@ func (c counted) Write(p []byte) (int, error) {
 	return c.ReadWriter.Write(p)
 }
 
-// A rank reads the book from the memory of its node; its agent sends it only the length of the
-// book.
+// A rank reads the book from the memory of its node. The agent sends the rank only the length of the book.
 func TestRankReadsTheBookOfItsNode(t *testing.T) {
 	agent, socket, _, secret, job := inheritance(t)
 	memory, each, shelf, err := bootstrap.SharedMemory(1, 1, 1)
@@ -68,8 +67,8 @@ func TestShelfIsBehindTheRanges(t *testing.T) {
 	require.GreaterOrEqual(t, st.Size()-2*each, int64(len(book)))
 }
 
-// A session refuses the length of a book if there is no shelf for it, and a frame with such a
-// length that is too short.
+// A session refuses the length of a book if it has no shelf for the book. It also refuses a frame that is too
+// short for a length.
 func TestSessionRefusesABookThatIsNotThere(t *testing.T) {
 	for name, body := range map[string][]byte{"no shelf": {1, 0, 0, 0, 0, 0, 0, 0}, "short": {0, 0, 0, 0}} {
 		mine, theirs := net.Pipe()

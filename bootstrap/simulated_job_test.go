@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// simulated is a job that goes on after losses, in virtual time. Server, Relay and Session are the
-// real ones; the simulation plays what calls them:
+// simulated is a job that goes on after losses, in virtual time. Server, Relay and Session are the real
+// types. The simulation replaces their callers:
 //
 //	rank:      exchanges cards, agrees and fences; at ErrRenewed it leaves its World after a while and calls Renew
 //	agent:     reports the end of a rank after all that the rank has sent; begins a generation and starts ranks
@@ -35,8 +35,8 @@ type simulated struct {
 	wholeHosts bool
 }
 
-// plan is a generation: which ranks are lost, which ranks each node has, and how often each rank
-// was started before.
+// plan is the plan of a generation. It says which ranks are lost, which ranks each node has, and how often
+// each rank was started before.
 type plan struct {
 	lost   []int
 	places [][]int
@@ -166,8 +166,8 @@ func (s *simulated) reap(p *process, conn *simulatedConn, served chan struct{}) 
 	}})
 }
 
-// launch plays gorun: it handles the ends of processes and nodes until all ranks have finished or
-// are lost for good.
+// launch simulates gorun. It handles the ends of processes and nodes until all ranks have finished or are
+// lost for good.
 func (s *simulated) launch() {
 	lost := map[int]bool{}
 	for size := len(s.ranks); len(lost) < size; {
@@ -186,8 +186,8 @@ func (s *simulated) launch() {
 	}
 }
 
-// lostWith returns the ranks that are lost with a process or a node, without those that were
-// already started again.
+// lostWith returns the ranks that are lost with a process or a node. It leaves out ranks that were already
+// started again.
 func (s *simulated) lostWith(e ending, lost map[int]bool) (ranks []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,8 +207,8 @@ func (s *simulated) lostWith(e ending, lost map[int]bool) (ranks []int) {
 	return nil
 }
 
-// renew begins the next generation, in which the lost ranks start again: on their node, or on the
-// first node if theirs is down. It reports whether the server has begun the generation.
+// renew begins the next generation, in which the lost ranks start again. They start on their node, or on the
+// first node if their node is down. It reports whether the server has begun the generation.
 func (s *simulated) renew(lost []int) bool {
 	s.mu.Lock()
 	old := s.plans[len(s.plans)-1]
@@ -260,7 +260,7 @@ func (s *simulated) next(generation int) bootstrap.Next {
 	return s.nextOf(generation)
 }
 
-// nextOf does the same as next; the caller holds s.mu.
+// nextOf does the same as next. The caller holds s.mu.
 func (s *simulated) nextOf(number int) bootstrap.Next {
 	p := s.plans[number]
 	places := slices.DeleteFunc(slices.Clone(p.places), func(ranks []int) bool { return len(ranks) == 0 })
@@ -289,7 +289,7 @@ type writer func([]byte)
 
 func (w writer) Write(b []byte) (int, error) { w(append([]byte(nil), b...)); return len(b), nil }
 
-// wholeFrames splits what is written to a link into frames.
+// wholeFrames splits the bytes that are written to a link into frames.
 func wholeFrames(b []byte) (frames [][]byte) {
 	for len(b) >= 4 {
 		n := 4 + int(uint32(b[0])|uint32(b[1])<<8|uint32(b[2])<<16|uint32(b[3])<<24)

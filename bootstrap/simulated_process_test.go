@@ -19,7 +19,7 @@ type process struct {
 	once              sync.Once
 }
 
-// live runs a rank from its start to its end, as Main and World.Resume do.
+// live runs a rank from its start to its end, in the same way as Main and World.Resume.
 func (s *simulated) live(p *process, job bootstrap.Job) {
 	session := bootstrap.Attach(job, p.conn, nil, [32]byte{1})
 	for {
@@ -40,7 +40,7 @@ func (s *simulated) live(p *process, job bootstrap.Job) {
 			s.note(fmt.Errorf("rank %d in generation %d: %w", p.rank, session.Job().Generation, err))
 			return
 		}
-		s.think() // stands for the time in which the rank leaves its World
+		s.think() // simulates the time in which the rank leaves its World
 		if err := session.Renew(); err != nil && !isOver(p) {
 			s.note(err)
 			return
@@ -93,8 +93,8 @@ func (s *simulated) generation(session *bootstrap.Session, p *process) error {
 	return session.Fence(context.Background())
 }
 
-// listen passes the decisions that a session receives to a channel until stop is called, as each
-// World does.
+// listen passes the decisions that a session receives to a channel until stop is called. Each World does the
+// same.
 func listen(session *bootstrap.Session) (_ <-chan *bootstrap.Decision, stop func()) {
 	decisions, stopping, stopped := make(chan *bootstrap.Decision, 16), make(chan struct{}), make(chan struct{})
 	go func() {

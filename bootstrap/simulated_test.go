@@ -16,7 +16,7 @@ type timeline struct {
 	happen func(event int) // called without mu
 }
 
-// delay returns a random duration below most, and zero in one of three cases.
+// delay returns zero with a probability of 1/3, and otherwise a random duration below most.
 func (l *timeline) delay(most time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,8 +42,7 @@ func (l *timeline) arrives() {
 	l.happen(event)
 }
 
-// lane is one direction of a connection. What is put into it arrives in order, each item after a
-// random delay.
+// lane is one direction of a connection. Its items arrive in order, each after a random delay.
 type lane struct {
 	line  *timeline
 	queue chan parcelOfTime
@@ -60,7 +59,7 @@ type parcelOfTime struct {
 
 func newLane(line *timeline) *lane { return &lane{line: line, queue: make(chan parcelOfTime, 1024)} }
 
-// put enqueues an item, unless the lane is closed.
+// put enqueues an item. If the lane is closed, put does nothing.
 func (l *lane) put(p parcelOfTime) {
 	delay := l.line.delay(3 * time.Millisecond)
 	l.mu.Lock()
@@ -75,7 +74,7 @@ func (l *lane) put(p parcelOfTime) {
 	l.queue <- p
 }
 
-// close closes the lane; what was enqueued before still arrives.
+// close closes the lane. Items that were enqueued before still arrive.
 func (l *lane) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +84,7 @@ func (l *lane) close() {
 	}
 }
 
-// run calls act of each item when the item arrives, until the lane is closed.
+// run calls the function act of each item when the item arrives, until the lane is closed.
 func (l *lane) run() {
 	for p := range l.queue {
 		time.Sleep(time.Until(p.due))
@@ -151,7 +150,7 @@ func (c *simulatedConn) isClosed() bool {
 	}
 }
 
-// Close implements io.Closer. What was written before still arrives at the other end.
+// Close implements io.Closer. Bytes that were written before still arrive at the other end.
 func (c *simulatedConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	c.out.close()

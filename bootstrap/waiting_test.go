@@ -32,7 +32,7 @@ func fence(t *testing.T) func(s *bootstrap.Session) error {
 	return func(s *bootstrap.Session) error { return s.Fence(t.Context()) }
 }
 
-// A fence returns at no rank before the last rank has called it.
+// Fence returns at no rank before the last rank has called Fence.
 func TestFenceIsCompleteWithTheLastRankOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 3)
@@ -70,7 +70,7 @@ func TestAnswersToCancelledFencesHoldUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 2)
 		w.exchange(t, w.all())
-		for range 20 { // repeated because a fence may or may not receive the answer to the one before it
+		for range 20 { // repeated because a fence may or may not receive the answer to the previous fence
 			require.ErrorIs(t, w.sessions[0].Fence(cancelled(t)), context.Canceled)
 			require.NoError(t, w.sessions[1].Fence(t.Context()))
 			synctest.Wait()
@@ -109,8 +109,8 @@ func TestRankThatLeavesIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A rank that has not handed in its card gets no request for a report. If such ranks end, the
-// exchange completes without them and the others are told of each end.
+// A rank that has not handed in its card gets no request for a report. If such ranks end, the exchange
+// completes without them, and the other ranks get a notice of each end.
 func TestRankThatHasNotJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 3)

@@ -21,7 +21,7 @@ type site struct {
 	inside []string                     // the command that runs another one where jobs start, nil on this machine
 	net    string                       // the network that connects the hosts, "" if the systems have to find it out
 	used   func() (time.Duration, bool) // returns the processor time of all hosts until now, nil if it is unknown
-	clear  func()                       // ends processes that a job has left on the hosts, nil if that is not possible
+	clear  func()                       // ends processes that a job has left on the hosts, nil if not possible
 }
 
 // stage is the testing.TB that package nscluster requires, although this program is not a test. Only package

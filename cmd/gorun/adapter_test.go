@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestAdapter runs whole jobs over the kernel's software RDMA adapters rxe and siw in a guest
-// machine: they succeed, name the adapter that they use, and recover from the loss of a rank.
+// TestAdapter runs whole jobs over the kernel's software RDMA adapters rxe and siw in a guest machine. The
+// jobs must succeed, name the adapter that they use, and recover from the loss of a rank.
 func TestAdapter(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 8 * time.Minute})
@@ -52,8 +52,8 @@ func TestAdapter(t *testing.T) {
 	})
 }
 
-// rankIsKilled runs a job in which rank 1 is killed while other ranks read from its memory. The
-// others are notified of the loss, and no process or RDMA resource is left.
+// rankIsKilled runs a job in which rank 1 is killed while other ranks read from its memory. The other ranks
+// must be notified of the loss, and no process or RDMA resource may be left.
 func rankIsKilled(t *testing.T, g *rdmavm.Guest, device string) {
 	t.Helper()
 	for onFailure, want := range map[string]string{
@@ -70,7 +70,7 @@ func rankIsKilled(t *testing.T, g *rdmavm.Guest, device string) {
 			require.NotContains(t, out, "exited with code")
 		}
 	}
-	// The queue pair that remains belongs to the kernel's connection manager.
+	// The one queue pair that remains belongs to the kernel's connection manager.
 	out, status, err := g.Run("pidof loss; rdma resource; rdma resource show qp link " + device + " | grep -v GSI; true")
 	require.NoError(t, err)
 	require.Zero(t, status, out)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bindProcess binds all threads of a running process, not only its first one.
+// bindProcess binds all threads of a running process, not only its first thread.
 func TestBindProcess(t *testing.T) {
 	cpus, err := allowedCPUs()
 	require.NoError(t, err)

@@ -35,8 +35,8 @@ type stored struct {
 	Data map[string][]byte
 }
 
-// The API server of Kubernetes admits every object of a manifest, with strict validation of its
-// fields. The command of the pods has the arguments unchanged, whatever they mean in YAML.
+// The API server of Kubernetes admits every object of a manifest, with strict validation of its fields. The
+// command of the pods has the arguments unchanged, including arguments that have a meaning in YAML.
 func TestManifestIsAdmitted(t *testing.T) {
 	s := apiserver.Start(t)
 	for name, tc := range map[string]struct {

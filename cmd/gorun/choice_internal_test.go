@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// If several jobs match the name given to gorun inspect, the error lists each with its command and
+// If several jobs match the name given to gorun inspect, the error lists each job with its command and its
 // age.
 func TestInspectSaysWhichJobsThereAre(t *testing.T) {
 	start := fmt.Sprintf("choice-%d-", os.Getpid())

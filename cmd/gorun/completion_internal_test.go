@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The completion script offers flags, their values, files and programs at the place of the line
-// where each may stand, and nothing for the arguments of the program.
+// The completion script offers flags, their values, files and programs, each only where the command line
+// allows it. It offers nothing for the arguments of the program.
 func TestCompletion(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

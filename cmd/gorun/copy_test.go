@@ -14,9 +14,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// copiedFirst prepares a run of gorun on the first host, whose private directory /run/here holds
-// gorun and the program. The files are replaced rather than overwritten, because processes of the
-// previous job may still execute them.
+// copiedFirst prepares a run of gorun on the first host. The host's private directory /run/here contains
+// gorun and the program. The files are replaced rather than overwritten, because processes of the previous
+// job may still execute them.
 func copiedFirst(t *testing.T, c *nscluster.Cluster, args ...string) *run {
 	t.Helper()
 	out, err := c.Command("h0", "sh", "-c", fmt.Sprintf("mkdir -p /run/here && cp -f %s /run/here/gorun && cp -f %s /run/here/prog", binary, self)).CombinedOutput()
@@ -80,8 +80,8 @@ func TestCopyToHosts(t *testing.T) {
 	require.Empty(t, temporary(t, c, "h1"))
 }
 
-// Each host receives gorun and the program once, from its parent in the tree, and removes both
-// however the job ends.
+// Each host receives gorun and the program once, from its parent in the tree. It removes both after every
+// kind of end of the job.
 func TestCopyAlongTheTree(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("copies executables of tens of MB through ssh")
@@ -142,7 +142,7 @@ func TestCopyAlongTheTree(t *testing.T) {
 	}
 }
 
-// If a host has another program under the same name, gorun says so before a rank starts. It refuses
+// If a host has a different program under the same name, gorun reports that before a rank starts. It refuses
 // a Go program that differs, and runs a script that differs.
 func TestDifferentProgramsAreNamed(t *testing.T) {
 	dir := t.TempDir()
@@ -169,8 +169,8 @@ func TestDifferentProgramsAreNamed(t *testing.T) {
 	}
 }
 
-// An agent does not block in reading a program that is a FIFO on its host, and the start of the
-// program fails as it does for any file that cannot be executed.
+// If the program is a FIFO on a host, the agent does not block when it reads the file. The start of the
+// program fails with the same error as for any file that cannot be executed.
 func TestProgramThatIsAFIFOThere(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "prog")
 	require.NoError(t, os.WriteFile(name, []byte("#!/bin/sh\n"), 0o755))
@@ -180,7 +180,7 @@ func TestProgramThatIsAFIFOThere(t *testing.T) {
 	require.Contains(t, got.err, "host b: start "+name+": permission denied")
 }
 
-// gorun refuses hosts whose gorun has the same version but was built from other code.
+// gorun refuses a host whose gorun has the same version but was built from different code.
 func TestDifferentBuildsOfGorunAreNamed(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "gorun")
 	text, err := os.ReadFile(binary)
@@ -191,7 +191,7 @@ func TestDifferentBuildsOfGorunAreNamed(t *testing.T) {
 	require.Contains(t, got.err, "host a, b: its gorun is another build of version ")
 }
 
-// Ranks of a copied gorun have the umask of their host, as those of an installed gorun.
+// Ranks of a copied gorun have the umask of their host, like ranks of an installed gorun.
 func TestCopyLeavesTheUmask(t *testing.T) {
 	if _, err := exec.LookPath("gzip"); err != nil {
 		t.Skip("no gzip: ", err)

@@ -14,9 +14,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// death is an event that ends a job on hosts h1 and victim, with two ranks on each. The comments in
-// allDeaths say what Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05 do after the same event: they
-// leave processes on hosts, or wait forever.
+// death is an event that ends a job on hosts h1 and victim, with two ranks on each. The comments in allDeaths
+// say what Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05 do after the same event. After many of the events,
+// they leave processes on hosts or wait forever.
 type death struct {
 	victim string
 	ssh    string   // the host on which gorun runs and uses ssh; "": gorun runs outside and needs no network
@@ -28,7 +28,7 @@ type death struct {
 	mend   func(c *nscluster.Cluster)
 }
 
-// killOne kills one process of a run on a host, whose command line has a word in it.
+// killOne kills one process of a run on a host. The command line of the process contains word.
 func killOne(c *nscluster.Cluster, r *run, host, word string) error {
 	there := c.Processes(host)
 	for _, pid := range launch.Marked(r.mark) {
@@ -40,9 +40,9 @@ func killOne(c *nscluster.Cluster, r *run, host, word string) error {
 }
 
 const (
-	// waits is a script of a rank that waits with two children, of which one is in another session.
+	// waits is the script of a rank that waits with two children. One of the children is in another session.
 	waits = "sleep 1000 & setsid sleep 1000 & echo ready; wait"
-	// lostInSilence is gorun's message for a host from which nothing arrives any more.
+	// lostInSilence is gorun's message for a host from which no frames arrive any more.
 	lostInSilence = ` is lost with rank 2, 3: it has been silent for 4.75s: the host or the network is down`
 )
 
@@ -53,7 +53,7 @@ var allDeaths = map[string]death{
 		victim: "h2", script: "[ $GORUN_RANK = 3 ] && exit 7; sleep 1000 & wait", code: 7,
 		says: []string{`first failure: rank 3 \(sh, host h2, pid \d+\) exited with code 7`},
 	},
-	// MPICH exits with 11.
+	// MPICH exits with code 11.
 	"a rank is shot by the system": {
 		victim: "h2", script: "[ $GORUN_RANK = 3 ] && kill -SEGV $$; sleep 1000 & wait", code: 139,
 		says: []string{`first failure: rank 3 \(sh, host h2, pid \d+\) was killed by SIGSEGV`},
@@ -111,7 +111,7 @@ var allDeaths = map[string]death{
 	"the power of a host fails": {
 		victim: "h6", ssh: "h0", code: 125, says: []string{`host h6` + lostInSilence},
 		strike: func(c *nscluster.Cluster, _ *run) error {
-			c.Lose("h6") // no packet of its sockets leaves it
+			c.Lose("h6") // no packet of the host's sockets leaves the host
 			c.Kill("h6")
 			return nil
 		},
@@ -129,9 +129,9 @@ var allDeaths = map[string]death{
 // missing is a program that exists only on hosts h0 and h1.
 const missing = "/run/prog"
 
-// TestLifeAndDeath checks that whatever ends a job, no process of it is left on a host that runs,
-// and that gorun names the host and the cause. Most jobs end while others are struck. In long runs
-// (soak) each job runs alone and ends within 10 s.
+// TestLifeAndDeath ends jobs by each death of allDeaths. It checks that no process of the job is left on a
+// host that still runs, and that gorun names the host and the cause. Most jobs run at the same time. In long
+// runs (soak), each job runs alone and must end within 10 s.
 func TestLifeAndDeath(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	c := nscluster.StartSSH(t, 8)
@@ -155,7 +155,7 @@ func TestLifeAndDeath(t *testing.T) {
 	empty(t, c)
 }
 
-// job starts a job and lets its death strike.
+// job starts a job and causes its death.
 func (d *death) job(t *testing.T, c *nscluster.Cluster) *run {
 	t.Helper()
 	args := append([]string{"-host", "h1:2," + d.victim + ":2"}, d.flags...)

@@ -56,7 +56,7 @@ func TestDigestOfAGoProgramIsItsBuild(t *testing.T) {
 	}
 }
 
-// buildID returns the whole ID or none for a truncated executable.
+// For a truncated executable, buildID returns either the whole ID or "".
 func TestBuildIDOfTruncatedExecutables(t *testing.T) {
 	text := ownText(t)
 	id := buildID(bytes.NewReader(text))
@@ -66,12 +66,12 @@ func TestBuildIDOfTruncatedExecutables(t *testing.T) {
 	}
 }
 
-// digest returns the reason instead of a hash for a path that is no regular file or does not exist.
+// digest returns a reason instead of a hash for a path that does not exist or is not a regular file.
 func TestDigestOfWhatIsNoFile(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, unix.Mkfifo(fifo, 0o700))
 	for _, path := range []string{fifo, t.TempDir(), os.DevNull} {
-		d := digest(path, false) // does not block until the FIFO has a writer
+		d := digest(path, false) // must not block until the FIFO has a writer
 		require.Empty(t, d.Hash)
 		require.Equal(t, path+" is no regular file", d.Why)
 	}
@@ -80,8 +80,8 @@ func TestDigestOfWhatIsNoFile(t *testing.T) {
 	require.Contains(t, d.Why, "no such file")
 }
 
-// loaderRemedy names the dynamic loader that a host must have to run an executable which is linked
-// with the C library, and returns nothing for other files.
+// For an executable that is linked with the C library, loaderRemedy names the dynamic loader that a host
+// needs. For other files, it returns "".
 func TestLoaderRemedy(t *testing.T) {
 	sh, err := filepath.EvalSymlinks("/bin/sh")
 	require.NoError(t, err)
@@ -98,12 +98,12 @@ func TestLoaderRemedy(t *testing.T) {
 	}
 	for n := 0; n < len(text); n += 1 + n/8 {
 		require.NoError(t, os.WriteFile(script, text[:n], 0o600))
-		_ = loaderRemedy(script) // does not panic for a truncated file
+		_ = loaderRemedy(script) // must not panic for a truncated file
 	}
 }
 
-// released accepts only versions that identify the source code of gorun, and isContentID only build
-// IDs of the four parts that the go command makes.
+// released accepts only versions that identify the source code of gorun. isContentID accepts only build IDs
+// that have the four parts which the go command makes.
 func TestFormsOfVersionsAndBuildIDs(t *testing.T) {
 	for version, want := range map[string]bool{
 		"v1.2.3": true, "v10.0.20-rc.1": true, "v0.0.0-20260102030405-0123456789ab": true,

@@ -23,8 +23,8 @@ func TestDoctorOfThisMachine(t *testing.T) {
 	}
 }
 
-// gorun doctor reports for each host whether it reaches the others, and names hosts behind a
-// firewall, hosts that do not exist, and different MTUs within one network.
+// gorun doctor reports for each host whether it reaches the other hosts. It names hosts behind a firewall,
+// hosts that do not exist, and different MTUs within one network.
 func TestDoctorOfHosts(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	c := nscluster.Start(t, 4)
@@ -33,7 +33,7 @@ func TestDoctorOfHosts(t *testing.T) {
 	require.Contains(t, got.out, "h0: ok    network       reaches h1 at 10.77.0.2 and fd77::2, h2 at 10.77.0.3 and fd77::3\n")
 	require.Contains(t, got.out, "h2: ok    clock ")
 
-	// h1 sends longer packets than the others, and h3 is behind a firewall.
+	// h1 sends longer packets than the other hosts, and h3 is behind a firewall.
 	require.NoError(t, c.Command("h1", "ip", "link", "set", "eth0", "mtu", "9000").Run())
 	c.Lose("h3")
 	got = gorun(t, nil, "doctor", "-net", "10.77.0.0/24", "-rsh", c.Rsh(), "h0", "h1", "h2", "h3", "h9")

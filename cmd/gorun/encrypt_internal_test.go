@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// -encrypt without a value means yes, and the word after it is not taken as its value.
+// -encrypt without a value means yes. The parser does not take the next word as its value.
 func TestEncryptHasAnOptionalValue(t *testing.T) {
 	for line, want := range map[string][]string{
 		"prog":               nil,

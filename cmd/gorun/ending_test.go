@@ -51,7 +51,7 @@ func TestStoppedRanksEndWithTheJob(t *testing.T) {
 	})
 }
 
-// Further requests to end a job do not start the grace period again.
+// Repeated requests to end a job do not start the grace period again.
 func TestGraceBeginsOnce(t *testing.T) {
 	r, _ := ready(t, 2, "ready", nil, []string{"-np", "2", "-grace", "200ms", "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"})
 	over, told := make(chan struct{}), make(chan struct{})
@@ -73,7 +73,7 @@ func TestGraceBeginsOnce(t *testing.T) {
 	require.Equal(t, 143, code)
 }
 
-// Each SIGTERM is passed on to the ranks, and a repeated one does not kill them at once.
+// Each SIGTERM is passed on to the ranks. A second SIGTERM does not kill the ranks at once.
 func TestSecondTermIsLikeTheFirst(t *testing.T) {
 	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-grace", "10m"}, "signals", "SIGUSR1"))
 	for range 3 {
@@ -106,7 +106,7 @@ func TestAbortWithoutACode(t *testing.T) {
 	}
 }
 
-// gorun does not send the terminating signal to the rank that aborts the job, only to the others.
+// gorun sends the terminating signal to the other ranks, but not to the rank that aborts the job.
 func TestWhoAbortsIsNotTold(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, unix.Mkfifo(filepath.Join(dir, "told"), 0o600))
@@ -121,7 +121,7 @@ func TestTimeoutAfterAFailure(t *testing.T) {
 	require.Equal(t, 124, got.code, got.err)
 }
 
-// The ranks end with a killed gorun even if its watchdog was killed before.
+// If gorun is killed, the ranks end even if its watchdog was killed before.
 func TestRanksEndWithGorunAlone(t *testing.T) {
 	r, _ := ready(t, 2, "ready", []string{"GORUN_CONTAIN=scan"}, helper([]string{"-np", "2"}, "signals"))
 	for _, dog := range watchdogs(r.Process.Pid) {
@@ -133,8 +133,8 @@ func TestRanksEndWithGorunAlone(t *testing.T) {
 	gone(t, r)
 }
 
-// Each variable is once in the environment of a rank, so that getenv(3) finds the value that -x or
-// -wdir requires.
+// The environment of a rank has each variable only once, so that getenv(3) finds the value that -x or -wdir
+// sets.
 func TestVariablesAreThereOnce(t *testing.T) {
 	r := command(t, []string{"OLD=old"}, "-x", "OLD=new", "-wdir", "/", "env")
 	require.NoError(t, r.Start())
@@ -158,7 +158,7 @@ func TestReportWhosePlaceIsTaken(t *testing.T) {
 	require.NoFileExists(t, name+".part")
 }
 
-// Where several hosts are one node, its ranks have local ranks in the order of their global ranks.
+// If several host names are one node, the local ranks of its ranks are in the order of their global ranks.
 func TestRanksOfANodeInTheirOrder(t *testing.T) {
 	got := gorun(t, nil, "-host", "same1,a,same2", "-rsh", rsh(t), "-np", "6", "sh", "-c", "echo $GORUN_RANK $GORUN_LOCAL_RANK")
 	require.Zero(t, got.code, got.err)

@@ -84,7 +84,7 @@ func TestFollowersAreNotBlamed(t *testing.T) {
 	require.Contains(t, got.err, "  | broken")
 }
 
-// With -on-failure continue the other ranks get a notice of the loss, with its cause, and go on.
+// With -on-failure continue, the other ranks get a notice of the loss with its cause, and go on.
 func TestContinueTellsTheSurvivors(t *testing.T) {
 	got := gorun(t, nil, helper([]string{"-np", "4", "-on-failure", "continue"}, "die", "2", "9")...)
 	require.Equal(t, 137, got.code)
@@ -95,8 +95,7 @@ func TestContinueTellsTheSurvivors(t *testing.T) {
 	require.Contains(t, got.err, "first failure: rank 2 ")
 }
 
-// With -on-failure continue the exit code is that of the first failure, even if survivors fail
-// later.
+// With -on-failure continue, the exit code is that of the first failure, even if survivors fail later.
 func TestContinueKeepsTheFirstExitCode(t *testing.T) {
 	// The survivors exit with 6 after the notice.
 	got := gorun(t, nil, helper([]string{"-np", "3", "-on-failure", "continue"}, "die", "1", "9", "6")...)
@@ -105,8 +104,8 @@ func TestContinueKeepsTheFirstExitCode(t *testing.T) {
 	require.Contains(t, got.err, "exited with code 6; the others go on")
 }
 
-// If the limit of file descriptors is too low, the error has the limit and the number that is
-// needed, and the job runs under a limit of that number.
+// If the limit of file descriptors is too low, the error has the limit and the number of descriptors that the
+// job needs. With a limit of that number, the job runs.
 func TestTooFewDescriptors(t *testing.T) {
 	const ranks = 30
 	limited := func(n int) result {
@@ -122,9 +121,8 @@ func TestTooFewDescriptors(t *testing.T) {
 	require.Zero(t, got.code, got.err)
 }
 
-// TestHandledLossIsNoFailure checks that the loss of a rank does not count as a failure if the
-// program reports that it has recovered from it. Failures from which the program has not recovered
-// count.
+// TestHandledLossIsNoFailure checks that the loss of a rank does not count as a failure if the program
+// reports that it has recovered from it. Failures from which the program has not recovered do count.
 func TestHandledLossIsNoFailure(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
 	got := gorun(t, nil, helper([]string{"-np", "4", "-on-failure", "continue", "-report", name}, "die", "2", "9", "0", "handle")...)

@@ -11,10 +11,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestFailoverOfAdapters runs jobs in a guest machine that choose an RDMA adapter by themselves. If
-// the adapter is deleted during the job, the connections move to another adapter, and to TCP when
-// that is deleted too. Program stream fails unless every message arrives once, in order and
-// undamaged.
+// TestFailoverOfAdapters runs jobs in a guest machine. The jobs choose an RDMA adapter by themselves. When
+// the adapter is deleted during the job, the connections must move to another adapter. When that adapter is
+// also deleted, they must move to TCP. The program stream fails if a message is lost, repeated, damaged or
+// out of order.
 func TestFailoverOfAdapters(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 6 * time.Minute, Devices: []string{"rxe:dummy0", "siw:dummy1", "rxe:dummy2"}})
@@ -28,8 +28,8 @@ func TestFailoverOfAdapters(t *testing.T) {
 		return out
 	}
 	const gorun = "./gorun -transport rdma -timeout 150s -np 2 -explain "
-	// stream runs the program, and the command first after its fifth round and second after its
-	// fifteenth.
+	// stream runs the program. It runs the command first after the program's fifth round, and the command
+	// second after its fifteenth round.
 	stream := func(t *testing.T, device, first, second string) string {
 		t.Helper()
 		out := run(t, `rm -f out

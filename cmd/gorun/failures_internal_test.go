@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A failure ends the waits for other hosts after a delay, and waits that begin after the delay at
-// once. Waits that have ended before are not ended again.
+// A failure ends the waits for other hosts after a delay. A wait that begins after the delay ends at once. A
+// wait that has ended before is not ended again.
 func TestFailuresEndTheWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f failures

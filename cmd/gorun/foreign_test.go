@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/slurm"
 )
 
-// launchers are the commands of other launchers that start a program as four processes.
+// launchers are command lines of other launchers, each of which starts a program as four processes.
 var launchers = []struct {
 	name    string
 	command []string
@@ -33,7 +33,7 @@ func abroad(t *testing.T, launcher []string, program ...string) result {
 	return result{code: code, out: r.out.String(), err: r.err.String()}
 }
 
-// startAbroad prepares a run under another launcher, or skips the test if that is not installed.
+// startAbroad prepares a run under another launcher. It skips the test if that launcher is not installed.
 func startAbroad(t *testing.T, launcher []string, program ...string) *run {
 	t.Helper()
 	if _, err := exec.LookPath(launcher[0]); err != nil {
@@ -78,17 +78,17 @@ func TestRanksEndWithAKilledLauncher(t *testing.T) {
 			require.NoError(t, r.Start())
 			awaitLines(t, out, 4, "waiting")
 			kill9(r.Process.Pid)
-			_ = rest(out) // reads until no rank has the pipe open
+			_ = rest(out) // reads until no rank has the pipe open any more
 			require.Equal(t, 137, r.wait(t))
-			for _, pid := range launch.Marked(r.mark) { // they may take a moment to be reaped
+			for _, pid := range launch.Marked(r.mark) { // it may take a moment until they are reaped
 				await(t, pid)
 			}
 		})
 	}
 }
 
-// TestStepsOfSlurmMakeAWorld checks that ranks which srun starts on hosts without common memory
-// form one world, for different distributions of the ranks and with two steps at once.
+// TestStepsOfSlurmMakeAWorld checks that ranks which srun starts on hosts without common memory form one
+// world. It tests different distributions of the ranks, and two steps at the same time.
 func TestStepsOfSlurmMakeAWorld(t *testing.T) {
 	c := slurm.Start(t, 3)
 	for _, mpi := range []string{"none", "pmi2"} {

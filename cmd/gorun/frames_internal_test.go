@@ -84,8 +84,8 @@ func agentFrames(tb testing.TB) [][]byte {
 	}
 }
 
-// FuzzAgentFrames checks that no frames of an agent influence ranks of other hosts, and that gorun
-// either refuses frames or passes on their output completely.
+// FuzzAgentFrames checks that frames of an agent cannot influence ranks of other hosts. It also checks that
+// gorun either refuses the frames or passes on their output completely.
 func FuzzAgentFrames(f *testing.F) {
 	for _, stream := range agentFrames(f) {
 		f.Add(stream)
@@ -231,12 +231,12 @@ func TestGorunsThatBreakTheProtocol(t *testing.T) {
 	}
 }
 
-// An exit that an agent has reported before its host was lost keeps its own cause; only the other
-// ranks of the host are lost with it.
+// If an agent has reported the exit of a rank before its host was lost, the exit keeps its own cause. Only
+// the other ranks of the host are lost with the host.
 func TestEndsBeforeTheLossOfAHost(t *testing.T) {
 	h := hostOf(t, 16)
 	j := h.job
-	j.opts.onFailure = bootstrap.OnFailureContinue // no rank may be killed: the ranks of this test are not processes
+	j.opts.onFailure = bootstrap.OnFailureContinue // kills no rank: the ranks of this test are not processes
 	j.watch.running = len(j.ranks)
 	require.NoError(t, framesOf(link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{Rank: 2, Status: 7 << 8})), h.take))
 	close(j.ranks[0].served) // listen does this when it ends
@@ -270,7 +270,7 @@ func TestAnAgentTellsAnEndLast(t *testing.T) {
 	}()
 	a.node.exits <- exit{rank: r}
 	close(a.node.exits)               // no other rank ends
-	for !errors.Is(err, unix.EPIPE) { // until the rank cannot write any more
+	for !errors.Is(err, unix.EPIPE) { // until the rank can no longer write
 		_, err = unix.Write(pair[1], []byte{0})
 	}
 	for range 1000 {

@@ -13,9 +13,9 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// enterGenerations is the program of a rank that enters each generation of the job, prints its
-// place, and leaves the job in the generation last. A rank kills itself in a generation if deaths
-// has "generation:rank".
+// enterGenerations is the program of a rank that enters each generation of the job, prints its place, and
+// leaves the job in the generation last. A rank kills itself in a generation if deaths contains the text
+// "generation:rank" for it.
 func enterGenerations(s *bootstrap.Session, last string, deaths []string) int {
 	for {
 		err := enterGeneration(s, last, deaths)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// haltOf returns T for a process that a signal has stopped, until the process is continued, and
-// nothing for one that runs. A program name with parentheses does not confuse it.
+// haltOf returns T for a process that a signal has stopped, until the process is continued. It returns "" for
+// a process that runs. A program name with parentheses does not change the result.
 func TestHalt(t *testing.T) {
 	require.Empty(t, haltOf(os.Getpid()))
 	require.Empty(t, haltOf(0))

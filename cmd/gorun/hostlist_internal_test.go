@@ -55,7 +55,7 @@ func TestHostLists(t *testing.T) {
 	}
 }
 
-// readHostFile parses a host file, and its errors name the line.
+// readHostFile parses a host file. Its errors name the wrong line.
 func TestHostFiles(t *testing.T) {
 	read := func(text string) (hostList, error) {
 		name := filepath.Join(t.TempDir(), "hosts")
@@ -81,8 +81,8 @@ func TestHostFiles(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// FuzzHostFile checks that each accepted host file has valid hosts only, and survives being written
-// and parsed again.
+// FuzzHostFile checks that each accepted host file has only valid hosts. If the hosts are written to a file
+// and parsed again, they must be the same.
 func FuzzHostFile(f *testing.F) {
 	const whole = "# a comment\n\nh1 slots=4 # four\n  u@h2:2\r\n[fe80::1%eth0]:3 slots=2\nh1\n"
 	for n := range len(whole) + 1 {
@@ -110,7 +110,7 @@ func FuzzHostFile(f *testing.F) {
 	})
 }
 
-// FuzzHostList checks that each accepted list has valid hosts only, each once.
+// FuzzHostList checks that each accepted list has only valid hosts, and has each host only once.
 func FuzzHostList(f *testing.F) {
 	for _, s := range []string{"h1:4,h2", "[fe80::1%eth0]:2", "user@h:1", "a,a,a", ":,:"} {
 		f.Add(s)
@@ -180,8 +180,7 @@ func FuzzRsh(f *testing.F) {
 	})
 }
 
-// portable removes the variables that are valid on one machine only, and leaves its argument
-// unchanged.
+// portable removes the variables that are valid on only one machine. It leaves its argument unchanged.
 func TestPortableEnvironment(t *testing.T) {
 	env := []string{"A=1", "SSH_CONNECTION=x", "HOSTNAME=h", "HOME=/r", "XDG_RUNTIME_DIR=x", "_=x", "DISPLAY=:0", "HOSTNAMES=y"}
 	require.Equal(t, []string{"A=1", "HOME=/r", "HOSTNAMES=y"}, portable(env))

@@ -19,8 +19,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// If a host cannot be used, no rank runs, and the error names the host, the cause and the remedy;
-// hosts that have answered are not blamed.
+// If a host cannot be used, no rank runs. The error names the host, the cause and the remedy. It does not
+// name hosts that have answered.
 func TestHostsThatCannotBeUsed(t *testing.T) {
 	bad := func(text string) string { return script(t, "[ $1 = a ] && { shift; exec \"$@\"; }\n"+text) }
 	for name, c := range map[string]struct {
@@ -63,7 +63,7 @@ func TestHostsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// Hosts that are ready are not taken for silent while gorun waits for a slow one.
+// While gorun waits for a slow host, it does not take the hosts that are ready for silent.
 func TestSlowHostDoesNotLoseTheOthers(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	slow := script(t, fmt.Sprintf("h=$1; shift; export GORUN_HOSTID=$h; [ $h = b ] && sleep %v; exec \"$@\"", (link.Silence+time.Second).Seconds()))
@@ -113,8 +113,8 @@ func TestFailureEndsTheWaitForOthers(t *testing.T) {
 	}
 }
 
-// What the remote shell command writes to standard error is shown with -v, and not if the job
-// starts normally.
+// With -v, gorun shows the text that the remote shell command writes to standard error. Without -v, gorun
+// does not show it if the job starts normally.
 func TestRemarksOfTheCommandAreShownWhenTheyMatter(t *testing.T) {
 	chatty := script(t, "shift; echo 'authorized users only' >&2; exec \"$@\"")
 	got := gorun(t, nil, "-host", "a", "-rsh", chatty, "true")
@@ -137,7 +137,7 @@ func TestBuiltProgramThatTheHostDoesNotSee(t *testing.T) {
 	require.Contains(t, r.err.String(), "set TMPDIR")
 }
 
-// If gorun is killed, no process and no cgroup of the job is left on other hosts, whatever the
+// If gorun is killed, no process and no cgroup of the job is left on other hosts, with each kind of
 // containment.
 func TestKilledGorunLeavesNothingOnHosts(t *testing.T) {
 	for _, contain := range contains {
@@ -201,8 +201,8 @@ func TestKilledAgentEndsTheJob(t *testing.T) {
 	}
 }
 
-// If a rank on another host is killed, the job ends, its processes are gone when gorun ends, and
-// the error names the rank.
+// If a rank on another host is killed, the job ends and the error names the rank. When gorun ends, no process
+// of the job is left.
 func TestKilledRankOfAHostLeavesNothing(t *testing.T) {
 	for range rounds() {
 		r, _ := ready(t, 4, "ready", nil, helper(onHosts(t), "grandchildren"))
@@ -254,14 +254,14 @@ func TestSilentHostIsLost(t *testing.T) {
 	r, _ := ready(t, 4, "ready", nil, helper(onHosts(t), "grandchildren"))
 	pids := agents(t, r)
 	require.Len(t, pids, 2)
-	// SIGSTOP acts as a halt of the machine: nothing but the test continues the agent.
+	// SIGSTOP simulates a halt of the machine, because only this test continues the agent.
 	require.NoError(t, unix.Kill(pids[0], unix.SIGSTOP))
 	require.Equal(t, 125, r.wait(t))
 	require.Regexp(t, `host [ab] is lost with rank .*: it has been silent for 4.75s`, r.err.String())
 	gone(t, r)
 }
 
-// Agents that hear nothing from gorun for some seconds end their ranks and exit.
+// Agents that receive no frames from gorun for some seconds end their ranks and exit.
 func TestSilentGorunIsLost(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	r, _ := ready(t, 4, "ready", nil, helper(onHosts(t), "grandchildren"))
@@ -279,7 +279,7 @@ func TestSilentGorunIsLost(t *testing.T) {
 // A job that is suspended by Ctrl-Z goes on when it is continued.
 func TestStoppedJobOfHostsGoesOn(t *testing.T) {
 	t.Parallel() // it waits most of the time
-	// After Ctrl-Z the agents do not take gorun for lost, however long the suspension takes.
+	// After Ctrl-Z, the agents must not take gorun for lost, even if the suspension takes long.
 	r, out := ready(t, 2, "ready", nil, append([]string{"-host", "a,b", "-rsh", rsh(t)}, helper(nil, "signals", "SIGTERM")...))
 	pids := agents(t, r)
 	require.NoError(t, r.Process.Signal(unix.SIGTSTP))

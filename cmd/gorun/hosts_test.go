@@ -19,8 +19,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// rsh makes a command that runs other commands on this machine, as if it were the given host. Hosts of different names
-// are different nodes, except for names that begin with "same": these are one node.
+// rsh makes a command that runs other commands on this machine, as if this machine were the given host. Hosts
+// with different names are different nodes. Only the hosts whose names begin with "same" are one node.
 func rsh(t *testing.T) string {
 	t.Helper()
 	return script(t, "h=$1; shift\nexport SSH_TTY=$h\ncase $h in same*) ;; *) export GORUN_HOSTID=$h ;; esac\nexec \"$@\"\n")
@@ -58,7 +58,7 @@ func TestHostsRunRanks(t *testing.T) {
 	}
 }
 
-// Ranks on several hosts exchange cards, which have the host, slot and node of each.
+// Ranks on several hosts exchange cards. A card has the host, slot and node of its rank.
 func TestRanksOfHostsJoinOneWorld(t *testing.T) {
 	got := gorun(t, nil, helper(onHosts(t, "-l"), "book")...)
 	require.Zero(t, got.code, got.err)
@@ -82,7 +82,7 @@ func TestManyRanksOnManyHosts(t *testing.T) {
 func TestHostsOfOneNodeShareAnAgent(t *testing.T) {
 	for _, contain := range contains {
 		if contain == "namespace" && os.Geteuid() != 0 {
-			continue // without root each agent has its own user namespace and cannot see the other's processes
+			continue // without root, each agent has its own user namespace and cannot see other agents' processes
 		}
 		r := command(t, []string{"GORUN_CONTAIN=" + contain}, "-host", "same1,a,same2:2", "-rsh", rsh(t), "-v", "-prefix", "%r %h %l ",
 			"sh", "-c", "echo $GORUN_LOCAL_RANK/$GORUN_LOCAL_SIZE $GORUN_NODE_RANK/$GORUN_NODES")
@@ -177,7 +177,7 @@ func TestUnreadOutputStallsNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.Start())
 	awaitLines(t, bufio.NewReader(said), 4, "fenced")
-	require.NoError(t, r.Process.Signal(unix.SIGTERM)) // the signal takes the same connection to the ranks
+	require.NoError(t, r.Process.Signal(unix.SIGTERM)) // the signal uses the same connection to the ranks
 	for _, agent := range agents(t, r) {
 		for _, rank := range children(t, agent, helperPrefix) {
 			await(t, rank)
@@ -188,7 +188,7 @@ func TestUnreadOutputStallsNothingElse(t *testing.T) {
 	gone(t, r)
 }
 
-// Standard input reaches the ranks that -stdin selects unchanged, and no other ranks.
+// Standard input reaches the ranks that -stdin selects, unchanged, and reaches no other ranks.
 func TestStdinOfHostsIsByteExact(t *testing.T) {
 	for _, size := range []int{0, 1, 1<<20 + 3} {
 		data := noise(uint64(size), size)
@@ -250,7 +250,7 @@ func TestExitCodesOfHosts(t *testing.T) {
 	}
 }
 
-// With -on-failure continue the ranks on all hosts get the notice of a loss.
+// With -on-failure continue, the ranks on all hosts get the notice of a loss.
 func TestContinueTellsTheSurvivorsOnOtherHosts(t *testing.T) {
 	got := gorun(t, nil, helper(onHosts(t, "-on-failure", "continue"), "die", "2", "9")...)
 	require.Equal(t, 137, got.code)
@@ -314,7 +314,7 @@ func TestReportNamesTheHosts(t *testing.T) {
 	}
 }
 
-// All ranks have the same job secret, and it is in no argument or environment of a process of the job.
+// All ranks have the same job secret. No process of the job has it in an argument or in its environment.
 func TestNothingSecretIsInArgumentsOrEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	r, _ := ready(t, 2, "ready", nil, helper([]string{"-host", "a,b", "-rsh", rsh(t)}, "secret", dir))
@@ -358,7 +358,7 @@ func agents(t *testing.T, r *run) []int {
 	})
 }
 
-// After the ranks have ended, a further interrupt ends a gorun whose output is not read.
+// If the output of gorun is not read, an interrupt after the end of the ranks ends gorun.
 func TestInterruptEndsTheWaitForAReaderOfHosts(t *testing.T) {
 	r := command(t, nil, append(onHosts(t), "sh", "-c", "echo ready >&2; exec seq 100000000")...)
 	r.Stdout = nil
@@ -374,8 +374,8 @@ func TestInterruptEndsTheWaitForAReaderOfHosts(t *testing.T) {
 		}
 	}
 	for r.ProcessState == nil && unix.Kill(r.Process.Pid, 0) == nil {
-		// An interrupt that comes before gorun has seen the end of the ranks may count as the request to end these;
-		// hence it is repeated.
+		// An interrupt that comes before gorun has seen the end of the ranks may count as a request to end
+		// them. The test therefore repeats it.
 		_ = r.Process.Signal(unix.SIGINT)
 		if waited(t, r) {
 			break

@@ -34,8 +34,8 @@ func TestLettings(t *testing.T) {
 	require.Nil(t, lettings{}.best([]*host{h}, cold), "the slots are those of spares")
 }
 
-// There are at most as many spares as restarts are left. With other hosts the number of spares is
-// the one that was requested, until no restart is left.
+// On one machine, there are at most as many spares as restarts are left. On several hosts, the number of
+// spares is the requested number, until no restart is left.
 func TestTarget(t *testing.T) {
 	for _, tc := range []struct{ restarts, count, spares, here, hosts int }{{5, 0, 2, 2, 2}, {5, 4, 2, 1, 2}, {5, 5, 2, 0, 0}, {1, 0, 3, 1, 3}} {
 		j := &job{opts: &options{restarts: tc.restarts, spares: tc.spares}, restarts: restarts{count: tc.count}}

@@ -42,8 +42,8 @@ func TestSocketOfAJob(t *testing.T) {
 				return entries
 			}
 			r := start()
-			// The rank may print before the socket exists, and the socket may exist before gorun
-			// listens on it.
+			// The test waits, because the rank may print before the socket exists, and the socket may exist
+			// before gorun listens on it.
 			require.Eventually(t, func() bool { return len(left()) == 1 }, time.Minute, time.Millisecond)
 			job, _, _ := strings.Cut(left()[0].Name(), ".") // other tests run jobs, which have sockets elsewhere
 			shown := inspectIn(t, tmp, job)

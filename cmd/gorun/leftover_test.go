@@ -20,9 +20,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// contains are the kinds of containment, each of which must end all processes of a job. If this
-// user may not make cgroups, probeContains removes the first kind and sets noCgroup to the reason.
-// Tests that request no kind then use scan, the last one, which starts no second gorun.
+// contains are the kinds of containment. Each kind must end all processes of a job. If this user may not make
+// cgroups, probeContains removes the first kind and sets noCgroup to the reason. Tests that request no kind
+// then use scan, the last kind, which starts no second gorun.
 var (
 	contains = []string{"cgroup", "namespace", "scan"}
 	noCgroup string
@@ -40,7 +40,7 @@ func probeContains() {
 	}
 }
 
-// If cgroups cannot be used here, gorun says why.
+// If cgroups cannot be used, gorun prints the reason.
 func TestCgroups(t *testing.T) {
 	if noCgroup == "" {
 		return
@@ -121,7 +121,7 @@ func main() {
 	return dir
 }
 
-// If gorun is killed, no process, cgroup or file of its job is left, whatever the containment.
+// If gorun is killed, no process, cgroup or file of its job is left, with each kind of containment.
 func TestKilledGorunLeavesNothing(t *testing.T) {
 	program := buildable(t)
 	for _, contain := range contains {
@@ -161,7 +161,7 @@ func watchdogs(gorun int) []int {
 	return found
 }
 
-// nothingLeft waits until no process of a killed gorun is left, and checks that no cgroup is.
+// nothingLeft waits until no process of a killed gorun is left, and checks that no cgroup is left.
 func nothingLeft(t *testing.T, r *run) {
 	t.Helper()
 	for {
@@ -192,8 +192,8 @@ func TestKilledGorunAtRandomMoments(t *testing.T) {
 	}
 }
 
-// The gorun inside a namespace also ends if the outer one is killed before the inner one has asked
-// for its parent death signal.
+// The gorun inside a namespace also ends if the outer gorun is killed before the inner gorun has requested
+// its parent death signal.
 func TestInsideEndsWithoutItsDeathSignal(t *testing.T) {
 	ends, alive, err := os.Pipe()
 	require.NoError(t, err)
@@ -253,17 +253,17 @@ func TestNormalEndLeavesNothing(t *testing.T) {
 		for f := range strings.FieldsSeq(r.out.String()) {
 			pid, err := strconv.Atoi(f)
 			require.NoError(t, err)
-			if contain != "namespace" { // the process IDs would be those of another namespace
+			if contain != "namespace" { // in a namespace, the process IDs would be those of the namespace
 				await(t, pid) // it may be a zombie that init has not reaped yet
 			}
 		}
 	}
 }
 
-// When the end of a rank is reported to the others, its process group has been killed before.
+// gorun kills the process group of a rank before it reports the end of the rank to the other ranks.
 func TestRankThatDiesTakesItsGroupFirst(t *testing.T) {
-	// The survivor stays after the notice, so that the processes are not killed by the end of the
-	// job.
+	// The survivor stays after the notice, so that the job does not end and its end does not kill the
+	// processes.
 	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-on-failure", "continue"}, "grandchildren", "stay"))
 	ranks := children(t, r.Process.Pid, helperPrefix)
 	require.Len(t, ranks, 2)

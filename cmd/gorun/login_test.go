@@ -17,10 +17,10 @@ import (
 // loginOf is a shell program that prints the login variables of its environment.
 const loginOf = `echo "$GORUN_HOST $HOME $USER $LOGNAME $SHELL ${PATH%%:*} $FOO"`
 
-// If gorun logs in as another user, the ranks keep the login variables (HOME, USER and the like) of
-// that user, unless -x names one.
+// If gorun logs in as another user, the ranks keep the login variables (such as HOME and USER) of that user.
+// A login variable that -x names gets gorun's value.
 func TestLoginOfAnotherUserIsItsOwn(t *testing.T) {
-	// This rsh command plays a host on which the login as another user sets the login variables.
+	// This rsh command simulates a host on which the login as another user sets the login variables.
 	theirs := script(t, `while :; do case $1 in -l) shift 2 ;; -*) shift ;; *) break ;; esac; done
 h=$1; shift
 export GORUN_HOSTID=$h HOME=/theirs USER=they LOGNAME=they SHELL=/theirs/sh PATH=/theirs/bin:$PATH
@@ -64,8 +64,8 @@ func TestLoginOfAUserFromTheConfiguration(t *testing.T) {
 	}
 }
 
-// pretendToBeAgent plays an agent of the given user that starts no ranks. It fails with a text that
-// has the environment which the ranks would have got.
+// pretendToBeAgent simulates an agent of the given user that starts no ranks. It reports a failure whose text
+// has the environment that the ranks would have got.
 func pretendToBeAgent(version, user string) int {
 	hello := link.Hello{Probe: link.Probe{PID: 1, Nonce: make([]byte, link.NonceBytes)}}
 	var err error
@@ -95,8 +95,8 @@ func pretendToBeAgent(version, user string) int {
 	}
 }
 
-// The value of a variable that -x names is in no process's arguments, which every user of the
-// machine can read; a value that -x itself has is in gorun's.
+// If -x names a variable without a value, no process has the value in its arguments, because every user of
+// the machine can read arguments. If -x itself has a value, gorun's own arguments contain it.
 func TestPassedVariablesAreInNoArgument(t *testing.T) {
 	for name, flags := range map[string][]string{"here": {"-np", "2"}, "on hosts": {"-host", "a,b", "-rsh", rsh(t)}} {
 		for _, contain := range contains {

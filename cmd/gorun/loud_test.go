@@ -16,13 +16,13 @@ const (
 	// loudRanks is the number of ranks that write at the same time.
 	loudRanks = 64
 	loudTail  = " of a program whose lines are long enough to be cut by the pipe in between, nearly always, somewhere"
-	// loudMemory is the most memory in KiB that gorun may use meanwhile: a window per stream, and
-	// gorun itself.
+	// loudMemory is the most memory in KiB that gorun may use while the ranks write. It is enough for a
+	// window per stream, and for gorun itself.
 	loudMemory = 128 << 10
 )
 
-// TestLoudRanks lets 64 ranks write at the same time, 100 MB each in long runs (soak). No line is
-// lost or mixed with another one, and gorun does not store output that it has not written.
+// TestLoudRanks lets 64 ranks write at the same time. In long runs (soak), each rank writes 100 MB. No line
+// may be lost or mixed with another line, and gorun must not store large amounts of output.
 func TestLoudRanks(t *testing.T) {
 	lines := 2000
 	if soak {

@@ -18,8 +18,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// binary is the path of the gorun under test, and self that of this test binary, which is also the
-// program of the ranks.
+// binary is the path of the gorun under test. self is the path of this test binary, which is also the program
+// of the ranks.
 var binary, self string
 
 // helperPrefix marks the argument that makes the test binary a rank.
@@ -36,8 +36,9 @@ func TestMain(m *testing.M) {
 	os.Exit(buildAndRun(m))
 }
 
-// heedSignals resets signals that this process ignores because nohup or a shell's background has
-// started it. The programs under test would inherit that and rightly ignore them too.
+// heedSignals resets signals that this process ignores because nohup has started it, or a shell in the
+// background. The programs under test would inherit the ignored signals, and would correctly ignore them,
+// too.
 func heedSignals() {
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTERM, unix.SIGTSTP} {
 		if signal.Ignored(sig) {
@@ -71,14 +72,14 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// limit is how long one run of gorun may take before the test fails. It is far above the 30 s
-// that gorun gives a host to answer, so that gorun names what it waited for.
+// limit is how long one run of gorun may take before the test fails. It is far above the 30 s within which a
+// host must answer gorun, so that gorun's own timeout comes first and its error names the cause.
 const limit = 2 * time.Minute
 
 // run is a gorun that was or will be started.
 type run struct {
 	*exec.Cmd
-	mark   string // a variable in the environment of every process that it starts
+	mark   string // a variable in the environment of every process of the run
 	out    *bytes.Buffer
 	err    *bytes.Buffer
 	exited bool

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The manual page in the repository equals the output of gorun -man; go generate ./cmd/gorun
-// updates it.
+// The manual page in the repository equals the output of gorun -man. The command go generate ./cmd/gorun
+// updates the page.
 func TestManualIsCurrent(t *testing.T) {
 	page, err := os.ReadFile("../../docs/gorun.1")
 	require.NoError(t, err)

@@ -11,9 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// TestOneConnectionOfSSHForManyJobs checks that with ssh's ControlMaster the second job uses the
-// connection of the first, and that neither job waits for the ssh process that stays in the
-// background.
+// TestOneConnectionOfSSHForManyJobs checks that, with ssh's ControlMaster, the second job uses the connection
+// of the first job. Neither job may wait for the ssh process that stays in the background.
 func TestOneConnectionOfSSHForManyJobs(t *testing.T) {
 	c := nscluster.StartSSH(t, 2)
 	dir, err := os.MkdirTemp("", "ssh") //nolint:usetesting // the path of a socket is short

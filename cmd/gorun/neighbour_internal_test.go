@@ -40,6 +40,6 @@ func TestProbeFindsThisProcessAndNoOther(t *testing.T) {
 	p, err := os.OpenFile(pipe, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close()) }()
-	// Nothing was written to the pipe: opening and reading it must not block.
+	// The pipe is empty. find must not block when it opens and reads the pipe.
 	require.NotEmpty(t, find(link.Probe{PID: probe.PID, FD: int(p.Fd()), Nonce: probe.Nonce}))
 }

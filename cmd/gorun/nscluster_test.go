@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// empty waits until no process is left on any host; the last processes may take a moment to end.
+// empty waits until no process is left on any host, because the last processes may take a moment to end.
 func empty(t *testing.T, c *nscluster.Cluster) {
 	t.Helper()
 	for _, h := range c.Hosts() {
@@ -25,8 +25,8 @@ func empty(t *testing.T, c *nscluster.Cluster) {
 	}
 }
 
-// gorun runs jobs on hosts that are network namespaces of this machine: cards, input, output and
-// failures are those of separate hosts.
+// gorun runs jobs on hosts that are network namespaces of this machine. Cards, input, output and failures are
+// the same as on separate hosts.
 func TestNamespacesAreHosts(t *testing.T) {
 	c := nscluster.Start(t, 3)
 	got := gorun(t, strings.NewReader("input"), helper([]string{"-host", "h0:2,h1:2,h2:2", "-rsh", c.Rsh(), "-l"}, "book")...)
@@ -43,7 +43,7 @@ func TestNamespacesAreHosts(t *testing.T) {
 	empty(t, c)
 }
 
-// "ip netns exec" works as the value of -rsh, and its error message is shown.
+// "ip netns exec" works as the value of -rsh, and gorun shows its error message.
 func TestIPNetnsExecIsARsh(t *testing.T) {
 	nscluster.Start(t, 1) // skips where namespaces are not permitted
 	got := gorun(t, nil, "-host", "nowhere", "-rsh", "ip netns exec", "true")
@@ -78,7 +78,7 @@ func TestPowerFailureOfAHost(t *testing.T) {
 	}
 }
 
-// onFirst prepares a gorun that runs on h0, as onHost does.
+// onFirst prepares a gorun that runs on h0, the first host of the cluster.
 func onFirst(t *testing.T, c *nscluster.Cluster, args ...string) *run {
 	t.Helper()
 	return onHost(t, c, "h0", args...)

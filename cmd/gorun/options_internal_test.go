@@ -65,8 +65,7 @@ func TestPlacementOptions(t *testing.T) {
 	require.Nil(t, o.dealt)
 }
 
-// Programs are separated by a colon and have flags of their own; after -- everything belongs to the
-// program.
+// Programs are separated by a colon and have flags of their own. After --, all words belong to the program.
 func TestSeveralPrograms(t *testing.T) {
 	o, err := parse("-n 1 -x A=1 -x SET -wdir /tmp a x : -np 3 -- b : -y : c")
 	require.NoError(t, err)
@@ -89,8 +88,8 @@ func TestHelpAndVersionNeedNoProgram(t *testing.T) {
 	}
 }
 
-// The error for a wrong flag or value names the wanted form, or the right flag for the habits of
-// other launchers.
+// The error for a wrong flag or value names the expected form. For a flag of another launcher, it names the
+// corresponding flag of gorun.
 func TestOptionErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                       "no program",
@@ -183,8 +182,8 @@ func TestLastWins(t *testing.T) {
 	require.Equal(t, []string{"B=2", "A=3", "C="}, lastWins([]string{"A=1", "B=2", "A=3", "C="}))
 }
 
-// lastLines returns the last lines of a text without the newlines at its end, and not the rest of a
-// line whose start was cut off.
+// lastLines returns the last lines of a text without the newlines at its end. It leaves out a line whose
+// start was cut off.
 func TestLastLines(t *testing.T) {
 	require.Empty(t, lastLines(nil, 3))
 	require.Empty(t, lastLines([]byte("\n\n"), 3))

@@ -28,7 +28,7 @@ func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 				"a symbolic link":     func(at string) error { return os.Symlink(precious, at) },
 				"not a regular file":  func(at string) error { return unix.Mkfifo(at, 0o666) },
 				"not a regular file ": func(at string) error { return os.Mkdir(at, 0o755) },
-				"": func(at string) error { // a hard link: its name is replaced, its file is not written
+				"": func(at string) error { // a hard link: gorun replaces the name and does not write to the file
 					return os.Link(precious, at)
 				},
 			} {
@@ -47,7 +47,7 @@ func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 				require.Equal(t, 125, got.code, what)
 				require.Contains(t, got.err, args[2]+": ", what)
 				require.Contains(t, got.err, c.file, what)
-				if c.file != "r.json.part" { // this file is made at the end of the job
+				if c.file != "r.json.part" { // gorun makes this file only at the end of the job
 					require.NoFileExists(t, filepath.Join(dir, "ran"), "no time is spent in vain")
 				}
 			}
@@ -74,7 +74,7 @@ func TestDirectoriesOnTheWayAreFollowed(t *testing.T) {
 	}
 }
 
-// If the report cannot be written, gorun says so before it starts a rank.
+// If the report cannot be written, gorun reports that before it starts a rank.
 func TestReportThatCannotBeWrittenIsSaidAtOnce(t *testing.T) {
 	for _, name := range []string{"/no/such/directory/r.json", t.TempDir(), "."} {
 		got := gorun(t, nil, "-report", name, "sh", "-c", "echo started")

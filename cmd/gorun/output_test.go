@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// noise returns n pseudo-random bytes, the same ones for the same seed.
+// noise returns n pseudo-random bytes. They are the same for the same seed.
 func noise(seed uint64, n int) []byte {
 	b := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
@@ -23,7 +23,7 @@ func noise(seed uint64, n int) []byte {
 	return b
 }
 
-// Without tags the output of a rank arrives unchanged, whatever its bytes and length.
+// Without tags, the output of a rank arrives unchanged, for any bytes and any length.
 func TestOutputIsByteExact(t *testing.T) {
 	for _, size := range []int{0, 1, 100, 64 << 10, 64<<10 + 1, 3<<20 + 17} {
 		data := noise(uint64(size), size)
@@ -96,7 +96,7 @@ func TestTags(t *testing.T) {
 	require.Contains(t, got.out, "[10] x\n")
 }
 
-// A tagged last line without a newline gets one.
+// A tagged last line without a newline gets a newline.
 func TestTaggedLineWithoutNewlineEnds(t *testing.T) {
 	got := gorun(t, nil, "-np", "2", "-l", "sh", "-c", "printf x$GORUN_RANK")
 	// The start of an unfinished line of a slow rank is printed early, with a mark at its end.
@@ -104,8 +104,8 @@ func TestTaggedLineWithoutNewlineEnds(t *testing.T) {
 	require.ElementsMatch(t, []string{"[0] x0", "[1] x1", ""}, strings.Split(out, "\n"))
 }
 
-// No byte of a very long tagged line is lost. The tests of the splitter prove that lines which end
-// in time stay whole; here they may be cut, since the time is real.
+// No byte of a very long tagged line is lost. In this test, lines may be cut, because it runs in real time.
+// The tests of the splitter prove that a line that ends in time stays whole.
 func TestTaggedLongLineLosesNothing(t *testing.T) {
 	long := strings.Repeat("abcdefghij", 50_000)
 	got := gorun(t, file(t, []byte(long+"\n"+long)), "-l", "cat")
@@ -113,9 +113,9 @@ func TestTaggedLongLineLosesNothing(t *testing.T) {
 	require.True(t, out == "[0] "+long+"\n[0] "+long+"\n", "%d bytes", len(got.out))
 }
 
-// The start of a line, such as a prompt, is shown although the line does not end.
+// gorun shows the start of a line, such as a prompt, although the line has not ended.
 func TestPartialLineIsShownBeforeItsEnd(t *testing.T) {
-	// Rank 0 ends its line only after the test has read its start.
+	// Rank 0 ends its line only after the test has read the start of the line.
 	for flag, want := range map[string]string{"-l": "[0] prompt: \\\n", "-np=2": "prompt: "} {
 		r := command(t, nil, flag, "sh", "-c", `if [ $GORUN_RANK = 0 ]; then printf "prompt: "; read answer; echo $answer; fi`)
 		stdin, err := r.StdinPipe()
@@ -137,7 +137,7 @@ func TestPartialLineIsShownBeforeItsEnd(t *testing.T) {
 	}
 }
 
-// With -output-dir each rank's output goes to files, in a directory that gorun makes.
+// With -output-dir, each rank's output goes to files in a directory that gorun makes.
 func TestOutputDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	got := gorun(t, nil, "-np", "2", "-output-dir", dir, "sh", "-c", "printf out$GORUN_RANK; echo err$GORUN_RANK >&2")
@@ -164,7 +164,7 @@ func TestClosedOutputEndsTheJobQuietly(t *testing.T) {
 	require.Empty(t, r.err.String())
 }
 
-// If the output cannot be written, the job fails and gorun says why.
+// If the output cannot be written, the job fails and gorun prints the reason.
 func TestFullDiskIsAnError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

@@ -54,8 +54,7 @@ func TestMapByNodeAndRanksPerHost(t *testing.T) {
 	}
 }
 
-// With -bind-to numa the kernel shows the processors and the memory policy of the NUMA node for a
-// rank.
+// With -bind-to numa, the kernel shows the processors and the memory policy of the NUMA node for a rank.
 func TestRanksAreBoundToNUMANodes(t *testing.T) {
 	if _, err := os.Stat("/sys/devices/system/node/node0/cpulist"); err != nil {
 		t.Skip("the kernel shows no NUMA nodes: ", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// podConn returns both ends of a connection between the first pod and another one.
+// podConn returns both ends of a connection between the first pod and another pod.
 func podConn(t *testing.T) (ours, theirs *os.File) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -24,8 +24,8 @@ func podConn(t *testing.T) (ours, theirs *os.File) {
 	return os.NewFile(uintptr(fds[0]), "first"), os.NewFile(uintptr(fds[1]), "pod")
 }
 
-// TestASilentPodKeepsNobodyWaiting checks that a pod which connects and sends nothing delays
-// neither later pods nor its own second connection.
+// TestASilentPodKeepsNobodyWaiting lets a pod connect and send nothing. The test checks that this connection
+// delays neither later pods nor the pod's own second connection.
 func TestASilentPodKeepsNobodyWaiting(t *testing.T) {
 	j := &job{opts: &options{answer: podHelloTimeout * 2 / 3, pods: &allocation.Pods{Count: 3}}, files: &files{}}
 	for i := range j.opts.pods.Count {

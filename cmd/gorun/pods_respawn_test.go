@@ -43,8 +43,8 @@ func TestPodsWithRoom(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// If no other pod has room, the ranks of a lost pod wait until the platform has started the pod
-// again, and start in it.
+// If no other pod has room, the ranks of a lost pod wait until the platform has started the pod again. Then
+// they start in that pod.
 func TestPodsComeAgain(t *testing.T) {
 	p := podsOf(t, 2, "-np", "4", "-ppn", "2", "-on-failure", "respawn", "prog", helperPrefix+"generations", "5", "4:1")
 	root, other := p.start(t, 0), p.start(t, 1)
@@ -93,7 +93,8 @@ func TestPodsThatDoNotComeAgain(t *testing.T) {
 	}
 }
 
-// A pod that connects again before the loss of its earlier connection was noticed takes its place.
+// If a pod connects again before gorun has noticed the loss of its earlier connection, the new connection
+// takes the place of the earlier one.
 func TestPodsThatComeTwice(t *testing.T) {
 	p := podsOf(t, 2, "-np", "2", "-on-failure", "respawn", "prog", helperPrefix+"generations", "2")
 	root, before := p.start(t, 0), p.start(t, 1)
@@ -110,7 +111,7 @@ func TestPodsThatComeTwice(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// The function of World.Resume continues after a lost pod has come again.
+// The function of World.Resume continues after a lost pod has been started again.
 func TestPodsResume(t *testing.T) {
 	p := podsOf(t, 2, "-np", "4", "-ppn", "2", "-on-failure", "respawn", "prog", "-pause", "1", "-cut")
 	p.program = launch.Build(t, "survive", launch.Module+"/bench/survive")
@@ -126,8 +127,7 @@ func TestPodsResume(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// A pod that gets SIGTERM, as in an eviction, leaves the job at once, and its ranks start
-// elsewhere.
+// A pod that gets SIGTERM, as in an eviction, leaves the job at once. Its ranks start in another pod.
 func TestPodsThatAreEvicted(t *testing.T) {
 	p := podsOf(t, 3, "-np", "2", "-on-failure", "respawn", "-spares", "1", "prog", helperPrefix+"generations", "1")
 	root, evicted, roomy := p.start(t, 0), p.start(t, 1), p.start(t, 2)

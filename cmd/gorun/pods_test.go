@@ -19,9 +19,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// podScript is a shell script that makes a container of an image with two programs only, and of
-// what a kubelet adds: /proc, a few devices, /etc/hosts and the Secret. The command is process 1 of
-// the container.
+// podScript is a shell script that makes a container from an image that has only two programs. It adds the
+// files that a kubelet adds: /proc, a few devices, /etc/hosts and the Secret. The command is process 1 of the
+// container.
 const podScript = `#!/bin/sh
 # usage: pod inside|outside ROOT NAME DIRECTORY GORUN PROGRAM COMMAND...
 set -e
@@ -78,8 +78,8 @@ var (
 	manifestPods    = regexp.MustCompile(`(?m)^  (?:completions|parallelism): (\d+)$`)
 )
 
-// kubelet replaces what Kubernetes replaces in commands and variables, as far as a manifest of
-// gorun has it: "$$".
+// kubelet replaces "$$" in commands and variables, as Kubernetes does. A manifest of gorun has no other text
+// that Kubernetes replaces.
 var kubelet = strings.NewReplacer("$$", "$")
 
 // podsOf makes the pods of the manifest that gorun prints for the flags.
@@ -125,7 +125,7 @@ type pod struct {
 	stdout, stderr *bufio.Reader
 }
 
-// start starts pod i, with more in its environment.
+// start starts pod i. It adds the variables in more to the environment of the pod.
 func (p *podSet) start(t *testing.T, i int, more ...string) *pod {
 	t.Helper()
 	r := command(t, nil)
@@ -164,8 +164,8 @@ func (p *podSet) first(t *testing.T, i int) int {
 		_, numbers, _ := strings.Cut(string(status), "\nNSpid:")
 		numbers, _, _ = strings.Cut(numbers, "\n")
 		mine := strings.HasPrefix(string(env), fmt.Sprintf("JOB_COMPLETION_INDEX=%d\x00", i)) && strings.Contains(string(env), p.name)
-		// gorun may have made another PID namespace within the pod's: process 1 of the pod is in
-		// the outer one.
+		// gorun may have made another PID namespace within the namespace of the pod. Process 1 of the pod is
+		// in the outer namespace.
 		if n := len(strings.Fields(numbers)); e1 == nil && e2 == nil && mine && strings.HasSuffix(numbers, "\t1") && (found == 0 || n < depth) {
 			found, err = strconv.Atoi(filepath.Base(filepath.Dir(name)))
 			depth = n
@@ -190,15 +190,15 @@ func said(t *testing.T, r *bufio.Reader, want string) string {
 	}
 }
 
-// rest returns what can be read until the end.
+// rest returns the bytes that can be read until the end.
 func rest(r *bufio.Reader) string {
 	var all strings.Builder
 	_, _ = r.WriteTo(&all)
 	return all.String()
 }
 
-// The pods of a manifest form one job, in whatever order they start. The log of the first pod has
-// the output of all ranks.
+// The pods of a manifest form one job, for any order of their starts. The log of the first pod has the output
+// of all ranks.
 func TestPodsOfTheManifestAreOneJob(t *testing.T) {
 	p := podsOf(t, 3, "-np", "5", "-ppn", "2", "-l", "prog", helperPrefix+"book")
 	others := []*pod{p.start(t, 2), p.start(t, 1)}
@@ -230,8 +230,8 @@ func TestPodsHaveTheirOwnEnvironment(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// SIGTERM to process 1 of a pod, with which Kubernetes ends pods, ends the job, also while pods
-// wait for each other.
+// Kubernetes ends a pod with SIGTERM to its process 1. This signal ends the job, even while pods wait for
+// each other.
 func TestPodsObeySIGTERM(t *testing.T) {
 	p := podsOf(t, 2, "-np", "2", "prog", helperPrefix+"listen")
 	for i := range p.Hosts() {
@@ -246,7 +246,7 @@ func TestPodsObeySIGTERM(t *testing.T) {
 		require.Zero(t, other.end(t).code, "the agent has ended in order")
 		empty(t, p.Cluster)
 	}
-	// A pod that still waits for the others ends, too.
+	// A pod that still waits for the other pods ends, too.
 	waiting := p.start(t, 1)
 	said(t, waiting.stderr, "waits for the first one")
 	require.NoError(t, unix.Kill(p.first(t, 1), unix.SIGTERM))
@@ -258,7 +258,8 @@ func TestPodsObeySIGTERM(t *testing.T) {
 	empty(t, p.Cluster)
 }
 
-// A container that starts again while the first pod waits for others takes its earlier place.
+// If a container starts again while the first pod waits for other pods, the container takes its earlier
+// place.
 func TestPodsAreStartedAgain(t *testing.T) {
 	p := podsOf(t, 3, "-np", "3", "-v", "prog", helperPrefix+"join")
 	root, early := p.start(t, 0), p.start(t, 1)

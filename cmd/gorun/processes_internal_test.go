@@ -25,7 +25,7 @@ func FuzzStat(f *testing.F) {
 		if !alive {
 			require.Zero(t, parent)
 		}
-		// The name has no influence, whatever characters it has.
+		// The name has no influence on the result, for any characters in it.
 		if !strings.Contains(state+rest, ")") {
 			other, same := statParent([]byte("42 (sh) " + state + rest))
 			require.Equal(t, []any{parent, alive}, []any{other, same})

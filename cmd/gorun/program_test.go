@@ -88,8 +88,8 @@ func TestGoPackagesAreBuiltForRaces(t *testing.T) {
 	require.Equal(t, "race\nsay\n", r.err.String())
 }
 
-// A bare name is looked up in PATH and not taken for a directory, but the error suggests the
-// directory.
+// gorun looks up a bare name in PATH and does not take it for a directory. If there is such a directory, the
+// error suggests it.
 func TestBareNameOfADirectoryIsLookedUp(t *testing.T) {
 	r := command(t, nil, "cmd")
 	r.Dir = module(t)
@@ -125,7 +125,7 @@ func TestEnvironmentOfRanks(t *testing.T) {
 	}, lines)
 }
 
-// GOMAXPROCS of a rank is its share of the allowed processors, unless -x sets it.
+// GOMAXPROCS of a rank is the rank's share of the allowed processors, or the value that -x sets.
 func TestProcessorShareOfRanks(t *testing.T) {
 	launch.Processors(t)
 	var set unix.CPUSet
@@ -169,8 +169,8 @@ func allowedProcessors(t *testing.T) []int {
 	return allowed
 }
 
-// Jobs that bind their ranks do not share a processor, whatever the containment. A job keeps its
-// processors until its end, even if it is killed.
+// Jobs that bind their ranks do not share a processor, with each kind of containment. A job keeps its
+// processors until it ends or is killed.
 func TestBoundJobsDoNotShareAProcessor(t *testing.T) {
 	launch.Processors(t)
 	allowed := allowedProcessors(t)
@@ -198,7 +198,8 @@ func TestBoundJobsDoNotShareAProcessor(t *testing.T) {
 	}
 }
 
-// -bind-to core binds each rank to one processor, beginning again with the first when all are used.
+// -bind-to core binds each rank to one processor. When all processors are used, it begins again with the
+// first processor.
 func TestBindToCore(t *testing.T) {
 	launch.Processors(t)
 	allowed := allowedProcessors(t)
@@ -279,7 +280,7 @@ func TestHelpAndVersion(t *testing.T) {
 	require.Regexp(t, `^gorun .*go1\.`, got.out)
 }
 
-// Many more ranks than processors form one world on one machine.
+// A job with many more ranks than processors forms one world on one machine.
 func TestManyRanks(t *testing.T) {
 	ranks := 64
 	if soak {
@@ -290,7 +291,7 @@ func TestManyRanks(t *testing.T) {
 	require.Equal(t, ranks, strings.Count(got.out, fmt.Sprintf(" of %d\n", ranks)))
 }
 
-// If a program must be built and there is no go command, the error says so.
+// If a program must be built and there is no go command, the error names the missing go command.
 func TestWithoutGoCommand(t *testing.T) {
 	r := command(t, []string{"PATH=/nowhere"}, ".")
 	r.Dir = module(t)

@@ -2,5 +2,5 @@
 
 package main_test
 
-// raceEnabled reports that this test, and the gorun that it builds, have the race detector.
+// raceEnabled is true if this test, and the gorun that it builds, are built with the race detector.
 const raceEnabled = true

@@ -21,7 +21,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// helperMain is the main function of a rank; name selects what the rank does.
+// helperMain is the main function of a rank. name selects the program that the rank runs.
 func helperMain(name string, args []string) int {
 	switch name {
 	case "signals": // prints "ready" and then the signals that it gets
@@ -33,7 +33,7 @@ func helperMain(name string, args []string) int {
 		}
 		fmt.Println(strings.Join(values, "|"))
 		return 0
-	case "agent": // plays the agent on another host
+	case "agent": // simulates the agent on another host
 		return pretendToBeAgent(args[0], args[1])
 	case "grandchildren": // leaves two children, one of them in a session of its own
 		for _, own := range []bool{false, true} {
@@ -98,7 +98,7 @@ func printBook(b *bootstrap.Book) {
 	fmt.Println(strings.Join(line, " "))
 }
 
-// joinedMain is what a rank does after the exchange.
+// joinedMain is the part of a rank's program after the exchange.
 func joinedMain(s *bootstrap.Session, name string, args []string) int {
 	victim := len(args) > 0 && args[0] == strconv.Itoa(s.Job().Rank)
 	switch {
@@ -108,7 +108,7 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		}
 		fmt.Printf("rank %d of %d\n", s.Job().Rank, s.Job().Size)
 		return finalize(s, 0)
-	case name == "fail": // ends with an error that has its origin in this or another rank
+	case name == "fail": // ends with an error whose origin is this rank or another rank
 		if err := s.Fence(context.Background()); err != nil {
 			panic(err)
 		}
@@ -125,7 +125,7 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 			origin = s.Job().Rank
 		}
 		if s.Job().Rank == origin && len(args) > 2 && args[2] == "stays" {
-			select {} // until a signal ends it
+			select {} // until a signal ends the rank
 		}
 		if err := s.Fail(origin, -1, args[1]); err != nil {
 			panic(err)
@@ -133,7 +133,7 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		return 1
 	case name == "named":
 		return endAsNamed(s, args[0], args[1])
-	case name == "flood": // writes forever; says through a pipe that its fences are complete
+	case name == "flood": // writes forever, and reports through a pipe that its fences are complete
 		go func() {
 			for {
 				fmt.Println(strings.Repeat("x", 1000))
@@ -181,9 +181,8 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 	return listen(s, code, slices.Contains(args, "stay"), slices.Contains(args, "handle") && s.Job().Rank == 0)
 }
 
-// abortAndListen lets the victim abort the job. The others write to a fifo when they have got their
-// terminating signal. Then the victim sends itself SIGUSR1, and prints the first signal that it has
-// got.
+// abortAndListen lets the victim abort the job. The other ranks write to a FIFO when they have received their
+// terminating signal. Then the victim sends itself SIGUSR1, and prints the first signal that it has received.
 func abortAndListen(s *bootstrap.Session, victim bool, fifo string) int {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, unix.SIGTERM, unix.SIGUSR1)
@@ -206,8 +205,8 @@ func abortAndListen(s *bootstrap.Session, victim bool, fifo string) int {
 	return 9
 }
 
-// listen handles notices until a peer is down, and then leaves the job with code unless stay is
-// set. It returns another code if the agent is lost.
+// listen handles notices until a peer is down. Then it leaves the job with code, or goes on if stay is true.
+// If the agent is lost, listen returns another code.
 func listen(s *bootstrap.Session, code int, stay, handle bool) int {
 	if s.Job().OnFailure == bootstrap.OnFailureKill {
 		fmt.Println("waiting")
@@ -298,7 +297,7 @@ func awaitState(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		state := b[bytes.LastIndexByte(b, ')')+1:] // the name may hold any character; an ended process may have no text
+		state := b[bytes.LastIndexByte(b, ')')+1:] // the name may have any character; b may be empty
 		return err != nil || len(state) == 0 || bytes.HasPrefix(state, []byte(" Z")) || bytes.HasPrefix(state, []byte(" X"))
 	}, limit, time.Millisecond, "process %d does not end: %s", pid, commandLine(pid))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// sent returns the frames in which a file is sent, compressed, in two pieces.
+// sent returns the frames of a compressed file that is sent in two pieces.
 func sent(tb testing.TB, content, hash []byte) []byte {
 	tb.Helper()
 	z, err := zstd.NewWriter(nil)
@@ -40,8 +40,8 @@ func inboxOf(dir string, below ...*safeBuffer) (*inbox, *safeBuffer) {
 	return b, &said
 }
 
-// takeAll passes a stream of frames to an inbox, and returns for each file the reason why it was
-// not stored ("" if it was). It checks that all bytes were credited.
+// takeAll passes a stream of frames to an inbox. For each file, it returns the reason why the file was not
+// stored, or "" if it was stored. It checks that the inbox has returned credit for all bytes.
 func takeAll(t *testing.T, b *inbox, said *safeBuffer, stream []byte, files int) (why []string) {
 	t.Helper()
 	require.NoError(t, framesOf(stream, func(k link.Kind, body []byte) error {
@@ -79,7 +79,7 @@ func takeAll(t *testing.T, b *inbox, said *safeBuffer, stream []byte, files int)
 	return why
 }
 
-// An inbox stores a file whose hash is right, and reports why another one was not stored.
+// An inbox stores a file whose hash is right. If it does not store a file, it reports the reason.
 func TestFilesArriveWhole(t *testing.T) {
 	content := bytes.Repeat([]byte("program"), 1000)
 	hash := sha256.Sum256(content)
@@ -108,8 +108,8 @@ func TestFilesArriveWhole(t *testing.T) {
 	}
 }
 
-// An inbox passes a file on, as it arrives, to exactly those agents below that should get it, even
-// if it cannot store the file itself.
+// An inbox passes a file on while the file arrives. It passes the file on to exactly those agents below that
+// should get it, even if it cannot store the file itself.
 func TestFilesArePassedOn(t *testing.T) {
 	content := bytes.Repeat([]byte("program"), 1000)
 	hash := sha256.Sum256(content)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// If many ranks end with the same error, gorun shows it once, after the output of its rank, and
-// counts the others. Each rank's own output file has it.
+// If many ranks end with the same error, gorun shows the error once, after the output of the first of these
+// ranks, and counts the other ranks. Each rank's own output file has the error.
 func TestErrorOfManyRanksIsShownOnce(t *testing.T) {
 	for _, hosts := range []bool{false, true} {
 		flags := []string{"-np", "16"}
@@ -36,7 +36,7 @@ func TestErrorOfManyRanksIsShownOnce(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank.%d.err", rank)))
 			require.NoError(t, err)
 			want := fmt.Sprintf("rank %d: no such file: x\n", rank)
-			if !hosts { // from another host the output and the error arrive in any order
+			if !hosts { // from several hosts, the output and the error arrive in any order
 				want = "before\n" + want
 			}
 			require.Contains(t, string(text), want)
@@ -50,8 +50,8 @@ func TestErrorOfManyRanksIsShownOnce(t *testing.T) {
 	require.Regexp(t, `gorun: 1 more rank, \d, failed with the error of rank \d\n`, got.err)
 }
 
-// If a rank fails because of another rank, the first failure is that of the other rank, whichever
-// ends first.
+// If a rank fails because of another rank, the first failure is that of the other rank. This must hold for
+// both orders of their ends.
 func TestFailureOfAnotherRankIsItsOwn(t *testing.T) {
 	for _, alive := range []bool{false, true} {
 		args := []string{"2", "broken by rank 2"}

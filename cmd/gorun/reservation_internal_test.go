@@ -21,8 +21,8 @@ func machine(t *testing.T, n int) (string, []int) {
 	return dir, cpus
 }
 
-// A job reserves as many processors as it has ranks, or all if there are fewer, that no other job
-// has reserved, and releases them.
+// A job reserves as many processors as it has ranks, or all processors if the job has more ranks. It reserves
+// only processors that no other job has reserved, and releases them later.
 func TestJobsReserveDifferentProcessors(t *testing.T) {
 	dir, cpus := machine(t, 4)
 	take := func(cpus []int, ranks int, want ...int) *reservation {
@@ -47,7 +47,7 @@ func TestJobsReserveDifferentProcessors(t *testing.T) {
 	take(cpus, 9, 0, 1, 2, 3).release()
 }
 
-// On a machine that does not list its processors, ranks are bound without a reservation, with a
+// On a machine that does not list its processors, ranks are bound without a reservation, and gorun prints a
 // warning.
 func TestProcessorsThatAreNotShownAreNotReserved(t *testing.T) {
 	dir, cpus := machine(t, 2)

@@ -9,7 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// -on-failure respawn has an optional number of restarts, and -spares is valid only with it.
+// -on-failure respawn has an optional number of restarts. -spares is valid only together with -on-failure
+// respawn.
 func TestRespawnOption(t *testing.T) {
 	none := func(string) (string, bool) { return "", false }
 	for value, restarts := range map[string]int{"respawn": restartsDefault, "respawn=1": 1, "respawn=10000": 10000} {
@@ -34,8 +35,8 @@ func TestRespawnOption(t *testing.T) {
 	}
 }
 
-// Spares are placed on the hosts with the most free slots, and refused if there are not enough free
-// slots.
+// Spares are placed on the hosts with the most free slots. If there are not enough free slots, dealSpares
+// returns an error.
 func TestDealSpares(t *testing.T) {
 	none := func(string) (string, bool) { return "", false }
 	for line, want := range map[string][]int{

@@ -28,8 +28,8 @@ for x in "$a" "$b"; do echo next; echo "$x"; done`
 
 var voluntary = regexp.MustCompile(`(?m)^voluntary_ctxt_switches:\s+(\d+)$`)
 
-// switches returns the sum of the voluntary context switches of threads, of which status has the
-// /proc status files.
+// switches returns the sum of the voluntary context switches of threads. status has the texts of their status
+// files in /proc.
 func switches(t *testing.T, status string) (sum int) {
 	t.Helper()
 	for _, m := range voluntary.FindAllStringSubmatch(status, -1) {

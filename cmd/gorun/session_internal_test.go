@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kill ends all processes of a command's session. After the session is closed, kill does not touch
-// a process that has got the same descriptor number.
+// kill ends all processes of a command's session. After the session is closed, kill does not kill another
+// process whose pidfd has the same descriptor number.
 func TestSessionOfACommand(t *testing.T) {
 	c := exec.Command("sh", "-c", "sleep 600 & echo $!; wait")
 	out, err := c.StdoutPipe()
@@ -40,7 +40,7 @@ func TestSessionOfACommand(t *testing.T) {
 	s.kill() // the process was reaped: kill does nothing
 	s.close()
 
-	// The next descriptor gets the number of the closed one, and refers to another process.
+	// The next descriptor gets the number of the closed descriptor. It refers to another process.
 	other := exec.Command("cat")
 	in, err := other.StdinPipe()
 	require.NoError(t, err)

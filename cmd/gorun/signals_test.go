@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// lines returns a reader of the run's standard output; call it before Start.
+// lines returns a reader of the run's standard output. It must be called before Start.
 func (r *run) lines(t *testing.T) *bufio.Reader {
 	t.Helper()
 	r.Stdout = nil
@@ -32,7 +32,7 @@ func ready(t *testing.T, ranks int, word string, env, args []string) (*run, *buf
 	return r, out
 }
 
-// gorun passes signals on to all ranks, and exits with 0 if the ranks do so after the signal.
+// gorun passes signals on to all ranks. If the ranks then exit with code 0, gorun also exits with code 0.
 func TestSignalsArePassedOn(t *testing.T) {
 	for _, contain := range contains {
 		r, out := ready(t, 3, "ready", []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "3"}, "signals", "SIGTERM"))
@@ -46,8 +46,8 @@ func TestSignalsArePassedOn(t *testing.T) {
 	}
 }
 
-// SIGINT, SIGTERM and SIGHUP end the job; the exit code is 128 plus the signal, and no rank is
-// blamed.
+// SIGINT, SIGTERM and SIGHUP end the job. The exit code is 128 plus the number of the signal, and gorun
+// reports no rank as failed.
 func TestInterruptEndsTheJob(t *testing.T) {
 	for sig, code := range map[unix.Signal]int{unix.SIGINT: 130, unix.SIGTERM: 143, unix.SIGHUP: 129} {
 		r, _ := ready(t, 2, "ready", nil, []string{"-np", "2", "sh", "-c", "echo ready; exec sleep 1000"})
@@ -87,8 +87,8 @@ func TestStopAndContinue(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, status.Stopped())
 	for _, pid := range children(t, r.Process.Pid, helperPrefix) {
-		// A rank stops only when it is scheduled; its parent alone could wait for that, so the test
-		// polls.
+		// A rank stops only when it is scheduled. The test polls for this, because only the parent of the
+		// rank could wait for it.
 		require.Eventually(t, func() bool {
 			stat, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
 			require.NoError(t, err)
@@ -101,8 +101,8 @@ func TestStopAndContinue(t *testing.T) {
 	require.Zero(t, r.wait(t))
 }
 
-// SIGQUIT makes gorun print what each rank waits for. A second one within a second is passed on to
-// the ranks.
+// SIGQUIT makes gorun print what each rank waits for. gorun passes a second SIGQUIT within a second on to the
+// ranks.
 func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 	r := command(t, nil, helper([]string{"-np", "3"}, "wait")...)
 	out := r.lines(t)
@@ -122,7 +122,7 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 		"gorun: rank 1: blocked in Recv from rank 3":            true,
 		"gorun: rank 2: blocked in Recv from rank 3":            true,
 	}, seen)
-	// A SIGQUIT after more than a second has the effect of the first one.
+	// A SIGQUIT after more than a second has the same effect as the first SIGQUIT.
 	<-time.After(1100 * time.Millisecond)
 	require.NoError(t, r.Process.Signal(unix.SIGQUIT))
 	lines := bufio.NewScanner(errors)
@@ -130,8 +130,8 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 		require.True(t, lines.Scan())
 		require.True(t, seen[lines.Text()], lines.Text())
 	}
-	// A SIGQUIT that follows at once goes to the ranks. It is repeated, because two signals may
-	// merge into one.
+	// gorun passes a SIGQUIT that follows at once on to the ranks. The test repeats it, because two pending
+	// signals may merge into one.
 	ended := make(chan struct{})
 	go func() {
 		for lines.Scan() {
@@ -152,7 +152,7 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 	close(ended)
 }
 
-// At a timeout gorun prints what each rank waits for, and then ends the job (as in MPICH's test
+// At a timeout, gorun prints what each rank waits for, and then ends the job (as in MPICH's test
 // init/timeout.c).
 func TestTimeoutAsksBeforeItKills(t *testing.T) {
 	got := gorun(t, nil, helper([]string{"-np", "2", "-timeout", "300ms"}, "wait")...)

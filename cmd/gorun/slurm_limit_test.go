@@ -10,16 +10,16 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/slurm"
 )
 
-// TestSlurmTimeLimit runs jobs over their time limit. Slurm sends SIGTERM, which the ranks get, and
-// after KillWait SIGKILL to the processes that are left, also to gorun. The output says what has
-// ended the job, and no process is left.
+// TestSlurmTimeLimit runs jobs beyond their time limit. Slurm sends SIGTERM, which must reach the ranks.
+// After KillWait, Slurm sends SIGKILL to the processes that are left, including gorun. The output must name
+// the cause of the end, and no process may be left.
 func TestSlurmTimeLimit(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") == "" {
 		t.Skip("GORUN_SOAK is not set: Slurm looks at time limits every 30 s")
 	}
 	c := slurm.Start(t, 2)
 	jobs := map[string][]string{
-		// by the command that the ranks execute at SIGTERM: texts of the output
+		// texts of the output, by the command that the ranks execute at SIGTERM
 		`-`:                    {"the job failed with exit code 143\n", "first failure: rank ", "was killed by SIGTERM"},
 		`"echo saved; exit 0"`: {"saved\n"},
 		`"echo ignored"`:       {"ignored\n"},
@@ -36,7 +36,7 @@ func TestSlurmTimeLimit(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, strings.Fields(string(ids)), len(jobs))
 	for _, id := range strings.Fields(string(ids)) {
-		// Time limits are in minutes, so the test moves the end time instead.
+		// Time limits are in minutes. To be faster, the test moves the end time.
 		out, err := c.Command("scontrol", "update", "JobId="+id, "EndTime=now+5").CombinedOutput()
 		require.NoError(t, err, string(out))
 	}

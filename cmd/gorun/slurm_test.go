@@ -45,8 +45,8 @@ func content(name string) string {
 	return string(b)
 }
 
-// In an allocation of Slurm, gorun takes the hosts and slots from it and starts its agents by srun,
-// whatever other variables for srun are set.
+// In an allocation of Slurm, gorun takes the hosts and slots from the allocation and starts its agents by
+// srun. Other variables for srun in the environment have no effect on that.
 func TestSlurmAllocation(t *testing.T) {
 	c := slurm.Start(t, 3)
 	t.Run("salloc", func(t *testing.T) {
@@ -129,16 +129,16 @@ func TestSlurmBatch(t *testing.T) {
 	}
 }
 
-// TestSlurmArrayOfWorlds checks that each task of a job array is a world of its own. The ranks are
-// steps of srun, with or without PMI, run at the same time on the same hosts, and use one directory
-// for their meeting files.
+// TestSlurmArrayOfWorlds checks that each task of a job array is a world of its own. srun starts the ranks,
+// with or without PMI. The tasks run at the same time on the same hosts, and use one directory for their
+// meeting files.
 func TestSlurmArrayOfWorlds(t *testing.T) {
 	c := slurm.Start(t, 2)
 	for _, mpi := range []string{"pmi2", "none"} {
 		t.Run(mpi, func(t *testing.T) {
 			meet := t.TempDir()
-			// Each task waits for all others before its step, so that the steps could find each
-			// other.
+			// Each task waits for all other tasks before its step. Without this wait, a wrong meeting of two
+			// tasks might not occur.
 			step := "touch " + meet + "/task.$SLURM_ARRAY_TASK_ID; while [ $(ls " + meet + " | grep -c task) -lt 3 ]; do sleep 0.05; done\n" +
 				"GORUN_RENDEZVOUS=" + meet + " exec srun --mpi=" + mpi + " -N2 -n2 -m block " + strings.Join(helper(nil, "book"), " ")
 			name := batch(t, c, step, "-N2", "-n2", "--array=1-3")
@@ -150,8 +150,8 @@ func TestSlurmArrayOfWorlds(t *testing.T) {
 	}
 }
 
-// TestSlurmEndsJobs runs jobs that Slurm ends or whose host fails: no process is left, and the
-// output names the cause.
+// TestSlurmEndsJobs runs jobs that Slurm ends, and jobs whose host fails. No process may be left, and the
+// output must name the cause.
 func TestSlurmEndsJobs(t *testing.T) {
 	c := slurm.Start(t, 2)
 	t.Run("scancel", func(t *testing.T) {

@@ -33,7 +33,7 @@ func feedAll(s *splitter, r *rand.Rand, data []byte) []byte {
 	return append(out, s.end()...)
 }
 
-// Without a tag the splitter changes no byte, however the data is split.
+// Without a tag, the splitter changes no byte, for any division of the data into pieces.
 func TestUntaggedBytesAreNotChanged(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, hold := range []bool{true, false} {
@@ -47,7 +47,7 @@ func TestUntaggedBytesAreNotChanged(t *testing.T) {
 	}
 }
 
-// With a tag each line begins with it, and the last line gets a newline if it has none.
+// With a tag, each line begins with the tag. The last line gets a newline if it has none.
 func TestTaggedLinesAgainstOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -63,7 +63,8 @@ func TestTaggedLinesAgainstOracle(t *testing.T) {
 	}
 }
 
-// FuzzSplitter checks both properties for arbitrary data.
+// FuzzSplitter checks, for arbitrary data, that untagged output is unchanged and that each line of tagged
+// output begins with the tag.
 func FuzzSplitter(f *testing.F) {
 	f.Add([]byte("one\ntwo\n\nthree"), uint64(1))
 	f.Add([]byte("\n\n"), uint64(2))
@@ -92,7 +93,7 @@ func TestHeldLineComesOutWhole(t *testing.T) {
 	require.Empty(t, s.end())
 }
 
-// A line that is flushed before its end gets a mark, and its rest gets the tag again.
+// A line that is flushed before its end gets a mark. The rest of the line gets the tag again.
 func TestFlushedLineIsMarkedAndGoesOn(t *testing.T) {
 	tick := clock()
 	s := newSplitter(plainTag, true)

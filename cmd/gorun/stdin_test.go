@@ -16,7 +16,8 @@ import (
 // readFull reads until the buffer is full or the stream ends.
 func readFull(r io.Reader, b []byte) (int, error) { return io.ReadFull(r, b) }
 
-// copyInput runs ranks that write their input to a file each, and returns the contents by rank.
+// copyInput runs ranks, each of which writes its input to a file. It returns the contents of the files by
+// rank.
 func copyInput(t *testing.T, stdin io.Reader, ranks int, flags ...string) [][]byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,8 +33,7 @@ func copyInput(t *testing.T, stdin io.Reader, ranks int, flags ...string) [][]by
 	return out
 }
 
-// Standard input arrives unchanged at the ranks that -stdin selects, and nothing arrives at the
-// others.
+// Standard input arrives unchanged at the ranks that -stdin selects. The other ranks get an empty input.
 func TestStdinIsByteExact(t *testing.T) {
 	for _, size := range []int{0, 1, 64 << 10, 64<<10 + 1, 1<<20 + 3} {
 		data := noise(uint64(size), size)
@@ -62,9 +62,9 @@ func TestStdinIsByteExact(t *testing.T) {
 	}
 }
 
-// gorun does not read input that no rank reads, so that it is left for the next command.
+// gorun does not read input that no rank reads, so that the input is left for the next command.
 func TestUnreadStdinIsLeft(t *testing.T) {
-	// For example in: while read line; do gorun ...; done < file.
+	// The input is also needed later, for example, in: while read line; do gorun ...; done < file.
 	f := file(t, []byte("first\nsecond\n"))
 	got := gorun(t, f, "-np", "2", "true")
 	require.Zero(t, got.code)
@@ -73,7 +73,7 @@ func TestUnreadStdinIsLeft(t *testing.T) {
 	require.Equal(t, "first\nsecond\n", string(rest))
 }
 
-// With -stdin all, ranks that read nothing do not prevent another rank from reading everything.
+// With -stdin all, ranks that read nothing do not prevent another rank from reading the whole input.
 func TestStdinToAllWithARankThatDoesNotRead(t *testing.T) {
 	data := noise(9, 1<<20)
 	got := gorun(t, bytes.NewReader(data), "-np", "3", "-stdin", "all", "sh", "-c", "if [ $GORUN_RANK = 2 ]; then wc -c; fi")

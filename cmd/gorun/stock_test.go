@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A spare process that ends before it is used is replaced, but not more than a few times.
+// gorun replaces a spare process that ends before it is used, but only a few times.
 func TestSparesThatEndAtOnce(t *testing.T) {
 	hosts := []string{"-host", "a:2,b:2", "-rsh", script(t, `export GORUN_HOSTID=$1; shift; exec "$@"`)}
 	for name, flags := range map[string][]string{"here": nil, "hosts": hosts} {
@@ -28,7 +28,8 @@ func TestSparesThatEndAtOnce(t *testing.T) {
 			require.Zero(t, r.wait(t), text)
 			require.Equal(t, 5, strings.Count(text, "a spare process ("), text)
 			require.Equal(t, 5, strings.Count(text, ") exited with code 3"), text)
-			// The spares that start with the job, by the plan, have no message on a host.
+			// On a host, gorun prints no message for the spares that start with the job, because the plan
+			// orders them.
 			require.Equal(t, map[string]int{"here": 5, "hosts": 4}[name], strings.Count(text, "gorun: a spare is process ")+strings.Count(text, "gorun: a spare starts on host b"), text)
 			require.Equal(t, name == "hosts", strings.Contains(text, "gorun: host b: a spare process ("), text)
 		})

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// An answer of a rank counts only for the question that it answers, and only the first one of each
-// rank counts.
+// An answer of a rank counts only for the question that it answers. Only the first answer of each rank
+// counts.
 func TestQuestionsAreToldApart(t *testing.T) {
 	j := hostOf(t, 3).job
 	for _, rank := range []int{0, 2} {
@@ -48,8 +48,8 @@ func TestQuestionsAreToldApart(t *testing.T) {
 	require.Equal(t, "new", j.ranks[2].doing.Waits[0].Op)
 }
 
-// An answer that comes after the wait is shown if the user has asked, and not if gorun itself has
-// asked.
+// If the user has asked, an answer that comes after the wait is shown. If gorun itself has asked, such an
+// answer is not shown.
 func TestLateAnswers(t *testing.T) {
 	said := func(quit bool) string {
 		j := hostOf(t, 3).job

@@ -16,8 +16,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// orders is a job with ranks 0 and 2 on host a and rank 1 on host b, of which a test says what gorun hears when. No
-// rank is a process.
+// orders is a job with ranks 0 and 2 on host a and rank 1 on host b. A test determines which reports gorun
+// gets, and in which order. The ranks are not processes.
 type orders struct {
 	*job
 	b *host
@@ -33,7 +33,8 @@ func newOrders(t *testing.T, onFailure string) *orders {
 	return &orders{j, b}
 }
 
-// ends says that a rank has ended with a status, because of the loss of another one as it said; -1 for none.
+// ends reports that a rank has ended with a status. lost is the rank whose loss the ended rank has named as
+// the reason, or -1 if it has named no rank.
 func (o *orders) ends(rank int, status syscall.WaitStatus, lost int) {
 	r := o.ranks[rank]
 	if lost >= 0 {
@@ -48,12 +49,12 @@ const (
 	killed = syscall.WaitStatus(9)
 )
 
-// Whatever gorun hears first, the failure that counts is that which has caused the others, and the job does not end before
-// this is known.
+// For every order of the reports, the failure that has caused the other failures counts. The job does not end
+// before this failure is known.
 func TestVerdictInEveryOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode       string
-		hear       []func(o *orders) // after all but the last the job goes on
+		hear       []func(o *orders) // the job goes on after each report except the last one
 		rank, code int
 	}{
 		"the cause first": {"", []func(*orders){
@@ -139,7 +140,8 @@ func TestVerdictInEveryOrder(t *testing.T) {
 	}
 }
 
-// Where the others go on, nothing waits; a loss from which the program has recovered does not count, and what it has caused does.
+// If the other ranks continue after a failure, gorun does not wait for the cause. A loss from which the
+// program has recovered does not count. A failure that such a loss has caused does count.
 func TestCauseWhereTheOthersGoOn(t *testing.T) {
 	for handled, want := range map[bool][]int{false: {1, 137}, true: {0, 1}} {
 		o := newOrders(t, bootstrap.OnFailureContinue)
@@ -154,8 +156,8 @@ func TestCauseWhereTheOthersGoOn(t *testing.T) {
 	}
 }
 
-// The end of a rank that is named is not waited for without a bound: a moment, and as long as its agent is
-// silent, until that one would be lost.
+// gorun waits for the end of a named rank only for a limited time. The time is causeDelay, or causeDelay plus
+// link.Silence if the agent of the named rank is silent.
 func TestNamedRankIsNotWaitedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, silent := range []bool{false, true} {
@@ -166,7 +168,7 @@ func TestNamedRankIsNotWaitedForLong(t *testing.T) {
 				require.ErrorIs(t, err, io.EOF, "after a beat")
 			}
 			time.Sleep(causeDelay / 2) // virtual time
-			o.ends(2, exited, 1)       // it does not begin again
+			o.ends(2, exited, 1)       // the wait does not begin again
 			for !o.watch.ending {
 				<-o.watch.suspense.late
 				o.suspenseLate()

@@ -16,8 +16,9 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// endAsNamed is a program whose rank 0 ends because of the loss of rank 1, as it says. Rank 1 ends in some way when
-// the parent of rank 0 knows of that one's end.
+// endAsNamed is a program in which rank 0 ends and names the loss of rank 1 as the reason. After the parent
+// of rank 0 has learned of that end, rank 1 behaves in the way that how selects. Further ranks wait for a
+// signal.
 func endAsNamed(s *bootstrap.Session, how, file string) int {
 	const code = 3
 	if err := s.Fence(context.Background()); err != nil {
@@ -37,7 +38,7 @@ func endAsNamed(s *bootstrap.Session, how, file string) int {
 		return 1
 	case 1:
 	default:
-		select {} // until it gets a signal to end
+		select {} // until the rank gets a signal to end
 	}
 	var other int
 	for other == 0 {
@@ -51,7 +52,7 @@ func endAsNamed(s *bootstrap.Session, how, file string) int {
 		}
 	}
 	for !errors.Is(unix.Kill(other, 0), unix.ESRCH) {
-		time.Sleep(time.Millisecond) // it is no child, whose end could be waited for
+		time.Sleep(time.Millisecond) // not a child of this process, which cannot wait for its end
 	}
 	switch how {
 	case "is killed":
@@ -71,8 +72,9 @@ func endAsNamed(s *bootstrap.Session, how, file string) int {
 	return code
 }
 
-// A rank that ends because of the loss of another one is not to blame, if the other has ended: also if gorun hears of
-// its end first. If the other one lives, it is.
+// If a rank names the loss of another rank as the reason for its end, and that other rank has ended, the end
+// of the other rank is the first failure. This holds even if gorun learns of the end of the naming rank
+// first. If the other rank lives, or has left the job in order, the naming rank is the first failure.
 func TestFirstFailureIsOfTheRankThatIsNamed(t *testing.T) {
 	hosts := []string{"-host", "a:2,b:1", "-map-by", "node", "-rsh", rsh(t)}
 	for how, want := range map[string]struct {
@@ -88,11 +90,12 @@ func TestFirstFailureIsOfTheRankThatIsNamed(t *testing.T) {
 	} {
 		for where, flags := range map[string][]string{"here": {"-np", "3"}, "on hosts": hosts} {
 			if how == "names rank 0" && where == "on hosts" {
-				continue // either is the first, as gorun hears of them
+				continue // either rank may be the first failure, depending on which end gorun learns of first
 			}
 			t.Run(fmt.Sprintf("%s %s", how, where), func(t *testing.T) {
-				t.Parallel() // one waits most of the time
-				// In namespaces of their own the ranks of two hosts would not see each other.
+				t.Parallel() // the test waits most of the time
+				// With containment scan, the ranks of the two hosts can see each other. In PID namespaces of
+				// their own, they could not.
 				r := command(t, []string{"GORUN_CONTAIN=scan"}, helper(flags, "named", how, filepath.Join(t.TempDir(), "pid"))...)
 				require.NoError(t, r.Start())
 				require.Equal(t, want.code, r.wait(t), r.err.String())

@@ -18,7 +18,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// branchOutput sends what is written to it as output of a command of an agent.
+// branchOutput is a writer that sends its bytes as the output of a command of an agent.
 type branchOutput struct {
 	conn   *link.Conn
 	number int
@@ -29,8 +29,8 @@ func (o branchOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// serveBranches plays an agent with commands that reach two agents below it. Each of these sends
-// its hello. Then the first writes a whole window of output, and only after that the second starts
+// serveBranches simulates an agent with commands that reach two agents below it. Each of the two agents sends
+// its Hello. Then the first agent writes a whole window of output. Only after that, the second agent starts
 // its ranks.
 func serveBranches(in, out *os.File) {
 	hello := link.Encode(link.Hello{Probe: link.Probe{PID: 1, Nonce: make([]byte, link.NonceBytes)}, Machine: []placement.Domain{{Processors: []int{0}}}})
@@ -61,8 +61,8 @@ func serveBranches(in, out *os.File) {
 	}
 }
 
-// Output of a host whose ranks already run does not delay another host that is reached through the
-// same parent, although output is read only after all ranks run.
+// The launcher reads output only after all ranks run. Output of a host whose ranks already run must still not
+// delay another host that is reached through the same parent.
 func TestOutputDelaysNoStart(t *testing.T) {
 	j := &job{opts: &options{}, files: &files{}}
 	top := &host{job: j, name: "a", input: newWindow(), exited: make(chan struct{}), errs: &remarks{job: j}, begun: true}
@@ -94,7 +94,7 @@ func TestOutputDelaysNoStart(t *testing.T) {
 	}
 	require.NoError(t, toAgent.Close())
 	<-ended
-	require.NoError(t, out.Close()) // the loss of the agent closes the rest
+	require.NoError(t, out.Close()) // the loss of the agent closes the other streams
 	require.Error(t, top.frames.take().err)
 	for _, h := range top.below {
 		require.Error(t, h.frames.take().err)
@@ -124,8 +124,8 @@ func (w lateWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// pause returns only after all agents, also those below others, have got the announcement that
-// gorun stops.
+// pause returns only after all agents, including agents below other agents, have received the announcement
+// that gorun stops.
 func TestPauseReachesTheTree(t *testing.T) {
 	var said safeBuffer
 	top := &host{name: "a", conn: link.NewConn(nil, &said)}
@@ -154,8 +154,8 @@ func TestPauseReachesTheTree(t *testing.T) {
 	require.Equal(t, len(j.hosts), pauses)
 }
 
-// If nothing arrives from a host, the host itself is the cause if its parent is heard from
-// afterwards, and the parent is the cause if that is lost.
+// If no frames arrive from a host, the cause depends on its parent. If frames of the parent arrive
+// afterwards, the host itself is the cause. If the parent is lost, the parent is the cause.
 func TestSilenceOfAHostBelowAnother(t *testing.T) {
 	for want, event := range map[string]func(top *host, beat func()){
 		"silent for": func(_ *host, beat func()) { beat() },
@@ -181,8 +181,8 @@ func TestSilenceOfAHostBelowAnother(t *testing.T) {
 	}
 }
 
-// radix returns the number of hosts that gorun and each agent reach directly, from the environment
-// or by default.
+// radix returns the number of hosts that gorun and each agent reach directly. It takes the number from the
+// environment, or returns the default.
 func TestRadix(t *testing.T) {
 	for text, want := range map[string]int{"": radixDefault, "1": 1, "1000": 1000} {
 		t.Setenv(radixEnv, text)

@@ -25,7 +25,7 @@ func six(t *testing.T, flags ...string) []string {
 	return append([]string{"-host", "a:2,b:2,c:2,d:2,e:2,f:2", "-rsh", rsh(t)}, flags...)
 }
 
-// In a tree of agents all ranks form one world, and -v names the parent of each host.
+// In a tree of agents, all ranks form one world. With -v, gorun names the parent of each host.
 func TestTreeOfAgents(t *testing.T) {
 	r := command(t, binaryTree, helper(six(t, "-v", "-l"), "book")...)
 	require.NoError(t, r.Start())
@@ -57,8 +57,7 @@ func TestOutputAndInputThroughTheTree(t *testing.T) {
 	}
 }
 
-// Failures of ranks and of hosts in the tree give the same exit codes and messages as without a
-// tree.
+// Failures of ranks and of hosts in a tree lead to the same exit codes and messages as without a tree.
 func TestEndsInTheTree(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
@@ -104,7 +103,7 @@ func TestRadixThatIsNone(t *testing.T) {
 	require.NotContains(t, r.err.String(), "/no/such/command", "nothing is started")
 }
 
-// killAgent kills the agents of a host: two if the containment is a PID namespace.
+// killAgent kills the agents of a host. There are two agents if the containment is a PID namespace.
 func killAgent(t *testing.T, r *run, host string) {
 	t.Helper()
 	victims := slices.DeleteFunc(agents(t, r), func(pid int) bool { return hostOf(t, pid) != host })
@@ -114,8 +113,8 @@ func killAgent(t *testing.T, r *run, host string) {
 	}
 }
 
-// The loss of an agent with children ends the job; the first failure names its host and not those
-// below it.
+// The loss of an agent with children ends the job. The first failure names the host of that agent, and not
+// the hosts below it.
 func TestLossOfAnInnerAgent(t *testing.T) {
 	for _, contain := range contains {
 		r, _ := ready(t, 12, "ready", append([]string{"GORUN_CONTAIN=" + contain}, binaryTree...), helper(six(t), "grandchildren"))
@@ -126,8 +125,8 @@ func TestLossOfAnInnerAgent(t *testing.T) {
 	}
 }
 
-// With -on-failure continue, the loss of an agent with children is the loss of all hosts below it,
-// and the others go on.
+// With -on-failure continue, the loss of an agent with children is also the loss of all hosts below it. The
+// ranks of the other hosts go on.
 func TestSurvivorsGoOnWithoutABranch(t *testing.T) {
 	r, _ := ready(t, 12, "ready", binaryTree, helper(six(t, "-on-failure", "continue"), "grandchildren"))
 	killAgent(t, r, "d")
@@ -156,7 +155,7 @@ func TestSignalsThroughTheTree(t *testing.T) {
 	require.Zero(t, r.wait(t), r.err.String())
 }
 
-// A host whose network fails is lost within seconds, and with it the hosts below it.
+// A host whose network fails is lost within seconds, together with the hosts below it.
 func TestCutHostInATree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the silence of a host")
@@ -174,8 +173,8 @@ func TestCutHostInATree(t *testing.T) {
 	empty(t, c)
 }
 
-// A second interrupt kills the ranks of an inner host but not its commands that reach the hosts
-// below, so that these report the ends of their ranks and are not lost.
+// A second interrupt kills the ranks of an inner host. It does not kill the commands that reach the hosts
+// below, so that these hosts can report the ends of their ranks and are not lost.
 func TestKillInTheTree(t *testing.T) {
 	for _, contain := range contains {
 		env := append([]string{"GORUN_CONTAIN=" + contain}, binaryTree...)

@@ -33,8 +33,8 @@ func startWatchdog(t *testing.T, orders ...string) (*exec.Cmd, *os.File, *bytes.
 	return c, w, said
 }
 
-// A watchdog initializes the packages of gorun only when it has something to do, because the
-// initialization takes longer than the start of an empty program.
+// A watchdog initializes the packages of gorun only when it has to clean up, because the initialization takes
+// longer than the start of an empty program.
 func TestWatchdogWaitsBeforeInitialisation(t *testing.T) {
 	const other = "init github.com/gorun-hpc/gorun/bootstrap @"
 	c, w, said := startWatchdog(t)
@@ -51,7 +51,8 @@ func TestWatchdogWaitsBeforeInitialisation(t *testing.T) {
 	require.Contains(t, said.String(), other, "it has orders to carry out")
 }
 
-// A watchdog ignores the signals that end a job, and removes what is left of the job afterwards.
+// A watchdog ignores the signals that end a job. Afterwards, it removes the processes and files that are left
+// of the job.
 func TestWatchdogOutlivesSignals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gorun-left")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "below"), 0o700))

@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// agentLink is the connection of the test, which plays gorun, to an agent.
+// agentLink is the connection of the test to an agent. The test simulates the launcher.
 type agentLink struct {
 	*link.Conn
 	run *run
@@ -40,8 +40,8 @@ func startAgent(t *testing.T) *agentLink {
 	return a
 }
 
-// expect receives frames until one of the wanted kind, and returns that frame's body and the number
-// of bytes in the ranks' frames before it.
+// expect receives frames until a frame of the kind want arrives. It returns the body of that frame, and the
+// number of bytes in the ranks' frames before it.
 func (a *agentLink) expect(t *testing.T, want link.Kind) (up int, body []byte) {
 	t.Helper()
 	for {
@@ -56,8 +56,8 @@ func (a *agentLink) expect(t *testing.T, want link.Kind) (up int, body []byte) {
 	}
 }
 
-// The frames that ranks send to gorun have a window. A rank that sends reports without end blocks
-// on its own host, while signals and output still pass.
+// The frames that ranks send to gorun have a window. A rank that sends reports without end blocks on its own
+// host. Signals and output must still pass.
 func TestReportsHaveAWindow(t *testing.T) {
 	a := startAgent(t)
 	a.expect(t, link.KindHello)
@@ -78,8 +78,8 @@ func TestReportsHaveAWindow(t *testing.T) {
 			up, body := a.expect(t, link.KindUp)
 			all += up + len(body)
 		}
-		// While the test waits for each answer to a signal, a rank without a window would send
-		// more.
+		// Without the window, the rank would send more reports while the test waits for each answer to a
+		// signal.
 		for range 100 {
 			a.Send(link.KindSignal, link.Target{}.Append(nil), link.Amount(int(unix.SIGUSR1)))
 			up, _ = a.expect(t, link.KindOutput)
@@ -93,9 +93,9 @@ func TestReportsHaveAWindow(t *testing.T) {
 	gone(t, a.run)
 }
 
-// passingMemory is the most memory in KiB that an agent may use while others write through it: the
-// agent itself and its queue. The windows of the streams that pass are 32 MiB, in a queue that
-// grows by doubling.
+// passingMemory is the most memory in KiB that an agent may use while other agents write through it. It is
+// enough for the agent itself and its queue. The windows of the streams that pass add up to 32 MiB, and the
+// queue grows by doubling.
 const passingMemory = 48 << 10
 
 // TestUnreadOutputThroughAnAgent checks that an agent stores no output of the agents below it
@@ -103,7 +103,7 @@ const passingMemory = 48 << 10
 func TestUnreadOutputThroughAnAgent(t *testing.T) {
 	t.Parallel()
 	const ranks, lines = 128, 4000
-	const beatsMost = 4 << 10 // agents that pass nothing on still write their beats
+	const beatsMost = 4 << 10 // agents that pass no output on still write their beats
 	// a starts b, and b starts c.
 	r := command(t, []string{"GORUN_RADIX=1"}, "-host", "a,b:64,c:63", "-rsh", rsh(t), "seq", "-f", "%.0f"+loudTail, strconv.Itoa(lines))
 	out := r.lines(t)
@@ -111,8 +111,8 @@ func TestUnreadOutputThroughAnAgent(t *testing.T) {
 	first, err := out.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "1"+loudTail+"\n", first)
-	// The loop ends when the agents write little more than beats: all buffers on the way are then
-	// full, or nearly so.
+	// The loop ends when the agents write little more than beats, because all buffers on the way are then
+	// full or nearly full.
 	for written := -1; ; {
 		now := 0
 		for _, pid := range agents(t, r) {

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap/internal/pmi"
 )
 
-// launcher plays a launcher. It expects the lines of the transcript one after the other, and
-// answers each with the text after " << ".
+// launcher simulates a launcher. It expects the lines of the transcript one after the other, and answers each
+// line with the text after " << ".
 func launcher(t *testing.T, transcript string) *pmi.Client {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -41,12 +41,12 @@ func launcher(t *testing.T, transcript string) *pmi.Client {
 	return pmi.New(ours)
 }
 
-// begin has the requests and answers that MPICH's mpiexec.hydra 4.0.2 exchanges.
+// begin has the requests and answers at the start of a session with MPICH's mpiexec.hydra 4.0.2.
 const begin = "cmd=init pmi_version=1 pmi_subversion=1 << cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0|\n" +
 	"cmd=get_my_kvsname << cmd=my_kvsname kvsname=kvs_21565_0_1751001348_vm|\n"
 
-// A client publishes a value, passes the barrier and reads the value; the error for a missing key
-// has the launcher's message.
+// A client publishes a value, passes the barrier and reads the value. The error for a missing key has the
+// launcher's message.
 func TestOneValuePasses(t *testing.T) {
 	c := launcher(t, begin+
 		"cmd=put kvsname=kvs_21565_0_1751001348_vm key=place value=AQID_-9 << cmd=put_result rc=0 msg=success|\n"+
@@ -65,8 +65,8 @@ func TestOneValuePasses(t *testing.T) {
 	require.NoError(t, c.Finalize())
 }
 
-// Identify parses the rank and size that a launcher answers, and returns an error for an answer
-// without valid ones.
+// Identify parses the rank and size in the answer of a launcher. It returns an error for an answer without a
+// valid rank and size.
 func TestIdentity(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer string
@@ -138,7 +138,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// stream is a launcher that sends the same answers whatever it is asked.
+// stream is a launcher that sends the same answers to all requests.
 type stream struct{ io.Reader }
 
 func (stream) Write(p []byte) (int, error) { return len(p), nil }

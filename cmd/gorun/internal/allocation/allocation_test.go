@@ -48,7 +48,7 @@ func TestHostlists(t *testing.T) {
 	}
 }
 
-// ParseCounts expands Slurm's compressed numbers of tasks per host, and refuses malformed ones.
+// ParseCounts expands Slurm's compressed numbers of tasks per host, and refuses malformed numbers.
 func TestCounts(t *testing.T) {
 	for text, want := range map[string][]int{
 		"1":         {1},
@@ -65,13 +65,13 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// in returns a function that looks variables up in env, as os.Getenv does in the environment.
+// in returns a function that looks up variables in env, in the same way as os.Getenv does in the environment.
 func in(env map[string]string) func(string) string {
 	return func(name string) string { return env[name] }
 }
 
-// Find recognizes the allocation in which gorun runs from its environment, and returns an error
-// that names the variable which is missing or inconsistent.
+// Find recognizes the allocation in which gorun runs from its environment. If a variable is missing or
+// inconsistent, Find returns an error that names the variable.
 func TestFind(t *testing.T) {
 	slurm := func(more ...string) map[string]string {
 		env := map[string]string{"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[0-1]", "SLURM_TASKS_PER_NODE": "2,1", "SLURM_JOB_NUM_NODES": "2", "SLURM_NTASKS": "3"}
@@ -165,7 +165,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Find recognizes the pod in which gorun runs and where the first pod is; each error also names the
+// Find recognizes the pod in which gorun runs, and the location of the first pod. Each error also names the
 // flag that makes gorun ignore the other pods.
 func TestPods(t *testing.T) {
 	of := func(pairs ...string) map[string]string {
@@ -230,8 +230,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// srun does not get the variables of Slurm that configure the user's own steps, because they would
-// change how it starts the agents.
+// srun does not get the variables of Slurm that configure the user's own steps, because these variables would
+// change how srun starts the agents.
 func TestVariablesThatSrunDoesNotSee(t *testing.T) {
 	a, err := allocation.Find(in(map[string]string{"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n0", "SLURM_TASKS_PER_NODE": "1"}))
 	require.NoError(t, err)
@@ -268,7 +268,7 @@ func FuzzHostlist(f *testing.F) {
 	})
 }
 
-// FuzzCounts checks that an accepted list has positive numbers only.
+// FuzzCounts checks that an accepted list has only positive numbers.
 func FuzzCounts(f *testing.F) {
 	for _, text := range []string{"2(x3),1", "1", "4,2,1(x2)", "2(x", "(x3)", ",", "1(x-1)"} {
 		f.Add(text)

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/doctor"
 )
 
-// patience is a timeout that is longer than any answer takes.
+// patience is a timeout that is longer than the time of any answer.
 const patience = time.Minute
 
 // TestMain makes the test binary serve as gorun on a host if its first argument is serve.
@@ -46,8 +46,8 @@ func lines(h *doctor.Host) string {
 	return b.String()
 }
 
-// The doctor reports a host whose gorun has another version, and examines its clock and network
-// nevertheless.
+// The doctor reports a host whose gorun has a different version. It still examines the clock and the network
+// of that host.
 func TestHostsOfDifferentVersions(t *testing.T) {
 	a, b := host(t, "a", "v1"), host(t, "b", "v2")
 	doctor.Examine([]*doctor.Host{a, b}, "v1", patience)
@@ -59,8 +59,8 @@ func TestHostsOfDifferentVersions(t *testing.T) {
 	}
 }
 
-// A host without an address that fits -net gets a failure of its own, and so does each host that
-// cannot reach it.
+// A host without an address that matches -net gets a failure. Each host that cannot reach that host also gets
+// a failure.
 func TestHostWithoutANetwork(t *testing.T) {
 	a, b := host(t, "a", "v1", "203.0.113.9"), host(t, "b", "v1")
 	doctor.Examine([]*doctor.Host{a, b}, "v1", patience)
@@ -68,8 +68,8 @@ func TestHostWithoutANetwork(t *testing.T) {
 	require.Contains(t, lines(b), "FAIL  network       host a has no address that others can reach")
 }
 
-// If a host does not answer as a gorun does, the finding has the cause and what the host printed
-// instead.
+// If a host does not answer in the protocol of gorun, the finding has the cause and the text that the host
+// printed instead.
 func TestHostsThatDoNotAnswer(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	for name, c := range map[string]struct {
@@ -115,7 +115,7 @@ func TestLongMessagesThatDoNotArrive(t *testing.T) {
 	require.Contains(t, lines(b), "warn  clock         it is -")
 }
 
-// Serve writes its report and returns at the end of its input; malformed input is an error.
+// Serve writes its report, and returns at the end of its input. For malformed input, it returns an error.
 func TestServeEndsWithItsInput(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, doctor.Serve(strings.NewReader(""), &out, doctor.This(1), "v1", ""))

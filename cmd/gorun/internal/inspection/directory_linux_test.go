@@ -15,14 +15,14 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
-// nobody is the ID of a user other than the one who runs the test.
+// nobody is the ID of a user who does not run the test.
 const nobody = 65534
 
-// silent returns no report, as a job that has ended.
+// silent returns no report, like a job that has ended.
 func silent(int) *inspection.Report { return nil }
 
-// here sets TMPDIR to an empty directory, in which the directory of sockets will be, and returns
-// the path of the latter.
+// here sets TMPDIR to an empty directory. It returns the path of the directory of sockets, which will be made
+// in TMPDIR.
 func here(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,7 +82,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// An XDG_RUNTIME_DIR of another user (as after su), or one that others can write to, is not used.
+// An XDG_RUNTIME_DIR that belongs to another user (as after su), or to which other users can write, is not
+// used.
 func TestUnusableRuntimeDirectory(t *testing.T) {
 	dir := here(t)
 	for _, bad := range []func(dir string) error{
@@ -104,7 +105,7 @@ func TestUnusableRuntimeDirectory(t *testing.T) {
 	require.Equal(t, dir, inspection.Directories()[0])
 }
 
-// A directory in which others could have made sockets is not used, and the error says why.
+// A directory in which other users could have made sockets is not used, and the error states the reason.
 func TestDirectoryOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		why  string
@@ -141,8 +142,8 @@ func TestDirectoryOfOthers(t *testing.T) {
 	}
 }
 
-// The socket that a killed gorun has left is removed by whatever lists the jobs, and by the next
-// job.
+// A process that lists the jobs removes the socket that a killed gorun has left. The next job removes it,
+// too.
 func TestStaleSockets(t *testing.T) {
 	dir := here(t)
 	path := stale(t, dir, name(t))
@@ -192,7 +193,7 @@ func TestLongDirectory(t *testing.T) {
 // not permitted.
 func as(t *testing.T, user uintptr, do func()) {
 	t.Helper()
-	goruntime.LockOSThread() // setresuid as a raw system call changes the thread only
+	goruntime.LockOSThread() // setresuid as a raw system call changes only the thread
 	defer goruntime.UnlockOSThread()
 	const same = ^uintptr(0)
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, user, same); errno != 0 {
@@ -204,8 +205,8 @@ func as(t *testing.T, user uintptr, do func()) {
 	}
 }
 
-// Jobs of other users are not listed. Root can inspect them by name, but another user cannot
-// inspect root's.
+// Jobs of other users are not listed. Root can inspect them by name, but another user cannot inspect root's
+// jobs.
 func TestJobsOfOtherUsers(t *testing.T) {
 	t.Setenv("TMPDIR", "/tmp") // where another user can make a directory
 	t.Setenv("XDG_RUNTIME_DIR", "")
@@ -239,8 +240,8 @@ func TestServerOfAnotherUser(t *testing.T) {
 	require.NoError(t, os.Chmod(dir, 0o755))                             //nolint:gosec // as above
 	l, err = net.Listen("unix", path)                                    //nolint:noctx // it does not wait
 	require.NoError(t, err)
-	// A client sees the credentials of the last listen call; another call replaces them by the
-	// caller's.
+	// A client sees the credentials of the process that called listen last. This call replaces them by the
+	// credentials of its caller.
 	raw, err := l.(*net.UnixListener).SyscallConn()
 	require.NoError(t, err)
 	as(t, nobody, func() {
@@ -252,7 +253,7 @@ func TestServerOfAnotherUser(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// An answer that is not gorun's ends the request with an error.
+// An answer that does not come from gorun ends the request with an error.
 func TestForeignServer(t *testing.T) {
 	path := stale(t, here(t), name(t))
 	require.NoError(t, os.Remove(path))

@@ -58,7 +58,7 @@ func TestReportsUntilTheEndOfTheJob(t *testing.T) {
 	require.ErrorIs(t, err, inspection.ErrNoJob)
 }
 
-// A job name can be used by one server at a time, and again after that one was closed.
+// One server at a time can use a job name. After that server was closed, another server can use the name.
 func TestOneServerPerName(t *testing.T) {
 	none := func(int) *inspection.Report { return nil }
 	s, err := inspection.Listen(name(t), none)
@@ -71,7 +71,7 @@ func TestOneServerPerName(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// Report.Text has at most 40 lines: first the job, then the summary with ranks that do not run,
+// Report.Text has at most 40 lines. First comes the job, then the summary with ranks that do not run, and
 // then the ranks.
 func TestText(t *testing.T) {
 	r := inspection.Report{

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// at returns the time that is so many seconds after the start of the job.
+// at returns the time that is the given number of seconds after the start of the job.
 func at(seconds float64) time.Time {
 	return time.Unix(0, 0).Add(time.Duration(seconds * float64(time.Second)))
 }
@@ -23,8 +23,8 @@ func counted(rank int, seconds float64, messages, bytes uint64, waited time.Dura
 	return inspection.Counts{Rank: rank, Time: at(seconds), Counts: flight.Counts{Messages: messages, Bytes: bytes, Waited: waited, Unexpected: unexpected}}
 }
 
-// pair returns two successive reports. Rank 0 waits, rank 1 runs, rank 2 does not answer, rank 3
-// has finished and has no counters, and rank 4 was started again in between.
+// pair returns two successive reports. Rank 0 waits, rank 1 runs, rank 2 does not answer, rank 3 has finished
+// and has no counters, and rank 4 was started again between the two reports.
 func pair() (before, now *inspection.Report) {
 	before = &inspection.Report{
 		Job: "7-ab", Command: []string{"gorun", "-np", "5", "./prog"}, Host: "h", Started: at(0), Now: at(10), Ranks: 5,
@@ -79,7 +79,7 @@ no answer from rank 2
 `, now.Table(nil))
 }
 
-// The table is complete for a job of which no rank has joined yet, and for one of a single rank.
+// The table is complete for a job in which no rank has joined yet, and for a job of a single rank.
 func TestTableOfFewRanks(t *testing.T) {
 	r := inspection.Report{Job: "a", Host: "h", Command: []string{"gorun", "./p"}, Started: at(0), Now: at(1), Ranks: 1}
 	const head = "job a on h for 1s: gorun ./p\n1 ranks, %d of them joined, 0 ended\n"
@@ -93,7 +93,7 @@ func TestTableOfFewRanks(t *testing.T) {
 		"     0  computing        999    1.00M       100         99  at a.go:1\n", r.Table(&before))
 }
 
-// Of 40 ranks the table shows the 30 that wait most, in the order of their numbers.
+// Of 40 ranks, the table shows the 30 ranks that wait most, in the order of their numbers.
 func TestTableOfManyRanks(t *testing.T) {
 	before := inspection.Report{Now: at(0)}
 	now := inspection.Report{Now: at(1), Ranks: 40, Joined: 40}
@@ -119,7 +119,7 @@ func TestTableOfManyRanks(t *testing.T) {
 	require.Equal(t, "and 10 more", lines[len(lines)-1])
 }
 
-// A rank that does not answer has the state of its process; one that answers has the state that it
+// A rank that does not answer has the state of its process. A rank that answers has the state that it
 // reports.
 func TestStates(t *testing.T) {
 	r := inspection.Report{

@@ -27,7 +27,7 @@ func pair(t *testing.T) (a, b *link.Conn, cut func()) {
 }
 
 // Frames arrive in the order in which they were sent, and Send does not block. After the end of the
-// connection Flush returns an error, and neither Room nor Send blocks.
+// connection, Flush returns an error, and Room and Send do not block.
 func TestConnKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
@@ -126,8 +126,7 @@ func TestNothingIsKeptForAPeerThatIsGone(t *testing.T) {
 	}), uint64(1<<20))
 }
 
-// Watch reports a lost peer if nothing arrives for link.Silence while a goroutine is in Receive,
-// and only then.
+// Watch reports a lost peer if and only if no frame arrives for link.Silence while a goroutine is in Receive.
 func TestSilenceIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, cut := pair(t)
@@ -158,8 +157,8 @@ func hear(c *link.Conn) {
 	}
 }
 
-// A peer that sends beats, or has announced a pause, is not lost. After the pause the time of
-// silence begins anew.
+// A peer that sends beats, or has announced a pause, is not lost. After the pause, the time of silence begins
+// again.
 func TestBeatsAndPausesAreNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
@@ -186,7 +185,7 @@ func TestBeatsAndPausesAreNoSilence(t *testing.T) {
 	})
 }
 
-// Pass writes frames of another link in their order, and then the end of that link.
+// Pass writes the frames of another link in their order. After them, it writes the end of that link.
 func TestConnPassesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -207,8 +206,8 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// The channel that Heard returns is closed by the next frame, even a beat, but not by an earlier
-// one. All callers share it until then.
+// The next frame, even a beat, closes the channel that Heard returns. An earlier frame does not close it.
+// Until then, all callers share the channel.
 func TestHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)

@@ -32,8 +32,8 @@ func TestFrameGolden(t *testing.T) {
 	require.Equal(t, "01000000"+"18"+"0a", hex.EncodeToString(link.AppendFrame(nil, link.KindBeat)))
 }
 
-// ReadFrame returns the frame that AppendFrame has encoded, io.EOF between frames, and
-// io.ErrUnexpectedEOF within one.
+// ReadFrame returns the frame that AppendFrame has encoded. It returns io.EOF if the stream ends between
+// frames, and io.ErrUnexpectedEOF if it ends within a frame.
 func TestFramesRoundTripAndTruncated(t *testing.T) {
 	big := bytes.Repeat([]byte("x"), 3<<20)
 	for _, body := range [][]byte{nil, {1}, link.Encode(plan()), big} {
@@ -57,8 +57,8 @@ func TestFramesRoundTripAndTruncated(t *testing.T) {
 	}
 }
 
-// ReadFrame returns ErrMalformed for bytes that are no frame, and allocates no memory for a length
-// before its bytes arrive.
+// ReadFrame returns ErrMalformed for bytes that are not a frame. It allocates no memory for an announced
+// length before the bytes arrive.
 func TestBadFrames(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"no kind":      {0, 0, 0, 0, 1},
@@ -87,7 +87,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// ParseTarget and ParseAmount return what was encoded, and ErrMalformed for values out of range.
+// ParseTarget and ParseAmount return the values that were encoded. For values out of range, they return
+// ErrMalformed.
 func TestTargets(t *testing.T) {
 	want := link.Target{Rank: 1 << 20, Stream: link.Stdout}
 	got, rest, err := link.ParseTarget(append(want.Append(nil), 7, 8))

@@ -226,7 +226,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// FuzzTarget checks that what ParseTarget and ParseAmount accept is encoded to the same bytes.
+// FuzzTarget checks that values which ParseTarget and ParseAmount accept are encoded to the same bytes.
 func FuzzTarget(f *testing.F) {
 	whole := append(link.Target{Rank: 1 << 20, Stream: link.Stderr}.Append(nil), link.Amount(5)...)
 	for n := range len(whole) + 1 {

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// ReadPreamble returns the protocol and version of the peer, also of a newer one, and reads no byte
-// beyond its line.
+// ReadPreamble returns the protocol and version of the peer, even if the peer is newer. It reads no byte
+// beyond the line of the preamble.
 func TestPreamble(t *testing.T) {
 	whole := link.Preamble("v1.2.3\nx")
 	require.Equal(t, "gorun-agent 10 v1.2.3 x\n", string(whole))
@@ -36,8 +36,7 @@ func TestPreamble(t *testing.T) {
 	require.Equal(t, 99, protocol, "another version is understood as such")
 }
 
-// If something other than a preamble arrives, ReadPreamble returns a NoiseError with its first
-// bytes.
+// If the bytes that arrive are not a preamble, ReadPreamble returns a NoiseError with the first of them.
 func TestPreambleNoise(t *testing.T) {
 	for _, said := range []string{
 		"Welcome to h1!\ngorun-agent 1 v1\n", "\n", "gorun-agent\n", "gorun-agent x v1\n", "gorun-agent 1\n",

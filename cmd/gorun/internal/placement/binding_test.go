@@ -12,7 +12,7 @@ import (
 // two is a machine with two NUMA nodes of 4 and 2 processors.
 var two = []placement.Domain{{Node: 0, Processors: []int{0, 1, 2, 3}}, {Node: 2, Processors: []int{8, 9}}}
 
-// Bind assigns each rank its processors, NUMA node and number of processors to use.
+// Bind assigns each rank its processors, its NUMA node and its share of the processors.
 func TestBind(t *testing.T) {
 	for _, c := range []struct {
 		kind  placement.Kind
@@ -41,8 +41,8 @@ func TestBind(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Machine returns the processors that may be used, by NUMA node, and those without a known node as
-// node -1.
+// Machine returns the processors that may be used, by NUMA node. Processors without a known node form node
+// -1.
 func TestMachine(t *testing.T) {
 	nodes := map[int][]int{0: {0, 1}, 1: {2, 3}, 5: {4}}
 	for _, c := range []struct {

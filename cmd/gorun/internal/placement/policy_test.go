@@ -26,8 +26,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Deal assigns ranks to hosts according to the policy. It begins again with the first host when all
-// slots are used, but returns an error if the policy limits the ranks per host.
+// Deal assigns ranks to hosts according to the policy. When all slots are used, it begins again with the
+// first host. If the policy limits the ranks per host, it returns an error instead.
 func TestDeal(t *testing.T) {
 	slots, node := placement.Policy{}, placement.Policy{ByNode: true}
 	for _, c := range []struct {
@@ -54,8 +54,8 @@ func TestDeal(t *testing.T) {
 	require.EqualError(t, err, "5 ranks, and 2 hosts with 2 ranks each take 4: name more hosts, allow more ranks per host, or start fewer")
 }
 
-// FuzzDeal checks that no host gets more ranks than its slots or the policy's limit before all
-// hosts are full.
+// FuzzDeal checks that, before all hosts are full, no host gets more ranks than its slots or the policy's
+// limit allow.
 func FuzzDeal(f *testing.F) {
 	f.Add([]byte{1, 3, 2}, uint8(6), false, uint8(0))
 	f.Add([]byte{1, 3, 2}, uint8(20), true, uint8(0))

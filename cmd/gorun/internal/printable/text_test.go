@@ -8,7 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
 )
 
-// Text escapes control and direction characters and invalid UTF-8, and leaves newlines and tabs.
+// Text escapes control characters, direction characters and invalid UTF-8. It leaves newlines and tabs
+// unchanged.
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "",

@@ -24,7 +24,7 @@ func (s *terminal) follow() *terminal {
 	return s.send(s.then())
 }
 
-// over reports whether the table has quit.
+// over reports whether the table has ended the program.
 func (s *terminal) over() bool {
 	s.t.Helper()
 	if s.then == nil {
@@ -46,8 +46,8 @@ func withLog(seconds float64, rank, operations int) viewer.Reported {
 	return viewer.Reported{Rank: rank, Report: r}
 }
 
-// Enter shows the operations of the selected rank with the newest last. The list follows new
-// operations until the user scrolls, and then stays at the lines that are shown.
+// Enter shows the operations of the selected rank with the newest last. The list follows new operations until
+// the user scrolls. After that, it stays at the lines that are shown.
 func TestOperations(t *testing.T) {
 	s := newTerminal(t, report(6, 1), 80, 9).press("down enter")
 	s.follow() // the source answers with an error
@@ -106,8 +106,8 @@ q quit | esc back | arrows move                                         2-4 of 4
 	require.Equal(t, "rank 0 is asked for its last operations", s.lines()[4])
 }
 
-// A request follows each answer after the period. A key that needs other data asks at once, except
-// while an answer is awaited: then it asks after that answer.
+// After each answer and the period, the table sends a request. If a key needs other data, the table sends a
+// request at once. If the table still waits for an answer, it sends that request after the answer.
 func TestRequests(t *testing.T) {
 	s := newTerminal(t, report(3, 1), 80, 24)
 	first := s.model.Init()()
@@ -132,7 +132,7 @@ func TestRequests(t *testing.T) {
 	require.Equal(t, asked{-1, -1, -1, 0, 1}, s.asked)
 }
 
-// The table ignores a report that follows the previous one too soon for meaningful rates, and one
+// The table ignores a report that follows the previous report too soon for meaningful rates, and a report
 // without ranks.
 func TestReportsThatDoNotCount(t *testing.T) {
 	s := &terminal{t: t}
@@ -149,7 +149,8 @@ func TestReportsThatDoNotCount(t *testing.T) {
 	require.NotEqual(t, before, s.lines())
 }
 
-// The view ends with the job, with an error of its source, at a signal, and at the keys for that.
+// The view ends when the job ends, when its source returns an error, at a signal, and at the keys that end
+// it.
 func TestEnd(t *testing.T) {
 	failure := errors.New("gorun is stopped")
 	ended := viewer.Reported{Rank: -1, Err: fmt.Errorf("%w: it has ended", inspection.ErrNoJob)}

@@ -68,8 +68,8 @@ q quit | enter operations | r s m b w u sort ...        996-1000 of 1000 by rank
 	require.Contains(t, s.lines()[4], "  rank  state     messages/s")
 }
 
-// On a small terminal one line goes to the summary first, then to ranks, keys and the heading.
-// Nothing exceeds the terminal at any size.
+// On a small terminal, the first line is for the summary. Further lines are for ranks, keys and the heading,
+// in this order. At every size, the view fits into the terminal.
 func TestNarrowTerminals(t *testing.T) {
 	for height, want := range []string{1: `
 ranks 0,2 wait at...`, 2: `
@@ -99,7 +99,7 @@ q quit ...`} {
 			newTerminal(t, report(3, 1), 20, height).require(want)
 		}
 	}
-	for width := 1; width < 100; width += 7 { // send checks that each fits
+	for width := 1; width < 100; width += 7 { // send checks that each view fits
 		for height := 1; height < 20; height += 2 {
 			s := newTerminal(t, report(9, 1), width, height).press("down right")
 			s.press("enter").press("esc")
@@ -119,8 +119,8 @@ func TestResize(t *testing.T) {
 	require.Equal(t, "0 1 2 3 4 5 6 >7 8", s.ranks())
 }
 
-// The selection stops at the first and last rank, and the table scrolls only if the selected rank
-// would not be visible.
+// The selection stops at the first and at the last rank. The table scrolls only if the selected rank would
+// otherwise not be visible.
 func TestSelection(t *testing.T) {
 	s := newTerminal(t, report(20, 1), 80, 12)
 	for _, c := range []struct{ keys, want string }{
@@ -149,8 +149,8 @@ func TestSelection(t *testing.T) {
 // underlined matches an underlined letter.
 var underlined = regexp.MustCompile(`\x1b\[[0-9;]*4m(.)\x1b`)
 
-// The keys sort the ranks by each column, rates in descending order, and reverse the order if
-// pressed again. Ranks without a rate come after all others.
+// The keys sort the ranks by each column. Rates are sorted in descending order. A second press of the same
+// key reverses the order. Ranks without a rate come after all other ranks.
 func TestSort(t *testing.T) {
 	now := report(5, 2)
 	rates := []struct{ messages, bytes, waited, unexpected uint64 }{{7, 1, 30, 3}, {8, 2, 10, 1}, {0, 0, 0, 2}, {9, 1, 20, 0}, {7, 4, 5, 2}}
@@ -187,8 +187,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// In the order of ranks the selection stays on its rank when other ranks end. In other orders it
-// stays in its line.
+// In the order of ranks, the selection stays on the same rank when other ranks end. In other orders, it stays
+// in the same line.
 func TestRankDisappears(t *testing.T) {
 	s := newTerminal(t, report(6, 1), 80, 24).report(report(6, 2)).press("down down")
 	without := func(seconds float64, gone int) *inspection.Report {
@@ -213,7 +213,7 @@ func TestRankDisappears(t *testing.T) {
 	require.Equal(t, ">5 4 3 2 1 0", s.ranks())
 }
 
-// Control characters in what ranks report are escaped: they neither control the terminal nor add
+// Control characters in the reports of ranks are escaped, so that they cannot control the terminal or add
 // lines.
 func TestHostileText(t *testing.T) {
 	const hostile = "\x1b[2J\x1b]0;title\a\r\n\u009b31m\t\u202e\x7f"

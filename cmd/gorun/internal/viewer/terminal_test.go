@@ -18,14 +18,14 @@ import (
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
-// at returns the time that is so many seconds after the start of the job.
+// at returns the time that is the given number of seconds after the start of the job.
 func at(seconds float64) time.Time {
 	return time.Unix(0, 0).Add(time.Duration(seconds * float64(time.Second)))
 }
 
-// report returns a report of a job of so many ranks. The even ranks wait for their neighbours and
-// the odd ones compute. Rank n has sent n messages of 10 bytes per second, and has waited for (7 n
-// mod 100) % of the time.
+// report returns a report of a job with the given number of ranks. The even ranks wait for their neighbours,
+// and the odd ranks compute. Rank n has sent n messages of 10 bytes per second, and has waited for (7 n mod
+// 100) % of the time.
 func report(ranks int, seconds float64) *inspection.Report {
 	r := &inspection.Report{
 		Job: "7-ab", Command: []string{"gorun", "./prog"}, Host: "h", Started: at(0), Now: at(seconds), Ranks: ranks, Joined: ranks,
@@ -44,7 +44,7 @@ func report(ranks int, seconds float64) *inspection.Report {
 	return r
 }
 
-// asked records the requests to a source, which answers each with an error.
+// asked records the requests to a source. The source answers each request with an error.
 type asked []int
 
 func (a *asked) source(rank int) (*inspection.Report, error) {
@@ -94,7 +94,7 @@ func (s *terminal) report(r *inspection.Report) *terminal {
 	return s.send(viewer.Reported{Rank: -1, Report: r})
 }
 
-// keys has the keys with names.
+// keys has the keys that have names.
 var keys = map[string]tea.Key{
 	"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight},
 	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
@@ -115,8 +115,8 @@ func (s *terminal) press(names string) *terminal {
 	return s
 }
 
-// style matches the control sequences of colors and the like, the only ones that a view may
-// contain.
+// style matches the control sequences that set colors and styles. A view may contain no other control
+// sequences.
 var style = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // lines returns the lines of the view without styles and trailing blanks. The selected line begins
@@ -135,7 +135,7 @@ func (s *terminal) lines() []string {
 	return lines
 }
 
-// ranks returns the ranks in the lines of the table, the selected one with a >.
+// ranks returns the ranks in the lines of the table. The selected rank has a >.
 func (s *terminal) ranks() string {
 	s.t.Helper()
 	var ranks []string

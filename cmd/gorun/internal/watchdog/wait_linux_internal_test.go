@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dismissed reports whether the pipe has gorun's word of an orderly end; a pipe that is closed
-// without it means that gorun was killed.
+// dismissed reports whether the pipe contains gorun's byte for an orderly end. If the pipe is closed without
+// this byte, gorun was killed.
 func TestDismissed(t *testing.T) {
 	for name, c := range map[string]struct {
 		said string

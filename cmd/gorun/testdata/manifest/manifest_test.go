@@ -42,7 +42,7 @@ type objects struct {
 	job     batch.Job
 }
 
-// parse decodes a manifest strictly: an unknown or repeated field is an error.
+// parse decodes a manifest strictly, so that an unknown or repeated field is an error.
 func parse(t *testing.T, text string) objects {
 	t.Helper()
 	var o objects
@@ -54,8 +54,8 @@ func parse(t *testing.T, text string) objects {
 	return o
 }
 
-// The objects of a manifest fit Kubernetes' types and each other: names, labels, ports, numbers of
-// pods and the secret.
+// The objects of a manifest match the types of Kubernetes. They also match each other in names, labels,
+// ports, numbers of pods and the secret.
 func TestManifestIsOfKubernetesTypes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flags       []string
