@@ -17,7 +17,7 @@
 // [Server] describes the frames on the socket. A malformed frame causes an error,
 // never a panic or a large allocation. This package resolves no host names.
 //
-// Unstable: any release may change this package, even after v1.
+// Unstable: any release may change this package, also after v1.
 package bootstrap
 
 import (

@@ -69,8 +69,8 @@ func parseRenewal(b []byte) (r Renewal, err error) {
 	return r, nil
 }
 
-// cutBytes splits b into elements and the rest. b begins with the number of elements (4 bytes). Then come the
-// elements, each of which has a length of each bytes. ok is false if b is too short.
+// cutBytes splits b into elements and the rest. b begins with the number of elements (4 bytes). The elements
+// follow. The parameter each is the length of an element in bytes. ok is false if b is too short.
 func cutBytes(b []byte, each uint64) (elements, rest []byte, ok bool) {
 	if len(b) < 4 {
 		return nil, nil, false

@@ -131,7 +131,7 @@ func (f *founder) Receive(c actor.Context) {
 	}
 }
 
-// burst tells a sender to send each messages to the actor to.
+// burst tells a sender to send messages to an actor: their number is each, and the actor is to.
 type burst struct {
 	to   *actor.PID
 	each int64

@@ -21,7 +21,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// helperMain is the main function of a rank. name selects the program that the rank runs.
+// helperMain is the main function of a rank. The name selects the program that the rank runs.
 func helperMain(name string, args []string) int {
 	switch name {
 	case "signals": // prints "ready" and then the signals that it gets

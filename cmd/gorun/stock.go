@@ -11,8 +11,8 @@ import (
 // gorun starts no more spares of the program, because they would end, too.
 const unusedMax = 5
 
-// dealSpares assigns opts.spares spares of each program to hosts. It assigns each spare to the host that has
-// the most room at that point.
+// dealSpares assigns the spares of each program to hosts. The number per program is opts.spares. Each spare
+// is assigned to the host that has the most room at that point.
 func (j *job) dealSpares() error {
 	for n := range j.opts.spares * len(j.opts.apps) {
 		h := roomiest(j.hosts)

@@ -112,7 +112,7 @@ func IS(c *runtime.Comm, class Class) (*Report, error) {
 }
 
 // powerOfTwo returns an error if a kernel cannot run on size ranks. size must be a power of two, as the
-// reference codes require. It must be at most most, the number of parts of the problem.
+// reference codes require. It must not exceed the number of parts of the problem, which is most.
 func powerOfTwo(kernel string, size, most int) error {
 	if size < 1 || size&(size-1) != 0 {
 		return fmt.Errorf("npb: %s needs a power of two of ranks, not %d", kernel, size)

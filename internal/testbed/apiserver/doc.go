@@ -9,5 +9,5 @@
 // projects also use KUBEBUILDER_ASSETS. build.sh builds kube-apiserver. Both programs store their state in
 // the test's temporary directory, listen only on 127.0.0.1, and end with the test.
 //
-// Unstable: any release may change this package, even after v1.
+// Unstable: any release may change this package, also after v1.
 package apiserver

@@ -20,7 +20,7 @@ func ExampleWith(t *testing.T, np int, flags []string, args ...string) string {
 	return out
 }
 
-// ExampleEnds does the same as ExampleWith for a job that must end with the exit code code. It also returns
+// ExampleEnds does the same as ExampleWith for a job that must end with the given exit code. It also returns
 // the standard error of the job.
 func ExampleEnds(t *testing.T, code, np int, flags []string, args ...string) (out, errors string) {
 	t.Helper()

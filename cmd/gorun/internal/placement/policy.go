@@ -72,7 +72,7 @@ func (p Policy) Deal(slots []int, n int) ([]int, error) {
 	return to, nil
 }
 
-// round appends the hosts of further ranks to the slice to. It stops when every host has taken its ranks of
+// round appends the hosts of further ranks to the slice "to". It stops when every host has taken its ranks of
 // one round, or when n ranks have hosts.
 func (p Policy) round(to, slots []int, n int) []int {
 	room := func(i int) int {

@@ -117,8 +117,8 @@ func resize(part *viewport.Model, width, height int, lines []string) {
 	part.SetXOffset(part.XOffset())
 }
 
-// headIn returns the first lines of the view, at most most lines: the sentence, which may be broken into
-// several lines, and the facts. It also returns the number of lines of the sentence.
+// headIn returns the first lines of the view: the sentence, which may be broken into several lines, and the
+// facts. most bounds the number of lines. It also returns the number of lines of the sentence.
 func (m *Model) headIn(most int) (head []string, sentence int) {
 	if m.said != "" {
 		begin := beginning(m.said, (sentenceMost+1)*m.width) // for many ranks, breaking all of it takes long
@@ -176,7 +176,7 @@ func (m *Model) measure() {
 	}
 }
 
-// beginning returns the first characters of a text, at most most characters.
+// beginning returns the first characters of a text. most bounds the number of characters.
 func beginning(text string, most int) string {
 	n := 0
 	for i := range text {
