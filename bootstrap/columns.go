@@ -64,7 +64,7 @@ const (
 	colTables
 )
 
-// columnsBytesMax is the largest length of unpacked columns, whatever the number of ranks.
+// columnsBytesMax is the largest length of unpacked columns, for every number of ranks.
 const columnsBytesMax = 1 << 30
 
 // unpackedMax returns the largest length of the unpacked columns of a world of size ranks.

@@ -233,8 +233,8 @@ func (s *Session) Abort(code int, reason string) {
 	_ = s.send(kindAbort, numbered(code, reason))
 }
 
-// Finalize tells the agent that this rank leaves the job on purpose, and closes
-// the session. A rank that ends without Finalize has failed, whatever its exit code.
+// Finalize tells the agent that this rank leaves the job on purpose, and closes the session. A rank that ends
+// without Finalize has failed, even if its exit code is 0.
 func (s *Session) Finalize() error {
 	if s.conn == nil {
 		return nil

@@ -13,7 +13,7 @@ const containEnv = "GORUN_CONTAIN"
 // Names of the containments, best first.
 //
 //	cgroup     a cgroup v2 directory of the job's own; cgroup.kill ends all
-//	           processes in it at once, whatever they have done to hide.
+//	           processes in it at once, even if they have tried to hide.
 //	namespace  gorun runs as process 1 of a PID namespace; when it ends, the
 //	           kernel kills the other processes of the namespace.
 //	scan       gorun is the reaper of orphans. It searches for its children

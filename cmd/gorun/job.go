@@ -45,7 +45,7 @@ type job struct {
 	restarts restarts
 	visits   *visits // pods that connect, nil if no more pods are accepted
 	homeless homeless
-	orders   link.Plan // what the plans of all hosts have in common
+	orders   link.Plan // the part that the plans of all hosts have in common
 }
 
 // newJob prepares a job. inside is true if this gorun is process 1 of a PID namespace that another gorun has

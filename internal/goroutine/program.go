@@ -15,9 +15,9 @@ import (
 // of protoactor and of the handling of signals do not belong to the program, unless they call the
 // program or carry out an operation of package collectives.
 //
-// AllIn returns false if a goroutine of the program sleeps, computes, reads or waits for a lock or a
-// channel, because it may continue. It also returns false if it cannot parse the text. A function of
-// time.AfterFunc that has not run yet is not in the text: see Timers.
+// AllIn returns false if a goroutine of the program sleeps, computes, reads or waits for a lock or a channel,
+// because it may continue. It also returns false if it cannot parse the text. A function of time.AfterFunc
+// that has not run yet is not in the text. Timers returns such functions.
 func AllIn(text string, n int, functions ...string) bool {
 	all, ok := Parse(text)
 	if !ok {
@@ -26,7 +26,7 @@ func AllIn(text string, n int, functions ...string) bool {
 	in := 0
 	for _, s := range all {
 		switch {
-		case s.Creator == actorServers && s.serves(): // it waits for messages to actors, and does not count
+		case s.Creator == actorServers && s.serves(): // the goroutine waits for messages to actors, and does not count
 		case slices.ContainsFunc(functions, func(f string) bool { return slices.Contains(s.Functions, f) }):
 			in++
 		case slices.Contains(passive, s.State), s.awaitsActor(), s.serves():
@@ -60,9 +60,9 @@ func (s *Stack) runsActor() bool {
 	})
 }
 
-// serves reports whether the goroutine was started by gorun, protoactor, the standard library's handling of
-// signals or Go's runtime, has called only functions of these and of the standard library, and does not run an
-// actor.
+// serves reports whether the goroutine works for the program without belonging to it. Such a goroutine was
+// started by gorun, protoactor, Go's runtime or the standard library's handling of signals. It has called
+// only functions of these and of the standard library, and does not run an actor.
 func (s *Stack) serves() bool {
 	if !isServant(s.Creator) || s.runsActor() {
 		return false
@@ -99,9 +99,9 @@ func Acts(functions []string) bool {
 	})
 }
 
-// chores lists prefixes of the names of functions that gorun's own timers call. Like goroutines of gorun, they
-// start nothing for the program. They connect ranks, check whether operations of members differ, and continue
-// sends of which the engine knows.
+// chores lists prefixes of the names of functions that gorun's own timers call. These functions connect
+// ranks, check whether operations of members differ, and continue sends that the engine already knows. Like
+// goroutines of gorun, they start no operation for the program.
 var chores = []string{
 	"github.com/gorun-hpc/gorun/transport/", "github.com/gorun-hpc/gorun/bootstrap.",
 	"github.com/gorun-hpc/gorun/runtime/internal/engine.(*Engine).batchesDue", "github.com/gorun-hpc/gorun/collectives.(*watch).",

@@ -34,7 +34,7 @@ func main() {
 	os.Exit(status)
 }
 
-// moduleRoot returns the root of the module of the working directory.
+// moduleRoot returns the root directory of the module that contains the working directory.
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {

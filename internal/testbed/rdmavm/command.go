@@ -34,7 +34,7 @@ func (g *Guest) file(number int, kind string) string {
 	return filepath.Join(g.dir, fmt.Sprintf("%d.%s", number, kind))
 }
 
-// Output returns what the command has written so far to its standard output and standard error.
+// Output returns the text that the command has written so far to its standard output and standard error.
 func (c *Command) Output() string {
 	text, err := os.ReadFile(c.guest.file(c.number, "out"))
 	if err != nil {

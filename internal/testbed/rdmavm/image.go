@@ -36,7 +36,7 @@ const programs = `libc6 libgcc-s1 busybox-static kmod libzstd1 liblzma5 libssl3
 // ErrMissing is the error if this machine lacks a program or a package that a guest needs.
 var ErrMissing = errors.New("rdmavm: cannot have a guest")
 
-// missing returns an ErrMissing with a description of what is missing.
+// missing returns an ErrMissing with a description of the missing part.
 func missing(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrMissing}, args...)...)
 }

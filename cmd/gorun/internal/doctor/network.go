@@ -60,7 +60,8 @@ func listen(network string, token []byte) (*listener, error) {
 	return l, nil
 }
 
-// add listens at address a of interface i, unless other hosts cannot reach it or -net does not select it.
+// add listens at address a of interface i. It skips an address that other hosts cannot reach, and an address
+// that -net does not select.
 func (l *listener) add(network string, i net.Interface, a net.Addr) {
 	prefix, err := netip.ParsePrefix(a.String())
 	if err != nil || prefix.Addr().IsLinkLocalUnicast() || prefix.Addr().IsLoopback() {

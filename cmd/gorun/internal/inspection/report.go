@@ -62,8 +62,8 @@ type Recorded struct {
 const linesMax = 40
 
 // Text returns the report in at most 40 lines. It consists of the Facts, the Sentence, the collective
-// operations that the ranks have reached if these differ, the last operations of silent ranks, and the
-// ranks grouped by what they do.
+// operations that the ranks have reached (if they differ), the last operations of silent ranks, and the
+// ranks, grouped by their activity.
 func (r *Report) Text() string {
 	var b strings.Builder
 	b.WriteString(strings.Join(append(r.head(), bootstrap.Reached(r.Doing)...), "\n") + "\n")
