@@ -9,15 +9,16 @@ var (
 	// ErrAgain means that a ring or a send queue is full. The caller has to repeat the operation
 	// after the next Poll.
 	ErrAgain = errors.New("try again after the next poll")
-	// ErrNotSupported means that the transport, the peer or the machine does not have the
-	// requested capability. Feature probes return it, and tests skip on it.
+	// ErrNotSupported means that the transport, the peer or the machine does not have the requested
+	// capability. Probes of a capability return ErrNotSupported, and tests that get ErrNotSupported
+	// are skipped.
 	ErrNotSupported = errors.New("not supported")
 	// ErrPeerDown means that the peer is lost permanently.
 	ErrPeerDown = errors.New("peer is down")
 	// ErrClosed means that this rank or the peer has closed its transport.
 	ErrClosed = errors.New("transport is closed")
-	// ErrDamaged means that memory or a stream shared with a peer has contents that no correct
-	// peer writes. The lane of that peer cannot be used any more. Other peers are not affected.
+	// ErrDamaged means that memory or a stream shared with a peer has contents that a correct peer
+	// never writes. The lane of that peer cannot be used any more. Other peers are not affected.
 	ErrDamaged = errors.New("shared state is damaged")
 	// ErrTooLong means that a message exceeds Caps.MaxEager.
 	ErrTooLong = errors.New("message exceeds the eager limit")
@@ -26,8 +27,8 @@ var (
 	ErrBadKey = errors.New("key names no exposed memory of that length")
 )
 
-// OpError is the error of one operation. The transport creates it once, where the system or the
-// peer reports the error.
+// OpError is the error of one operation. The transport creates the OpError at the place where the
+// operating system or the peer reports the error.
 type OpError struct {
 	// Op is the operation: "send", "get", "put", "connect", "poll", ...
 	Op string

@@ -9,11 +9,11 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// ActorSystem returns the actor system of the connections' actors. The program's actors
-// run in it, too, so that all have one process registry, one event stream and one space
-// of PIDs. This call makes the system if no connection has made it before; Close shuts it
-// down. From now on the system logs to log; before the first call it logs nothing. Like
-// every method, it is called under the engine's lock.
+// ActorSystem returns the actor system of the connections' actors. The program's actors run in this
+// system, too, so that all actors of the rank have one process registry, one event stream and one
+// space of PIDs. ActorSystem creates the system if no connection has created the system before.
+// Close shuts the system down. From this call on the system logs to log; before the first call the
+// system logs nothing. Like every method, ActorSystem is called under the engine's lock.
 func (t *Transport) ActorSystem(log slog.Handler) *actor.ActorSystem {
 	t.supervision.log.to.Store(&log)
 	return t.supervision.open()
@@ -21,15 +21,16 @@ func (t *Transport) ActorSystem(log slog.Handler) *actor.ActorSystem {
 
 // ActorState describes one of the actors of connections: the supervisor, or the actor of one peer.
 type ActorState struct {
-	// ID is the ID of the actor; that of a child is its parent's, "/" and a name.
+	// ID is the ID of the actor. The ID of a child consists of the ID of its parent, "/" and a
+	// name.
 	ID string
-	// Kind says what the actor is for, State what state it or its connection is in, both
-	// in a few words.
+	// Kind says in a few words for which purpose the actor exists. State says in a few words in
+	// which state the actor or its connection is.
 	Kind, State string
 }
 
-// Actors lists the actors of connections, parents first. Like every method it is
-// called under the engine's lock.
+// Actors lists the actors of connections, parents first. Like every method, Actors is called under
+// the engine's lock.
 func (t *Transport) Actors() []ActorState {
 	if t.supervision.supervisor == nil {
 		return nil
@@ -53,8 +54,8 @@ func (t *Transport) Actors() []ActorState {
 	return all
 }
 
-// switchboard is a slog.Handler that passes records on to another one, which is set
-// later. It discards what is logged before that.
+// switchboard is a slog.Handler that passes records on to another slog.Handler, which is set later.
+// Before that handler is set, switchboard discards all records.
 type switchboard struct{ to atomic.Pointer[slog.Handler] }
 
 // Enabled implements slog.Handler.

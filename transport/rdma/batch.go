@@ -6,37 +6,40 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// batches decides which messages share a frame and which work requests the adapter begins
-// together. Over TCP, the system call for each of them is most of the cost of a small message.
+// batches decides which messages share a frame and which work requests the adapter begins together.
+// Over TCP, the adapter makes a system call for each frame and each work request that it begins
+// alone. This system call is most of the cost of a small message.
 //
-// A message is sent at once if the peer has sent something since the last message that was sent at
-// once, as in a dialogue, or if that message was sent more than batchWithin ago. Short messages
-// that follow share a frame, the open frame of the endpoint. The open frame is sent
+// A message is sent at once in two cases. In the first case the peer has sent something since the
+// last message that this rank sent at once, as in a dialogue. In the second case that last message
+// was sent more than batchWithin ago. Short messages that follow share a frame, called the open
+// frame of the endpoint. The open frame is sent
 //
-//   - by the next Poll or Arm; if the rank is armed, it is rung so that it polls;
-//   - when the frame is full, or something other than a short message is sent to the peer;
-//   - after batchMost, if no goroutine polls.
+//   - by the next Poll or Arm; if the rank is armed, the transport rings the rank so that the rank
+//     polls;
+//   - when the frame is full, or when something other than a short message is sent to the peer;
+//   - after the time batchMost, if no goroutine polls.
 //
-// During a Poll, all short messages share frames, and the adapter begins the work requests that are
-// posted (answers, Reads, credits) at the end of the Poll. If the process is killed, messages in
-// open frames are lost.
+// During a Poll, all short messages share frames. The adapter begins the work requests that are
+// posted during a Poll (answers, Reads, credits) at the end of the Poll. If the process is killed,
+// messages in open frames are lost.
 type batches struct {
-	// locked runs a function under the caller's lock. It is nil before UseLock and after stop. Then
-	// messages share frames only during a Poll.
+	// locked runs a function under the caller's lock. locked is nil before UseLock and after stop.
+	// While locked is nil, messages share frames only during a Poll.
 	locked func(f func())
 	// open are the endpoints that may have an open frame.
 	open []*endpoint
-	// held is true if there are open frames or work requests that begin has to begin. beginning is
-	// true while begin runs.
+	// held is true if there are open frames or work requests that the method begin has to begin.
+	// beginning is true while begin runs.
 	held, beginning bool
 	// armed is true while the rank is armed, so that it may sleep. rung is true if the rank was
 	// rung for an open frame since the last begin.
 	armed, rung bool
-	// timer calls begin if no Poll does so earlier. running is true while the timer runs.
+	// timer calls begin if no Poll calls begin earlier. running is true while the timer runs.
 	timer   *time.Timer
 	running bool
-	// base is the time from which times are measured: a monotonic difference is cheaper than the
-	// time of day. within is batchWithin.
+	// base is the time from which times are measured. A difference from base is cheaper to read
+	// than the time of day, because it needs only the monotonic clock. within is batchWithin.
 	base   time.Time
 	within time.Duration
 }
@@ -47,8 +50,9 @@ type batch struct {
 	// open is true if there is an open frame. listed is true if the endpoint is in batches.open.
 	open, listed bool
 	sequence     uint16 // sequence number of the open frame
-	// size is the least size in bytes of the buffer of the next open frame: the length of the last
-	// open frame or, if that was full, a size of the next larger class.
+	// size is the least size in bytes of the buffer of the next open frame. It is the length of the
+	// last open frame. If the last open frame was full, size is a size of the next larger class of
+	// buffers.
 	size int
 	// answered is true if the peer has sent something since the last message that was sent at
 	// once. began is the time of that message, as the time since batches.base.
@@ -58,13 +62,13 @@ type batch struct {
 
 const (
 	// batchedMax is the length in bytes of the longest record in an open frame. A longer record is
-	// worth a Send of its own.
+	// sent as a frame of its own.
 	batchedMax = 2 << 10
 	// batchWithin is the longest time after a message that was sent at once within which the
 	// following messages share a frame.
 	batchWithin = 20 * time.Microsecond
-	// batchMost is the longest time for which a message waits in an open frame, if the processor
-	// is free for the timer.
+	// batchMost is the longest time for which a message waits in an open frame. The wait can be
+	// longer if no processor is free to run the timer.
 	batchMost = 100 * time.Microsecond
 )
 
@@ -92,8 +96,9 @@ func (p *endpoint) holds(n int) bool {
 // that the reading of the clock does not delay the message.
 func (p *endpoint) begun() { p.batch.answered, p.batch.began = false, time.Since(p.t.batches.base) }
 
-// openBatch makes the frame in buffer b, of length bytes so far, the open frame. The flow has a free
-// slot. Outside of a Poll, openBatch rings an armed rank and starts the timer.
+// openBatch makes the frame in buffer b, of length bytes so far, the open frame. The caller ensures
+// that the flow has a free slot. Outside of a Poll, openBatch rings an armed rank and starts the
+// timer.
 func (p *endpoint) openBatch(b buffer, length int) {
 	c := &p.t.batches
 	p.batch.sequence, p.batch.open = p.flow.Take()
@@ -131,8 +136,8 @@ func (p *endpoint) appendBatch(h transport.Header, payload []byte) bool {
 	return true
 }
 
-// postBatch posts the open frame. If it cannot post the frame now, it puts the endpoint on the list
-// of those for which Poll tries again (service).
+// postBatch posts the open frame. If postBatch cannot post the frame now, it adds the endpoint to
+// the list of endpoints for which the next Poll tries again (see service).
 func (p *endpoint) postBatch() {
 	if l := p.link; !p.t.room(l) || !p.postNext(l) {
 		p.list()

@@ -12,14 +12,14 @@ import (
 // bytes of operations are copied.
 type bounces struct {
 	domain registrar
-	// access is the access rights of the pieces. They are lent to peers only if it includes
+	// access is the access rights of the pieces. Pieces are lent to peers only if access includes
 	// AccessRemoteRead.
 	access verbs.Access
 	free   []bounce
-	// total is the number of pieces. most is the maximum number; it is set to total when the
-	// registration of more pieces fails.
+	// total is the number of pieces. most is the maximum number of pieces. When the registration of
+	// more pieces fails, grow sets most to total.
 	total, most int
-	// exposed counts the pieces that expose has lent and that were not concealed yet.
+	// exposed counts the pieces that expose has lent and that conceal has not returned yet.
 	exposed int
 }
 
@@ -45,7 +45,7 @@ func (s *bounces) ready() bool {
 	return len(s.free) > 0 || s.total < s.most && s.grow() == nil
 }
 
-// take lends a piece. It returns false if none is free and no more can be registered.
+// take lends a piece. take returns false if no piece is free and no more pieces can be registered.
 func (s *bounces) take() (bounce, bool) {
 	if !s.ready() {
 		return bounce{}, false
@@ -58,10 +58,10 @@ func (s *bounces) take() (bounce, bool) {
 // give returns a piece.
 func (s *bounces) give(b bounce) { s.free = append(s.free, b) }
 
-// expose lends a piece that peers may read, until conceal. It leaves half of the pieces for
-// operations: otherwise two peers that have exposed all their pieces could wait for ever for a
-// piece in which to receive. It returns false if the key of a piece would allow peers to write to
-// it.
+// expose lends a piece that peers may read, until conceal. expose leaves half of the pieces for
+// operations. Otherwise two peers that have exposed all their pieces could wait forever for a piece
+// in which to receive. expose returns false if no piece can be lent, or if access includes no
+// AccessRemoteRead.
 func (s *bounces) expose() (bounce, bool) {
 	if s.access&verbs.AccessRemoteRead == 0 || s.exposed >= s.total/2 && (s.total >= s.most || s.grow() != nil) {
 		return bounce{}, false
@@ -79,7 +79,7 @@ func (s *bounces) conceal(b bounce) {
 	s.give(b)
 }
 
-// grow registers more pieces. If that fails, it is not called again.
+// grow registers more pieces. If the registration fails, grow is not called again.
 func (s *bounces) grow() error {
 	region, err := s.domain.Register(make([]byte, bouncesAtOnce*bounceBytes), s.access)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *bounces) grow() error {
 	return nil
 }
 
-// flight is a Read or Write under way whose bytes are copied through a piece.
+// flight is a Read or Write in flight whose bytes are copied through a piece.
 type flight struct {
 	bounce bounce
 	// at is the offset of its n bytes in the data of the operation.
@@ -138,17 +138,17 @@ func (o *operation) abandon() {
 }
 
 const (
-	// copyMost is an upper bound of the length from which on memory is registered instead of
-	// copied. Above it a registration costs less than a copy if the registration takes at most 50
-	// µs.
+	// copyMost is an upper bound, in bytes, of the length from which on memory is registered
+	// instead of copied. Above copyMost a registration costs less than a copy, provided that the
+	// registration takes at most 50 µs.
 	copyMost = 256 << 10
 	// measureTries is the number of measurements of each cost, of which the minimum is used.
 	measureTries = 3
 )
 
-// measureCopies measures and returns the length in bytes from which on it costs less to register
-// and deregister memory than to copy it. It assumes that the cost of a registration is a constant
-// plus an amount for each page.
+// measureCopies measures and returns the length in bytes from which on registering and
+// deregistering memory costs less than copying it. The calculation assumes that the cost of a
+// registration is a constant plus an amount for each page.
 func measureCopies(d registrar) int {
 	const short, long = 64 << 10, copyMost
 	from, to := make([]byte, long), make([]byte, long)

@@ -20,8 +20,8 @@ type pair struct{ own, peer uint8 }
 
 func (c candidate) pair() pair { return pair{c.rail.index, c.to.Rail} }
 
-// loss records when and why a connection in use was lost. If look is true, it records instead when
-// and why a look at a better way failed (comeback).
+// loss records when and why a connection in use was lost. If look is true, loss records instead
+// when and why a look at a better way failed (see type comeback).
 type loss struct {
 	at   time.Time
 	err  error
@@ -33,7 +33,8 @@ type loss struct {
 const trialMost = 2 * time.Second
 
 // candidates returns the ways to a peer, best first, in the order of pair.worse. But ways on which
-// a connection was lost within Config.Recovery come last, the oldest loss first.
+// a connection was lost less than Config.Recovery ago come last. Among these ways, the way with the
+// oldest loss comes first.
 func (a *connector) candidates(list []Location) []candidate {
 	var all []candidate
 	for _, r := range a.t.rails {
@@ -76,8 +77,8 @@ func (a *connector) lookup() ([]candidate, error) {
 	return all, nil
 }
 
-// fabrics returns the names of the fabrics of this rank's rails, with the reason if a rail is not
-// used.
+// fabrics returns the names of the fabrics of this rank's rails, and the reason for each rail that
+// is not used.
 func (t *Transport) fabrics() string {
 	all := make([]string, len(t.rails))
 	for i, r := range t.rails {
@@ -98,15 +99,15 @@ func fabricsOf(list []Location) string {
 	return strings.Join(all, ", ")
 }
 
-// owns reports whether this rank itself listens at a location. It compares the fabrics, too, since
-// in another fabric a peer may have the same address.
+// owns reports whether this rank itself listens at a location. owns compares the fabrics, too,
+// because a peer in another fabric may have the same address.
 func (t *Transport) owns(l Location) bool {
 	return slices.ContainsFunc(t.rails, func(r *rail) bool { return r.config.Fabric == l.Fabric && r.listener.Address() == l.Address })
 }
 
-// reasons returns in words why the adapters that are preferred to the one in use are not used, and
-// why adapters could not be opened. trials has the results of attempts to connect on the rails, by
-// rail.
+// reasons returns a text that says why the adapters that are preferred to the adapter in use are
+// not used, and why adapters could not be opened. trials has the results of attempts to connect on
+// the rails, by rail.
 func (t *Transport) reasons(used *rail, peer []Location, trials map[uint8]string) string {
 	s := ""
 	for _, r := range t.rails {
@@ -129,7 +130,8 @@ func (t *Transport) reasons(used *rail, peer []Location, trials map[uint8]string
 	return s
 }
 
-// apart returns in words why no rail of the peer can be reached from this rail, or "" if one can.
+// apart returns a text that says why this rail can reach no rail of the peer. It returns "" if this
+// rail can reach a rail of the peer.
 func (r *rail) apart(peer []Location) string {
 	var others []string
 	for _, l := range peer {

@@ -37,8 +37,9 @@ func (t *Transport) ended(peer int, err error) {
 }
 
 // Close implements transport.Transport. It waits until the peers have acknowledged all frames, or
-// until no frame was acknowledged for Config.Linger. Then it sends BYE to every peer, and waits for
-// the answers for at most Config.Goodbye: without an answer no message is lost any more.
+// until no frame was acknowledged for Config.Linger. Then Close sends BYE to every peer, and waits
+// for the answers for at most Config.Goodbye. If an answer does not arrive, no message is lost,
+// because all messages are acknowledged by then.
 func (t *Transport) Close() error { return t.close(true) }
 
 // Abandon is Close without waiting for peers. Messages that they have not acknowledged may be lost,
@@ -110,8 +111,8 @@ func (t *Transport) parted() bool {
 	return true
 }
 
-// linger polls, and drops messages that arrive, until done returns true. It returns false if that
-// takes longer than most.
+// linger polls, and drops messages that arrive, until done returns true. linger returns false if
+// done does not return true within the time most.
 func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, done func() bool) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -119,7 +120,8 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 		if t.round(nil, lingerBudget) > 0 || t.restless() {
 			continue
 		}
-		// The frames that the round has retransmitted may have been all that done waited for.
+		// done is checked again, because the round may have retransmitted the last frames for which
+		// done waited.
 		if done() || !t.arm(ring) {
 			continue
 		}
@@ -132,9 +134,9 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 	return true
 }
 
-// settle waits until every frame is acknowledged or its peer has ended. It asks for new connections
-// where needed. If no frame is acknowledged within Config.Linger, it logs one of the peers that owe
-// an acknowledgement, and returns.
+// settle waits until every frame is acknowledged or the receiver of the frame has ended. For peers
+// without a connection settle asks for new connections. If no frame is acknowledged within
+// Config.Linger, settle logs one of the peers that owe an acknowledgement, and returns.
 func (t *Transport) settle(ring func(), bell chan struct{}) {
 	for {
 		before, slow := t.unsettled()
@@ -154,7 +156,8 @@ func (t *Transport) settle(ring func(), bell chan struct{}) {
 }
 
 // unsettled returns the number of frames that are not acknowledged, and one of the peers that owe
-// an acknowledgement. It asks these peers for the acknowledgement, by a recordMarker.
+// an acknowledgement. unsettled asks these peers for the acknowledgement by sending them a
+// recordMarker.
 func (t *Transport) unsettled() (frames int, slow *endpoint) {
 	for _, p := range t.peers {
 		if p == nil || p.end != nil || p.flow.Unacknowledged() == 0 {
@@ -164,8 +167,8 @@ func (t *Transport) unsettled() (frames int, slow *endpoint) {
 		if l := p.link; l == nil {
 			p.want()
 		} else if !l.pressed || int16(p.acked-l.marker) > 0 {
-			// All frames up to the marker are acknowledged, but after it this rank may have
-			// answered a question of the peer. So another marker is sent.
+			// All frames up to the marker are acknowledged. But after the marker this rank may have
+			// sent a frame that answers a request of the peer. So another marker is sent.
 			l.marker = p.acked + uint16(p.flow.Unacknowledged())
 			l.pressed = p.sendRecord(recordMarker, transport.Header{}, nil, nil)
 		}

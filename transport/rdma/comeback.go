@@ -12,19 +12,21 @@ import (
 )
 
 // comeback brings the connection of a pair of ranks back to its best adapters. From time to time,
-// and when a port of this rank comes up, the connector looks whether a better way works: it
-// requests a connection on that way. The peer rejects this request, called a look, so that the
-// connection in use is not affected. If the way works, both ends finish their Gets and Puts and end
-// the connection in order (leave.go). The next connection is then requested on the better way.
+// and when a port of this rank comes up, the connector looks whether a better way works: the
+// connector requests a connection on that way. This request is called a look. The peer rejects a
+// look, so that the connection in use is not affected. If the way works, both ends finish their
+// Gets and Puts and end the connection in order (leave.go). The next connection is then requested
+// on the better way.
 type comeback struct {
-	// pause is the time from one look to the next. It doubles after each look, up to pauseRatio
-	// times Config.Recovery, and is reset when a connection has lasted for longer than pause.
+	// pause is the time from one look to the next. pause doubles after each look, up to pauseRatio
+	// times Config.Recovery. When a connection has lasted for longer than pause, pause is reset.
 	pause time.Duration
 	timer *time.Timer
 	// used is the link in use, and since is the time at which it was put in use.
 	used  *link
 	since time.Time
-	// looking is the link of the look under way. ways are the candidates to look at after it.
+	// looking is the link of the current look. ways are the candidates to look at after the current
+	// look.
 	looking *link
 	// number is the attempt number of the last look, by which the peer recognizes a new look.
 	number uint16
@@ -42,8 +44,8 @@ type (
 	revived struct{ quiet }
 )
 
-// worse returns the distance of a way from the best way, which is 0. Both ends compute the same
-// value: otherwise each end would leave the way that the other end prefers.
+// worse returns the distance of a way from the best way; the distance of the best way is 0. Both
+// ends compute the same value. Otherwise each end would leave the way that the other end prefers.
 func (p pair) worse() int { return int(p.own) + int(p.peer) }
 
 // pair returns the two rails of a link.
@@ -130,8 +132,8 @@ func (a *connector) lookNext(c actor.Context) {
 	a.t.command(func() { a.t.dial(l) })
 }
 
-// looked handles the result of a look; err is nil if the way works. Meanwhile another connection
-// than at the beginning of the look may be in use.
+// looked handles the result of a look; err is nil if the way works. The connection in use may have
+// changed since the look began.
 func (a *connector) looked(c actor.Context, l *link, err error) {
 	b := &a.comeback
 	if b.looking != l {
@@ -153,7 +155,7 @@ func (a *connector) looked(c actor.Context, l *link, err error) {
 	a.await(c)
 }
 
-// revived handles that the port of an adapter has come up: it looks at once.
+// revived handles the event that the port of an adapter has come up: the connector looks at once.
 func (a *connector) revived(c actor.Context) {
 	a.comeback.pause = a.t.config.Recovery
 	a.t.command(func() { a.t.meet(a.peer).side.next = time.Time{} })

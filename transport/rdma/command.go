@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// commands are functions in which actors and other goroutines pass their decisions to Poll. Poll
+// commands are functions by which actors and other goroutines pass their decisions to Poll. Poll
 // calls them in order, under the engine's lock.
 type commands struct {
 	// news reports whether list is not empty.
 	news atomic.Bool
-	// mu guards the fields below it. While it is held, no other lock is acquired except the locks
-	// that wake acquires.
+	// mu guards the fields below it. A goroutine that holds mu acquires no other lock, except the
+	// locks that wake acquires.
 	mu    sync.Mutex
 	list  []func()
 	ended bool
@@ -19,7 +19,7 @@ type commands struct {
 	wake func()
 }
 
-// add enqueues a command and calls wake. After end it does nothing.
+// add enqueues a command and calls wake. After end was called, add does nothing.
 func (c *commands) add(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

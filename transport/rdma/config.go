@@ -21,32 +21,33 @@ type Config struct {
 	// afterwards.
 	Job    string
 	Secret []byte
-	// Rails are the adapters to open, in the order in which connections are tried on them; at least
-	// one and at most 256. The last one is the last resort, usually iWARP over TCP.
+	// Rails are the adapters to open, at least one and at most 256. Connections are tried on them
+	// in this order. The last rail is the last resort, usually iWARP over TCP.
 	Rails []Rail
-	// Missing names the adapters that are not among the rails, each with the reason, for Explain.
+	// Missing names the adapters that are not among the rails, each with the reason. Explain
+	// reports them.
 	Missing []string
 	// Lookup returns the locations at which the rails of a rank listen, best first, or an error
-	// that says why the rank has no address. It is called when a connection is made, on any
-	// goroutine.
+	// that says why the rank has no address. Lookup is called on any goroutine when a connection is
+	// made.
 	Lookup func(rank int) ([]Location, error)
 	// Sleeper is rung when something arrives while the transport is armed, and when a connection
 	// makes progress.
 	Sleeper transport.Sleeper
 	// Log is called with one line of text for people, without a newline, for events that are
-	// reported once, such as the first stranger. It is called on a goroutine of its own, without a
-	// lock, and may block: only Close waits for it, for at most a second. It may be nil.
+	// reported once, such as the first stranger. Log is called on a goroutine of its own, without a
+	// lock, and may block. Only Close waits for Log, for at most a second. Log may be nil.
 	Log func(line string)
 
 	// ActorAddress is the address in the PIDs of the actors of connections. "" means protoactor's
-	// default address, which is valid in this process alone.
+	// default address, which is valid only within this process.
 	ActorAddress string
 
 	// Arena is memory of the rank that lasts as long as the transport. If registrations pin pages
 	// (verbs.Attributes.PinsMemory), the memory of an operation in the arena is registered once,
-	// and stays registered. The allocator of the arena has to use Transport.Arena in its place. The
-	// arena must be a mapping of its own. It may be nil, and is not used if registrations pin
-	// nothing.
+	// and stays registered. The allocator of the arena has to use the result of Transport.Arena
+	// instead of this Arena. The arena must be a memory mapping of its own. Arena may be nil, and
+	// is not used if registrations pin nothing.
 	Arena transport.Arena
 	// CopyBelow is a length in bytes. If registrations pin pages, the bytes of a shorter Get or Put
 	// outside of the arena are copied through registered memory. 0 means that the length is
@@ -54,53 +55,56 @@ type Config struct {
 	// registered.
 	CopyBelow int
 
-	// Slot is the size in bytes of the receive of an eager frame; 17 KiB. The size is reduced if
-	// many ranks share the memory for receives.
+	// Slot is the size in bytes of the receive of an eager frame; the default is 17 KiB. The size
+	// is reduced if many ranks share the memory for receives.
 	Slot int
-	// ReadsIn (IRD) and ReadsOut (ORD) are the numbers of RDMA Reads served and issued at a time
-	// per connection; 16, but at most what the adapter supports, and 8 in large jobs. NoReads sets
-	// both to 0, so that bytes are transferred by Write.
+	// ReadsIn (IRD) and ReadsOut (ORD) are the numbers of RDMA Reads that a connection serves and
+	// issues at a time. The default is 16, but at most the number that the adapter supports, and 8
+	// in large jobs. NoReads sets both to 0, so that bytes are transferred by Write.
 	ReadsIn, ReadsOut int
 	NoReads           bool
 	// NoCRC reports whether this side can do without checksums if they are optional in the
 	// provider.
 	NoCRC bool
 	// Companion reports whether this transport is polled together with a faster transport, whose
-	// polls it must not delay. It then polls the adapter less often while nothing arrives.
+	// polls it must not delay. If Companion is true, Poll polls the adapter less often while
+	// nothing arrives.
 	Companion bool
 
 	// Attempt, Confirm, Goodbye, RetryMin, RetryMax and GiveUp are the fields of package peering's
-	// Config: the maximum duration of a connection request (5 s), the time that an accepted
-	// connection may stay without its first message (5 s), the maximum duration of an orderly end
-	// (2 s), the pause between attempts (5 ms to 1 s), and the time for which new attempts are made
-	// after a connection was wanted (30 s). Attempt is at most GiveUp.
+	// Config. Attempt is the maximum duration of a connection request (5 s), and at most GiveUp.
+	// Confirm is the time that an accepted connection may stay without its first message (5 s).
+	// Goodbye is the maximum duration of an orderly end (2 s). RetryMin and RetryMax bound the
+	// pause between attempts (5 ms to 1 s). GiveUp is the time for which new attempts are made
+	// after a connection was wanted (30 s).
 	Attempt, Confirm, Goodbye, RetryMin, RetryMax, GiveUp time.Duration
-	// Absence is the field of package peering's Config: the time for which connections are
-	// attempted to a peer that was never connected and at whose address nothing listens (2 s). Own
-	// reports whether an address of a peer of another host is an address of this host, too. If such
-	// an address refuses, and the peer has no other address, the peer is lost at once. Own is
-	// called by actors; nil means that there is no such address.
+	// Absence is the field of package peering's Config: if a peer was never connected and nothing
+	// listens at its address, connections to this peer are attempted for this time (2 s). Own
+	// reports whether an address of a peer on another host is an address of this host, too. If all
+	// addresses of a peer are addresses of this host, and a connection to them is refused, the peer
+	// is lost at once. Actors call Own. nil means that Own is false for all addresses.
 	Absence time.Duration
 	Own     func(peer int, address netip.Addr) bool
-	// Host returns the name of the host of a rank, for errors. It may be nil, and is called by
-	// actors.
+	// Host returns the name of the host of a rank, for errors. Host may be nil. Actors call Host.
 	Host func(rank int) string
-	// Supervised reports whether the launcher reports the end of a rank by MarkDown. If so, a rank
-	// whose system accepts requests, but which does not answer them, was only stopped: this rank
-	// goes on waiting for it after GiveUp, and logs that.
+	// Supervised reports whether the launcher reports the end of a rank by MarkDown. If Supervised
+	// is true, and the operating system of a peer accepts requests but the peer does not answer
+	// them, the peer was only stopped. Then this rank goes on waiting for the peer after GiveUp,
+	// and logs a line about the wait.
 	Supervised bool
 	// Departure bounds the time for which the transport waits for the end of the connections of a
 	// peer that was marked down, because the last messages of the peer may arrive before that end
-	// (250 ms). The system of a process that was killed ends the connections at once. A machine
-	// without power, and a peer that still runs, do not end them.
+	// (250 ms). When a process is killed, its operating system ends the connections at once. If the
+	// machine of the peer has lost power, or if the peer still runs, the connections do not end.
 	Departure time.Duration
 	// Linger bounds the time for which Close waits while no peer acknowledges any of the messages
-	// that were sent (30 s). Messages that are not acknowledged then may be lost, and the log says
-	// so.
+	// that were sent (30 s). Messages that are not acknowledged after this time may be lost, and
+	// Close logs a line about them.
 	Linger time.Duration
 	// Recovery is the time after the loss of a connection for which its adapter is tried after all
-	// others. It is also the time for which a connection on a worse adapter lasts before this rank
-	// looks whether a better one works (10 s); the next looks follow after pauses that double.
+	// others. Recovery is also the time for which a connection on a worse adapter lasts before this
+	// rank looks whether a better adapter works. The default is 10 s. Each pause between later
+	// looks is twice as long as the pause before it.
 	Recovery time.Duration
 	// Idle is the time after which a connection without traffic is ended; 0 means never.
 	Idle time.Duration
@@ -111,7 +115,8 @@ const (
 	burstSlot    = 16 << 10 // bursts of messages are eager up to this size, too
 	slotMin      = 1 << 10
 	readsDefault = 16
-	// goodbyeDefault is the default of package peering; Close needs the value.
+	// goodbyeDefault is the default of Goodbye in package peering. It is repeated here, because
+	// Close needs the value.
 	goodbyeDefault = 2 * time.Second
 	giveUpDefault  = 30 * time.Second
 	attemptDefault = 5 * time.Second

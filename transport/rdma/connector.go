@@ -16,14 +16,15 @@ import (
 
 // connector is the actor of one peer. It owns the connections with the peer: it requests them, answers the
 // peer's requests, checks the records, and keeps the deadlines. Its machine decides which connection is
-// used and when each ends. The next Poll executes, in order, what the connector decides about endpoints.
+// used and when each ends. The connector enqueues its decisions about endpoints as commands, and the next
+// Poll executes the commands in order.
 type connector struct {
 	t       *Transport
 	peer    int
 	machine *peering.Machine
 	began   time.Time
 	timer   *time.Timer
-	// links are the connections and attempts that the machine has not given up.
+	// links are the connections and attempts that the machine still knows.
 	links map[peering.Conn]*link
 	// number is the Conn.Number of the peer's last connection request.
 	number uint32
@@ -44,8 +45,9 @@ type connector struct {
 	side *link
 }
 
-// attemptGrace is the time after the deadline of the endpoint at which the machine ends an attempt. The
-// endpoint's own end of the attempt, which says how far the attempt came, should arrive before.
+// attemptGrace is the time from the deadline of the endpoint to the time at which the machine ends an
+// attempt. The endpoint normally ends the attempt earlier, at its deadline, and reports how far the
+// attempt came.
 const attemptGrace = 5 * time.Second
 
 func newConnector(t *Transport, peer int) *connector {
@@ -133,8 +135,9 @@ func (a *connector) step(c actor.Context, e peering.Event) {
 	a.schedule(c)
 }
 
-// tried records the result of an attempt, and returns the event for the machine. If all addresses of the
-// peer turn out to be addresses of this host, there is no way to the peer, and the event is Gone.
+// tried records the result of an attempt, and returns the event for the machine. The event is Gone if
+// all addresses of the peer turn out to be addresses of this host, because then there is no way to the
+// peer.
 func (a *connector) tried(e peering.Event) peering.Event {
 	l := a.links[e.Conn]
 	if e.Kind != peering.Lost || l == nil {
@@ -156,8 +159,9 @@ func (a *connector) tried(e peering.Event) peering.Event {
 	if e.Contact == peering.Absent && a.search.over(list) {
 		return peering.Event{Kind: peering.Gone, Err: fmt.Errorf("%w: %w", peering.ErrAbsent, e.Err)}
 	}
-	// The last resort decides whether the peer is there. An adapter may fail for reasons of its own, and
-	// its connection manager refuses for other reasons, too, than that nothing listens.
+	// The last resort decides whether the peer is there. A failure on another adapter does not decide
+	// that. An adapter may fail for reasons of its own, and its connection manager also refuses requests
+	// when a process listens.
 	if l.rail.index < resortOf(list) {
 		e.Contact = a.resort
 	} else {
@@ -175,7 +179,8 @@ func resortOf(list []candidate) uint8 {
 	return last
 }
 
-// trials returns in words what became of each rail on which a connection was requested, or lost lately.
+// trials returns, by rail, a text about the result of the last request on the rail, or about the last
+// loss of a connection on the rail.
 func (a *connector) trials() map[uint8]string {
 	says := map[uint8]string{}
 	for rails, lost := range a.losses {
@@ -192,7 +197,8 @@ func (a *connector) trials() map[uint8]string {
 	return says
 }
 
-// publish passes the state of the search in words to the endpoint, where Poll's side reads it.
+// publish passes a text about the state of the search to the endpoint, where functions under the
+// engine's lock read the text.
 func (a *connector) publish() {
 	says := a.search.String()
 	a.t.command(func() {
@@ -276,8 +282,9 @@ func (a *connector) answered(c actor.Context, m answered) {
 	}})
 }
 
-// rejected handles a rejection of a request. If the rejection does not prove to be from the peer, anybody
-// in the network may have written it. It then counts as the loss of this one attempt.
+// rejected handles a rejection of a request. If the rejection contains no valid proof that the peer has
+// written it, anybody in the network may have written it. Such a rejection counts only as the loss of
+// this one attempt.
 func (a *connector) rejected(c actor.Context, m rejected) {
 	reject, err := a.t.credentials.OpenReject(m.data, m.link.offered, uint32(a.peer))
 	if err != nil {
@@ -317,7 +324,7 @@ func (a *connector) perform(c actor.Context, action *peering.Action) error {
 		a.settled(c, l)
 	case peering.Retire:
 		if errors.Is(action.Err, peering.ErrReplaced) {
-			a.lostInUse(action.Conn, action.Err) // the peer lost it, and has requested another one
+			a.lostInUse(action.Conn, action.Err) // the peer lost this connection, and has requested another one
 		}
 		a.unsettled()
 		t.command(func() { t.meet(a.peer).retire(l) })
@@ -373,7 +380,7 @@ func (a *connector) dial(action *peering.Action) error {
 	}
 	way, ok := a.search.next(list)
 	if !ok {
-		return errSelf // the first attempts found that, unless the addresses have changed meanwhile
+		return errSelf // usually the first attempts have found that already
 	}
 	l := &link{
 		conn: action.Conn, peer: a.peer, greeting: action.Greeting, way: way, rail: way.rail, remote: way.to.Address,

@@ -40,8 +40,8 @@ func (t *Transport) unstash(h transport.Handler, left *int) int {
 }
 
 // deliver delivers the messages of a frame to the handler as far as the budget left allows. It
-// returns true when the frame is finished; then its receive was posted again, or is posted by
-// release, or is kept by hold.
+// returns true when the frame is finished. The receive of a finished frame was posted again, or
+// release will post it, or hold keeps it.
 func (t *Transport) deliver(h transport.Handler, d *delivery, left *int) bool {
 	l := d.link
 	b := l.rail.receives.bytes(d.slot, d.length)
@@ -90,8 +90,8 @@ func (t *Transport) deliver(h transport.Handler, d *delivery, left *int) bool {
 	return true
 }
 
-// single delivers a frame of one message, which is the usual case. For a frame that needs any other
-// treatment it does nothing and returns false.
+// single delivers a frame of one message, which is the usual case. For any other frame, single does
+// nothing and returns false.
 func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
 	p := t.peers[a.link.peer]
 	if p == nil || p.link != a.link || p.end != nil || h == nil || *left == 0 || a.length < headBytes+recordBytes {
@@ -118,9 +118,9 @@ func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
 	return true
 }
 
-// release posts the receive of the message that was delivered last. It is called only with the next
-// message, Poll or Arm, so that an answer of the program to the message is sent before the receive
-// is posted.
+// release posts the receive of the message that was delivered last. release is called only when the
+// next message is delivered, or by the next Poll or Arm. So the program's answer to the message is
+// sent before the receive is posted.
 func (t *Transport) release() {
 	if t.used.link != nil {
 		t.returnUsed()
@@ -139,8 +139,8 @@ func (t *Transport) returnUsed() {
 }
 
 // hold keeps a message of an accepted connection that is not in use yet. The first message has to
-// prove that the request was not a replay. If it does, hold tells the actor, so that it knows that
-// the active side uses the connection.
+// prove that the request was not a replay. If the proof is valid, hold tells the actor that the
+// active side uses the connection.
 func (t *Transport) hold(l *link, a arrived) {
 	if !l.active && !l.conn.Active {
 		b := l.rail.receives.bytes(a.slot, a.length)
@@ -199,8 +199,8 @@ func (t *Transport) admit(p *endpoint, d *delivery, b []byte) bool {
 	return false
 }
 
-// control handles a control frame, whose receive was posted again. A BYE or BYE-ACK is passed to
-// the actor even if the link was retired in order.
+// control handles a control frame. The caller has already posted the receive of the frame again. A
+// BYE or BYE-ACK is passed to the actor even if the link was retired in order.
 func (t *Transport) control(p *endpoint, l *link, f head) error {
 	if f.kind == frameMark {
 		return fmt.Errorf("%w: a mark on a connection for messages", transport.ErrDamaged)
@@ -234,9 +234,9 @@ func (t *Transport) control(p *endpoint, l *link, f head) error {
 	return nil
 }
 
-// arrived is called after the receive of an eager frame was posted again. It grants a larger
-// window, as far as there is memory, to a peer that uses up its window. It lists the endpoint if an
-// acknowledgement is due.
+// arrived is called after the receive of an eager frame was posted again. If the peer uses up its
+// window, arrived grants a larger window, as far as there is memory. If an acknowledgement is due,
+// arrived adds the endpoint to the endpoints that Poll services.
 func (p *endpoint) arrived() {
 	if p.flow.Starved() && p.flow.Window() < p.t.measure.slots {
 		p.widen()

@@ -8,16 +8,16 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// departure is a peer that was marked down: its process has ended, or was given up. The messages
-// that the peer had sent may still arrive, and are delivered before its loss is reported: when a
-// process dies, its system still sends what the process has written to its sockets, and then the
-// end of the stream.
+// departure is a peer that was marked down: its process has ended, or the peer was given up. The
+// messages that the peer had sent may still arrive, and are delivered before the loss of the peer
+// is reported. When a process dies, its operating system still sends the bytes that the process has
+// written to its sockets, and then the end of the stream.
 type departure struct {
 	peer  int
 	cause error
 	timer *time.Timer
 	// late reports whether the time to wait for the end of the peer's connections is over. polls is
-	// the number of polls for messages of the peer since then.
+	// the number of polls for messages of the peer since that time was over.
 	late  bool
 	polls int
 }
@@ -39,9 +39,9 @@ func (t *Transport) depart(peer int, cause error) {
 	t.leaving = append(t.leaving, d)
 }
 
-// dismiss reads what has arrived. Then it gives up the peers that were marked down and from which
-// no more messages can arrive, or that still send after their time. It returns the number of
-// events.
+// dismiss reads what has arrived. Then dismiss gives up a peer that was marked down if no more
+// messages can arrive from the peer, or if the peer still sends more than departurePolls polls
+// after it became late. It returns the number of events.
 func (t *Transport) dismiss(h transport.Handler, left *int) int {
 	events := 0
 	for n := 1; n > 0 && *left > 0; events += n {
@@ -77,7 +77,8 @@ func (t *Transport) speaks(d *departure) bool {
 			continue
 		}
 		t.adopt(l)
-		// On a link that this side has requested, the peer sends nothing before it is used.
+		// On a link that this side has requested, the peer sends nothing before this side puts the
+		// link in use.
 		if !d.late && (l.used && !l.retired || !l.conn.Active) {
 			return true
 		}

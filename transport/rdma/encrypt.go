@@ -12,10 +12,10 @@ type sealer interface {
 	Secure(passive *tls.Config, active func() *tls.Config)
 }
 
-// Encrypt makes the transport encrypt all connections over TCP by TLS 1.3 with the job's secret,
-// and do without their CRC. All ranks of the job have to call it, before their first connection.
-// Data that is sent through adapters of the kernel is not encrypted. It is called under the
-// engine's lock.
+// Encrypt makes the transport encrypt all connections over TCP by TLS 1.3 with the job's secret.
+// Encrypted connections have no CRC. All ranks of the job have to call Encrypt before their first
+// connection. Data that is sent through adapters of the kernel is not encrypted. Encrypt is called
+// under the engine's lock.
 func (t *Transport) Encrypt() error {
 	c, err := certificate.New(t.config.Secret, t.config.Job)
 	if err != nil {

@@ -34,35 +34,40 @@ type endpoint struct {
 	// slots are the frames that are not acknowledged. acked is the sequence number of the oldest of them.
 	slots []sent
 	acked uint16
-	// maxEager is the longest payload of a Send, and depth the ORD. Until the first connection they are what
-	// this side wishes; then what was negotiated (terms).
+	// maxEager is the longest payload of a Send, and depth the ORD. Until the first connection, both have
+	// the values that this side proposes. From then on they have the negotiated values (terms).
 	maxEager, depth int
 	terms           negotiation.Terms
 	route           string
 	connects        int
 
 	// wanted reports whether the actor was told that a connection is needed. silent is the time since which
-	// the peer has not answered, if the transport nevertheless goes on waiting for it; else zero.
+	// the peer has not answered although the transport goes on waiting for the peer. It is zero in all
+	// other states.
 	wanted bool
 	silent time.Time
-	// search is the state of the actor's attempts to connect, in words; "" if there are none.
+	// search is a text about the state of the actor's attempts to connect. It is "" if there are no
+	// attempts.
 	search string
-	// trials are the results of attempts on other rails, in words, by rail number.
+	// trials are texts about the results of attempts on other rails, by rail number.
 	trials map[uint8]string
 	// prompt reports whether the peer waits for an acknowledgement.
 	prompt bool
 	// listed reports whether the endpoint is in Transport.busy.
 	listed  bool
 	leaving leaving
-	// idle reports whether the connection is being left because it is not needed: no other one is to follow.
+	// idle reports whether the connection is being ended because no operation needs it. Then no other
+	// connection is to follow.
 	idle bool
-	// end is the error of all further operations, *transport.PeerDown or ErrClosed; nil until then.
+	// end is the error of all further operations, *transport.PeerDown or ErrClosed. end is nil as
+	// long as the peer can be used.
 	end error
 
 	bulk  bulk
 	side  side
 	batch batch
-	// activity counts frames and parts. quiet is its value at the actor's last inspection.
+	// activity counts frames and parts of operations. quiet is the value of activity at the actor's
+	// last inspection.
 	activity, quiet uint64
 }
 
@@ -90,20 +95,23 @@ func (p *endpoint) Caps() transport.Caps {
 var _ transport.Quieter = (*endpoint)(nil)
 
 // quietFrames is the maximum number of unacknowledged frames for which a connection is quiet. In a dialogue
-// or a barrier there are one or two, since the peer's next frame acknowledges the last ones.
+// or a barrier one or two frames are unacknowledged, because the peer's next frame acknowledges the frames
+// before it.
 const quietFrames = 3
 
 // Quiet implements transport.Quieter.
 func (p *endpoint) Quiet() bool { return p.flow.Unacknowledged() <= quietFrames }
 
-// Map implements transport.Endpoint: memory of other nodes is not mapped.
+// Map implements transport.Endpoint. It returns an error, because memory of other nodes cannot be
+// mapped.
 func (p *endpoint) Map(transport.Key, int) ([]byte, error) {
 	return nil, p.failure("map", transport.ErrNotSupported)
 }
 
 func (p *endpoint) failure(op string, err error) error { return p.t.failure(op, p.peer, err) }
 
-// Send implements transport.Endpoint. The type batches documents when an accepted message is sent.
+// Send implements transport.Endpoint. The comment of type batches says when an accepted message is
+// sent.
 func (p *endpoint) Send(h transport.Header, payload []byte) error {
 	if p.batch.open && p.appendBatch(h, payload) {
 		return nil
@@ -151,8 +159,8 @@ func (p *endpoint) postNext(l *link) bool {
 	return true
 }
 
-// post posts the frame of a slot with the word w. The open frame of the batch is closed: it is the only frame
-// that is not posted yet.
+// post posts the frame of a slot with the word w. After post there is no open frame, because an open frame is
+// the only frame that can be posted next.
 func (p *endpoint) post(l *link, w credit.Word, s *sent) {
 	p.batch.open = false
 	putHead(p.sends.bytes(&s.buffer), w, frameEager, false)
@@ -179,7 +187,8 @@ func (p *endpoint) sendRecord(k recordKind, h transport.Header, payload []byte, 
 	return true
 }
 
-// refuse returns the error of an operation that cannot be accepted: ErrAgain if only now, else the reason.
+// refuse returns the error of an operation that cannot be accepted. The error is ErrAgain if the operation
+// may be accepted later, and the reason otherwise.
 func (p *endpoint) refuse(op string, n int) error {
 	switch {
 	case p.t.closed:
@@ -196,7 +205,8 @@ func (p *endpoint) refuse(op string, n int) error {
 	return transport.ErrAgain
 }
 
-// refuseMemory is refuse for lack of registered memory.
+// refuseMemory returns the error of an operation that cannot be accepted for lack of registered
+// memory.
 func (p *endpoint) refuseMemory(op string, err error) error {
 	if err != nil {
 		return p.failure(op, err)
@@ -240,8 +250,9 @@ func (p *endpoint) use(l *link, terms negotiation.Terms) {
 	p.list()
 }
 
-// board moves the frames that are not acknowledged into the send memory of rail r, on which the connection to
-// be used is. Frames have the same size on all rails. If it fails, the frames stay where they are.
+// board moves the frames that are not acknowledged into the send memory of rail r. The next connection to be
+// used is on r. Frames have the same size on all rails. If board fails, the frames stay in their present
+// memory.
 func (p *endpoint) board(r *rail) error {
 	if r == p.rail {
 		return nil
@@ -273,8 +284,8 @@ func (p *endpoint) board(r *rail) error {
 	return nil
 }
 
-// latest returns a link on p.rail that was in use and is not freed yet, so that its adapter may still read
-// the frames, or nil if there is none.
+// latest returns a link on p.rail that was in use and is not freed yet, or nil if there is no such link.
+// The adapter of such a link may still read the frames.
 func (p *endpoint) latest() *link {
 	for _, l := range p.t.links {
 		if l.peer == p.peer && l.rail == p.rail && l.used {
@@ -284,8 +295,8 @@ func (p *endpoint) latest() *link {
 	return nil
 }
 
-// retire takes the link in use out of use. Frames keep their slots. Reads and Writes that were under way are
-// uncertain.
+// retire takes the link in use out of use. Frames keep their slots. The results of Reads and Writes in
+// flight are unknown.
 func (p *endpoint) retire(l *link) {
 	if l != nil && l != p.link || p.link == nil {
 		return
@@ -294,7 +305,8 @@ func (p *endpoint) retire(l *link) {
 	p.side.drop(p)
 	p.closeAsides(nil)
 	if p.bulk.reaches() {
-		// An error means that the connection has ended, and its adapter does not use the memory any more.
+		// An error of Disconnect means that the connection has ended, and that its adapter does not use
+		// the memory any more.
 		_ = p.link.endpoint.Disconnect(verbs.CloseAbrupt)
 	}
 	moves := p.moves()
@@ -319,7 +331,7 @@ func (p *endpoint) acknowledged(freed int) {
 	}
 }
 
-// update sends the peer an acknowledgement and the credit that it has.
+// update sends the peer an acknowledgement, and the credit that the peer has.
 func (p *endpoint) update() {
 	p.prompt = false
 	p.t.sendControl(p.link, p.flow.Update(), frameUpdate, false)
@@ -334,7 +346,8 @@ func (p *endpoint) list() {
 	}
 }
 
-// service posts what waits to be posted. It returns true if something still waits.
+// service posts the frames and control frames of the endpoint that wait to be posted. It returns
+// true if some of them still wait.
 func (p *endpoint) service() bool {
 	l := p.link
 	if l == nil || p.end != nil {
@@ -367,7 +380,8 @@ func (p *endpoint) rest() {
 	}
 }
 
-// cut ends the endpoint permanently: every operation ends with err, and nothing is kept.
+// cut ends the endpoint permanently: every operation ends with err, and frames, operations and
+// deliveries are discarded.
 func (p *endpoint) cut(err error) {
 	p.end, p.silent, p.search, p.batch.open = err, time.Time{}, "", false
 	for _, l := range p.t.links {

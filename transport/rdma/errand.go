@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// A link whose purpose is not negotiation.Lane is an errand: a look, or a side connection. It
-// carries no messages of the lane. The machine of the pair does not know errands; the connector
-// handles them itself.
+// A link whose purpose is not negotiation.Lane is an errand: a look, or a side connection. An
+// errand carries no messages of the lane. The machine of package peering does not know errands. The
+// connector handles errands itself.
 
 // errandEnded tells the connector that an errand has ended, or could not be established.
 type errandEnded struct {
@@ -31,7 +31,8 @@ func (t *Transport) lost(l *link, contact peering.Contact, err error) {
 }
 
 // requested answers the peer's request for an errand. A side connection is accepted by the next
-// Poll. Every other request is a look, which is rejected with the answer as the reason.
+// Poll. Every other request for an errand is a look. requested rejects a look, and the reason of
+// the rejection is the answer to the look.
 func (a *connector) requested(l *link) {
 	if l.purpose == negotiation.Bulk {
 		a.t.command(func() { a.t.acceptSide(l) })
@@ -41,7 +42,7 @@ func (a *connector) requested(l *link) {
 }
 
 // reachable returns the answer to a look of the peer: Reachable if a connection could be made. A
-// new look also proves that the way works, so that its recorded loss is forgotten.
+// new look also proves that the way works. So reachable deletes the recorded loss on this way.
 func (a *connector) reachable(l *link) negotiation.Reason {
 	switch {
 	case l.rail.out() != nil:
@@ -60,8 +61,8 @@ type looks struct {
 	known                bool
 }
 
-// newer reports whether a look is newer than all looks seen before, and if so, records it. Numbers
-// are compared as serial numbers (RFC 1982).
+// newer reports whether a look is newer than all looks seen before. It records a newer look.
+// Numbers are compared as serial numbers (RFC 1982).
 func (s *looks) newer(r *negotiation.Record) bool {
 	if life := int16(r.Incarnation - s.incarnation); s.known && (life < 0 || life == 0 && int16(r.Attempt-s.attempt) <= 0) {
 		return false
@@ -70,7 +71,7 @@ func (s *looks) newer(r *negotiation.Record) bool {
 	return true
 }
 
-// errNoLook is the error of a look that the peer accepts, which no correct peer does.
+// errNoLook is the error of a look that the peer accepts. A correct peer accepts no look.
 var errNoLook = errors.New("the peer accepted what only asked whether the way works")
 
 // errand handles the answer to an errand of this rank, or the end of an errand. The end of an errand

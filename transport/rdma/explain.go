@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Known reports whether a connection to a peer was ever made or requested. Like every method it is
-// called under the engine's lock.
+// Known reports whether a connection to a peer was ever made or requested. Like every method, Known
+// is called under the engine's lock.
 func (t *Transport) Known(peer int) bool {
 	return t.Reach(peer) == nil && t.peers[peer] != nil
 }
@@ -49,7 +49,8 @@ func (t *Transport) Explain(peer int) string {
 	return s + p.side.explain() + t.others(p)
 }
 
-// encryption returns, after a comma, that the connections of a rail are encrypted, or "".
+// encryption returns a comma and a text that says that the connections of a rail are encrypted. It
+// returns "" if they are not encrypted.
 func (r *rail) encryption() string {
 	if r.encrypted {
 		return ", encrypted by TLS 1.3"
@@ -57,7 +58,7 @@ func (r *rail) encryption() string {
 	return ""
 }
 
-// others returns why other adapters are not in use with a peer.
+// others returns a text that says why other adapters are not in use with a peer.
 func (t *Transport) others(p *endpoint) string {
 	if len(t.rails) == 1 {
 		return t.reasons(p.rail, nil, nil)
@@ -84,8 +85,8 @@ func (t *Transport) ExplainMemory() string {
 // silenceUnit is the unit to which the duration of a silence is rounded in texts.
 const silenceUnit = 10 * time.Millisecond
 
-// Silence returns in words for how long a peer has not answered, if the transport goes on waiting
-// for the peer after Config.GiveUp. It returns "" for every other peer.
+// Silence returns a text that says for how long a peer has not answered. The text is for a peer for
+// which the transport goes on waiting after Config.GiveUp. It returns "" for every other peer.
 func (t *Transport) Silence(peer int) string {
 	if t.Reach(peer) != nil || t.peers[peer] == nil || t.peers[peer].silent.IsZero() {
 		return ""
@@ -94,7 +95,8 @@ func (t *Transport) Silence(peer int) string {
 }
 
 // Search describes the search for a connection to a peer that is not established yet: the addresses
-// that were tried, how often, and with which result. It returns "" if no connection is requested.
+// that were tried, how often each was tried, and the result. It returns "" if no connection is
+// requested.
 func (t *Transport) Search(peer int) string {
 	if t.Reach(peer) != nil || t.peers[peer] == nil {
 		return ""
@@ -102,8 +104,8 @@ func (t *Transport) Search(peer int) string {
 	return t.peers[peer].search
 }
 
-// Position returns how many eager frames were enqueued in the lane to a peer, and how many new ones
-// arrived from it, modulo 65536.
+// Position returns how many eager frames were enqueued in the lane to a peer, and how many new
+// eager frames arrived from the peer, both modulo 65536.
 func (t *Transport) Position(peer int) (sent, received uint16) {
 	if t.Reach(peer) != nil || t.peers[peer] == nil {
 		return 0, 0
@@ -111,7 +113,7 @@ func (t *Transport) Position(peer int) (sent, received uint16) {
 	return t.peers[peer].flow.Position()
 }
 
-// silence returns Silence after a comma, or "".
+// silence returns a comma and the text of Silence. It returns "" if Silence returns "".
 func (t *Transport) silence(peer int) string {
 	if s := t.Silence(peer); s != "" {
 		return ", " + s

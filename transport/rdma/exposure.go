@@ -7,16 +7,17 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// exposure is memory that this rank has exposed. The adapter checks the Gets and Puts of peers. The
-// exposure is for the requests that peers make by message.
+// exposure is memory that this rank has exposed. The adapter itself checks the Gets and Puts of
+// peers. This rank uses the exposure to check the requests that peers send as messages.
 type exposure struct {
 	data   []byte
 	access transport.Access
 	rights verbs.Access
 	empty  bool
-	// home is the rail whose key was given to the peers, for data at address. memory is the
-	// registration on home, unless copied is true: then data is a copy in bounce. others are the
-	// registrations on other rails, each made when a peer asks for its key; nil if no peer did.
+	// home is the rail whose key was given to the peers, for data at address. If copied is false,
+	// memory is the registration on home. If copied is true, data is a copy in bounce. others are
+	// the registrations on other rails. Each of them is made when a peer asks for its key. others
+	// is nil if no peer has asked.
 	home    *rail
 	address uint64
 	memory  registration
@@ -25,9 +26,9 @@ type exposure struct {
 	others  map[*rail]registration
 }
 
-// exposures are the exposures by the Token of their Key. The lower 32 bits of the Token are the key
-// of the adapter. The next 8 bits are the number of the rail. If the adapter's key covers more
-// memory than the exposure, the bits above are a number of the exposure.
+// exposures maps the Token of a Key to the exposure. The lower 32 bits of the Token are the key of
+// the adapter. The next 8 bits are the number of the rail. The upper 24 bits are a number of the
+// exposure if the adapter's key covers more memory than the exposure. Otherwise they are 0.
 type exposures map[uint64]*exposure
 
 // railShift is the position of the number of the rail in a Token, and numberShift the position of
@@ -51,8 +52,8 @@ func (x exposures) slice(k transport.Key, n int, access transport.Access) ([]byt
 	return b[off : off+uint64(n)], true
 }
 
-// on returns the address and key on rail r of the byte that k names. It registers the exposure
-// there if necessary.
+// on returns the address and key on rail r of the byte that k names. It registers the exposure on r
+// if necessary.
 func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err error) {
 	e := x[k.Token]
 	if r == e.home {
@@ -72,7 +73,8 @@ func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err
 	return k.Addr - e.address + at.Address, at.RKey, nil
 }
 
-// home returns the rail on which memory is exposed: the rail with most connections.
+// home returns the rail on which memory is exposed: the rail with the largest number of
+// connections.
 func (t *Transport) home() *rail {
 	best := t.polled[0]
 	for _, r := range t.polled[1:] {
@@ -133,8 +135,9 @@ func (t *Transport) enter(e *exposure, region *verbs.MemoryRegion, off int, shar
 	return k
 }
 
-// Conceal implements transport.Transport. When it returns, the adapter refuses the key, unless the
-// exposure is in the arena or a copy: then it is part of a larger region that stays registered.
+// Conceal implements transport.Transport. When Conceal returns, the adapter refuses the key of an
+// exposure with a registration of its own. An exposure that is in the arena or is a copy is part of
+// a larger region, which stays registered.
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)

@@ -9,19 +9,19 @@ import (
 
 // Memory of Go's heap that operations use repeatedly stays registered, as chunks of the arena do. A
 // registered piece of the heap is one range that an operation has used. The registration refers to
-// the memory, so that the garbage collector neither frees the memory nor reuses its addresses. In
-// return, the collector ends registrations: a piece that no operation has used for keptCycles
-// collections is deregistered, and the memory can be freed if the program has dropped it. Memory of
-// the program's own mappings never stays registered: this package does not learn when such memory
-// is unmapped.
+// the memory, so that the garbage collector neither frees the memory nor reuses its addresses.
+// Collections also end registrations: a piece that no operation has used for keptCycles collections
+// is deregistered. After that the collector can free the memory if the program has dropped it.
+// Memory that the program has mapped itself never stays registered, because this package does not
+// learn when such memory is unmapped.
 //
-// Only operations of this side use such registrations. An exposure does not, since its key has to
-// end with it.
+// Only operations of this side use such registrations. An exposure does not use them, because the
+// key of an exposure has to become invalid when the exposure ends.
 
 const (
 	// keptMost is the maximum number of pieces of the heap that stay registered on a rail.
-	// keptBytes is the maximum number of their bytes on all rails: as much memory may have been
-	// dropped by the program without the collector being able to free it.
+	// keptBytes is the maximum number of their bytes on all rails together. It bounds the memory
+	// that the program has dropped and that the collector cannot free because of the registrations.
 	keptMost  = 64
 	keptBytes = 256 << 20
 	// keptCycles is the number of collections after which an unused piece is deregistered.
@@ -35,8 +35,8 @@ const (
 type span struct{ from, to uintptr }
 
 // keep finds the registration of memory that was registered before with this access, or makes a
-// registration that stays. It returns the registration and the offset of data in it. It returns nil
-// if the memory is to be registered for one operation.
+// registration that stays. It returns the registration and the offset of data in the registered
+// piece. It returns nil if the caller has to register the memory for one operation.
 func (r *registrations) keep(data []byte, access verbs.Access) (m *lasting, off int) {
 	if !r.pins || len(data) < max(r.copyBelow, 1) || r.sinksAreWritable && access&verbs.AccessLocalWrite != 0 {
 		return nil, 0
@@ -90,9 +90,9 @@ func (r *registrations) addKept(data []byte, at span, access verbs.Access) *last
 }
 
 // roomFor evicts pieces that nothing uses until there is room for a piece of n bytes. most bounds
-// the bytes of the heap that are registered. If the pieces in use leave too little room, it evicts
-// nothing and returns false. The number of pieces is bounded for each rail, and the bytes for all
-// rails together.
+// the bytes of the heap that are registered. If there would be too little room even without the
+// unused pieces, roomFor evicts nothing and returns false. The number of pieces is bounded for each
+// rail, and the bytes for all rails together.
 func (r *registrations) roomFor(n, most int) bool {
 	full := len(r.kept) >= keptMost
 	over := max(r.pool.kept+n-most, r.pool.bytes+n-r.pool.most)
@@ -120,7 +120,8 @@ func idleKept(rails ...*registrations) (sum int) {
 	return sum
 }
 
-// again reports whether the same memory was noticed before. If not, it remembers the memory.
+// again reports whether the same memory was noticed before. It remembers memory that was not
+// noticed before.
 func (r *registrations) again(at span) bool {
 	for i := range r.noticed {
 		if r.noticed[i] == at {
@@ -133,8 +134,8 @@ func (r *registrations) again(at span) bool {
 	return false
 }
 
-// evictKept deregisters, of all pieces of the heap on the rails that nothing uses, the piece that
-// was not used for longest.
+// evictKept deregisters one piece of the heap: of all pieces on the rails that no operation uses,
+// the piece whose last use is the oldest.
 func evictKept(rails ...*registrations) {
 	evictOldestOf(rails, func(r *registrations) *[]*lasting { return &r.kept })
 }
@@ -148,13 +149,13 @@ func (p *pinned) watch() {
 	goruntime.AddCleanup(new(sentinel), func(p *pinned) { p.collected() }, p)
 }
 
-// sentinel is an object to which nothing refers, so that the next collection frees it. It is too
-// large to share a block of memory with other objects.
+// sentinel is an object to which nothing refers, so that the next collection frees it. Its size
+// ensures that the runtime does not put it into a block of memory with other objects.
 type sentinel [64]byte
 
 // collected is called after a collection. It ends the registrations of the heap that were not used
-// for keptCycles collections. It deregisters them without the pool's lock, for which operations
-// would wait.
+// for keptCycles collections. collected releases the pool's lock before it deregisters them, so
+// that operations do not wait for the lock.
 func (p *pinned) collected() {
 	var ended []*verbs.MemoryRegion
 	p.mu.Lock()

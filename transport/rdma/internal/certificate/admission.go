@@ -17,26 +17,26 @@ const (
 	admissionLabel = "gorun tls hello 1"
 	// admissionBytes is the length of a nonce and of a tag.
 	admissionBytes = 16
-	// admissionsKept is how many nonces a side remembers.
+	// admissionsKept is the number of nonces that a side remembers.
 	admissionsKept = 4096
 )
 
 // ErrRepeated reports that a ClientHello has the nonce of an earlier one: it is a replay.
 var ErrRepeated = errors.New("the first flight of another connection was sent again")
 
-// nonce makes each name different from all others.
+// nonce is the random part of a name. It makes each name different from all other names.
 type nonce [admissionBytes]byte
 
 // admission makes and checks the names (SNI) in a ClientHello: NONCE.TAG in hexadecimal digits,
-// where TAG is the HMAC-SHA256 of the nonce, truncated to 16 bytes. A listener checks only this
-// name before it computes a key exchange and a signature, which take some hundred times as long
-// as the tag. An admission is safe for concurrent use.
+// where TAG is the HMAC-SHA256 of the nonce, truncated to 16 bytes. A listener checks this name
+// before it computes a key exchange and a signature, because these take some hundred times as long
+// as the check of the tag. An admission is safe for concurrent use.
 type admission struct {
 	key []byte
 
 	mu sync.Mutex
-	// seen has the last admissionsKept nonces that were admitted. kept has the same nonces in the
-	// order of admission, as a ring whose oldest entry is at next once it is full.
+	// seen has the last admissionsKept nonces that were admitted. kept has the same nonces as a
+	// ring, in the order of admission. When the ring is full, its oldest entry is at next.
 	seen map[nonce]struct{}
 	kept []nonce
 	next int

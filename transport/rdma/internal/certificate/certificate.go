@@ -20,7 +20,7 @@ const (
 	protocol = "gorun-mpa"
 )
 
-// ErrForeign reports that the other side has not the certificate of this job, or that its
+// ErrForeign reports that the other side does not have the certificate of this job, or that its
 // ClientHello was not made with the job's secret.
 var ErrForeign = errors.New("the other side does not know the job's secret")
 
@@ -53,20 +53,21 @@ func New(secret []byte, job string) (*Sides, error) {
 		// There is no certificate authority. On both sides verify decides about the certificate.
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyConnection:   func(s tls.ConnectionState) error { return verify(&s, public) },
-		// With a session ticket a connection could begin without proof of the key.
+		// Session tickets are disabled, because with a session ticket a connection could begin
+		// without proof of the key.
 		SessionTicketsDisabled:      true,
 		DynamicRecordSizingDisabled: true,
 	}
 	door := newAdmission(secret, job)
 	passive := active.Clone()
 	passive.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
-		return nil, door.check(h.ServerName) // a nil configuration means: use passive
+		return nil, door.check(h.ServerName) // for a nil configuration crypto/tls uses passive
 	}
 	return &Sides{passive, active, door}, nil
 }
 
-// Active returns the configuration for one connection that this side requests. The peer admits its
-// ClientHello only once.
+// Active returns the configuration for one connection that this side requests. The configuration is
+// for one connection only, because the peer admits the name in its ClientHello only once.
 func (s *Sides) Active() *tls.Config {
 	c := s.active.Clone()
 	c.ServerName = s.admission.name()

@@ -3,10 +3,10 @@ package connection
 import "time"
 
 // Cadence chooses the rounds of a polled device in which the kernel is asked for events, which
-// costs a system call. While rounds follow each other closely, one in up to Most rounds asks.
-// While they are further apart than Period, each round asks; that is so for an adapter that is
-// polled beside another one. When the rounds become rarer, at most the next few (glances) do not
-// ask.
+// costs a system call. A round is one call of Due. While rounds follow each other closely, one in
+// up to Most rounds asks the kernel. While rounds are further apart than Period, each round asks.
+// An example is an adapter that is polled beside another adapter. When the rounds become rarer, at
+// most the next few rounds (glances) do not ask.
 type Cadence struct {
 	Most   int
 	Period time.Duration
@@ -28,7 +28,7 @@ func (c *Cadence) Due() bool {
 		}
 	}
 	now := time.Now()
-	rounds := c.every - max(c.left-1, 0) // since it asked
+	rounds := c.every - max(c.left-1, 0) // rounds since the kernel was last asked
 	switch took := now.Sub(c.asked); {
 	case rounds < 1 || took > c.Period*time.Duration(rounds):
 		c.every = 1

@@ -13,9 +13,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// How long the kernel may take to resolve the address of a peer, and the route to it. In
-// addressTimeout it asks a host that does not answer (ARP, neighbor discovery) three times.
-// routeTimeout allows for a busy subnet manager.
+// addressTimeout bounds the time in which the kernel resolves the address of a peer, and
+// routeTimeout the time in which it resolves the route to the peer. Within addressTimeout, the
+// kernel asks a host that does not answer three times (ARP, neighbor discovery). routeTimeout is
+// long enough for a busy subnet manager.
 const (
 	addressTimeout = 4 * time.Second
 	routeTimeout   = 30 * time.Second
@@ -61,8 +62,8 @@ func (d *Device) NewConnection(p Pair, u provider.Upcalls) *Connection {
 // self returns the Connection that a queue pair embeds. handshake.Accept calls it.
 func (c *Connection) self() *Connection { return c }
 
-// enter changes the phase, and counts the connections that expect an event: while there are any,
-// every Progress looks for events.
+// enter changes the phase, and counts the connections that expect an event. While the count is not
+// 0, every Progress looks for events.
 func (c *Connection) enter(p phase) {
 	waits := func(p phase) int {
 		switch p {
@@ -147,16 +148,17 @@ func (c *Connection) Break(err error) {
 	c.upcalls.Broken(err)
 }
 
-// Heard handles IBV_EVENT_COMM_EST: the queue pair has received a message. On the passive side
-// this establishes the connection, even if the peer's confirmation was lost.
+// Heard handles IBV_EVENT_COMM_EST: the queue pair has received a message. On the passive side this
+// message establishes the connection, even if the peer's confirmation was lost.
 func (c *Connection) Heard() {
 	if c.phase == phaseAccepting {
 		_ = c.id.NotifyEstablished() // Established follows
 	}
 }
 
-// Busy reports whether a goroutine still makes or ends the attempt. Until then the kernel uses the
-// queue pair, and destroying the queue pair would block. Callers need it after Abort.
+// Busy reports whether a goroutine still makes or ends the attempt. While Busy returns true, the
+// kernel uses the queue pair, and destroying the queue pair would block. After Abort a caller has
+// to wait until Busy returns false before it destroys the queue pair.
 func (c *Connection) Busy() bool {
 	c.device.mu.Lock()
 	defer c.device.mu.Unlock()
@@ -171,8 +173,8 @@ func (c *Connection) fail(why provider.Failure, privateData []byte, err error) {
 	c.upcalls.Failed(why, privateData, err)
 }
 
-// release destroys the id, after which the connection gets no events. On iWARP, destroying the id
-// of an attempt waits for the peer's answer (iwcm's destroy_cm_id), so a goroutine does it.
+// release destroys the id. After that the connection gets no events. On iWARP, destroying the id of
+// an attempt waits for the peer's answer (iwcm's destroy_cm_id), so a goroutine destroys that id.
 func (c *Connection) release() {
 	id, waits := c.id, c.device.IWARP && c.phase == phaseConnecting && !c.concluded
 	c.id = nil

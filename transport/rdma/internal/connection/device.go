@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// lookEvery and lookPeriod bound how rarely the kernel is asked for events while no connection
-	// is being made or ended: in one of so many rounds, after so much time. A request of a peer or
-	// the end of a connection can wait that long.
+	// lookEvery and lookPeriod apply while no connection is being made or ended. Then the kernel is
+	// asked for events in at least one of lookEvery rounds, or in each round if the rounds are
+	// further apart than lookPeriod. A request of a peer or the end of a connection can wait that
+	// long.
 	lookEvery  = 64
 	lookPeriod = time.Millisecond
 	// eventsMost bounds the events that one Progress handles.
@@ -25,7 +26,8 @@ const (
 type Pair interface {
 	// Number returns the number of the queue pair.
 	Number() uint32
-	// SharesReceives reports whether its receives come from a shared receive queue.
+	// SharesReceives reports whether the receives of the queue pair come from a shared receive
+	// queue.
 	SharesReceives() bool
 	// Modify changes attributes of the queue pair, as ibv_modify_qp(3) does.
 	Modify(a *rdmacm.Attributes) error
@@ -48,9 +50,10 @@ type Config struct {
 	Interface string
 	// Addresses are the addresses of the interface.
 	Addresses []netip.Prefix
-	// Wake ends a Progress.Sleep of the provider. Any goroutine may call it, none after Close.
+	// Wake ends a Progress.Sleep of the provider. Any goroutine may call Wake before Close. No
+	// goroutine may call it after Close.
 	Wake func()
-	// Happened is the function of that name of provider.Adapter.
+	// Happened is the method Happened of provider.Adapter.
 	Happened func(provider.Event)
 }
 
@@ -147,8 +150,8 @@ func (d *Device) conclude() int {
 	return len(results)
 }
 
-// source chooses the local address for connections to a remote address: an address in the same
-// network, otherwise the first address of the same kind.
+// source chooses the local address for connections to a remote address. It is an address in the
+// network of the remote address, otherwise the first address of the same kind (IPv4 or IPv6).
 func (d *Device) source(remote netip.Addr) (netip.Addr, error) {
 	remote = remote.Unmap()
 	var found netip.Addr
@@ -168,8 +171,8 @@ func (d *Device) source(remote netip.Addr) (netip.Addr, error) {
 	return found, nil
 }
 
-// zoned returns an address with the zone that binding to it, or connecting to it, needs: for a
-// request on RoCE the kernel does not report the zone.
+// zoned returns an address with the zone that the kernel needs to bind to the address or to connect
+// to the address. For a request on RoCE the kernel does not report the zone.
 func (d *Device) zoned(a netip.Addr) netip.Addr {
 	if a = a.Unmap(); a.Is6() && a.IsLinkLocalUnicast() && a.Zone() == "" {
 		return a.WithZone(d.Interface)
@@ -185,8 +188,8 @@ func (d *Device) addresses(id *rdmacm.ID) (rdmacm.Addresses, error) {
 	return a, err
 }
 
-// owns returns the addresses of an id, and an error if the id is bound to another device than this
-// one: there may be two devices on one network interface.
+// owns returns the addresses of an id, and an error if the id is bound to another device, because
+// there may be two devices on one network interface.
 func (d *Device) owns(id *rdmacm.ID) (rdmacm.Addresses, error) {
 	a, err := d.addresses(id)
 	if err == nil && a.NodeGUID != d.GUID {

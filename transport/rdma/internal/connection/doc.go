@@ -1,7 +1,7 @@
-// Package connection makes connections of the kernel's RDMA devices, through package rdmacm. It is
-// a part of providers of verbs: it implements the methods of QueuePair, Handshake and ServicePoint
-// of package provider that concern connections. It moves no data. A provider makes its queue pairs
-// by uverbs or by a library, embeds a Connection in each and implements Pair.
+// Package connection makes connections of the kernel's RDMA devices, through package rdmacm.
+// Providers of verbs contain this package: it implements those methods of QueuePair, Handshake and
+// ServicePoint of package provider that concern connections. The package moves no data. A provider
+// makes its queue pairs by uverbs or by a library, embeds a Connection in each and implements Pair.
 //
 //	Connect -> resolving -> routing -> connecting -> established -> ended
 //	Accept  ->                         accepting  -> established -> ended
@@ -20,15 +20,16 @@
 //	private data         56, 196, 148 bytes, padded        251 bytes, not padded
 //	no listener          rejected with reason 8            Connect returns ECONNREFUSED
 //
-// (Private data: the limits of a request, an accept and a reject.)
+// (The row "private data" has the limits of a request, an accept and a reject.)
 //
 // siw serves as many Reads at a time as the active side has asked for, whatever depth the passive
-// side answers, and sends that number in the answer (relaxed_ird_negotiation). So an answer cannot
-// lower the number of Reads that the peer may have in flight there. Consumers that need a lower
+// side answers, and sends that number in the answer (relaxed_ird_negotiation). So on siw an answer
+// cannot lower the number of Reads that the peer may have in flight. Consumers that need a lower
 // limit exchange it in private data.
 //
-// The kernel has no refusal other than the program's rejection. Handshake.Refuse therefore rejects
-// with private data of its own, by which this package recognizes a refusal on the active side.
-// Other software on the active side sees a rejection. If a process is killed or calls Abort, the
-// kernel reports to the other side that the connection has ended in order.
+// The kernel offers only one way to decline a request: the rejection by the program.
+// Handshake.Refuse therefore rejects with certain private data, by which this package recognizes a
+// refusal on the active side. Other software on the active side sees an ordinary rejection. If a
+// process is killed or calls Abort, the kernel reports to the other side that the connection has
+// ended in order.
 package connection

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// handle serves an event of the connection.
+// handle handles an event of the connection.
 func (c *Connection) handle(e *rdmacm.Event) {
 	if c.phase == phaseEnded {
 		return // a goroutine will destroy the id
@@ -83,7 +83,7 @@ func (c *Connection) routed() {
 }
 
 // connect executes the command Connect, which may block, and stores its result for Progress. If the
-// connection was abandoned meanwhile, it destroys the id instead.
+// connection was abandoned during the command, connect destroys the id instead.
 func (c *Connection) connect(id *rdmacm.ID, p *rdmacm.Parameters) {
 	err := id.Connect(p)
 	d := c.device
@@ -103,7 +103,8 @@ func (c *Connection) connect(id *rdmacm.ID, p *rdmacm.Parameters) {
 	}
 }
 
-// connected handles the result of the command Connect. Events may have changed the phase before.
+// connected handles the result of the command Connect. Events that arrived during the command may
+// have changed the phase.
 func (c *Connection) connected(err error) {
 	switch {
 	case c.phase != phaseConnecting:
@@ -132,7 +133,8 @@ func (c *Connection) modify(next rdmacm.State) error {
 	return c.pair.Modify(&a)
 }
 
-// ready moves the queue pair to the state in which it receives, then to that in which it sends.
+// ready moves the queue pair to the state in which it receives, and then to the state in which it
+// sends.
 func (c *Connection) ready() error {
 	for _, next := range []rdmacm.State{rdmacm.StateReady, rdmacm.StateSend} {
 		if err := c.modify(next); err != nil {
@@ -142,8 +144,8 @@ func (c *Connection) ready() error {
 	return nil
 }
 
-// answered confirms the peer's answer, which establishes the connection. It sets StateInit once
-// more, because the kernel knows the access rights of the peer only from the answer.
+// answered confirms the peer's answer, which establishes the connection. answered sets StateInit
+// once more, because the kernel knows the access rights of the peer only after the answer.
 func (c *Connection) answered(e *rdmacm.Event) {
 	err := c.modify(rdmacm.StateInit)
 	if err == nil {
@@ -194,8 +196,8 @@ func (c *Connection) rejected(e *rdmacm.Event) {
 	c.fail(why, data, e.Err())
 }
 
-// disconnected ends a connection, after it has taken the completions of the messages that arrived
-// before the end.
+// disconnected takes the completions of the messages that arrived before the end of the connection,
+// and then ends the connection.
 func (c *Connection) disconnected(e *rdmacm.Event) {
 	if c.phase != phaseEstablished && c.phase != phaseDisconnecting {
 		c.fail(provider.FailureRefused, nil, fmt.Errorf("%v before it was established: %w", e.Kind, unix.ECONNRESET))
@@ -203,7 +205,7 @@ func (c *Connection) disconnected(e *rdmacm.Event) {
 	}
 	c.pair.Take()
 	if c.phase == phaseEnded {
-		return // it found a failure
+		return // Take found a failure, and ended the connection
 	}
 	_ = c.id.Disconnect() // the answer, on InfiniBand
 	c.pair.Fail()

@@ -9,8 +9,8 @@ import (
 )
 
 // The limits of private data, in bytes. On InfiniBand, requests, accepts and rejects travel in the
-// messages REQ (of whose 92 bytes the kernel uses 36), REP and REJ. siw stores the length of the
-// private data in 8 bits, and adds 4 bytes of its own.
+// messages REQ, REP and REJ. The kernel uses 36 of the 92 bytes of REQ. siw stores the length of
+// the private data in 8 bits, and adds 4 bytes of its own.
 const (
 	requestDataMax = 56
 	acceptDataMax  = 196
@@ -18,7 +18,8 @@ const (
 	iwarpDataMax   = 251
 )
 
-// refusal is the private data of a rejection that is a Handshake.Refuse, not a consumer's Reject.
+// refusal is the private data by which the active side distinguishes a Handshake.Refuse from a
+// consumer's Reject.
 var refusal = []byte("gorun refuses\x00\xff\x01")
 
 // isRefusal reports whether a rejection with this private data is a Handshake.Refuse. InfiniBand
@@ -47,8 +48,9 @@ func (d *Device) request(p *rdmacm.Parameters) *provider.Proposal {
 
 // answer returns the answer of the passive side, in the terms of that side, from the parameters of
 // an event. On InfiniBand the depths of the event are in the terms of this side. On iWARP the
-// kernel exchanges the two (cma_iw_handler): the number of Reads that this side may have in flight
-// is in the place of the number that it serves. So they are in the terms of the passive side.
+// kernel swaps the two depths (cma_iw_handler): the number of Reads that this side may have in
+// flight is in the field of the number of Reads that this side serves. So on iWARP the depths are
+// in the terms of the passive side.
 func (d *Device) answer(p *rdmacm.Parameters) *provider.Proposal {
 	q := &provider.Proposal{
 		PrivateData: p.PrivateData, FlowControl: p.FlowControl, RNRRetryCount: p.RNRRetryCount,

@@ -11,10 +11,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// kernelBacklogMin is the least number of requests that may wait in the kernel, which rejects
-// further ones as if the consumer had rejected them. The limit that the consumer wants,
-// ServicePointConfig.Backlog, is enforced by Arrived, which soon takes the requests from the
-// kernel.
+// kernelBacklogMin is the least number of requests that may wait in the kernel. The kernel rejects
+// further requests as if the consumer had rejected them. Arrived enforces the limit that the
+// consumer wants, ServicePointConfig.Backlog, because requests wait in the kernel only for a short
+// time.
 const kernelBacklogMin = 128
 
 // servicePoint implements provider.ServicePoint.
@@ -109,7 +109,7 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 	if err == nil {
 		err = c.id.Accept(&c.parameters)
 	}
-	c.parameters.PrivateData = nil // it is the caller's
+	c.parameters.PrivateData = nil // the memory belongs to the caller
 	if err != nil {
 		c.fail(provider.FailureRefused, nil, err)
 	}

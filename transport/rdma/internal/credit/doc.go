@@ -1,10 +1,10 @@
 // Package credit limits the small frames that two ranks send each other to the posted receives. It
-// also prevents loss and duplication of frames when a connection is replaced by another one.
-// It only computes with numbers: it has no sockets, no clocks, and no allocations after New.
+// also prevents loss and duplication of frames when a connection is replaced by another one. The
+// package only computes with numbers: it has no sockets, no clocks, and no allocations after New.
 //
-// iWARP has no RNR: a Send that finds no posted receive ends the connection. So
-// a frame is sent only against a credit, and a credit is granted only for a
-// receive that is posted and not reserved for control frames.
+// iWARP has no RNR (receiver not ready): a Send that finds no posted receive ends the connection.
+// So a frame is sent only against a credit, and a credit is granted only for a receive that is
+// posted and not reserved for control frames.
 //
 // # Frames
 //
@@ -13,8 +13,8 @@
 //	update   a reserved receive  at most UpdateReserve are unconfirmed
 //	goodbye  a reserved receive  one BYE and one BYE-ACK per connection
 //
-// Every frame carries a Word: what its sender has received, and what its sender permits the other
-// side to send.
+// Every frame carries a Word. The Word says which frames the sender of the Word has received, and
+// how many frames the other side may send.
 //
 //	bits    field      meaning
 //	48..63  sequence   of an eager frame; 0 in other frames
@@ -41,9 +41,9 @@
 // Each frame contains the number of updates that its sender has received, which it thereby
 // confirms. At most UpdateReserve updates of a side are unconfirmed at a time. The last reserved
 // receive is used only for an update that enables the peer to send. So a peer without credit or
-// slots never waits in vain for the update that it needs. A side that could send and has no
-// message, but waits for an acknowledgement, sends an update itself when it has received
-// UpdateReserve updates that it has not confirmed: until then the other side may be unable to send
+// slots always gets the update that it needs. Consider a side that waits for an acknowledgement and
+// has no message to send. When this side has received UpdateReserve updates that it has not
+// confirmed, it sends an update itself, because before that the other side may be unable to send
 // another update.
 //
 // # Memory

@@ -26,9 +26,9 @@ type Verdict uint8
 
 // The verdicts. Both kinds of frame have used up a receive.
 const (
-	// Deliver: it is new and the next in order.
+	// Deliver: the frame is new and the next in order. The caller delivers it.
 	Deliver Verdict = iota + 1
-	// Duplicate: it was delivered on an earlier connection. Drop it.
+	// Duplicate: the frame was delivered on an earlier connection. The caller drops it.
 	Duplicate
 )
 
@@ -66,7 +66,7 @@ func clamp(n int) int { return min(max(n, 0), WindowMax) }
 // Disconnect ends the connection.
 func (f *Flow) Disconnect() { f.up = false }
 
-// Ready reports whether a frame taken now could be sent at once.
+// Ready reports whether a frame for which Take is called now could be sent at once.
 func (f *Flow) Ready() bool {
 	s := &f.out
 	return f.up && s.cursor == s.next && s.frames != s.limit && s.next-s.acked != s.slots
@@ -74,8 +74,8 @@ func (f *Flow) Ready() bool {
 
 // Take assigns a sequence number and a slot to a new frame; the slot is the sequence number modulo
 // the number of slots. It returns false if every slot is occupied. The frame occupies the slot
-// until a result freed of Accept or an Arrive method counts it. Next returns the frame for
-// sending.
+// until the result freed of Accept, Arrive, ArriveUpdate or ArriveGoodbye counts the slot. Next
+// returns the word with which the caller sends the frame.
 func (f *Flow) Take() (sequence uint16, ok bool) { return f.out.take() }
 
 // Position returns the sequence number of the next frame to take, and the sequence number that the
@@ -86,8 +86,9 @@ func (f *Flow) Position() (sent, received uint16) { return f.out.next, f.in.expe
 // Slot returns the slot of a sequence number.
 func (f *Flow) Slot(sequence uint16) int { return int(sequence & (f.out.slots - 1)) }
 
-// Next returns the word of the next eager frame to send, the oldest first. It returns false if
-// there is no such frame or no credit. Next counts the frame as sent, so the caller has to send it.
+// Next returns the word of the next eager frame to send. The oldest frame is sent first. It returns
+// false if there is no such frame or no credit. Next counts the frame as sent, so the caller has to
+// send it.
 func (f *Flow) Next() (Word, bool) {
 	if !f.up {
 		return 0, false
@@ -117,9 +118,10 @@ func (f *Flow) stamp(sequence uint16) Word {
 	return word(sequence, f.in.saidAck, f.in.said, f.in.came)
 }
 
-// Due reports whether the caller should call Update now: there is enough to return or acknowledge,
-// or the peer, which owes an acknowledgement, may be unable to send it before its updates are
-// confirmed. If Due returns true, a reserved receive is free for the update at the peer.
+// Due reports whether the caller should call Update now. An update is due if there is enough credit
+// to return or enough frames to acknowledge. An update is also due if the peer owes an
+// acknowledgement that it may be unable to send before its updates are confirmed. If Due returns
+// true, the peer has a free reserved receive for the update.
 func (f *Flow) Due() bool {
 	return f.up && (f.in.due() || f.out.cursor != f.out.acked && f.in.mute())
 }
@@ -140,8 +142,8 @@ func (f *Flow) Update() Word {
 // Goodbye returns the word of a BYE or a BYE-ACK, which the caller has to send.
 func (f *Flow) Goodbye() Word { return f.stamp(0) }
 
-// Accept is a faster Arrive for frames that are to be delivered, as nearly all are. For every other
-// frame it does nothing and returns false; the caller then calls Arrive for the verdict.
+// Accept is a faster Arrive for frames that are to be delivered. Nearly all frames are. For every
+// other frame it does nothing and returns false; the caller then calls Arrive for the verdict.
 func (f *Flow) Accept(w Word) (freed int, ok bool) {
 	r, s := &f.in, &f.out
 	if w.Sequence() != r.expected || r.arrived == r.said || w.confirmed()-r.confirmed > r.updates-r.confirmed || !s.sound(w) {
@@ -156,7 +158,8 @@ func (f *Flow) Accept(w Word) (freed int, ok bool) {
 }
 
 // Arrive processes the word of an eager frame that has arrived. freed is the number of slots that
-// the word has freed, the oldest ones. After an error the caller has to end the connection.
+// the word has freed; these are the oldest slots. After an error the caller has to end the
+// connection.
 func (f *Flow) Arrive(w Word) (v Verdict, freed int, err error) {
 	if v, err = f.in.arrive(w.Sequence()); err != nil {
 		return 0, 0, err
@@ -188,8 +191,8 @@ func (f *Flow) Return(n int) { f.in.returned += uint16(n) }
 // Widen records that n more receives were posted, and grants them to the peer.
 func (f *Flow) Widen(n int) { f.in.window = uint16(clamp(int(f.in.window) + n)) }
 
-// Starved reports whether at most a quarter of the peer's window is left, counting only grants
-// that were sent. If so, the caller should post more receives and call Widen.
+// Starved reports whether at most a quarter of the peer's window is left, counting only grants that
+// were sent. If Starved returns true, the caller should post more receives and call Widen.
 func (f *Flow) Starved() bool { return f.in.said-f.in.arrived <= f.in.window/4 }
 
 // Window returns the number of receives granted to the peer, without Reserve.

@@ -7,16 +7,16 @@ const (
 	budgetPeers = 1000
 	beyondBytes = 16 << 10
 
-	// least is the window that every peer gets, however many peers there are: one frame can be
-	// processed while another one is in flight.
+	// least is the window that every peer gets for any number of peers. With a window of 2, one
+	// frame can be processed while another frame is in flight.
 	least = 2
-	// first is the window of a new connection while there is memory for it.
+	// first is the window of a new connection as long as there is memory for this window.
 	first = 8
 
 	slotUnit = 1 << 10
 )
 
-// Pool distributes the receive memory of a rank among its peers. It only counts receives; the
+// Pool distributes the receive memory of a rank among its peers. A Pool only counts receives; the
 // caller has the memory. A Pool is not safe for concurrent use.
 type Pool struct {
 	slot   int
@@ -41,28 +41,28 @@ func NewPool(peers, slot int) *Pool {
 	return p
 }
 
-// Slot returns the size of each receive in bytes, a multiple of 1 KiB. It is less than the wanted
-// size if otherwise the budget did not suffice for every peer.
+// Slot returns the size of each receive in bytes, a multiple of 1 KiB. Slot is less than the wanted
+// size if receives of the wanted size for every peer would exceed the budget.
 func (p *Pool) Slot() int { return p.slot }
 
 // Join returns the window of a new connection. The caller posts that many receives and Reserve
-// more. The window is at least 2, and for as many connections as NewPool got peers the receives
-// stay within the budget.
+// more. The window is at least 2. As long as there are at most as many connections as the argument
+// peers of NewPool, the receives stay within the budget.
 func (p *Pool) Join() int {
 	window := least + p.give(first-least)
 	p.posted += window + Reserve
 	return window
 }
 
-// Widen returns by how many receives the window of a connection may grow, 0 if there is no memory.
-// The caller posts that many receives.
+// Widen returns the number of receives by which the window of a connection may grow. It returns 0
+// if there is no memory. The caller posts that many receives.
 func (p *Pool) Widen(window int) int {
 	more := p.give(min(window, WindowMax-window))
 	p.posted += more
 	return more
 }
 
-// give takes up to n receives out of the shared ones, and returns how many.
+// give takes up to n receives out of the shared receives, and returns their number.
 func (p *Pool) give(n int) int {
 	n = max(min(n, p.shared), 0)
 	p.shared -= n

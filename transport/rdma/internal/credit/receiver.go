@@ -5,25 +5,25 @@ import "fmt"
 // receiver is the side of a Flow that receives eager frames.
 type receiver struct {
 	expected uint16 // sequence number of the next frame to deliver
-	saidAck  uint16 // expected, as last sent to the peer
+	saidAck  uint16 // value of expected that was last sent to the peer
 
 	window   uint16 // receives posted for eager frames
 	arrived  uint16 // eager frames that arrived on this connection
 	returned uint16 // eager frames of this connection whose receive was posted again
-	said     uint16 // limit, as last sent to the peer
-	half     uint16 // number of acknowledgements that is worth an update
+	said     uint16 // value of limit() that was last sent to the peer
+	half     uint16 // number of frames to acknowledge from which on an update is due
 
 	updates   uint16 // updates sent on this connection
 	confirmed uint16 // updates of this connection that the peer has confirmed
 	came      uint16 // the peer's updates received on this connection
-	told      uint16 // came, as last sent to the peer
+	told      uint16 // value of came that was last sent to the peer
 
 	// before has, for each update that may be unconfirmed, the acknowledgement and the limit that
-	// were sent before it.
+	// were sent to the peer before that update.
 	before [UpdateReserve]knowledge
 }
 
-// knowledge is the acknowledgement and the limit that the peer knows, as far as it was sent them.
+// knowledge is an acknowledgement and a limit that were sent to the peer.
 type knowledge struct{ ack, limit uint16 }
 
 // connect starts a connection on which this side's record grants window receives. peerSlots is the
@@ -63,15 +63,16 @@ func (r *receiver) confirm(w Word) error {
 	return nil
 }
 
-// may reports whether an update may be sent: whether it finds a reserved receive, and whether the
-// peer will be able to confirm it.
+// may reports whether an update may be sent. The update must find a reserved receive, and the peer
+// must be able to confirm the update.
 //
-// The last reserved receive is used only for an update that enables the peer to send a frame: this
-// frame confirms the update. As long as the peer has not confirmed the previous update, it has
-// sent frames only within the limit and the acknowledgement that were sent before that update.
-// The new update enables it to send one more frame on two conditions. The limit must be higher
-// than the known one. And a slot must be free: either more frames are acknowledged, or all frames
-// that the known limit allowed have arrived.
+// The last reserved receive is used only for an update that enables the peer to send a frame,
+// because this frame confirms the update. As long as the peer has not confirmed the previous
+// update, the peer has sent frames only within the limit and the acknowledgement that were sent
+// before the previous update. The new update enables the peer to send one more frame on two
+// conditions. First, the new limit must be higher than the limit that the peer knows. Second, the
+// peer must have a free slot. It has a free slot if the update acknowledges more frames, or if all
+// frames that the known limit allowed have arrived.
 func (r *receiver) may() bool {
 	switch r.updates - r.confirmed {
 	case 0:
@@ -89,7 +90,8 @@ func (r *receiver) update() {
 	r.updates++
 }
 
-// due reports whether there is enough to return or acknowledge for an update, and it may be sent.
+// due reports whether there is enough credit to return, or enough frames to acknowledge, and an
+// update may be sent.
 func (r *receiver) due() bool {
 	returned, acks := r.limit()-r.said, r.expected-r.saidAck
 	worth := returned >= max(r.window/2, 1) || acks >= r.half || r.updates == 0

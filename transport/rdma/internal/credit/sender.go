@@ -17,10 +17,10 @@ func (s *sender) connect(credits uint16) {
 	s.cursor, s.frames, s.limit = s.acked, 0, credits
 }
 
-// credits returns how many more frames may be sent on the connection.
+// credits returns the number of further frames that may be sent on the connection.
 func (s *sender) credits() uint16 { return s.limit - s.frames }
 
-// take returns the sequence number of a new frame, and false if no slot is free.
+// take returns the sequence number of a new frame. It returns false if no slot is free.
 func (s *sender) take() (uint16, bool) {
 	if s.next-s.acked == s.slots {
 		return 0, false
@@ -41,7 +41,7 @@ func (s *sender) put() (uint16, bool) {
 }
 
 // confirm checks and records the acknowledgement and the limit in a word of the peer, and returns
-// how many slots became free.
+// the number of slots that became free.
 func (s *sender) confirm(w Word) (int, error) {
 	freed := w.ack() - s.acked
 	switch {
@@ -63,6 +63,6 @@ func (s *sender) sound(w Word) bool {
 func (s *sender) note(w Word) {
 	s.acked, s.limit = w.ack(), w.limit()
 	if before(s.cursor, s.acked) {
-		s.cursor = s.acked // the peer has received the frames before on an earlier connection
+		s.cursor = s.acked // the peer has received the frames before acked on an earlier connection
 	}
 }

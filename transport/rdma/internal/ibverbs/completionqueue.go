@@ -17,7 +17,7 @@ const (
 	pollBatch = 32
 )
 
-// Channel is a completion channel: its completion queues report there that they have completions.
+// Channel is a completion channel: its completion queues report to it that they have completions.
 type Channel struct {
 	context *Context
 	object  *channelObject
@@ -109,8 +109,8 @@ func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64)
 	return q, nil
 }
 
-// Capacity returns how many entries the queue holds. One entry more is an error event of the
-// device.
+// Capacity returns the number of entries that the queue can hold. If more completions arrive, the
+// device reports an error event.
 func (q *CompletionQueue) Capacity() int {
 	if q.object == nil {
 		return 0
@@ -118,9 +118,9 @@ func (q *CompletionQueue) Capacity() int {
 	return int(q.object.entries)
 }
 
-// Poll takes completions and returns how many. It makes no system call. When the library has failed
-// to poll, Poll returns what it has taken before, and Arm and Context.NextEvent return the error
-// from then on.
+// Poll takes completions and returns their number. It makes no system call. When the library fails
+// to poll, Poll returns the completions that it has already taken. From then on Arm and
+// Context.NextEvent return the error.
 func (q *CompletionQueue) Poll(out []uverbs.Completion) int {
 	done := 0
 	for done < len(out) && q.object != nil {
@@ -163,8 +163,8 @@ func take(to *uverbs.Completion, from *completion) {
 func bigEndian(v uint32) uint32 { return bits.ReverseBytes32(v) }
 
 // Arm requests one event in the channel: at the next completion or, if solicitedOnly is set, at the
-// next completion that is solicited or an error. Completions that arrived before cause no event:
-// the caller has to Poll once more after Arm.
+// next completion that is solicited or reports an error. Completions that arrived before Arm cause
+// no event. So the caller has to Poll once more after Arm.
 func (q *CompletionQueue) Arm(solicitedOnly bool) error {
 	const op = "arm completion queue"
 	if q.object == nil {

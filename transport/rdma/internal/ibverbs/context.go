@@ -19,8 +19,8 @@ type Context struct {
 
 	library *library
 	object  *contextObject
-	// made counts the open objects of the context. Close fails while there are any, because the
-	// library then frees memory to which they refer.
+	// made counts the open objects of the context. Close fails while made is not 0, because closing
+	// the context frees memory to which the objects refer.
 	made atomic.Int64
 	// failure is the error of a completion queue that cannot be polled any more, or nil.
 	failure atomic.Pointer[error]
@@ -41,8 +41,8 @@ func (l *library) names() ([]string, error) {
 	return names, err
 }
 
-// devices calls visit with every device. visit may open the device: the library keeps open devices
-// when the list is freed.
+// devices calls visit with every device. visit may open the device, because an open device stays
+// valid when the library frees the list.
 func (l *library) devices(visit func(device uintptr, name string)) error {
 	var pin goruntime.Pinner
 	defer pin.Unpin()
@@ -95,7 +95,9 @@ func (l *library) open(d *uverbs.Device) (*Context, error) {
 	case errors.Is(cause, fs.ErrPermission):
 		cause = &uverbs.PermissionError{File: "/" + d.File, Err: cause}
 	case cause != nil:
-		// After the kernel has refused a file, the library tries others and returns the last errno.
+		// The errno of the library may belong to another file, because the library tries further
+		// files after the kernel has refused one. So the access to the device's own file is checked
+		// here.
 		if err := unix.Access("/"+d.File, unix.R_OK|unix.W_OK); errors.Is(err, fs.ErrPermission) {
 			cause = &uverbs.PermissionError{File: "/" + d.File, Err: err}
 		}
@@ -148,7 +150,7 @@ func status(v uintptr, errno syscall.Errno) error {
 	}
 }
 
-// end destroys the object *o by f and sets *o to nil. If *o is nil already, it returns ErrClosed.
+// end destroys the object *o by f and sets *o to nil. If *o is nil already, end returns ErrClosed.
 func end[T any](c *Context, op string, f function, o **T) error {
 	if *o == nil {
 		return c.err(op, uverbs.ErrClosed)
@@ -225,7 +227,7 @@ func (c *Context) Port(number int) (uverbs.PortAttributes, error) {
 }
 
 // OnDemand reports whether memory that was registered with uverbs.AccessOnDemand can be used for
-// everything for which other registered memory can be used.
+// all operations for which other registered memory can be used.
 func (c *Context) OnDemand() bool { return uverbs.OnDemand(int(c.object.commandFD)) }
 
 // EventFD returns a file descriptor that is readable while an event of the device is available.

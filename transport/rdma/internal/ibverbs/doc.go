@@ -1,6 +1,6 @@
 // Package ibverbs provides the objects of package uverbs for every RDMA device for which rdma-core
-// has a provider: mlx5, irdma, bnxt_re, efa and others, also siw and rxe. It opens libibverbs.so.1
-// at run time; a build needs neither the library nor its headers.
+// has a provider: mlx5, irdma, bnxt_re, efa and others, including siw and rxe. It opens
+// libibverbs.so.1 at run time; a build needs neither the library nor its headers.
 //
 //	control   exported functions of the library     dlsym, call
 //	post      struct ibv_context, ops.post_send     one list of requests for a call
@@ -8,11 +8,12 @@
 //	sleep     Channel, a descriptor for poll(2)     Arm
 //
 // Requests, completions, attributes and errors have the types of uverbs, and the methods have the
-// same names, so that users need only one code for both packages. The layouts of the library's
-// structures are in layout.go; tests compare them with the header where it is installed.
+// same names, so that users need only one implementation for both packages. The layouts of the
+// library's structures are in layout.go; tests compare them with the header where it is installed.
 //
-// The only C code loads the library and calls functions by their addresses. It needs cgo: a program
-// that was built without cgo is static and cannot load a library, which Available reports.
+// The C code of this package only loads the library and calls functions by their addresses. The C
+// code needs cgo. A program that was built without cgo is static and cannot load a library. In this
+// case Available returns ErrNotLinked.
 //
 // As in uverbs, several goroutines may use the objects of a device at a time, but only one may use
 // a queue at a time. No function waits for an event: the file descriptors are nonblocking.

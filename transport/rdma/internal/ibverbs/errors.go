@@ -67,7 +67,8 @@ func (c *Context) err(op string, err error) error {
 	return &uverbs.Error{Op: op, Device: c.Device.Name, Err: err}
 }
 
-// nonsense returns an uverbs.ErrAnswer with the reason: the library's answer cannot be right.
+// nonsense returns an uverbs.ErrAnswer with the reason for which the library's answer cannot be
+// right.
 func nonsense(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{uverbs.ErrAnswer}, args...)...)
 }

@@ -1,8 +1,9 @@
 package ibverbs
 
-// The structures of infiniband/verbs.h, as far as this package reads or writes them. Of the objects
-// that the library allocates it uses only fields in front of the mutex, whose size differs between
-// processors. Pointers have integer types: they point to C's memory, or to pinned memory of Go.
+// This file has the structures of infiniband/verbs.h, as far as this package reads or writes them.
+// Of an object that the library allocates, the package uses only fields in front of the object's
+// mutex, because the size of a mutex differs between processor architectures. Pointers have integer
+// types: they point to C's memory, or to pinned memory of Go.
 
 // contextObject is the beginning of struct ibv_context, with struct ibv_context_ops.
 type contextObject struct {

@@ -34,8 +34,8 @@ func (l *library) symbols() map[string]*function {
 		"ibv_open_device": &l.openDevice, "ibv_close_device": &l.closeDevice, "ibv_query_device": &l.queryDevice, "ibv_query_port": &l.queryPort,
 		"ibv_get_async_event": &l.getAsyncEvent, "ibv_ack_async_event": &l.ackAsyncEvent,
 		"ibv_alloc_pd": &l.allocPD, "ibv_dealloc_pd": &l.deallocPD,
-		// The later form of ibv_reg_mr. It ignores optional access flags that the kernel does
-		// not know, such as relaxed ordering.
+		// ibv_reg_mr_iova2 is a later form of ibv_reg_mr. It ignores optional access flags that the
+		// kernel does not know, such as relaxed ordering.
 		"ibv_reg_mr_iova2": &l.regMR, "ibv_dereg_mr": &l.deregMR,
 		"ibv_create_comp_channel": &l.createChannel, "ibv_destroy_comp_channel": &l.destroyChannel,
 		"ibv_get_cq_event": &l.getCQEvent, "ibv_ack_cq_events": &l.ackCQEvents,
@@ -78,8 +78,8 @@ func Version() string {
 	return versionOf(string(maps))
 }
 
-// versionOf finds the library's file among the memory mappings of a process (proc(5)), in which
-// the last word of a line is the file. It returns libraryName if there is none.
+// versionOf finds the library's file among the memory mappings of a process (proc(5)), in which the
+// last word of a line is the file. It returns libraryName if the library's file is not found.
 func versionOf(maps string) string {
 	for line := range strings.Lines(maps) {
 		fields := strings.Fields(line)

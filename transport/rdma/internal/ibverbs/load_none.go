@@ -4,7 +4,7 @@ package ibverbs
 
 import "syscall"
 
-// openLibrary fails: without cgo there is no way to call C.
+// openLibrary fails, because a program without cgo cannot call C functions.
 func openLibrary(string) (handle uintptr, reason string, err error) {
 	return 0, "", ErrNotLinked
 }

@@ -20,7 +20,8 @@ struct answer {
 	int error;
 };
 
-// Arguments that a function does not have are in registers that it does not read.
+// call_errno passes five arguments. A C function with fewer parameters does not read the registers
+// of the others.
 static struct answer call_errno(uintptr_t f, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e) {
 	struct answer r;
 	errno = 0;
@@ -33,8 +34,9 @@ static uintptr_t invoke(uintptr_t f, uintptr_t a, uintptr_t b, uintptr_t c) {
 	return ((function)f)(a, b, c, 0, 0);
 }
 
-// dlerror is the calling thread's. What is destroyed after the device was removed counts as
-// destroyed: otherwise the objects of an adapter that is gone could not be ended.
+// load calls dlerror on the same thread as dlopen, because each thread has its own dlerror. With
+// RDMAV_ALLOW_DISASSOC_DESTROY the library destroys an object without an error after its device was
+// removed. Otherwise the objects of a removed adapter could not be destroyed.
 static void *load(const char *name, char **why) {
 	setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", 0);
 	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -49,7 +51,8 @@ import (
 	"unsafe"
 )
 
-// openLibrary loads a library. If that fails, handle is 0 and reason is the loader's text.
+// openLibrary loads a library. If the library cannot be loaded, handle is 0 and reason is the
+// loader's text.
 func openLibrary(name string) (handle uintptr, reason string, err error) {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))

@@ -32,8 +32,8 @@ func (d *ProtectionDomain) Close() error {
 
 // Region is registered memory.
 type Region struct {
-	// LKey is the key in local segments, RKey the key that peers use. Address is the address by
-	// which peers refer to the first byte.
+	// LKey is the key that local segments contain. RKey is the key that peers use. Address is the
+	// address by which peers refer to the first byte.
 	LKey, RKey uint32
 	Address    uint64
 

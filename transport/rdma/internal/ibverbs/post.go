@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// listMax is the most requests that one call of the library posts.
+	// listMax is the maximum number of requests that one call of the library posts.
 	listMax = 32
-	// listSegments and listInline are the least numbers of segments and of inline bytes for which
-	// a list has room. A list ends before the first request for which the room does not suffice.
+	// listSegments and listInline are the least numbers of segments and of inline bytes for which a
+	// list has room. A list ends before the first request for which the list has too little room.
 	listSegments = 64
 	listInline   = 1024
 )
@@ -23,7 +23,7 @@ const (
 type segments struct {
 	array []segment
 	used  int
-	max   int // the most segments of one request
+	max   int // the maximum number of segments of one request
 	pin   goruntime.Pinner
 }
 
@@ -33,9 +33,9 @@ func (s *segments) init(limit int) {
 }
 
 // add appends the segments of a request, and returns their address and number. full reports that
-// there is no room, so that the request belongs to the next list. add omits segments without
-// bytes, because for some devices a length of 0 means 2 GiB. If then none is left and one is set,
-// it appends one empty segment.
+// the list has no room for the segments; then the request has to go into the next list. add omits
+// segments without bytes, because for some devices a length of 0 means 2 GiB. If no segment with
+// bytes is left and the argument one is true, add appends one empty segment.
 func (s *segments) add(list []uverbs.Segment, one bool) (at uintptr, n int32, full bool, err error) {
 	if len(list) > s.max {
 		return 0, 0, false, uverbs.ErrRequest
@@ -68,7 +68,8 @@ type sendList struct {
 	works    [listMax]sendWork
 	bad      uintptr
 	segments segments
-	// inline has copies of the inline bytes, which may lie on a goroutine's stack, which Go may move.
+	// inline has copies of the inline bytes. The inline bytes of a request may lie on a goroutine's
+	// stack, and the runtime may move the stack.
 	inline     []byte
 	inlineUsed int
 	inlineMax  int
@@ -90,8 +91,8 @@ func (l *sendList) close() {
 	l.segments.pin.Unpin()
 }
 
-// fill fills the list with the first requests and returns how many. The error is the error of the
-// request after them.
+// fill fills the list with the first requests and returns their number. The error is the error of
+// the first request that is not in the list.
 func (l *sendList) fill(list []uverbs.SendRequest) (int, error) {
 	l.segments.used, l.inlineUsed = 0, 0
 	n := 0
@@ -156,7 +157,7 @@ func (l *sendList) place(r *uverbs.SendRequest) (at uintptr, n int32, full bool,
 	return addressOf(s), 1, false, nil
 }
 
-// start posts the n requests in the list and returns how many were posted.
+// start posts the n requests in the list and returns the number of posted requests.
 func (l *sendList) start(f function, queue uintptr, n int) (int, error) {
 	l.bad = 0
 	return posted(invoke(f, queue, addressOf(&l.works), addressOf(&l.bad)), addressOf(&l.works), l.bad, sizeOf[sendWork](), n)
@@ -184,7 +185,7 @@ func (l *receiveList) close() {
 	l.segments.pin.Unpin()
 }
 
-// post posts receives to a queue by the function f, and returns how many were posted.
+// post posts receives to a queue by the function f, and returns the number of posted receives.
 func (l *receiveList) post(c *Context, f function, queue uintptr, list []uverbs.ReceiveRequest) (int, error) {
 	done := 0
 	for done < len(list) {
@@ -224,8 +225,9 @@ func (l *receiveList) fill(list []uverbs.ReceiveRequest) (int, error) {
 	return n, nil
 }
 
-// posted returns how many of the n requests of a list the library has posted, according to its
-// answer: all, or the requests before bad, the address of the request that it refused.
+// posted returns how many of the n requests of a list the library has posted. If answer reports no
+// error, these are all n requests. Otherwise they are the requests before bad, which is the address
+// of the refused request.
 func posted(answer int, first, bad, size uintptr, n int) (int, error) {
 	if answer == 0 {
 		return n, nil

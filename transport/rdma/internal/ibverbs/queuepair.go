@@ -26,7 +26,7 @@ type QueuePairConfig struct {
 type QueuePair struct {
 	// Number identifies the queue pair to peers and in completions.
 	Number uint32
-	// Granted is the actual capacity, at least as large as the wanted one.
+	// Granted is the actual capacity. It is at least as large as QueuePairConfig.Capacity.
 	Granted uverbs.Capacity
 
 	context  *Context
@@ -49,7 +49,7 @@ func (c *Context) NewQueuePair(config *QueuePairConfig) (*QueuePair, error) {
 	}
 	var pin goruntime.Pinner
 	defer pin.Unpin()
-	request := &pairRequest{ // at least one receive: libsiw makes no empty queue
+	request := &pairRequest{ // at least one receive, because libsiw makes no empty queue
 		user: uintptr(config.User), sends: addressOf(config.Sends.object), receives: addressOf(config.Receives.object), kind: pairReliable,
 		capacity: capacity{
 			sends: uint32(want.Sends), receives: uint32(max(want.Receives, 1)), sendSegments: uint32(want.SendSegments),
@@ -112,13 +112,14 @@ func (q *QueuePair) Modify(a *uverbs.PairAttributes) error {
 	return q.context.err(op, status(call(q.context.library.modifyQP, addressOf(q.object), addressOf(request), uintptr(a.Mask), 0, 0)))
 }
 
-// SetState changes only the state: to StateError, which flushes the posted work requests, or to
-// StateReset.
+// SetState changes only the state, to StateError or StateReset. StateError flushes the posted work
+// requests.
 func (q *QueuePair) SetState(s uverbs.State) error {
 	return q.Modify(&uverbs.PairAttributes{Mask: uverbs.MaskState, State: s})
 }
 
-// QueryState queries the state. siw does not keep it, so the result means nothing there.
+// QueryState queries the state. libsiw does not keep the state, so the result has no meaning for
+// siw.
 func (q *QueuePair) QueryState() (uverbs.State, error) {
 	const op = "query queue pair"
 	if q.object == nil {
@@ -139,8 +140,8 @@ func (q *QueuePair) QueryState() (uverbs.State, error) {
 }
 
 // PostSends posts send requests in order: as one list, or as several lists if there are many. It
-// returns how many were posted. If these are not all, the error is ErrFull, ErrRequest, or an error
-// of the library.
+// returns the number of posted requests. If some requests were not posted, the error is ErrFull,
+// ErrRequest, or an error of the library.
 func (q *QueuePair) PostSends(list []uverbs.SendRequest) (int, error) {
 	if q.object == nil {
 		return 0, q.context.err("post sends", uverbs.ErrClosed)
@@ -161,8 +162,8 @@ func (q *QueuePair) PostSends(list []uverbs.SendRequest) (int, error) {
 	return done, nil
 }
 
-// PostReceives posts receives in order, and returns how many were posted. If these are not all, the
-// error is ErrFull, ErrRequest, or an error of the library.
+// PostReceives posts receives in order, and returns the number of posted receives. If some were not
+// posted, the error is ErrFull, ErrRequest, or an error of the library.
 func (q *QueuePair) PostReceives(list []uverbs.ReceiveRequest) (int, error) {
 	if q.object == nil {
 		return 0, q.context.err("post receives", uverbs.ErrClosed)
@@ -174,8 +175,8 @@ func (q *QueuePair) PostReceives(list []uverbs.ReceiveRequest) (int, error) {
 }
 
 // Close destroys the queue pair. When it has returned nil, the device uses neither the queues nor
-// the memory of the requests any more. A later Poll may still return completions of these
-// requests, or may not.
+// the memory of the requests any more. It is undefined whether a later Poll returns completions of
+// these requests.
 func (q *QueuePair) Close() error {
 	if err := end(q.context, "destroy queue pair", q.context.library.destroyQP, &q.object); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 // SharedReceiveQueue holds the receives of several queue pairs.
 type SharedReceiveQueue struct {
-	// Segments is the most segments that a receive may have.
+	// Segments is the maximum number of segments of a receive.
 	Segments int
 
 	context  *Context
@@ -19,9 +19,9 @@ type SharedReceiveQueue struct {
 	receives *receiveList
 }
 
-// NewSharedReceiveQueue makes a queue for at least entries receives of at least so many segments.
-// When fewer than limit receives are left, the device reports one event; it reports none if limit
-// is 0. user identifies the queue in events.
+// NewSharedReceiveQueue makes a queue for at least entries receives, of at least segments segments
+// each. When fewer than limit receives are left, the device reports one event. If limit is 0, the
+// device reports no event. user identifies the queue in events.
 func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context
@@ -45,7 +45,7 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, u
 	if s.capacity < entries || s.Segments < segments {
 		err = c.err(op, nonsense("%d entries of %d segments in place of %d of %d", s.capacity, s.Segments, entries, segments))
 	} else if limit > 0 {
-		err = s.SetLimit(limit) // a limit in the request that makes the queue would be ignored
+		err = s.SetLimit(limit) // the library ignores a limit in the request that makes the queue
 	}
 	if err != nil {
 		_ = s.Close()
@@ -54,11 +54,11 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, u
 	return s, nil
 }
 
-// Capacity returns how many receives the queue holds.
+// Capacity returns the number of receives that the queue can hold.
 func (s *SharedReceiveQueue) Capacity() int { return s.capacity }
 
-// PostReceives posts receives in order, and returns how many were posted. If these are not all, the
-// error is ErrFull, ErrRequest, or an error of the library.
+// PostReceives posts receives in order, and returns the number of posted receives. If some were not
+// posted, the error is ErrFull, ErrRequest, or an error of the library.
 func (s *SharedReceiveQueue) PostReceives(list []uverbs.ReceiveRequest) (int, error) {
 	if s.object == nil {
 		return 0, s.context.err("post receives", uverbs.ErrClosed)
@@ -66,7 +66,7 @@ func (s *SharedReceiveQueue) PostReceives(list []uverbs.ReceiveRequest) (int, er
 	return s.receives.post(s.context, s.context.object.postShared, addressOf(s.object), list)
 }
 
-// SetLimit requests one more event, for the time when fewer than limit receives are left.
+// SetLimit requests one more event. The device reports it when fewer than limit receives are left.
 func (s *SharedReceiveQueue) SetLimit(limit int) error {
 	const op = "set limit"
 	if s.object == nil {

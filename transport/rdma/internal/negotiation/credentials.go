@@ -46,14 +46,14 @@ func DeriveKey(secret []byte, job, label string) []byte {
 	return key
 }
 
-// AppendRequest appends the request r to b, for the destination rank to. It sets Job and Source from
-// the credentials.
+// AppendRequest appends the request r to b, for the destination rank to. AppendRequest sets Job and
+// Source of the record from the credentials.
 func (c *Credentials) AppendRequest(b []byte, r *Record, to uint32) []byte {
 	return c.appendRecord(b, r, kindRequest, to, nil)
 }
 
 // AppendReply appends the reply r to b, for the destination rank to. request is the private data of
-// the request that it answers, as it was received; padding is ignored.
+// the request that r answers, as it was received; padding is ignored.
 func (c *Credentials) AppendReply(b []byte, r *Record, to uint32, request []byte) []byte {
 	return c.appendRecord(b, r, kindReply, to, request[:Size])
 }
@@ -76,7 +76,7 @@ func (c *Credentials) OpenRequest(b []byte) (Record, error) {
 }
 
 // OpenReply verifies the private data b of the reply to a request, and returns the record in it.
-// request is the record that was sent, and from the rank to which it was sent.
+// request is the record that this side sent, and from is the rank to which this side sent it.
 func (c *Credentials) OpenReply(b, request []byte, from uint32) (Record, error) {
 	if err := checkFrame(b, kindReply, Size); err != nil {
 		return Record{}, err
@@ -91,9 +91,9 @@ func (c *Credentials) OpenReply(b, request []byte, from uint32) (Record, error) 
 	return r, nil
 }
 
-// open verifies a record whose frame was checked, and returns it. It compares the job before it
-// verifies the tag. A record of another job has a tag with another key, and the error "another job"
-// is more helpful than "bad tag".
+// open verifies a record whose frame was checked, and returns it. open compares the job before it
+// verifies the tag. The tag of a record of another job has another key, so it would not verify
+// either. But the error "another job" is more helpful than "bad tag".
 func (c *Credentials) open(b []byte, k kind, request []byte) (Record, error) {
 	r := parse(b)
 	if r.Job != c.Job {
@@ -108,15 +108,16 @@ func (c *Credentials) open(b []byte, k kind, request []byte) (Record, error) {
 	return r, nil
 }
 
-// AppendProof appends the proof of the active side to head, which is the rest of its first message.
-// The proof covers all of head. request and reply are the private data of both sides, as they were
-// sent; padding is ignored.
+// AppendProof appends the proof of the active side to head. head is the first message of the active
+// side without the proof. The proof covers all of head. request and reply are the private data of
+// both sides, as they were sent; padding is ignored.
 func (c *Credentials) AppendProof(head, request, reply []byte) []byte {
 	return append(head, c.tag(head, kindProof, 0, request[:Size], reply[:Size])...)
 }
 
 // OpenProof verifies the first message of the active side of a connection that was made by request
-// and reply: it must end with the proof that a rank of the job knows both.
+// and reply: the message must end with the proof, which shows that the sender has the job's secret
+// and knows request and reply.
 func (c *Credentials) OpenProof(message, request, reply []byte) error {
 	at := len(message) - ProofSize
 	if at < 0 || !hmac.Equal(message[at:], c.tag(message[:at], kindProof, 0, request[:Size], reply[:Size])) {
@@ -125,9 +126,9 @@ func (c *Credentials) OpenProof(message, request, reply []byte) error {
 	return nil
 }
 
-// tag returns the tag of a record, a reject or a first message. head is what precedes the tag. rank
-// is the destination of a record or the source of a reject. It is 0 for a proof, because the
-// records that a proof covers contain its ranks.
+// tag returns the tag of a record, a reject or a first message. head has the bytes that precede the
+// tag. rank is the destination of a record or the source of a reject. rank is 0 for a proof,
+// because a proof covers both records, and these determine both ranks.
 func (c *Credentials) tag(head []byte, k kind, rank uint32, records ...[]byte) []byte {
 	mac := hmac.New(sha256.New, c.keys[k][:])
 	mac.Write(head)

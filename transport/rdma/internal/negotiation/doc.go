@@ -1,11 +1,10 @@
 // Package negotiation agrees on the terms of a connection between two ranks.
 //
-// Both sides put one 56-byte Record into the private data of the connection:
-// the active side into its request, the passive side into its reply. A passive
-// side that refuses the connection answers with a 32-byte Reject instead.
-// The first message of the active side ends with a 16-byte proof, before which the passive side
-// accepts no other message.
-// The package has no sockets, no clocks and no randomness.
+// Both sides put one 56-byte Record into the private data of the connection: the active side into
+// its request, the passive side into its reply. A passive side that refuses the connection answers
+// with a 32-byte Reject instead. The first message of the active side ends with a 16-byte proof.
+// The passive side accepts no other message before the proof. The package has no sockets, no clocks
+// and no randomness.
 //
 // # The record
 //
@@ -49,15 +48,15 @@
 //	first message, proof       ----------->  accepts messages from now on
 //
 // The reply proves to the active side that the passive side has the secret and answers this
-// request. A request can be recorded and sent again, so it does not prove that its source has sent
-// it now. The proof in the first message does:
+// request. A request does not prove that its source has sent it for this connection, because an
+// attacker can record a request and send it again. The proof in the first message proves that:
 //
 //	HMAC-SHA256(key of proofs, what precedes the proof in the message, four bytes 0,
 //	        the request, the reply), first 16 bytes
 //
-// It covers a new nonce of each side. Through the records each proof also covers both ranks, their
-// incarnations, and the depths, credits, slots and features of both sides. Package peering refuses
-// a replayed request if it remembers the original.
+// The proof covers both records, and so a new nonce of each side. Through the records the proof
+// also covers both ranks, their incarnations, and the depths, credits, slots and features of both
+// sides. Package peering refuses a replayed request if it remembers the original.
 //
 // # Keys
 //
@@ -67,9 +66,9 @@
 //
 // # Refusals
 //
-// A Reject whose tag does not verify proves nothing. It may come from a rank with another secret,
-// which refuses every request, or from an attacker; the two cannot be distinguished. It ends only
-// one attempt.
+// A Reject whose tag does not verify proves nothing. The Reject may come from a rank with another
+// secret, because such a rank refuses every request. It may also come from an attacker. The two
+// cases cannot be distinguished, so the Reject ends only one attempt.
 //
 // # Padding
 //
@@ -81,13 +80,13 @@
 //
 // A record with another major version is refused, and the Reject contains the range of versions
 // that the refusing side reads. A new minor version only gives a meaning to fields that are zero in
-// older ones.
+// older minor versions.
 //
 // # Reads in flight
 //
-// IRD (responder resources) is how many reads and atomics a side serves at once, ORD (initiator
-// depth) how many it issues at once. A passive side uses the depths of a provider's event only to
-// lower what it grants. The active side computes its depths from the two records only, because the
-// events of some providers exchange the two depths (rdma_get_cm_event(3)). The sender of reads
-// observes ORD.
+// IRD (responder resources) is the number of reads and atomics that a side serves at once. ORD
+// (initiator depth) is the number that a side issues at once. A passive side uses the depths of a
+// provider's event only to lower the depths that it grants. The active side computes its depths
+// from the two records only, because the events of some providers swap the two depths
+// (rdma_get_cm_event(3)). The side that issues reads keeps at most ORD reads in flight.
 package negotiation

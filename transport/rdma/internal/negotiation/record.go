@@ -44,11 +44,11 @@ const (
 	kindRequest kind = 1
 	kindReply   kind = 2
 	kindReject  kind = 3
-	kindProof   kind = 4 // not in a record: the proof at the end of the first message
+	kindProof   kind = 4 // not a record, but the proof at the end of the first message
 )
 
-// Features are the optional features of a side, one bit each. A connection has the features of
-// both sides: their bits are combined by AND.
+// Features are the optional features of a side, one bit each. A connection has the features that
+// both sides have: their bits are combined by AND.
 type Features uint16
 
 // WithoutCRC is set if the source can do without checksums.
@@ -60,15 +60,16 @@ type Purpose uint8
 const (
 	// Lane requests the connection of two ranks, which carries messages and transfers.
 	Lane Purpose = iota
-	// Look asks whether a connection could be made by these two adapters. It is always refused,
-	// with the reason Reachable if the connection could be made.
+	// Look asks whether a connection could be made between these two adapters. A look is always
+	// refused. The reason is Reachable if the connection could be made.
 	Look
 	// Bulk requests an additional connection of two ranks, for parts of long transfers of the
 	// active side.
 	Bulk
 )
 
-// Record is the description of one side and of what it offers (in a request) or grants (in a reply).
+// Record describes one side of a connection, and the values that this side offers (in a request) or
+// grants (in a reply).
 type Record struct {
 	// Job is the JobHash of the job's id.
 	Job uint32
@@ -77,16 +78,16 @@ type Record struct {
 	// Incarnation is the incarnation of the source.
 	Incarnation uint16
 	// Attempt is, in a request, the number of this attempt of the source to connect to this peer.
-	// In a reply it is the number of the responder's own latest attempt: the responder has
-	// abandoned this attempt and all before it.
+	// In a reply Attempt is the number of the responder's own latest attempt. The responder has
+	// abandoned this attempt and all attempts before it.
 	Attempt uint16
 	// Depths are the reads in flight offered or granted.
 	Depths Depths
 	// Credits is the number of receives that the source has posted for the peer, without the
 	// receives reserved for control frames.
 	Credits uint16
-	// Slot is the size in bytes of each of these receives, a multiple of 1 KiB up
-	// to MaxSlot. The encoder rounds it down to such a multiple, but not below 1 KiB.
+	// Slot is the size in bytes of each of these receives, a multiple of 1 KiB up to MaxSlot. The
+	// encoder rounds Slot down to a multiple of 1 KiB, but not below 1 KiB.
 	Slot int
 	// Rail is the number of the source's adapter on which the connection is made.
 	Rail uint8
@@ -128,7 +129,7 @@ func (r *Record) append(b []byte, k kind) []byte {
 // slotOf returns the slot that a record contains for a slot of this number of bytes.
 func slotOf(bytes int) int { return min(max(bytes/slotUnit, 1)*slotUnit, MaxSlot) }
 
-// parse returns the fields of the record b, whose frame was checked.
+// parse returns the fields of the record b. The caller has checked the frame of b (checkFrame).
 func parse(b []byte) Record {
 	return Record{
 		Job:         binary.BigEndian.Uint32(b[4:]),

@@ -9,9 +9,10 @@ import (
 type RefusalError struct {
 	// Reject is the reject that was sent or received.
 	Reject Reject
-	// Remote is true if the peer has refused, false if this side has.
+	// Remote is true if the peer has refused the connection, and false if this side has refused it.
 	Remote bool
-	// Detail is what this side has found wrong. A Reject does not contain the detail of the peer.
+	// Detail says which error this side has found in the request or reply. A Reject does not
+	// contain the detail of the peer.
 	Detail string
 }
 
@@ -45,20 +46,20 @@ func (e *RefusalError) Is(target error) bool {
 func Refused(r Reason) error { return &RefusalError{Reject: Reject{Reason: r}} }
 
 // UnprovenError reports a refusal without a valid tag of the rank to which the request was sent.
-// Anybody on the network path can have written it, or a rank with another secret. It matches no
-// error of Refused, and ends only one attempt.
+// Anybody on the network path can have written the refusal, or a rank with another secret. An
+// UnprovenError matches no error of Refused, and ends only one attempt.
 type UnprovenError struct {
 	// Reason is the reason in the refusal.
 	Reason Reason
 }
 
-// Error says what the refusal says, and what to do if it is true.
+// Error returns a text with the reason in the refusal, and the remedy if the reason is true.
 func (e *UnprovenError) Error() string {
 	return fmt.Sprintf("refused (%v) by something that does not prove that it is the peer: if it is, %s", e.Reason, e.Reason.Remedy())
 }
 
-// RejectOf returns the Reject for a request whose processing failed with err. For an error that is
-// not a *RefusalError the reason is Busy.
+// RejectOf returns the Reject for a request whose processing failed with err. If err is not a
+// *RefusalError, the reason is Busy.
 func RejectOf(err error) Reject {
 	var refusal *RefusalError
 	if !errors.As(err, &refusal) {

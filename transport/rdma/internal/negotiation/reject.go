@@ -25,7 +25,7 @@ const (
 	Auth                           // the tag does not verify
 	WrongRank                      // no such source rank
 	StaleEpoch                     // the source has a newer incarnation, or was declared dead
-	Duplicate                      // the attempt is not newer than one already seen
+	Duplicate                      // the attempt is not newer than an attempt already seen
 	Simultaneous                   // the refusing side's own request wins
 	Busy                           // out of resources for the moment
 	Depth                          // the reply wants more reads in flight than were offered
@@ -58,7 +58,7 @@ func (r Reason) String() string {
 	return reasons[r].name
 }
 
-// Remedy returns what the user can do about the refusal, as a clause without a full stop.
+// Remedy returns a clause, without a full stop, that says what the user can do about the refusal.
 func (r Reason) Remedy() string {
 	if r == 0 || int(r) >= len(reasons) {
 		return "run the same release of gorun on every node"
@@ -85,19 +85,21 @@ func (r Reason) Temporary() bool { return r == Duplicate || r == Simultaneous ||
 //	         bytes of the request as it was received), first 16 bytes
 //
 // Only a refusal with a valid tag ends more than one attempt. So an attacker that can write to the
-// connection can end it, but only a rank of the job can prevent further attempts.
+// connection can end that connection. But only a rank of the job can prevent further attempts.
 type Reject struct {
 	Reason Reason
 	// MajorMin and MajorMax are set by AppendReject.
 	MajorMin, MajorMax uint8
 	// Incarnation is the newest known incarnation of the refused side, for StaleEpoch.
 	Incarnation uint16
-	// Retry is the least delay before the next attempt, for Busy; whole milliseconds on the wire.
+	// Retry is the least delay before the next attempt, for Busy. It has whole milliseconds on the
+	// wire.
 	Retry time.Duration
 }
 
 // AppendReject appends the refusal r to b. request is the private data of the refused request, as
-// it was received, even if that is not a record; padding is ignored.
+// it was received. request may be any bytes, because requests that contain no record are refused,
+// too. Padding is ignored.
 func (c *Credentials) AppendReject(b []byte, r *Reject, request []byte) []byte {
 	at := len(b)
 	b = binary.BigEndian.AppendUint16(b, magic)
@@ -111,11 +113,11 @@ func (c *Credentials) AppendReject(b []byte, r *Reject, request []byte) []byte {
 }
 
 // OpenReject verifies the private data b of a refusal. request is the record that was refused, and
-// from the rank to which it was sent. An error means that the refusal proves nothing and only ends
-// the attempt; it is an *UnprovenError if b has the form of a Reject.
+// from is the rank to which the record was sent. An error means that the refusal proves nothing and
+// ends only this attempt. The error is an *UnprovenError if b has the form of a Reject.
 func (c *Credentials) OpenReject(b, request []byte, from uint32) (Reject, error) {
 	// The major version is not checked. The layout of a reject is the same in all versions, so that
-	// a side with an unknown version can report that as the reason.
+	// a side with an unknown version can report the version as the reason of the reject.
 	if len(b) < reasonAt+2 || binary.BigEndian.Uint16(b) != magic || kind(b[3]>>4) != kindReject {
 		return Reject{}, fmt.Errorf("read the refusal: %d bytes of private data are none of gorun's", len(b))
 	}
@@ -132,5 +134,5 @@ func (c *Credentials) OpenReject(b, request []byte, from uint32) (Reject, error)
 	}, nil
 }
 
-// upTo returns the first n bytes of b, or all if there are fewer.
+// upTo returns the first n bytes of b, or all bytes of b if b is shorter.
 func upTo(b []byte, n int) []byte { return b[:min(n, len(b))] }

@@ -13,11 +13,11 @@ type Policy struct {
 	Rail uint8
 }
 
-// Terms are what two sides have agreed on, as seen by one of them. SendCredits of one side are the
-// ReceiveCredits of the other.
+// Terms are the values on which two sides have agreed, as seen by one of them. SendCredits of one
+// side are the ReceiveCredits of the other.
 type Terms struct {
-	// Depths are the depths of this side: ORD is the number of reads and atomics that it may
-	// have in flight, IRD the number that it serves at once.
+	// Depths are the depths of this side: ORD is the number of reads and atomics that this side may
+	// have in flight, IRD the number that this side serves at once.
 	Depths Depths
 	// SendCredits is the number of frames that this side may send at first,
 	// ReceiveCredits the number that it has granted to the peer.
@@ -44,9 +44,9 @@ func (p *Policy) Request(credits uint16) Record {
 	return Record{Depths: p.Limits.Offer(), Credits: credits, Slot: slotOf(p.Slot), Features: p.Features, Rail: p.Rail}
 }
 
-// Accept computes the reply to a request, whose event had the depths ev, and the terms of the
-// passive side. The caller sets Incarnation, Attempt and Nonce of the reply. credits is the number
-// of receives granted to the peer.
+// Accept computes the reply to a request, and the terms of the passive side. ev are the depths in
+// the provider's event of the request. The caller sets Incarnation, Attempt and Nonce of the reply.
+// credits is the number of receives granted to the peer.
 func (p *Policy) Accept(request *Record, ev Event, credits uint16) (Record, Terms) {
 	reply := p.Request(credits)
 	reply.Depths = p.Limits.Grant(request.Depths, ev)
@@ -62,7 +62,8 @@ func Conclude(request, reply *Record) (Terms, error) {
 	return agree(request, reply, final), nil
 }
 
-// agree combines the records of both sides, as seen by the side that wrote own, with its depths.
+// agree combines the records of both sides into the terms of the side that wrote the record own.
+// depths are the depths of that side.
 func agree(own, peer *Record, depths Depths) Terms {
 	return Terms{
 		Depths: depths, SendCredits: peer.Credits, ReceiveCredits: own.Credits,

@@ -12,29 +12,33 @@ type Config struct {
 	Rank, Peer uint32
 	// Incarnation is the incarnation of this rank.
 	Incarnation uint16
-	// Attempt is how long one request may take; 5 s. It should be longer than the
-	// provider's own handshake takes.
+	// Attempt is the maximum duration of one request; the default is 5 s. Attempt should be longer
+	// than the provider's own handshake.
 	Attempt time.Duration
-	// Confirm is how long an accepted connection may stay without the first
-	// message; 5 s.
+	// Confirm is the maximum time for which an accepted connection may stay without the first
+	// message; the default is 5 s.
 	Confirm time.Duration
-	// Goodbye is how long the BYE-ACK to a BYE that was sent may take, or the FIN after a BYE
-	// that was received; 2 s.
+	// Goodbye is the maximum time from a BYE that was sent to its BYE-ACK, and from a BYE that was
+	// received to the FIN; the default is 2 s.
 	Goodbye time.Duration
-	// RetryMin and RetryMax bound the pause between two attempts: 5 ms and 1 s. It doubles after
-	// each attempt, from RetryMin up to RetryMax. Up to half of it is random.
+	// RetryMin and RetryMax bound the pause between two attempts; the defaults are 5 ms and 1 s.
+	// The pause doubles after each attempt, from RetryMin up to RetryMax. Up to half of the pause
+	// is random.
 	RetryMin, RetryMax time.Duration
-	// GiveUp is for how long, from the time when a connection is first wanted, new attempts are
-	// made; 30 s. The peer is declared down when the last attempt has failed.
+	// GiveUp is the time for which new attempts are made, counted from the time when the connection
+	// is first wanted; the default is 30 s. The peer is declared down when the last attempt has
+	// failed.
 	GiveUp time.Duration
-	// Absence is how long connections are attempted to a peer at whose address nothing listens,
-	// from the first refusal; 2 s. It applies to a peer with which no connection was in use
-	// yet. A peer with which a connection was in use has died, because otherwise it would have
-	// sent BYE, and is declared down after a few attempts.
+	// Absence is the time for which connections are attempted to a peer at whose address nothing
+	// listens, counted from the first refusal; the default is 2 s. Absence applies to a peer with
+	// which no connection was in use yet. If a connection with the peer was in use, and nothing
+	// listens at its address any more, the peer has died, because a peer that ends in order sends
+	// BYE. Such a peer is declared down after a few attempts.
 	Absence time.Duration
-	// Supervised reports that the peer is monitored: its death causes the event Gone. If that
-	// event has not come, a peer that does not answer requests which its host accepts was stopped,
-	// and is not declared down.
+	// Supervised reports whether the launcher monitors the peer, so that the death of the peer
+	// causes the event Gone. Suppose that the host of a Supervised peer accepts requests, the peer
+	// does not answer them, and Gone has not come. Then the peer was stopped, and is not declared
+	// down.
 	Supervised bool
 	// Random is the source of the random part of pauses. It is used only during Step.
 	Random Random
@@ -59,7 +63,8 @@ func (c *Config) populate() {
 	}
 }
 
-// pause returns how long to wait after a failed attempt, if tries attempts have failed before it.
+// pause returns the time to wait after a failed attempt. tries is the number of attempts that
+// failed before this attempt.
 func (c *Config) pause(tries int) time.Duration {
 	full := c.RetryMax
 	if tries < 30 {

@@ -20,8 +20,8 @@ func (m *Machine) want(now time.Duration, out []Action) []Action {
 	return out
 }
 
-// need records that a connection is wanted from now on. cause is the error because of which it is
-// wanted, or nil.
+// need records that a connection is wanted from now on. cause is the error because of which the
+// connection is wanted, or nil.
 func (m *Machine) need(now time.Duration, cause error) {
 	m.wanted, m.since, m.giveUp, m.silent, m.cause = true, now, now+m.config.GiveUp, false, cause
 }
@@ -36,7 +36,7 @@ func (m *Machine) dial(now time.Duration, out []Action) []Action {
 }
 
 // missed ends an attempt, active or passive, that has failed without a valid answer of the peer.
-// contact is how far the attempt came.
+// contact says how far the attempt came.
 func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []Action) []Action {
 	absent := m.absent
 	m.absent = 0
@@ -45,7 +45,7 @@ func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []
 		out = m.answered(now, out)
 	case Unanswered:
 		m.silent = true
-	case Unreached: // also if the peer is stopped and the backlog of its host is full
+	case Unreached: // also the case if the peer is stopped and the backlog of its host is full
 	case Absent:
 		out = m.answered(now, out)
 		if m.absent = absent + 1; m.absent == 1 {
@@ -59,13 +59,13 @@ func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []
 	return out
 }
 
-// absentMin is the number of consecutive attempts that have to find nothing listening before a peer
-// is declared down. A single attempt may have met the end of another connection's handshake, or a
-// backlog that was full for a moment.
+// absentMin is the number of consecutive attempts that must find that nothing listens before a peer
+// is declared down. A single such attempt is not enough, because it may have met the end of another
+// connection's handshake, or a backlog that was full for a moment.
 const absentMin = 4
 
-// answered records that the peer has answered, whatever the answer was. After an action Silent it
-// emits Answers, and the time GiveUp begins anew.
+// answered records that the peer has answered, whatever the answer was. If the action Silent was
+// emitted before, answered emits Answers and starts the time GiveUp anew.
 func (m *Machine) answered(now time.Duration, out []Action) []Action {
 	m.silent, m.absent = false, 0
 	if !m.told {
@@ -75,8 +75,8 @@ func (m *Machine) answered(now time.Duration, out []Action) []Action {
 	return append(out, Action{Kind: Answers})
 }
 
-// persist continues the attempts although the peer is silent, until the time of silence has doubled
-// and for at least GiveUp. It emits Silent.
+// persist continues the attempts although the peer is silent, until the time of silence has
+// doubled, and for at least GiveUp. persist emits Silent.
 func (m *Machine) persist(now time.Duration, out []Action) []Action {
 	m.told, m.giveUp = true, now+max(now-m.since, m.config.GiveUp)
 	return append(out, Action{Kind: Silent, For: now - m.since, Err: m.cause})
@@ -91,8 +91,8 @@ func (m *Machine) failed(now time.Duration, cause error, atLeast time.Duration, 
 		return out
 	}
 	if m.turned {
-		// The peer can reach this side, and perhaps this side cannot reach the peer: leave the
-		// peer time for its next request.
+		// The peer can reach this side, but perhaps this side cannot reach the peer. The pause
+		// leaves the peer time for its next request.
 		atLeast = max(atLeast, 2*m.config.RetryMax)
 	}
 	m.phase, m.cause = waiting, cause
@@ -165,7 +165,7 @@ func (m *Machine) requested(now time.Duration, e Event, out []Action) []Action {
 		cause = ErrRestarted
 	}
 	if m.phase == connected {
-		// What was in use is made again, if not by this request then by the next.
+		// The connection that was in use has to be replaced: by this request or by a later one.
 		m.need(now, nil)
 	}
 	out = m.meet(g.Incarnation, m.release(cause, out))
@@ -177,9 +177,9 @@ func (m *Machine) requested(now time.Duration, e Event, out []Action) []Action {
 }
 
 // objection returns the Reject for a request that has to be refused, and false if the request can be
-// accepted. The number of a request that loses against a simultaneous one is recorded all the same.
-// The next request of its sender has a new number, so a request with the old number would be a
-// replay.
+// accepted. objection also records the attempt number of a request that loses against a simultaneous
+// request of this side. The next request of the peer has a new number, so another request with the
+// recorded number is a replay.
 func (m *Machine) objection(g Greeting, restarted bool) (negotiation.Reject, bool) {
 	refuse := func(r negotiation.Reason) (negotiation.Reject, bool) {
 		return negotiation.Reject{Reason: r}, true
@@ -188,7 +188,8 @@ func (m *Machine) objection(g Greeting, restarted bool) (negotiation.Reject, boo
 	case m.known && newer(m.peer, g.Incarnation), m.end == down && !restarted:
 		return negotiation.Reject{Reason: negotiation.StaleEpoch, Incarnation: m.peer}, true
 	case m.end == down:
-		// The next incarnation of a peer that is down gets a new machine: it has to try again.
+		// The caller makes a new machine for the next incarnation of a peer that is down. That
+		// incarnation has to request again.
 		return negotiation.Reject{Reason: negotiation.Busy, Retry: m.config.RetryMax}, true
 	case m.phase == over || m.ending:
 		return refuse(negotiation.Shutdown)

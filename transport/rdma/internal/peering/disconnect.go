@@ -16,7 +16,8 @@ func (m *Machine) lost(now time.Duration, cause error, contact Contact, out []Ac
 		if m.config.Rank < m.config.Peer {
 			return m.dial(now, out)
 		}
-		// The other side most likely dials at this moment, because it has the lower rank.
+		// This side waits, because the peer has the lower rank and most likely dials at this
+		// moment.
 		return m.failed(now, cause, 0, out)
 	case closing:
 		return m.closed(now, out)
@@ -33,7 +34,7 @@ func (m *Machine) sayBye(now time.Duration, out []Action) []Action {
 }
 
 // hearBye handles the peer's BYE, and sends BYE-ACK. If both sides send BYE at the same time, the
-// peer's BYE arrives in the phase closing: then both sides answer, and each closes when it has
+// peer's BYE arrives in the phase closing. Then both sides answer, and each side closes when it has
 // received the answer to its own BYE.
 func (m *Machine) hearBye(now time.Duration, final bool, out []Action) []Action {
 	m.peerFinal = m.peerFinal || final

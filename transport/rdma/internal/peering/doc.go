@@ -1,10 +1,10 @@
-// Package peering decides when two ranks connect, which of two connections
-// is used, and when a peer is declared down. Its inputs are events and the time, its outputs are
-// actions. It has no sockets, no goroutines and no clock, so that a test can search every
-// interleaving of two sides.
+// Package peering decides when two ranks connect, which of two connections is used, and when a peer
+// is declared down. The inputs of the package are events and the time, and its outputs are actions.
+// It has no sockets, no goroutines and no clock, so that a test can search every interleaving of
+// two sides.
 //
-// A Machine is one rank's view of one other rank. At most one connection of the
-// pair is in use at a time, and both ends agree which one.
+// A Machine is one rank's view of one other rank. At most one connection of the pair is in use at a
+// time, and both ends agree which connection is used.
 //
 //	        Want                Established
 //	idle ---------> dialing ------------------> connected
@@ -20,38 +20,41 @@
 //
 // # Rules
 //
-//   - The active side uses a connection from the reply on and sends the first
-//     message at once. The passive side uses it from that message on. So an accepted
-//     connection whose request was already dropped is never used.
+//   - The active side uses a connection when it has received the reply, and then sends the first
+//     message at once. The passive side uses the connection when it has received the first message.
+//     So a connection that the passive side accepts after the active side has dropped the request
+//     is never used.
 //   - Of two simultaneous requests, the request of the lower rank wins. The lower rank refuses the
-//     other request with Simultaneous and keeps its own. The higher rank drops its own request
-//     silently and accepts the other. If the winning request fails, the lower rank leaves the
-//     higher rank time for its next request: the network may connect in one direction only.
-//   - Every request of a rank to a peer has a new attempt number, and is made only
-//     when the rank has no connection to that peer. So a request with a newer number than any
-//     seen means that the peer has lost the connection that this side still has, and replaces
-//     that connection. A request without a newer number was abandoned, or is a replay, and is
-//     refused with Duplicate.
+//     request of the higher rank with Simultaneous and keeps its own request. The higher rank drops
+//     its own request silently and accepts the request of the lower rank. If the winning request
+//     fails, the lower rank leaves the higher rank time for its next request, because connections
+//     may be possible in one direction only.
+//   - Every request of a rank to a peer has a new attempt number, and is made only when the rank
+//     has no connection to that peer. So if a request has a newer number than all requests before,
+//     and this side still has a connection, the peer has lost that connection. The new request
+//     replaces the connection. A request without a newer number was abandoned, or is a replay, and
+//     is refused with Duplicate.
 //   - A reply contains the responder's own latest attempt number. A request of the responder that
-//     is still in transit was abandoned when the responder accepted. By this number it is
-//     recognized, and refused when it arrives.
+//     is still in transit was abandoned when the responder accepted. When the abandoned request
+//     arrives, this side recognizes it by this number and refuses it.
 //   - A request or reply of a newer incarnation of the peer replaces everything that is known of
 //     the peer. A request of an older incarnation is refused with StaleEpoch.
-//   - A connection ends by BYE and BYE-ACK before the FIN, since some providers
-//     take a FIN as the end of both directions. The side that sent BYE closes when the
-//     answer has arrived. If no answer arrives, it drops the connection.
-//   - A connection that is lost while in use is made again even if the engine has nothing to send:
-//     otherwise the death of the peer would not be detected. After Config.GiveUp without an answer
+//   - A connection ends by BYE and BYE-ACK before the FIN, because some providers take a FIN as the
+//     end of both directions. The side that sent BYE closes when the answer has arrived. If no
+//     answer arrives, this side drops the connection.
+//   - A connection that is lost while in use is made again even if the engine has nothing to send.
+//     Otherwise the death of the peer would not be detected. After Config.GiveUp without an answer
 //     the peer is declared down.
-//   - A peer that refuses TCP connections is declared down after Config.Absence, since every rank
-//     listens before it publishes its address. If a connection with the peer was in use, a few
-//     attempts suffice.
+//   - A peer that refuses TCP connections is declared down after Config.Absence, because every rank
+//     listens before it publishes its address. If a connection with the peer was in use, the peer
+//     is declared down after a few refused attempts.
 //   - If the host of a Supervised peer accepts TCP connections and the rank does not answer, the
-//     peer was stopped, and attempts continue. If the peer refuses, or its host does not accept,
-//     the limits above apply. The Contact of a Lost attempt distinguishes the cases. Time in which
-//     this side was stopped does not count; a late Step reveals it.
+//     peer was stopped, and attempts continue. If the peer refuses TCP connections, or its host
+//     does not accept them, the limits above apply. The Contact of a Lost attempt distinguishes the
+//     cases. Time in which this side was stopped does not count. The machine detects such a time by
+//     a Step that comes late.
 //
-// Attempt numbers and incarnations are compared as serial numbers mod 2^16 (RFC
-// 1982). A recorded request becomes new again after 2^15 attempts of one pair
-// within one incarnation of both.
+// Attempt numbers and incarnations are compared as serial numbers mod 2^16 (RFC 1982). Because of
+// the comparison, a recorded request counts as new again after 2^15 further attempts of one rank to
+// one peer, if neither rank was restarted.
 package peering

@@ -7,9 +7,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// Conn identifies one connection of a pair within this process, from its request until
-// it is closed. The Machine numbers the active connections, the caller the passive
-// ones; no number is used twice.
+// Conn identifies one connection of a pair within this process, from its request until it is
+// closed. The Machine numbers the active connections, and the caller numbers the passive
+// connections. No number is used twice.
 type Conn struct {
 	// Active says that this side requested the connection.
 	Active bool
@@ -24,7 +24,7 @@ func (c Conn) String() string {
 	return fmt.Sprintf("<-%d", c.Number)
 }
 
-// Greeting is what the machine needs of a negotiation record.
+// Greeting has the fields of a negotiation record that the machine needs.
 type Greeting struct{ Incarnation, Attempt uint16 }
 
 // EventKind says what happened.
@@ -32,11 +32,11 @@ type EventKind uint8
 
 // The events. The Machine ignores an event of a connection that it has given up.
 const (
-	// Tick: the time passed Deadline.
+	// Tick: the time returned by Deadline has passed.
 	Tick EventKind = iota
-	// Want: something is to be sent. Repeating it does nothing.
+	// Want: the caller needs a connection. A repeated Want has no effect.
 	Want
-	// Idle: nothing was sent or received for long and nothing is unacknowledged.
+	// Idle: no data was sent or received for a long time, and no frame is unacknowledged.
 	Idle
 	// Shutdown: the rank of this side ends.
 	Shutdown
@@ -44,12 +44,12 @@ const (
 	Gone
 	// Requested: an authenticated request with Greeting came in on Conn.
 	Requested
-	// Established: the peer accepted Conn, an active one; Greeting is the reply's.
+	// Established: the peer accepted Conn, an active connection. Greeting is from the reply.
 	Established
 	// Refused: the peer refused Conn; Reject says why.
 	Refused
-	// FirstMessage: the first message came in on Conn, a passive one, and proves that the
-	// request was not a replay of a recorded one.
+	// FirstMessage: the first message came in on Conn, a passive connection. The message proves
+	// that the request was not a replay of a recorded request.
 	FirstMessage
 	// Lost: Conn failed or ended, in any state. Err says why; if Conn was a request of
 	// this side, Contact says how far it got.
@@ -64,7 +64,7 @@ const (
 type Contact uint8
 
 const (
-	// Answered says that something at the peer's address answered, if only by refusing,
+	// Answered says that a process or host at the peer's address answered, possibly by a refusal,
 	// or that the attempt failed on this side.
 	Answered Contact = iota
 	// Unreached says that no host is known to have accepted the request.
@@ -90,10 +90,10 @@ type Event struct {
 // ActionKind says what to do.
 type ActionKind uint8
 
-// The actions, to be carried out in the order given.
+// The actions. The caller carries them out in the order in which Step returns them.
 const (
-	// Dial: request Conn with Greeting. Exactly one of the events Established, Refused
-	// and Lost follows, unless the Machine drops Conn before (Drop).
+	// Dial: request Conn with Greeting. Exactly one of the events Established, Refused and Lost
+	// follows. If the Machine drops Conn before (action Drop), no event needs to follow.
 	Dial ActionKind = iota
 	// Accept: accept Conn; Greeting goes into the reply.
 	Accept
@@ -101,30 +101,30 @@ const (
 	Refuse
 	// Use: Conn is in use from now on. An active side sends its first message.
 	Use
-	// Retire: Conn is not in use any more; send nothing but control messages on it.
-	// Messages that were not acknowledged are kept for the next connection; one-sided
-	// operations under way on Conn are interrupted. Err is nil when the end is orderly.
+	// Retire: Conn is not in use any more. The caller sends only control messages on it. Messages
+	// that were not acknowledged are kept for the next connection. One-sided operations in flight
+	// on Conn are interrupted. Err is nil if the end is orderly.
 	Retire
-	// Drop: end Conn at once, whatever its state, and forget it.
+	// Drop: end Conn at once, in any state, and forget it.
 	Drop
-	// SendBye and SendByeAck: send BYE or BYE-ACK on Conn, with Final and with the
-	// acknowledgement of all that was received.
+	// SendBye and SendByeAck: send BYE or BYE-ACK on Conn, with Final and with the acknowledgement
+	// of all frames that were received.
 	SendBye
 	SendByeAck
-	// Close: close Conn once everything sent on it is out, and forget it.
+	// Close: close Conn when everything that was posted on it has been sent, and forget Conn.
 	Close
-	// Restarted: the peer has a new incarnation, Greeting.Incarnation. What was
-	// kept for the old one is void.
+	// Restarted: the peer has a new incarnation, Greeting.Incarnation. State that was kept for the
+	// old incarnation is not valid any more.
 	Restarted
-	// Down: the peer is given up because of Err. Ended: it said that it ends.
-	// Either comes once at most and ends every operation on the peer.
+	// Down: the peer is given up because of Err. Ended: the peer announced that it ends. At most
+	// one of Down and Ended comes, at most once. Both end every operation on the peer.
 	Down
 	Ended
-	// Finished: the Shutdown is complete. It comes once.
+	// Finished: the Shutdown is complete. Finished comes once.
 	Finished
-	// Silent: the peer has not answered for the time For, and is not given up because
-	// it is Supervised; Err says why the last attempt failed. Silent comes again when For
-	// has doubled. Answers: a peer that was Silent answers again.
+	// Silent: the peer has not answered for the time For. The peer is not given up, because it is
+	// Supervised. Err says why the last attempt failed. Silent comes again when For has doubled.
+	// Answers: a peer that was Silent answers again.
 	Silent
 	Answers
 )

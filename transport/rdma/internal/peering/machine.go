@@ -23,7 +23,7 @@ var (
 type phase uint8
 
 const (
-	idle      phase = iota // there is no connection, and none is wanted
+	idle      phase = iota // there is no connection, and no connection is wanted
 	dialing                // a request of this side is in transit
 	waiting                // the next attempt follows after a pause
 	accepted               // a request was accepted, and no message has arrived on the connection
@@ -52,8 +52,8 @@ type Machine struct {
 	conn  Conn          // the connection of the phases dialing, accepted, connected and closing
 	timer time.Duration // the time at which the phase ends by itself; unused in idle, connected, over
 
-	wanted  bool          // a connection is needed, and none is in use yet
-	since   time.Duration // the time from which it is needed, or of the first answer after a silence
+	wanted  bool          // a connection is needed, and no connection is in use yet
+	since   time.Duration // since when the connection is needed, or when the peer first answered after a silence
 	giveUp  time.Duration // the time from which on no new attempt is made
 	tries   int           // failed attempts since the last connection
 	cause   error         // the error of the last failed attempt
@@ -66,7 +66,7 @@ type Machine struct {
 	seenKnown bool   // seen is valid
 
 	met         bool          // a connection with the peer's incarnation has been in use
-	absent      int           // consecutive attempts that found nothing listening
+	absent      int           // consecutive attempts that found that nothing listens
 	absentSince time.Duration // the time at which the first of them ended
 
 	silent    bool // an attempt was Unanswered since the peer last answered
@@ -87,7 +87,7 @@ func New(config Config) *Machine {
 	return &Machine{config: config}
 }
 
-// InUse returns the connection in use, and false if there is none.
+// InUse returns the connection in use, or false if no connection is in use.
 func (m *Machine) InUse() (Conn, bool) {
 	if m.phase != connected {
 		return Conn{}, false
@@ -95,7 +95,7 @@ func (m *Machine) InUse() (Conn, bool) {
 	return m.conn, true
 }
 
-// Deadline returns the time at which a Tick is due, and false if no Tick is due.
+// Deadline returns the time at which a Tick is due, or false if no Tick is due.
 func (m *Machine) Deadline() (time.Duration, bool) {
 	switch m.phase {
 	case idle, connected, over:
@@ -142,9 +142,9 @@ func (m *Machine) Step(now time.Duration, e Event, out []Action) []Action {
 // did not run.
 const stopMin = time.Second
 
-// wake detects by a late Step that this process was stopped or did not get a processor
-// while it waited for a connection. That time is not counted against the peer, which may
-// have answered meanwhile: since and giveUp move with it.
+// wake detects by a late Step that this process was stopped, or did not get a processor, while it
+// waited for a connection. This time is not counted against the peer, because the peer may have
+// answered in the meantime. So wake adds the lateness to since and giveUp.
 func (m *Machine) wake(now time.Duration) {
 	at, ok := m.Deadline()
 	if late := now - at; ok && m.wanted && late > stopMin {

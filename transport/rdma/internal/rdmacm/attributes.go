@@ -11,8 +11,8 @@ const (
 	StateError State = 6
 )
 
-// maskUser contains the bits of Mask that ibv_modify_qp knows. The kernel has more bits for its
-// own use with RoCE (21 to 23). Some kernels have passed them on to programs, so Attributes
+// maskUser contains the bits of Mask that ibv_modify_qp knows. The kernel has more bits for its own
+// use with RoCE (21 to 23). Some kernels have passed these bits on to programs. So Attributes
 // clears them, as librdmacm does.
 const maskUser = 1<<21 - 1
 
@@ -20,8 +20,8 @@ const maskUser = 1<<21 - 1
 // (struct ib_uverbs_qp_attr). The fields of the alternate path are left out, because no
 // connection has one.
 type Attributes struct {
-	// Mask reports which of the other fields are valid (IBV_QP_*). With 0 there is nothing to
-	// modify: on iWARP the kernel changes the states itself.
+	// Mask reports which of the other fields are valid (IBV_QP_*). If Mask is 0, there is nothing
+	// to modify. This is the case on iWARP, because there the kernel changes the states itself.
 	Mask          uint32
 	State         State
 	PathMTU       uint32

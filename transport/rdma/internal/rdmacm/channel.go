@@ -19,7 +19,7 @@ type Channel struct {
 	// mu guards the variables below it.
 	mu   sync.Mutex
 	ids  map[uint64]*ID
-	last uint64 // the last uid; none is 0, because the kernel reports no events of an id with uid 0
+	last uint64 // the last uid. No uid is 0, because the kernel reports no events of an id with uid 0
 }
 
 // New makes a channel on a driver. The channel owns the driver: Close closes it.
@@ -73,8 +73,8 @@ func (c *Channel) find(uid uint64) *ID {
 	return c.ids[uid]
 }
 
-// Next stores the next event in e (rdma_get_cm_event(3)), or returns false if there is none. It
-// does not block. Without an event it costs one system call.
+// Next stores the next event in e (rdma_get_cm_event(3)), or returns false if there is no event.
+// Next does not block. If there is no event, Next costs one system call.
 func (c *Channel) Next(e *Event) (bool, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -98,7 +98,7 @@ func (c *Channel) Next(e *Event) (bool, error) {
 			e.Request = c.register(nil)
 			e.Request.number = answer.at32(eventID)
 			if id == nil {
-				_, _ = e.Request.Destroy() // nobody is there to tell
+				_, _ = e.Request.Destroy() // there is no caller to whom to return the error
 			}
 		}
 		if id != nil {

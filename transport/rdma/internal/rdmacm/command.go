@@ -2,7 +2,7 @@ package rdmacm
 
 import "encoding/binary"
 
-// Driver carries out commands: the device file of the kernel does, or a fake in a test.
+// Driver carries out commands. It is the device file of the kernel, or a fake in a test.
 type Driver interface {
 	// Do carries out a command. It may be called from several goroutines.
 	Do(c *Command) error
@@ -20,8 +20,8 @@ type Command struct {
 	Number uint32
 	// Body contains the bytes of the command after the header.
 	Body []byte
-	// Memory receives the answer, or contains the value of an option. It is empty if the command
-	// has neither. The driver writes its address to Body at offset Pointer.
+	// Memory receives the answer, or contains the value of an option. Memory is empty if the
+	// command has no answer and no option. The driver writes its address to Body at offset Pointer.
 	Memory  []byte
 	Pointer int
 	// Answers is true if Memory receives the answer.

@@ -24,8 +24,8 @@
 //	Disconnected       <---------------  Disconnect
 //
 // On InfiniBand and RoCE the connection is established for the active side when its Accept has
-// succeeded: the kernel reports no event for this (librdmacm synthesizes one). The side that
-// calls Disconnect gets its Disconnected when the other side has called Disconnect, too, or has
+// succeeded: the kernel reports no event for this (librdmacm synthesizes one). The side that calls
+// Disconnect gets the event Disconnected when the other side has called Disconnect, too, or has
 // gone.
 //
 // The caller destroys an ID that it does not need any more, in any state, also after an error.
@@ -36,11 +36,11 @@
 // no memory with the channel.
 //
 // One goroutine may read an event while another one destroys its id. For this case the kernel
-// counts the events that it has reported of an id, and librdmacm defers the end of an id until the
-// program has acknowledged each of them. This package uses the uids instead, by which the kernel
-// names ids in events: it never uses a uid again, so Next does not find the id of such an event and
-// drops the event. If Next drops a connection request because its listener was destroyed, it
-// refuses the request.
+// counts the events of an id that it has reported. librdmacm defers the end of an id until the
+// program has acknowledged each of these events. This package uses the uids instead. The kernel
+// names ids in events by uids, and this package never uses a uid again. So for an event of a
+// destroyed id, Next does not find the id, and drops the event. If the dropped event is a
+// connection request, whose listener was destroyed, Next refuses the request.
 //
 // # Layouts
 //

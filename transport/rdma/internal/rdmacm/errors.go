@@ -39,7 +39,8 @@ func (e *Error) Error() string {
 	return s.String()
 }
 
-// hint returns what an errno means here if the kernel's text for it misleads, or "".
+// hint returns the meaning of an errno of these commands if the kernel's text for the errno is
+// misleading. Otherwise it returns "".
 func (e *Error) hint() string {
 	switch {
 	case errors.Is(e.Err, unix.EACCES):
@@ -60,7 +61,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // at adds an address to the error of a command.
 func at(peer netip.AddrPort, err error) error {
-	if e, ok := err.(*Error); ok { //nolint:errorlint // it was just made, not wrapped
+	if e, ok := err.(*Error); ok { //nolint:errorlint // the error was just made, not wrapped
 		e.Peer = peer
 	}
 	return err

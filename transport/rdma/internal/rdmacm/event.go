@@ -52,8 +52,8 @@ type Event struct {
 	Kind Kind
 	// ID is the id of the event. In a ConnectRequest it is the listener.
 	ID *ID
-	// Request is the new id of a ConnectRequest. It has no events until it is accepted. If the
-	// peer gives up before that, only the error of Accept shows it.
+	// Request is the new id of a ConnectRequest. It has no events until it is accepted. If the peer
+	// gives up before the request is accepted, only the error of Accept shows it.
 	Request *ID
 	// Status is 0, a negative errno, or, in a Rejected on InfiniBand and RoCE, the reason (enum
 	// ib_cm_rej_reason).

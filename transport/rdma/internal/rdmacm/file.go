@@ -11,7 +11,8 @@ import (
 )
 
 // file is the Driver that uses the device file of the kernel. The descriptor stays open until the
-// last command has ended, because its number may belong to another file after that.
+// last command has ended, because after closing the descriptor its number may belong to another
+// file.
 type file struct {
 	fd    int
 	write func(fd int, p []byte) (int, error) // unix.Write
@@ -33,7 +34,7 @@ func (f *file) enter() error {
 	return nil
 }
 
-// leave ends a use of the descriptor. After Close, the last one closes it.
+// leave ends a use of the descriptor. After Close, the last call of leave closes the descriptor.
 func (f *file) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

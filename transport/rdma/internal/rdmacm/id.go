@@ -16,10 +16,10 @@ type ID struct {
 	Context any
 
 	channel *Channel
-	uid     uint64 // the number of this package, which is never used again
-	number  uint32 // the number of the kernel, which may give it to another id after Destroy
+	uid     uint64 // the number that this package has given the id, and that it never uses again
+	number  uint32 // the number that the kernel has given the id. After Destroy the kernel may give it to another id
 
-	// mu is held for writing by Destroy, for reading by commands.
+	// Destroy holds mu for writing. All other commands hold mu for reading.
 	mu        sync.RWMutex
 	destroyed bool
 }
@@ -41,7 +41,7 @@ func (id *ID) do(op string, at int, c *Command) error {
 
 // Destroy ends the id (rdma_destroy_id(3)): operations in progress are cancelled, a connection
 // breaks, a request is refused. Next returns no event of the id afterwards. The result is the
-// number of events that the kernel has reported of the id.
+// number of events of the id that the kernel has reported.
 func (id *ID) Destroy() (events uint32, err error) {
 	id.channel.forget(id)
 	id.mu.Lock()
@@ -59,8 +59,8 @@ func (id *ID) Destroy() (events uint32, err error) {
 	return answer.at32(destroyedEvents), nil
 }
 
-// Bind gives the id a local address (rdma_bind_addr(3)). Unless the address is unspecified, this
-// also determines the device of the id. With port 0 the kernel chooses a free port.
+// Bind gives the id a local address (rdma_bind_addr(3)). If the address is specified, Bind also
+// determines the device of the id. With port 0 the kernel chooses a free port.
 func (id *ID) Bind(local netip.AddrPort) error {
 	body := words(make([]byte, bindSize))
 	n, err := putAddress(body[bindAddress:], local)
@@ -117,8 +117,8 @@ func (id *ID) Listen(backlog int) error {
 
 // Connect sends the connection request (rdma_connect(3)). ConnectResponse or Established, Rejected,
 // Unreachable or ConnectError follows. On iWARP the kernel looks up the queue pair by its number.
-// siw makes the TCP connection within the call: the call takes as long as that, and returns the
-// error if it fails.
+// siw makes the TCP connection within the call. So on siw the call takes as long as the TCP
+// connection takes, and returns the error of that connection.
 func (id *ID) Connect(p *Parameters) error {
 	body := words(make([]byte, connectSize))
 	if err := p.encode(body[connectParameters:]); err != nil {
@@ -128,8 +128,8 @@ func (id *ID) Connect(p *Parameters) error {
 }
 
 // Accept accepts a request (rdma_accept(3)): Established or ConnectError follows. With nil it
-// confirms a ConnectResponse on the active side. The queue pair must be in StateSend by then, and
-// the connection is established when Accept has succeeded.
+// confirms a ConnectResponse on the active side. Then the queue pair must already be in StateSend,
+// and the connection is established when Accept has succeeded.
 func (id *ID) Accept(p *Parameters) error {
 	body := words(make([]byte, acceptSize))
 	if p != nil {
@@ -152,8 +152,8 @@ func (id *ID) Reject(privateData []byte) error {
 	return id.do("reject", rejectID, &Command{Number: commandReject, Body: body})
 }
 
-// Disconnect ends a connection (rdma_disconnect(3)). After a Disconnected it acknowledges that
-// the peer has ended the connection.
+// Disconnect ends a connection (rdma_disconnect(3)). After an event Disconnected, the call
+// acknowledges that the peer has ended the connection.
 func (id *ID) Disconnect() error {
 	body := make([]byte, disconnectSize)
 	return id.do("disconnect", disconnectID, &Command{Number: commandDisconnect, Body: body})

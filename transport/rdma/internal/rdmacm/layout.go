@@ -33,7 +33,8 @@ const (
 )
 
 // Offsets of fields, and sizes, of the bodies of commands and of their answers (_resp). A name that
-// ends in UID is this package's number of an id, another one that ends in ID the kernel's.
+// ends in UID is the field of this package's number of an id. Every other name that ends in ID is
+// the field of the kernel's number of an id.
 const (
 	createUID      = 0 // struct rdma_ucm_create_id
 	createResponse = 8

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place contains the paths of the kernel's connection manager. Tests use other paths than here.
+// place contains the paths of the kernel's connection manager. Tests use other paths than the
+// variable here.
 type place struct {
 	device  string
 	class   string // the directory in sysfs that exists if the module is loaded
@@ -21,8 +22,8 @@ type place struct {
 
 var here = place{device: "/dev/infiniband/rdma_cm", class: "/sys/class/misc/rdma_cm", devices: "/sys/class/infiniband"}
 
-// UnavailableError reports that the connection manager cannot be opened: what was found on this
-// machine, what is needed instead, and how to remedy it.
+// UnavailableError reports that the connection manager cannot be opened: its text says what was
+// found on this machine, what is needed instead, and how to provide it.
 type UnavailableError struct {
 	Device             string
 	Have, Need, Remedy string
@@ -52,8 +53,8 @@ func (p place) open() (*Channel, error) {
 	return New(&file{fd: fd, write: unix.Write}), nil
 }
 
-// version checks the version of the ABI. If sysfs does not have it, as in some containers, version
-// assumes that it is abiVersion.
+// version checks the version of the ABI. If sysfs does not have the version, as in some containers,
+// version assumes that the version is abiVersion.
 func (p place) version() error {
 	text, err := os.ReadFile(p.class + "/abi_version")
 	if err != nil {

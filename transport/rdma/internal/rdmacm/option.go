@@ -14,8 +14,8 @@ func (id *ID) SetReuseAddress(on bool) error {
 	return id.setOption("set reuse address", optionReuseAddress, integer(on))
 }
 
-// SetFamilyOnly restricts a listener on an IPv6 address to IPv6: it gets no requests over IPv4
-// (RDMA_OPTION_ID_AFONLY).
+// SetFamilyOnly restricts a listener on an IPv6 address to IPv6: the listener gets no requests over
+// IPv4 (RDMA_OPTION_ID_AFONLY).
 func (id *ID) SetFamilyOnly(on bool) error {
 	return id.setOption("set family only", optionFamilyOnly, integer(on))
 }

@@ -8,10 +8,11 @@ import (
 
 // Parameters are the parameters of Connect, of Accept and of events (struct rdma_conn_param).
 //
-// In an event, PrivateData may end with zeros that the peer did not send: on InfiniBand and RoCE
-// it always has 56 bytes in a request, 196 in a reply, 148 in a rejection. In a ConnectRequest,
-// ResponderResources and InitiatorDepth are from the point of view of this side. In an Established
-// on iWARP they are exchanged. On InfiniBand and RoCE an Established of the passive side has zeros.
+// In an event, PrivateData may end with zeros that the peer did not send: on InfiniBand and RoCE,
+// PrivateData always has 56 bytes in a request, 196 bytes in a reply, and 148 bytes in a rejection.
+// In a ConnectRequest, ResponderResources and InitiatorDepth are from the point of view of this
+// side. In an Established on iWARP the two numbers are swapped. In an Established of the passive
+// side on InfiniBand and RoCE both numbers are 0.
 type Parameters struct {
 	PrivateData []byte
 	// QPNumber is the number of the queue pair. Only its low 24 bits are used.
@@ -25,7 +26,7 @@ type Parameters struct {
 	SRQ bool
 }
 
-// dataTooLong returns the error for n bytes of private data, which exceed PrivateDataMax.
+// dataTooLong returns the error for n bytes of private data, if n exceeds PrivateDataMax.
 func dataTooLong(n int) error {
 	return fmt.Errorf("%w: private data of %d bytes, at most %d", unix.EINVAL, n, PrivateDataMax)
 }

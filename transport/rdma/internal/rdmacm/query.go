@@ -8,13 +8,15 @@ import (
 // Addresses contains the two addresses of an id (rdma_get_local_addr(3), rdma_get_peer_addr(3))
 // and its device.
 type Addresses struct {
-	// Source and Destination are invalid as long as the id has no such address.
+	// Source and Destination are invalid as long as the id has no local or no peer address,
+	// respectively.
 	Source, Destination netip.AddrPort
-	// NodeGUID is the GUID of the device, the same as node_guid in sysfs. It is 0 without a device.
+	// NodeGUID is the GUID of the device, the same as node_guid in sysfs. NodeGUID is 0 if the id
+	// has no device.
 	NodeGUID uint64
-	// Device is the index of the device. With kernels before 5.8 it is 0.
+	// Device is the index of the device. Kernels before 5.8 report 0.
 	Device uint32
-	// Port is the port of the device, or 0 without a device.
+	// Port is the port of the device, or 0 if the id has no device.
 	Port uint8
 	PKey uint16
 }

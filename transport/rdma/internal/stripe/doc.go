@@ -1,7 +1,8 @@
 // Package stripe divides long transfers between the two connections of a pair of ranks. The main
 // connection carries the messages. The side connection, on a second adapter, carries only parts of
-// Gets and Puts. The package is pure: events and the time are its input, and decisions its output.
-// It has no sockets, no goroutines and no clock, so that a test can search the interleavings.
+// Gets and Puts. The inputs of the package are events and the time, and its outputs are decisions.
+// The package has no sockets, no goroutines and no clock, so that a test can search the
+// interleavings.
 //
 // # A transfer
 //
@@ -18,16 +19,17 @@
 //
 // A part of a Get is done when its Read is complete. A part of a Put is done when its Write is
 // complete and the owner of the memory has confirmed a mark that was sent behind the Write on the
-// same connection. The mark is needed where a Write completes as soon as it is in transit, as with
-// iWARP: there only the confirmation shows that the Write is in place.
+// same connection. The mark is needed because some providers, such as iWARP, complete a Write as
+// soon as it is in transit. Then only the confirmation shows that the bytes of the Write are in
+// place.
 //
 // When the side connection is lost, the parts that were posted on it have to be posted again. The
-// parts of a Get are left again at once. A posted Write may still arrive at the owner of the
-// memory, and must not do so after the Put has ended. Therefore the parts of a Put are held until
-// the owner has reported that it has closed its end.
+// parts of a Get return to the state left at once. A posted Write may still arrive at the owner of
+// the memory, and must not arrive after the Put has ended. Therefore the parts of a Put are in the
+// state held until the owner has reported that it has closed its end of the side connection.
 //
 // When the main connection is lost, the side connection is dropped. Every transfer then begins
-// again or fails, as without stripes.
+// again or fails, like a transfer that uses only the main connection.
 //
 // # The side connection
 //
@@ -38,9 +40,9 @@
 //
 // # Shares
 //
-// Each connection takes the next part when it has room, so that the shares follow the rates. At
-// the end of a transfer a connection does not take a part if the other connection would complete
-// this part and all others that are left earlier (Judge.Takes). A measurement decides whether the
-// side connection is used (Judge.Both): both connections may share a port or the processors, and
-// then carry no more than the main connection alone.
+// Each connection takes the next part when the connection has room. So the share of each connection
+// follows from its rate. At the end of a transfer a connection leaves a part to the other
+// connection if the other connection would complete all remaining parts earlier (Judge.Takes). A
+// measurement decides whether the side connection is used (Judge.Both). The connections may share a
+// port or the processors, and together carry no more than the main connection alone.
 package stripe
