@@ -10,14 +10,14 @@ import (
 )
 
 // A Read or Write that the owner of the memory refuses ends the connection. Neither side learns
-// from the adapter with certainty which operation it was. So every Get or Put that was under way on
-// a lost connection is uncertain: on the next connection this rank asks the owner about its key. If
-// the key is bad, the operation ends with ErrBadKey. If the key is good, a Get starts again, which
-// has the same effect as a slow Get. A Put fails, because what it has written may have been read
-// already.
+// from its adapter with certainty which operation was refused. So every Get or Put that was in
+// flight on a lost connection is uncertain. On the next connection this rank asks the owner of the
+// memory whether the key of an uncertain operation is still valid. If the key is not valid, the
+// operation ends with ErrBadKey. If the key is valid, a Get starts again, which has the same effect
+// as a slow Get. A Put fails, because the owner may already have read some of the written bytes.
 
-// interrupt makes the Gets and Puts under way uncertain. FetchAdds are messages, and messages are
-// not lost.
+// interrupt makes the Gets and Puts in flight uncertain. It does not change FetchAdds, because they
+// are messages, and messages are not lost.
 func (b *bulk) interrupt(p *endpoint) {
 	b.moving, b.marking, b.reading, b.writing = nil, nil, 0, 0
 	b.asking = slices.DeleteFunc(b.asking, func(o *operation) bool { return o.kind != operationFetchAdd && !o.uncertain })
@@ -42,8 +42,8 @@ func (b *bulk) interrupt(p *endpoint) {
 	}
 }
 
-// reaches reports whether Reads and Writes are under way in memory that stays registered after the
-// end of their operations: the adapter may still access it.
+// reaches reports whether Reads and Writes are in flight whose memory stays registered after the
+// end of their operations. The adapter may still access this memory.
 func (b *bulk) reaches() bool {
 	for _, o := range b.all {
 		if o.transfer.Under(stripe.Main) > 0 && (o.copied || o.memory.lasting != nil) {
@@ -69,13 +69,15 @@ func (b *bulk) end(p *endpoint, err error) {
 	b.moving, b.asking, b.marking, b.answers = nil, nil, nil, nil
 }
 
-// Statuses of recordFetched, recordChecked and recordKeyed, in the lowest byte of B. A
-// recordChecked or recordKeyed contains the number of the owner's rail in the next byte of B, the
-// key on that rail in the upper half of B, and the address on that rail in A.
+// The statuses of recordFetched, recordChecked and recordKeyed are in the lowest byte of word B of
+// the record's header. A recordChecked or recordKeyed contains the number of the owner's rail in
+// the next byte of B, the key on that rail in the upper half of B, and the address on that rail in
+// A.
 const (
 	statusGood = iota
 	statusBadKey
-	// statusRefused means that the key is good, but the owner's adapter cannot register the memory.
+	// statusRefused means that the key is valid, but the owner's adapter cannot register the
+	// memory.
 	statusRefused
 
 	statusMask       = 1<<8 - 1
@@ -135,7 +137,7 @@ func (p *endpoint) answer(r *record) answer {
 			var err error
 			a.header.A, key, err = t.exposed.on(k, p.rail)
 			a.header.B = uint64(key)<<checkedKeyShift | uint64(p.rail.index)<<checkedRailShift
-			if err != nil && !p.rail.removed { // if it was removed, the peer asks again on the next connection
+			if err != nil && !p.rail.removed { // if the rail was removed, the peer asks again on the next connection
 				t.complain(err)
 				a.header.B = statusRefused
 			}

@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// task is the owner of a socket: a queue pair, a service point, a connection without an MPA
-// request, or a goodbye.
+// task is the owner of a socket: a queue pair, a service point, a connection that has not sent its
+// MPA request (halfOpen), or a goodbye.
 type task interface {
 	// notice passes the events that epoll has reported for the socket.
 	notice(events uint32)
-	// run does the work that is possible now and returns how much it did.
+	// run does the work that is possible now and returns the amount of work that it did.
 	run() int
 	// listed returns the variable in which the agenda records that it contains the task.
 	listed() *bool
@@ -30,7 +30,7 @@ type agenda struct {
 	watched []task
 }
 
-// later puts a task on the agenda, because it has work to do that no event will announce.
+// later puts a task on the agenda, because the task has work to do that no event will announce.
 func (d *device) later(t task) {
 	if on := t.listed(); !*on {
 		*on = true
@@ -39,7 +39,7 @@ func (d *device) later(t task) {
 	d.stir()
 }
 
-// stir ends a sleep of the device, which began before the present work came up.
+// stir ends a sleep of the device, because work has come up since the sleep began.
 func (d *device) stir() {
 	if d.napping.Load() {
 		d.napping.Store(false)
@@ -47,8 +47,8 @@ func (d *device) stir() {
 	}
 }
 
-// runAgenda runs the tasks on the agenda. Tasks that are put on the agenda meanwhile wait for the
-// next call.
+// runAgenda runs the tasks on the agenda. A task that is put on the agenda during the call waits
+// for the next call.
 func (d *device) runAgenda() int {
 	a := &d.agenda
 	if len(a.now) == 0 {
@@ -70,8 +70,8 @@ const (
 	eventsInOut = eventsIn | unix.EPOLLOUT
 )
 
-// watch makes epoll report the changes of a socket to a task (edge-triggered), and at first its
-// present state. A later call may change the events.
+// watch makes epoll report the changes of a socket to a task (edge-triggered). The first report is
+// the present state of the socket. A later call may change the events.
 func (d *device) watch(fd int, t task, events uint32) error {
 	for len(d.agenda.watched) <= fd {
 		d.agenda.watched = append(d.agenda.watched, nil)
@@ -88,7 +88,7 @@ func (d *device) watch(fd int, t task, events uint32) error {
 	return nil
 }
 
-// unwatch ends watch. It does nothing for a descriptor that is not watched.
+// unwatch ends the watch of a descriptor. It does nothing for a descriptor that is not watched.
 func (d *device) unwatch(fd int) {
 	if fd >= 0 && fd < len(d.agenda.watched) && d.agenda.watched[fd] != nil {
 		d.agenda.watched[fd] = nil
@@ -96,7 +96,7 @@ func (d *device) unwatch(fd int) {
 	}
 }
 
-// harvest puts the tasks for whose sockets epoll reports events on the agenda.
+// harvest asks epoll for events, and puts the tasks of the reported sockets on the agenda.
 func (d *device) harvest() {
 	for {
 		n, errno := harvestEvents(d.epoll, d.events[:])

@@ -14,39 +14,42 @@ const (
 	// short payloads of one system call.
 	bufferLength = 8<<10 + aloneMax
 	// copyMax is the length of the longest payload that is copied behind its header. Longer payloads
-	// are written from the application's memory. For shorter ones, another entry in the I/O vector
-	// costs more than the copy.
+	// are written from the application's memory. For shorter payloads, another entry in the I/O
+	// vector costs more than the copy.
 	copyMax = 2048
-	// aloneMax takes the place of copyMax for the first payload of a batch if it belongs to a Send.
-	// It is often the only payload of the batch. Then the system call has a single piece of memory,
-	// which saves more time than the copy costs.
+	// aloneMax takes the place of copyMax for the first payload of a batch if the payload belongs
+	// to a Send. The first payload is often the only payload of the batch. Then the copy saves the
+	// I/O vector: the system call gets a single piece of memory, and this saves more time than the
+	// copy costs.
 	aloneMax = 16 << 10
 	// vectorMax bounds the entries of the I/O vector of one system call.
 	vectorMax = 64
 	// batchMax is the number of bytes from which on a batch gets no more segments and is written.
-	// With half of it TCP is slower. With more, the payload whose checksum was just computed is no
-	// longer in the cache.
+	// With half of batchMax TCP is slower. With a larger batchMax, the payload whose checksum was
+	// just computed is no longer in the cache when the batch is written.
 	batchMax = 256 << 10
 )
 
 // batch contains the FPDUs that one system call writes. Their headers, trailers and short payloads
 // are in a buffer. Their long payloads stay in the application's memory. The device lends the
-// memory of the buffer and of the vector, or the first use allocates it.
+// memory of the buffer and of the vector. If the device has no such memory, the first use of the
+// batch allocates it.
 type batch struct {
 	buffer []byte
 	vector []unix.Iovec
 	// sent is the index of the first entry of vector that is not completely written. bytes is the
 	// length of all entries as they were added.
 	sent, bytes int
-	// started reports whether a byte of the batch was written. Then the rest has to follow.
+	// started reports whether a byte of the batch was written. If a byte was written, the rest has
+	// to follow.
 	started bool
 	// done contains the requests that are complete when the batch is written.
 	done   []*provider.Request
 	header unix.Msghdr
 }
 
-// keepMax is the number of connections of a device up to which each keeps the memory of its batch.
-// With more connections, a batch returns its memory to the device when it is written.
+// keepMax is the number of connections of a device up to which each connection keeps the memory of
+// its batch. With more connections, a batch returns its memory to the device when it is written.
 const keepMax = 8
 
 // batchMemory is the memory of the buffer and the vector of a batch.
@@ -55,7 +58,8 @@ type batchMemory struct {
 	vector []unix.Iovec
 }
 
-// lend gives a batch without memory the memory that another batch has returned, if there is any.
+// lend gives memory that another batch has returned to a batch without memory. If no batch has
+// returned memory, lend does nothing.
 func (d *device) lend(b *batch) {
 	last := len(d.spare) - 1
 	if b.buffer == nil && last >= 0 {
@@ -87,7 +91,7 @@ func (b *batch) reset() {
 	b.sent, b.bytes, b.started = 0, 0, false
 }
 
-// open allocates memory for a batch that has none.
+// open allocates memory for a batch that has no memory.
 func (b *batch) open() {
 	if b.buffer == nil {
 		b.buffer = make([]byte, 0, bufferLength)
@@ -126,7 +130,7 @@ func (b *batch) add(n int) {
 	if last := len(b.vector) - 1; last >= 0 && at > 0 {
 		v := &b.vector[last]
 		if end := bytesOf(v); &b.buffer[at-1] == &end[len(end)-1] {
-			v.SetLen(len(end) + n) // the bytes follow those of the last entry, which grows
+			v.SetLen(len(end) + n) // the bytes follow the bytes of the last entry, so that entry grows
 			return
 		}
 	}
@@ -144,8 +148,8 @@ func (b *batch) refer(p []byte) {
 }
 
 // fpdu appends an FPDU to the batch. At offset start, the buffer already contains room for the
-// length field and, behind it, the DDP header, with which the buffer ends. The payload is the next
-// payload bytes of place.
+// length field and, behind it, the DDP header. The buffer ends with this header. The payload is the
+// next payload bytes of place.
 func (b *batch) fpdu(start, payload int, place *placement, tagged, crc bool) {
 	ulpdu := len(b.buffer) - start - mpa.HeaderLength + payload
 	binary.BigEndian.PutUint16(b.buffer[start:], uint16(ulpdu))
@@ -198,7 +202,7 @@ func (b *batch) write(fd int) (n int, errno unix.Errno) {
 	return n, 0
 }
 
-// drop removes the first n bytes of what is left, which were written.
+// drop removes the first n of the bytes that are left, because these n bytes were written.
 func (b *batch) drop(n int) {
 	b.started = true
 	for n > 0 {
@@ -230,8 +234,8 @@ func (b *batch) rest() []byte {
 	return rest
 }
 
-// detach makes the batch independent of memory: if any byte that is left lies in it, all bytes that
-// are left are copied.
+// detach makes the batch independent of memory: if any byte that is left to be written lies in
+// memory, detach copies all bytes that are left.
 func (b *batch) detach(memory []byte) {
 	for i := b.sent; i < len(b.vector); i++ {
 		if !overlap(bytesOf(&b.vector[i]), memory) {

@@ -13,14 +13,14 @@ type Config struct {
 	// depths and an RTR. 0 means 2.
 	Revision uint8
 	// ReadRTR makes connection requests of revision 2 use a zero-length RDMA Read as the RTR: its
-	// response shows that the peer is there. Without ReadRTR the RTR is a zero-length Write, which
-	// is faster. With ReadRTR the peer must be able to serve a Read.
+	// response shows that the peer runs. Without ReadRTR the RTR is a zero-length Write, which is
+	// faster. With ReadRTR the peer must be able to serve a Read.
 	ReadRTR bool
 	// RequestTimeout bounds the time from TCP's accept to the end of the peer's MPA request. 0 means
 	// 5 s.
 	RequestTimeout time.Duration
-	// StartTimeout bounds the time from this side's MPA reply to the peer's first FPDU. 0 means
-	// 10 s. The time that the peer may take for its own reply is the consumer's decision.
+	// StartTimeout bounds the time from this side's MPA reply to the peer's first FPDU. 0 means 10
+	// s. The consumer determines the time that the peer may take for its own reply.
 	StartTimeout time.Duration
 	// CloseTimeout bounds the time that a peer may take to end its side of a connection after this
 	// side has ended. 0 means 5 s.
@@ -29,26 +29,29 @@ type Config struct {
 	// 20 s.
 	UserTimeout time.Duration
 	// Pause is the time for which a peer of another implementation may be silent after this side has
-	// connected. Then this side sends a zero-length RDMA Write, up to three times, because the
-	// kernel's siw notices data that arrived while it was ending its reply only when more data
-	// arrive. Pause is also the time for which a peer that has connected without an RTR may be
-	// silent before this side sends first, see doc.go. 0 means 300 ms.
+	// connected. Then this side sends a zero-length RDMA Write, up to three times. The reason is a
+	// behaviour of the kernel's siw: if data arrive while siw is sending its reply, siw notices
+	// these data only when more data arrive. Pause is also the time for which a peer that has
+	// connected without an RTR may be silent before this side sends the first data, see doc.go. 0
+	// means 300 ms.
 	Pause time.Duration
 	// HalfOpenMax bounds the connections without an MPA request of a listener. 0 means 256. An
-	// eighth of the descriptors that the process may have is a bound in any case.
+	// eighth of the descriptors that the process may have is always an upper bound, too.
 	HalfOpenMax int
 	// Packing determines whether payload to peers of this module is compressed.
 	Packing Packing
 	// SealedMax is the number of bytes of ciphertext that an encrypted connection may carry in one
-	// direction until it is worn (verbs.Endpoint.Worn). 0 means 256 GiB: RFC 8446 section 5.5 ends
-	// the use of a key of AES-GCM after 2^24.5 records of 16 KiB, 362 GiB.
+	// direction. A connection that has carried more is worn (verbs.Endpoint.Worn). 0 means 256 GiB:
+	// RFC 8446 section 5.5 ends the use of a key of AES-GCM after 2^24.5 records of 16 KiB, 362
+	// GiB.
 	SealedMax int64
-	// SegmentMax bounds the length of the ULPDUs sent, in bytes, so that tests have messages of many
-	// segments with few bytes. 0 means the longest that the peer accepts.
+	// SegmentMax bounds the length of the sent ULPDUs, in bytes, so that tests have short messages
+	// with many segments. 0 means the longest ULPDUs that the peer accepts.
 	SegmentMax int
 	// Log gets one line of text, without a newline, about the first connection that was dropped
-	// because it did not come from a peer. It is called in a goroutine of its own, without a lock,
-	// and may block: only the end of an adapter waits for it, for a second at most. It may be nil.
+	// because it did not come from a peer. Log is called on a goroutine of its own, without a lock,
+	// and may block. Only the end of an adapter waits for Log, for at most a second. Log may be
+	// nil.
 	Log func(line string)
 }
 
@@ -80,25 +83,26 @@ func (c Config) populate() Config {
 // goroutine.
 type Counters struct {
 	// Strangers, Late, Crowded, Scarce and HungUp count dropped connections without an MPA request.
-	// Strangers: the peer sent something else. Late: it sent no request in time. Crowded: too many
-	// other connections had not sent a request either. Scarce: the process had few descriptors left.
-	// HungUp: the peer closed the connection before its request was complete.
+	// Strangers: the peer sent bytes that are no MPA request. Late: the peer sent no request in
+	// time. Crowded: too many connections had sent no request. Scarce: the process had few
+	// descriptors left. HungUp: the peer closed the connection before its request was complete.
 	Strangers, Late, Crowded, Scarce, HungUp atomic.Uint64
-	// Rejected counts the requests that the consumer rejected. Refused counts the requests that were
-	// refused without the consumer: its backlog was full, it no longer listened, or it does not have
-	// the requested quality of service.
+	// Rejected counts the requests that the consumer rejected. Refused counts the requests that this
+	// package refused without asking the consumer. The reason is that the consumer's backlog was
+	// full, that the consumer no longer listened, or that it does not offer the requested quality of
+	// service.
 	Rejected, Refused atomic.Uint64
 	// Terminated counts the connections that ended by a Terminate of this side, TerminatedByPeer
-	// those that ended by a Terminate of the peer.
+	// the connections that ended by a Terminate of the peer.
 	Terminated, TerminatedByPeer atomic.Uint64
 	// Unsealed counts the encrypted connections that were lost because their bytes violated TLS, or
 	// because they ended without a close_notify of TLS.
 	Unsealed atomic.Uint64
 	// Reads and Writes count the system calls that moved bytes of connections. BytesPlaced counts
-	// payload that was read directly into its target, BytesCopied payload that was copied there from
-	// a receive buffer.
+	// the bytes of payload that were read directly into their target. BytesCopied counts the bytes
+	// of payload that were copied to their target from a receive buffer.
 	Reads, Writes, BytesPlaced, BytesCopied atomic.Uint64
-	// PackedFrom and PackedTo count the bytes of payload that was sent compressed, before and after
-	// compression.
+	// PackedFrom and PackedTo count the bytes of payload that was sent compressed: PackedFrom
+	// before compression, PackedTo after it.
 	PackedFrom, PackedTo atomic.Uint64
 }

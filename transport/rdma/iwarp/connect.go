@@ -61,7 +61,7 @@ func (p *queuePair) dial(source netip.AddrPort, to unix.Sockaddr) (int, error) {
 		return -1, err
 	}
 	if err := unix.Bind(fd, from); err != nil {
-		_ = unix.Close(fd) // the first error counts
+		_ = unix.Close(fd) // the first error is returned
 		return -1, invalidAddress("bind", err)
 	}
 	if err := unix.Connect(fd, to); err != nil && !errors.Is(err, unix.EINPROGRESS) {
@@ -70,7 +70,8 @@ func (p *queuePair) dial(source netip.AddrPort, to unix.Sockaddr) (int, error) {
 	return fd, nil
 }
 
-// runConnecting checks whether TCP has connected. If so, it begins TLS or sends the MPA request.
+// runConnecting checks whether TCP has connected. When TCP has connected, runConnecting begins TLS
+// or sends the MPA request.
 func (p *queuePair) runConnecting() int {
 	err := p.failure
 	if err == nil {
@@ -114,11 +115,11 @@ func (p *queuePair) runSealing() int {
 
 // ask sends the MPA request.
 func (p *queuePair) ask() int {
-	if errno := say(p.fd, p.sealed, p.request); errno != 0 { // an empty send buffer takes a frame at once
+	if errno := say(p.fd, p.sealed, p.request); errno != 0 { // an empty send buffer takes the whole frame at once
 		p.fail(provider.FailureRefused, nil, systemError("send", errno))
 		return 1
 	}
-	p.request, p.state = nil, pairReplying // for as long as the consumer likes: verbs keeps its timeout
+	p.request, p.state = nil, pairReplying // without a timeout here: verbs enforces the consumer's timeout
 	return 1 + p.runReplying()
 }
 
@@ -154,7 +155,7 @@ func (p *queuePair) runReplying() int {
 		return 1
 	}
 	p.agreed, err = p.offer.Conclude(f)
-	_, private, _ := f.Split() // Conclude has split it already
+	_, private, _ := f.Split() // Conclude has already checked that Split succeeds
 	switch {
 	case errors.Is(err, mpa.ErrRejected):
 		p.fail(provider.FailureRejected, private, nil)
@@ -184,10 +185,10 @@ func (p *queuePair) runReplying() int {
 	return 1 + p.runOpen()
 }
 
-// refuse ends an attempt because the reply violates the protocol. It sends a Terminate, the only
-// message with which the initiator can report this.
+// refuse ends an attempt because the reply violates the protocol. refuse sends a Terminate, because
+// no other message lets the initiator report the violation.
 func (p *queuePair) refuse(err error) {
-	p.agreed.CRC = p.agreed.CRC || p.offer.CRC // the reply may be unintelligible; then the offer counts
+	p.agreed.CRC = p.agreed.CRC || p.offer.CRC // if the reply could not be parsed, only the offer counts
 	p.begin()
 	p.leave(mpa.CodeOf(err), segmentShown{})
 	p.config.Upcalls.Failed(provider.FailureRefused, nil, err)

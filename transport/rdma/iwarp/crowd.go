@@ -6,11 +6,11 @@ import (
 )
 
 // mostCrowded returns the index of the connection to be dropped. list contains the connections
-// without a request, the oldest first. In the older half of the list, mostCrowded finds the host
-// that has most connections there, and selects the oldest connection of this host. Therefore a
-// host that connects fast replaces its own connections. Many ranks behind one address (NAT) still
-// have some time for their requests, like all others: the time in which new connections fill half
-// of the list.
+// without a request, the oldest first. mostCrowded finds the host that has most connections in the
+// older half of the list, and selects the oldest connection of this host. Therefore a host that
+// connects often replaces its own connections. Each connection is safe until new connections have
+// filled half of the list. So even many ranks behind one address (NAT) have some time for their
+// requests.
 func mostCrowded(list []*halfOpen) int {
 	older := list[:(len(list)+1)/2]
 	counts := make(map[host]int, len(older))

@@ -24,22 +24,22 @@ const (
 // descriptorLimit returns the present limit, which the program may change at any time.
 func descriptorLimit() descriptors {
 	var limit unix.Rlimit
-	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) // it fails only for an unknown resource
+	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) // Getrlimit fails only for an unknown resource
 	return descriptors(limit.Cur)
 }
 
 // share returns the number of connections without a request that a listener may have, at least one.
 func (n descriptors) share() int { return int(max(min(n, 1<<20)/shareOfStrangers, 1)) }
 
-// spared reports whether a descriptor is one of the last, which are kept for the program. The
-// system allocates the lowest free number. A number near the limit therefore means that nearly all
-// descriptors are in use.
+// spared reports whether a descriptor is one of the last descriptors, which are kept for the
+// program. The operating system allocates the lowest free number. Therefore a number near the limit
+// means that nearly all descriptors are in use.
 func (n descriptors) spared(fd int) bool {
 	return descriptors(fd)+min(max(n/shareSpared, sparedMin), sparedMax) >= n
 }
 
-// lowest moves a socket to the lowest free descriptor if that is lower than fd. It returns the
-// descriptor of the socket.
+// lowest moves a socket to the lowest free descriptor if this descriptor is lower than fd. It
+// returns the descriptor of the socket.
 func lowest(fd int) int {
 	n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	switch {

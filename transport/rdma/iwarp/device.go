@@ -12,21 +12,21 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Limits of a device. There is no hardware behind them; they bound memory.
+// Limits of a device. No hardware imposes these limits. They bound the memory of the device.
 const (
-	messageMax     = 1 << 30 // DDP allows messages of less than 2^32 bytes; kernels count in int
+	messageMax     = 1 << 30 // DDP allows messages of less than 2^32 bytes, but kernels count their bytes in an int
 	requestsMax    = 16384
 	receivesMax    = 65536
 	segmentsMax    = 16
 	inlineMax      = 256
-	depthMax       = 128 // the maximum of siw; more has no advantage
+	depthMax       = 128 // the maximum of siw; a larger depth has no advantage
 	depthDefault   = 16
 	completionsMax = 1 << 20
-	// privateDataMax is the maximum length of private data that this side sends. It is what Linux
-	// accepts beside the depths (MPA_MAX_PRIVDATA of linux/drivers/infiniband/sw/siw/iwarp.h). rdma_cm
-	// has 8 bits for the length: with 253 bytes the connection ends there without a reason, and 300
-	// bytes in a reject stop a kernel with siw. Private data of a peer may have up to 508 bytes, the
-	// maximum of MPA.
+	// privateDataMax is the maximum length of private data that this side sends. It is the length that
+	// Linux accepts in addition to the depths (MPA_MAX_PRIVDATA of
+	// linux/drivers/infiniband/sw/siw/iwarp.h). Linux's rdma_cm stores the length in 8 bits. If this
+	// side sends 253 bytes, Linux ends the connection without a reason. 300 bytes in a reject crash a
+	// Linux kernel with siw. Private data of a peer may have up to 508 bytes, the maximum of MPA.
 	privateDataMax = 256 - mpa.EnhancedLength
 
 	// headroom is the length of the headers before the payload of an untagged segment.
@@ -38,9 +38,9 @@ const (
 	flushMost = time.Second
 )
 
-// device is an open network interface. It is used only under the lock of its adapter, like
-// everything in this package except Sleep, Wake, and Register and Deregister of domain, which take
-// the lock themselves.
+// device is an open network interface. A device, like everything in this package, is used only
+// under the lock of its adapter. The exceptions are Sleep and Wake, which need no lock, and
+// Register and Deregister of domain, which take the lock themselves.
 type device struct {
 	provider  *Provider
 	adapter   provider.Adapter
@@ -49,17 +49,17 @@ type device struct {
 	name      string
 	addresses addresses
 	epoll     int
-	unpacked  []byte // a ULPDU whose payload was compressed; nil before the first one
+	unpacked  []byte // a ULPDU whose payload was compressed; nil before the first such ULPDU
 	wakeup    int    // eventfd
 
 	regions regions
 	timers  timers
 	// pairs contains the queue pairs that have a socket.
 	pairs map[*queuePair]struct{}
-	// goodbyes contains the sockets whose queue pairs have given them up, the oldest first.
+	// goodbyes contains the sockets that their queue pairs have given up, the oldest first.
 	goodbyes []*goodbye
 	agenda   agenda
-	// hot contains the queue pairs that received last, see hot.go.
+	// hot contains the queue pairs that most recently received data, see hot.go.
 	hot [hotMax]*queuePair
 	// rounds counts the calls of Progress.
 	rounds uint
@@ -73,8 +73,8 @@ type device struct {
 	spare  []batchMemory
 	events [eventsMax]unix.EpollEvent
 
-	// napping is true from an Idle that returns true until the Sleep after it ends. due is the time
-	// at which this Sleep has to end, in Unix nanoseconds, or 0 for no limit.
+	// napping becomes true when Idle returns true, and false when the following Sleep ends. due is
+	// the time at which this Sleep has to end, in Unix nanoseconds, or 0 for no limit.
 	napping atomic.Bool
 	due     atomic.Int64
 	// slept contains the descriptors on which Sleep waits.
@@ -93,7 +93,7 @@ func newDevice(p *Provider, name string, at addresses, a provider.Adapter) (*dev
 		return nil, fmt.Errorf("iwarp: epoll: %w", err)
 	}
 	if d.wakeup, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		_ = unix.Close(d.epoll) // the first error counts
+		_ = unix.Close(d.epoll) // the first error is returned
 		return nil, fmt.Errorf("iwarp: eventfd: %w", err)
 	}
 	return d, nil
@@ -141,7 +141,7 @@ func (d *device) Close() error {
 	if e := unix.Close(d.wakeup); err == nil {
 		err = e
 	}
-	d.provider.log.Flush(flushMost) // it may block, because nothing waits for this adapter any more
+	d.provider.log.Flush(flushMost) // Flush may block here, because no goroutine waits for this adapter any more
 	if err != nil {
 		return fmt.Errorf("iwarp: close: %w", err)
 	}

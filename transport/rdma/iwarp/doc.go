@@ -14,68 +14,67 @@
 // # No thread of its own
 //
 // The package starts a goroutine only to write a log line and for the time of a TLS handshake.
-// Sockets are non-blocking and are driven by the goroutine that polls the adapter: posting a work
-// request tries to write at once, and Progress of [provider.Device] reads data that has arrived.
-// The most recently active sockets are read directly, the others through epoll, so that a
-// ping-pong makes no more system calls than over raw TCP. An idle caller sleeps on the epoll
-// descriptor.
+// Sockets are non-blocking, and the goroutine that polls the adapter makes their progress. Posting
+// a work request tries to write to the socket at once, and Progress of [provider.Device] reads data
+// that has arrived. Progress reads the most recently active sockets directly, and the other sockets
+// when epoll reports them. So a ping-pong makes no more system calls than over raw TCP. An idle
+// caller sleeps on the epoll descriptor.
 //
 // # The path of a byte
 //
-// A segment longer than a few hundred bytes is written from the application's
-// registered memory by sendmsg, its CRC computed in place just before. The receiver
-// reads the headers of the segment first, which say where the payload belongs. One readv
-// then reads the payload into the registered memory, and the headers of the next segment
-// into a staging buffer; the CRC is computed over the payload in its final place. Short
-// segments are gathered into one buffer, which one system call sends, and are received
-// into one buffer, from which they are copied out. A single segment of some KiB is copied
-// as well, by the sender and by the receiver: a system call with an I/O vector costs more
-// than a copy within the cache if source and destination have the same offset in a cache
-// line, and the offset in the buffer is chosen so. If the consumer leaves room around its
-// memory (provider.FlagRoom), this copy is avoided: the sender writes the headers and the
-// CRC of a single Send into that room, and the receiver reads a whole Send, headers
-// included, into the posted receive that the next Send will take. See plain.go.
+// A segment longer than a few hundred bytes is written from the application's registered memory by
+// sendmsg, and its CRC is computed in place just before. The receiver first reads the headers of
+// the segment, because they say where the payload belongs. One readv then reads the payload into
+// the registered memory, and the headers of the next segment into a staging buffer. The CRC is
+// computed over the payload in its final place. Short segments are gathered into one buffer, which
+// one system call sends, and are received into one buffer, from which they are copied out. A single
+// segment of some KiB is also copied, by the sender and by the receiver, because a system call with
+// an I/O vector costs more than a copy within the cache. This is true if source and destination
+// have the same offset in a cache line, so the offset in the buffer is chosen accordingly. If the
+// consumer leaves room around its memory (provider.FlagRoom), there is no copy. Then the sender
+// writes the headers and the CRC of a single Send into that room. The receiver reads a whole Send,
+// including its headers, into the posted receive that the next Send will take. See plain.go.
 //
-// A long segment is therefore placed before its CRC is checked. When the CRC is wrong
-// nothing is delivered, as RFC 5044 section 8 requires, but registered memory may have
-// been written; cut-through adapters do the same. TCP's checksum covers the bytes, too.
+// A long segment is therefore placed before its CRC is checked. If the CRC is wrong, no message is
+// delivered, as RFC 5044 section 8 requires, but registered memory may have been written.
+// Cut-through adapters do the same. TCP's checksum covers the bytes, too.
 //
 // # Slow links
 //
-// If the peer runs this module, too, the payload of a segment may be compressed by S2. A bit of
-// the DDP header that RFC 5041 reserves marks such a segment; for MPA and its CRC it is a
-// segment like any other. internal/packing decides for each connection. When the socket has been
-// full, and TCP_INFO shows that the link is slow and not the peer, a sample of one segment is
-// compressed. If that makes it shorter, the whole segment is compressed, and then the following ones,
-// as long as compression takes less time than it saves on the link. After each attempt without
-// success, twice as much payload is sent before the next attempt, up to 64 MiB.
+// If the peer runs this module, too, the payload of a segment may be compressed by S2. A bit of the
+// DDP header that RFC 5041 reserves marks such a segment; for MPA and its CRC it is a segment like
+// any other. internal/packing decides for each connection. When the socket has been full, and
+// TCP_INFO shows that the link is slow and not the peer, a sample of one segment is compressed. If
+// the compressed sample is shorter, the whole segment and the segments after it are compressed, as
+// long as compression takes less time than it saves on the link. After each attempt without success,
+// twice as much payload is sent before the next attempt, up to 64 MiB.
 //
 // # Which side may send
 //
-// The passive side sends nothing before the active side's first FPDU. With revision
-// 2 the active side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as
-// it has the reply, so consumers do not notice this; with revision 1 the passive
-// consumer's messages wait for the active consumer's first message. If a peer connects
-// with revision 2 but without an RTR, as the kernel's siw does, this side waits for
-// [Config].Pause, in which the peer can complete its set-up, and then sends first: the
-// peer's consumers may wait for that.
+// The passive side sends nothing before the active side's first FPDU. With revision 2 the active
+// side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as it has the reply, so
+// consumers do not notice this rule. With revision 1 the passive consumer's messages wait for the
+// active consumer's first message. If a peer connects with revision 2 but without an RTR, as the
+// kernel's siw does, this side waits for [Config].Pause, so that the peer can complete its set-up.
+// Then this side sends the first data, because the peer's consumers may wait for the data.
 //
 // # Strangers
 //
 // A connection to a listener must send its MPA request before a deadline, and the number of
-// connections without a request is limited. Beyond the limit, each new connection replaces an
-// older one: of the older half, the oldest connection of the address that has most connections in
-// that half (crowd.go). Connections without a request may use a share of the process's
-// descriptors, and no accepted connection uses the last ones: when few descriptors are left, a new
-// connection replaces one without a request in the same way, or is reset if there is none. When a
-// request is rejected, the reply is sent and the socket is closed at once: the kernel discards
-// what the peer still sends.
+// connections without a request is limited. Beyond the limit, each new connection replaces an older
+// connection without a request. The replaced connection is in the older half of these connections.
+// It is the oldest connection of the address that has most connections in that half (crowd.go).
+// Connections without a request may use only a share of the process's descriptors. No accepted
+// connection uses the last descriptors of the process. When few descriptors are left, a new
+// connection also replaces a connection without a request, or is reset if there is no such
+// connection. When a request is rejected, the reply is sent and the socket is closed at once. The
+// kernel discards the bytes that the peer still sends.
 //
 // A peer that violates the protocol gets the Terminate message that the RFC defines for the
-// violation, and its connection ends; nothing else is affected. What the peer still sends is
-// then read and discarded, because TCP would otherwise reset the connection and the message would
-// be lost: 16 MiB at most for each socket, and 64 sockets at a time. [Counters] counts all these
-// cases.
+// violation, and its connection ends. Other connections are not affected. This side then reads and
+// discards the bytes that the peer still sends, because otherwise TCP would reset the connection
+// and the Terminate would be lost. It discards at most 16 MiB for each socket, from at most 64
+// sockets at a time. [Counters] counts all these cases.
 //
 // Unstable: any release may change this package, also after v1.
 package iwarp

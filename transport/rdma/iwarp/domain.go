@@ -23,9 +23,9 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 	return provider.Registered{LKey: m.stag, RKey: m.stag, Address: m.address}, nil
 }
 
-// Deregister implements provider.ProtectionDomain. Batches that contain bytes of the memory, such
-// as a Read Response that is half written, continue with a copy. So the caller may free the memory
-// at once.
+// Deregister implements provider.ProtectionDomain. A batch that contains bytes of the memory, such
+// as a partly written Read Response, continues with a copy of these bytes. So the caller may free
+// the memory at once.
 func (d *domain) Deregister(r provider.Registered) error {
 	d.device.adapter.Lock()
 	defer d.device.adapter.Unlock()

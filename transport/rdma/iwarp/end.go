@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// release gives up the socket of a queue pair and returns it, or -1 if there is none. Afterwards
-// the queue pair does not access memory or requests of the consumer any more.
+// release takes the socket from a queue pair and returns the socket, or -1 if there is no socket.
+// After release the queue pair does not access memory or requests of the consumer any more.
 func (p *queuePair) release() int {
 	d, fd := p.device, p.fd
 	p.state = pairDone
@@ -39,8 +39,7 @@ func (p *queuePair) fail(why provider.Failure, private []byte, err error) {
 	p.config.Upcalls.Failed(why, private, err)
 }
 
-// breakOff resets a connection that has failed, for another reason than a violation of the
-// protocol.
+// breakOff resets a connection that has failed without a violation of the protocol by the peer.
 func (p *queuePair) breakOff(err error) {
 	established := p.established()
 	if fd := p.release(); fd >= 0 {
@@ -58,9 +57,9 @@ func (p *queuePair) report(established bool, err error) {
 	}
 }
 
-// streamEnded handles the end of the peer's stream. Between two FPDUs it is the orderly end of the
-// connection, and this side ends its stream, too: neither verbs nor siw can use a half-closed
-// connection.
+// streamEnded handles the end of the peer's stream. An end between two FPDUs is the orderly end of
+// the connection. Then this side ends its stream, too, because neither verbs nor siw can use a
+// half-closed connection.
 func (p *queuePair) streamEnded() {
 	switch {
 	case p.state == pairStarting:
@@ -74,7 +73,7 @@ func (p *queuePair) streamEnded() {
 
 // disconnected completes the orderly end of a connection.
 func (p *queuePair) disconnected() {
-	_ = unix.Close(p.release()) // what is in the send buffer goes out
+	_ = unix.Close(p.release()) // TCP still sends the bytes in the send buffer
 	p.config.Upcalls.Disconnected()
 }
 
@@ -86,7 +85,7 @@ func (p *queuePair) streamLost(call string, errno unix.Errno) {
 		return
 	}
 	if p.state == pairClosing {
-		// If a peer closes its socket with unread bytes, TCP sends a reset in place of a FIN.
+		// If a peer closes its socket with unread bytes, its TCP sends a reset instead of a FIN.
 		p.disconnected()
 		return
 	}
@@ -112,8 +111,8 @@ func (p *queuePair) breach(err error, shown segmentShown) {
 	p.report(established, err)
 }
 
-// leave passes the socket to a goodbye. The goodbye sends the rest of a batch that is half written,
-// and then the Terminate message for err.
+// leave passes the socket to a goodbye. The goodbye sends the rest of a partly written batch, and
+// then the Terminate message for err.
 func (p *queuePair) leave(err error, shown segmentShown) {
 	m := rdmap.Terminate{Code: rdmap.CodeOf(err)}
 	if m.Code.Layer != rdmap.LayerLLP && len(shown.header) > 0 {

@@ -18,7 +18,7 @@ var (
 	ErrHungUp = errors.New("iwarp: peer closed the connection during set-up")
 	// ErrCut means that the connection ended within an FPDU.
 	ErrCut = errors.New("iwarp: connection ended within an FPDU")
-	// ErrNotClosed means that the peer did not end its side in time.
+	// ErrNotClosed means that the peer did not end its side of the connection in time.
 	ErrNotClosed = errors.New("iwarp: peer did not close in time")
 	// ErrNotSealed means that the peer does not use TLS or does not know the secret, or that a byte
 	// was changed in transit.
@@ -26,7 +26,7 @@ var (
 	// ErrTruncated means that the connection ended without a close_notify of TLS. Anybody on the
 	// path can cause this.
 	ErrTruncated = errors.New("iwarp: encrypted connection was cut")
-	// ErrNoInterface means that no interface has the given name and an address.
+	// ErrNoInterface means that there is no interface with the given name that has an address.
 	ErrNoInterface = errors.New("iwarp: no such interface")
 )
 

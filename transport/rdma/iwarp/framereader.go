@@ -9,12 +9,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// frameReader reads an MPA frame from a socket. It does not read a byte behind the frame.
+// frameReader reads an MPA frame from a socket. It reads no byte behind the frame.
 type frameReader struct{ held []byte }
 
 // read reads the bytes that have arrived. As long as the frame is incomplete, it returns
-// mpa.ErrShort. Other errors are final: ErrHungUp, with the system's error if there is one, or the
-// error of ParseFrame. The private data of the frame is in the memory of the reader.
+// mpa.ErrShort. Every other error is final. It is ErrHungUp, with the operating system's error if
+// there is one, or the error of ParseFrame. The private data of the frame is in the memory of the
+// reader.
 func (r *frameReader) read(fd int, s *sealed) (mpa.Frame, error) {
 	for {
 		f, _, err := mpa.ParseFrame(r.held)

@@ -9,16 +9,18 @@ import (
 const (
 	// goodbyesMax bounds the sockets of a device that stay open only to send their last bytes.
 	goodbyesMax = 64
-	// drainMax bounds the bytes that a goodbye reads and discards. It exceeds the default sizes of
-	// the buffers of both ends, which limit what the peer may send before it receives the Terminate.
+	// drainMax bounds the bytes that a goodbye reads and discards. drainMax exceeds the default
+	// sizes of the socket buffers of both ends. These buffers limit the number of bytes that the
+	// peer may send before it receives the Terminate.
 	drainMax = 16 << 20
 )
 
 // goodbye is a socket whose queue pair has ended. It sends the last bytes of the connection and
-// then the end of the stream. It discards the bytes that the peer still sends: if the socket were
-// closed with unread bytes, TCP would discard the last bytes of this side, but the Terminate has to
-// arrive (RFC 5041 section 7.1). A goodbye ends after Config.CloseTimeout at the latest. It ends
-// earlier if the peer sends more than drainMax, or if goodbyesMax younger ones have begun.
+// then the end of the stream. A goodbye reads and discards the bytes that the peer still sends. If
+// the socket were closed with unread bytes, TCP would discard the last bytes of this side. But
+// these may be the Terminate, which has to arrive (RFC 5041 section 7.1). A goodbye ends after
+// Config.CloseTimeout at the latest. It ends earlier if the peer sends more than drainMax bytes, or
+// if goodbyesMax younger goodbyes have begun.
 type goodbye struct {
 	entry
 	device  *device
@@ -58,7 +60,7 @@ func (f *goodbye) end() {
 	}
 }
 
-// detach ends the goodbye and returns the socket, or -1 if it has ended before.
+// detach ends the goodbye and returns the socket, or -1 if the goodbye has ended before.
 func (f *goodbye) detach() int {
 	fd := f.fd
 	if fd < 0 {
@@ -91,7 +93,7 @@ func (f *goodbye) run() int {
 	}
 	if !f.shut {
 		f.shut = true
-		_ = unix.Shutdown(f.fd, unix.SHUT_WR) // if it fails, so does the read below
+		_ = unix.Shutdown(f.fd, unix.SHUT_WR) // if Shutdown fails, the read below fails, too
 	}
 	for range 16 {
 		n, errno := receive(f.fd, f.device.staging)

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// handshake is a connection whose MPA request has arrived and is not answered yet. Its socket is
-// not read meanwhile.
+// handshake is a connection whose MPA request has arrived and is not answered yet. This side does
+// not read its socket before the answer.
 type handshake struct {
 	device        *device
 	fd            int
@@ -45,7 +45,7 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 		return
 	}
 	p.agreed = agreed
-	if errno := say(p.fd, p.sealed, reply.Append(nil)); errno != 0 { // an empty send buffer takes a frame at once
+	if errno := say(p.fd, p.sealed, reply.Append(nil)); errno != 0 { // an empty send buffer takes the whole frame at once
 		p.fail(provider.FailureRefused, nil, systemError("send", errno))
 		return
 	}
@@ -63,7 +63,8 @@ func (p *queuePair) open() {
 		p.nudges = 1
 		p.await()
 	}
-	// The error would mean that the depths are insufficient, which only the active side reports.
+	// The error is ignored: it means that the depths are insufficient, and only the active side
+	// reports that.
 	_ = p.config.Upcalls.Established(nil, p.local, p.remote)
 }
 
@@ -82,13 +83,14 @@ func (h *handshake) Reject(privateData []byte) {
 // Refuse implements provider.Handshake: it resets the connection and sends no reply.
 func (h *handshake) Refuse() { reset(h.fd) }
 
-// dismiss sends a last frame on a socket and closes the socket in order. The kernel completes the
-// end of the connection, for at most patience after the FIN was acknowledged. Therefore a peer that
-// keeps its end open and continues to send occupies no descriptor. An initiator that follows the
-// protocol receives the frame, because it has sent nothing after its request.
+// dismiss sends a last frame on a socket and closes the socket in order. The kernel then completes
+// the end of the connection. It waits for the peer's FIN for at most patience after this side's FIN
+// was acknowledged. Therefore a peer that keeps its end open and continues to send occupies no
+// descriptor of this process. An initiator that follows the protocol receives the frame, because it
+// has sent nothing after its request.
 func dismiss(fd int, last []byte, patience time.Duration) {
 	n, errno := send(fd, &last[0], len(last))
-	if errno != 0 || n < len(last) { // an empty send buffer takes a frame at once
+	if errno != 0 || n < len(last) { // an empty send buffer takes the whole frame at once
 		reset(fd)
 		return
 	}

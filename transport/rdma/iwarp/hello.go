@@ -19,8 +19,8 @@ const (
 	helloMax = 4096
 )
 
-// collect reads the first record of the active side, and not a byte behind it. As long as the
-// record is incomplete, it returns mpa.ErrShort.
+// collect reads the first record of the active side, and no byte behind this record. As long as the
+// record is incomplete, collect returns mpa.ErrShort.
 func (s *sealed) collect() error {
 	for !s.heard {
 		want := recordHead

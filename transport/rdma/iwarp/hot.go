@@ -1,22 +1,22 @@
 package iwarp
 
-// The pairs that received last are hot, at most hotMax of them. Every Progress reads from the
-// sockets of hot pairs without an event of epoll. After some messages, the socket of a hot pair is
-// removed from epoll, because each segment for a socket in epoll costs the sender a callback into
-// this side's epoll. The socket is added again before a goroutine sleeps, when the socket takes no
-// more bytes, and when the pair is no longer hot: after other pairs have received, or after many
-// reads without data.
+// The queue pairs that most recently received data are hot. At most hotMax queue pairs are hot at a
+// time. Every Progress reads from the sockets of hot pairs, even if epoll reports no event. After
+// some messages, the socket of a hot pair is removed from epoll, because each segment that arrives
+// for a socket in epoll costs a callback into epoll. The socket is added to epoll again before a
+// goroutine sleeps, when the socket takes no more bytes, and when the pair is no longer hot. A pair
+// is no longer hot when hotMax other pairs have received data, or after many reads without data.
 
 const (
-	// hotMax is the maximum number of hot pairs. Each costs one system call in every Progress in
-	// which the pair has nothing to receive.
+	// hotMax is the maximum number of hot pairs. Each hot pair costs one system call in every
+	// Progress in which the pair receives no data.
 	hotMax = 2
 	// warmEnough is the number of messages after which the socket of a hot pair is removed from
 	// epoll.
 	warmEnough = 8
 	// quietMost is the number of consecutive reads without data after which a pair is no longer
-	// hot. One call of epoll_wait for all other pairs is then cheaper than a read from each hot
-	// one.
+	// hot. After so many reads, one call of epoll_wait for all pairs is cheaper than a read from
+	// each hot pair.
 	quietMost = 256
 )
 
@@ -49,7 +49,7 @@ func (d *device) rest(p *queuePair) {
 	d.cool(p)
 }
 
-// cool removes a pair from the hot pairs, if it is one of them. release calls it for a pair whose
+// cool removes a pair from the hot pairs, if the pair is hot. release calls cool for a pair whose
 // socket is given up.
 func (d *device) cool(p *queuePair) {
 	for i, q := range d.hot {
@@ -70,8 +70,8 @@ func (d *device) watchHot() {
 	}
 }
 
-// watch adds the socket of the pair to epoll: for input and, while the socket takes no more bytes,
-// for output.
+// watch adds the socket of the pair to epoll: for input, and also for output while the socket takes
+// no more bytes.
 func (p *queuePair) watch() {
 	want := uint32(eventsIn)
 	if p.tx.blocked {
@@ -82,7 +82,7 @@ func (p *queuePair) watch() {
 	}
 	p.warm = 0
 	if err := p.device.watch(p.fd, p, want); err != nil {
-		p.readable = true // epoll has failed: the agenda reads the socket instead
+		p.readable = true // epoll has failed, so the agenda reads the socket instead
 		p.device.later(p)
 		return
 	}

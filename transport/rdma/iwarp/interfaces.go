@@ -17,7 +17,8 @@ func (a addresses) first() netip.Addr {
 	return a.v6
 }
 
-// of returns the address of the same family as b. It is invalid if the interface has none.
+// of returns the address of the same family as b. It is invalid if the interface has no address of
+// this family.
 func (a addresses) of(b netip.Addr) netip.Addr {
 	if b.Is4() {
 		return a.v4
@@ -26,7 +27,7 @@ func (a addresses) of(b netip.Addr) netip.Addr {
 }
 
 // add stores an address of the interface. If an address of the same family is stored already, add
-// replaces it only if the stored one is link-local and the new one is not.
+// replaces it only if the stored address is link-local and the new address is not link-local.
 func (a *addresses) add(b netip.Addr) {
 	b = b.Unmap()
 	at := &a.v6
@@ -38,7 +39,8 @@ func (a *addresses) add(b netip.Addr) {
 	}
 }
 
-// interfaceAddresses returns the addresses of an interface in the system's order.
+// interfaceAddresses returns the addresses of an interface in the order in which the operating
+// system lists them.
 func interfaceAddresses(i *net.Interface) ([]netip.Addr, error) {
 	list, err := i.Addrs()
 	if err != nil {

@@ -12,13 +12,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// flagPacked is a bit of the first octet of a segment, one of those that RFC 5041 reserves. If it
-// is set, the payload of the segment is an S2 block. Only a peer that runs this module gets such a
-// segment.
+// flagPacked is a bit of the first octet of a segment that RFC 5041 reserves. If it is set, the
+// payload of the segment is an S2 block. Only a peer that runs this module gets such a segment.
 const flagPacked = 0x20
 
-// look returns the delivery rate that TCP_INFO reports, and whether the link limits this rate
-// rather than the peer.
+// look returns the delivery rate that TCP_INFO reports, and whether this rate is limited by the
+// link rather than by the peer.
 func (p *queuePair) look() packing.Pace {
 	info, err := unix.GetsockoptTCPInfo(p.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
@@ -31,8 +30,8 @@ func (p *queuePair) look() packing.Pace {
 	return packing.Pace{Rate: float64(info.Delivery_rate), Bound: stalled < busy/2}
 }
 
-// pack compresses the next n bytes of the current message. It returns nil and consumes nothing if
-// compression is not worth it.
+// pack compresses the next n bytes of the current message. It returns nil and consumes no bytes if
+// compression does not pay.
 func (p *queuePair) pack(n int) []byte {
 	k := &p.tx.packer
 	if !p.agreed.Kin || !k.wants(n, p.look) {
@@ -65,8 +64,8 @@ func (p *queuePair) pack(n int) []byte {
 }
 
 // isPacked reports whether a segment with this first octet has a compressed payload. It returns
-// false for a peer that has not proved its identity yet, whose segments are never decompressed: see
-// guarded.
+// false if the peer has not proved its identity yet, because segments of such a peer are never
+// decompressed (see guarded).
 func (p *queuePair) isPacked(first byte) bool {
 	return first&flagPacked != 0 && p.agreed.Kin && p.rx.guard == guardNone
 }
@@ -95,8 +94,8 @@ func (p *queuePair) unpacked(ulpdu []byte) ([]byte, error) {
 	return b, nil
 }
 
-// Explain implements provider.Explainer. It returns how much payload was sent compressed, or "" if
-// none was.
+// Explain implements provider.Explainer. It returns a text with the amount of payload that was sent
+// compressed. It returns "" if no payload was sent compressed.
 func (p *queuePair) Explain() string {
 	const mib = 1 << 20
 	if p.packedFrom == 0 {

@@ -14,8 +14,8 @@ var packLimits = packing.Limits{Min: packMin, First: 256 << 10, Most: lookMost, 
 const (
 	// packMin is the length in bytes of the shortest payload of a segment that may be compressed.
 	packMin = 1024
-	// lookMost is the maximum payload in bytes between two looks at TCP_INFO while payload is sent
-	// uncompressed.
+	// lookMost is the maximum number of bytes of payload between two reads of TCP_INFO while
+	// payload is sent uncompressed.
 	lookMost = 64 << 20
 )
 
@@ -23,17 +23,17 @@ const (
 type Packing = packing.Mode
 
 const (
-	// PackAuto compresses payload if this makes it shorter and takes less time than it saves on the
-	// link.
+	// PackAuto compresses payload if the compressed payload is shorter and the compression takes
+	// less time than it saves on the link.
 	PackAuto = packing.Auto
 	// PackNever sends all payload uncompressed. Compressed payload from the peer is accepted.
 	PackNever = packing.Never
-	// PackAlways compresses all payload that gets shorter by it, for tests.
+	// PackAlways compresses all payload that becomes shorter by compression. It is for tests.
 	PackAlways = packing.Always
 )
 
 // packer compresses the payload of the segments of one connection. Its Decider decides which
-// payload.
+// payload is compressed.
 type packer struct {
 	packing.Decider
 	// memory holds the compressed payload of the current batch. whole gathers a payload that lies
@@ -43,7 +43,8 @@ type packer struct {
 
 func newPacker(mode Packing) packer { return packer{Decider: packing.New(mode, packLimits)} }
 
-// judge calls Decider.Judge. If payload is then sent uncompressed, judge frees the packer's memory.
+// judge calls Decider.Judge. If the Decider decides to send payload uncompressed, judge frees the
+// packer's memory.
 func (k *packer) judge(n, packed int, took time.Duration) bool {
 	worth := k.Judge(n, packed, took)
 	if !k.On() {
@@ -61,7 +62,8 @@ func (k *packer) promises(payload []byte) bool {
 	return good
 }
 
-// wants calls Decider.Wants. If payload is then sent uncompressed, wants frees the packer's memory.
+// wants calls Decider.Wants. If the Decider decides to send payload uncompressed, wants frees the
+// packer's memory.
 func (k *packer) wants(n int, look func() packing.Pace) bool {
 	wants := k.Wants(n, look)
 	if !wants && !k.On() {
@@ -71,8 +73,8 @@ func (k *packer) wants(n int, look func() packing.Pace) bool {
 }
 
 // pack compresses a payload into memory, behind the compressed payload that the batch has already.
-// It returns nil if memory has no room. The result is valid until the next pack or, after keep,
-// until release.
+// It returns nil if memory has no room. The result is valid until the next call of pack. If keep is
+// called with the result, the result is valid until release.
 func (k *packer) pack(payload []byte) []byte {
 	if k.memory == nil {
 		k.memory = make([]byte, 0, batchMax+2*s2.MaxEncodedLen(kinULPDU))
@@ -88,5 +90,5 @@ func (k *packer) pack(payload []byte) []byte {
 // keep retains the result of the last pack until release.
 func (k *packer) keep(packed []byte) { k.memory = k.memory[:len(k.memory)+len(packed)] }
 
-// release discards the compressed payload of a batch, which has been written.
+// release discards the compressed payload of a batch. The batch has been written.
 func (k *packer) release() { k.memory = k.memory[:0] }

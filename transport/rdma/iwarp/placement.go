@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// placement is the memory that the payload of a segment is written to or read from: the rest of one
-// piece, then a list of pieces.
+// placement is the memory to which the payload of a segment is written, or from which it is read.
+// It consists of the rest of one piece and a list of further pieces.
 type placement struct {
 	piece []byte
 	rest  []provider.Segment
@@ -39,8 +39,8 @@ func (p *placement) next(n int) []byte {
 	return b
 }
 
-// fill copies bytes to the placement and advances past them. Bytes beyond the end of the placement
-// would be dropped, but there are none: the length of the segment was checked before.
+// fill copies bytes to the placement and advances past them. The caller has checked the length of
+// the segment, so b does not exceed the placement.
 func (p *placement) fill(b []byte) {
 	for len(b) > 0 {
 		to := p.next(len(b))
@@ -52,8 +52,8 @@ func (p *placement) fill(b []byte) {
 }
 
 // vector describes the next n bytes of the placement for a vectored read, and does not advance. It
-// returns how many entries of v it has used, and how many bytes these entries have: fewer than n if
-// v has too few entries or the placement ends.
+// returns the number of entries of v that it has used, and the number of bytes in these entries.
+// This number is less than n if v has too few entries or if the placement ends.
 func (p placement) vector(v []unix.Iovec, n int) (entries, total int) {
 	for entries < len(v) && total < n {
 		to := p.next(n - total)

@@ -11,14 +11,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// A plain Send is often sent and received alone, as one FPDU per system call: in a ping-pong, for
-// example. Between two system calls, the kernel evicts most of this package's code from the caches
-// of the processor. The time that a Send takes here is then mostly the time to fetch instructions,
-// and the code paths that handle all kinds of messages are long. This file has a short path.
+// A plain Send (rdmap.PutPlain) is often sent and received alone, as one FPDU per system call, for
+// example in a ping-pong. In a system call, the kernel evicts most of this package's code from the
+// caches of the processor. Then the time that this package needs for a Send is mostly the time to
+// fetch instructions. The general code paths, which handle all kinds of messages, are long. This
+// file has a short code path for plain Sends.
 
 // plain acts on a ULPDU if it is a plain Send with the sequence number that is due, and the posted
-// receive consists of one piece of memory. For any other ULPDU it returns false and has changed
-// nothing.
+// receive consists of one piece of memory. For any other ULPDU plain returns false and changes no
+// state.
 func (p *queuePair) plain(ulpdu []byte) bool {
 	r := &p.rx
 	msn, ok := rdmap.Plain(ulpdu)
@@ -38,7 +39,7 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 	}
 	switch {
 	case r.payload == 0:
-	case &payload[0] == &to[0]: // it was read to its place: see ahead
+	case &payload[0] == &to[0]: // the payload was read directly to its place: see ahead
 		p.device.counters.BytesPlaced.Add(uint64(r.payload))
 	default:
 		if r.payload > copyMax {
@@ -53,7 +54,7 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 }
 
 // post writes a plain Send at once if there is nothing else to write. It returns false if it has
-// not written the Send, or only a part of it; transmit then continues.
+// not written the whole Send. Then transmit continues.
 func (p *queuePair) post() bool {
 	t := &p.tx
 	if len(t.vector) > 0 || p.sealed != nil || t.blocked || t.held || t.rtr != 0 || t.message.active || p.rx.inbound.Len() > 0 {
@@ -97,8 +98,8 @@ func (p *queuePair) post() bool {
 	return false
 }
 
-// alone returns memory for one FPDU. It has copied the payload to its place there; the caller fills
-// in the headers and the trailer.
+// alone returns memory for one FPDU. alone has copied the payload to its place in the FPDU. The
+// caller fills in the headers and the trailer.
 func (p *queuePair) alone(payload []byte) []byte {
 	t := &p.tx
 	p.device.lend(&t.batch)
@@ -115,8 +116,9 @@ func (p *queuePair) alone(payload []byte) []byte {
 
 // ahead returns the memory for the next read. In general this is the staging memory. If the last
 // read was one Send with more than copyMax bytes of payload, the memory is that of the receive that
-// the next Send will take, provided that it has room for the headers. The payload of that Send then
-// lies in its place and need not be copied. The read may overwrite all of the returned memory.
+// the next Send will take, provided that it has room for the headers. Then the payload of that Send
+// is read directly to its place, and need not be copied. The read may overwrite all of the returned
+// memory.
 func (p *queuePair) ahead() []byte {
 	r := &p.rx
 	if r.payload >= bulkMin {
@@ -132,8 +134,9 @@ func (p *queuePair) ahead() []byte {
 }
 
 // settled returns b, which was read into the memory that ahead returned, if b begins with a whole
-// plain Send. Otherwise it returns a copy of b in the staging memory, because a segment that is
-// processed in pieces may be placed over the memory that it was read to.
+// plain Send. Otherwise it returns a copy of b in the staging memory, because the payload of a
+// segment that is processed in pieces may be placed in the memory that still holds unprocessed
+// bytes.
 func (p *queuePair) settled(b []byte) []byte {
 	if len(b) >= mpa.HeaderLength {
 		ulpdu := int(binary.BigEndian.Uint16(b))

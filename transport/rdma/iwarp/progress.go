@@ -9,9 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// harvestEvery is the number of calls of Progress of which at least one asks epoll. The other calls
-// do not ask epoll if a hot pair had something to do or if epoll watches no connection, only
-// listeners: a new connection can wait a moment.
+// Of harvestEvery consecutive calls of Progress, at least one asks epoll for events. Another call
+// does not ask epoll if a hot pair had work to do. It does not ask epoll either if epoll watches
+// only listeners, because a new connection can wait for a short time.
 const harvestEvery = 32
 
 // Progress implements provider.Device.
@@ -38,7 +38,7 @@ func (d *device) Progress() (int, error) {
 	if len(d.agenda.now) > 0 {
 		n += d.runAgenda()
 	}
-	if d.timers.any() { // armed only while connections begin or end
+	if d.timers.any() { // timers are armed only while connections begin or end
 		n += d.timers.run(time.Now())
 	}
 	return n, nil
@@ -60,8 +60,8 @@ func (d *device) Idle() bool {
 	return true
 }
 
-// Sleep implements provider.Device. It passes the epoll descriptor itself to poll, which leaves the
-// events in epoll until the next call of Progress takes them under the lock.
+// Sleep implements provider.Device. Sleep passes the epoll descriptor itself to poll(2), so that
+// the events stay in epoll until the next call of Progress takes them under the lock.
 func (d *device) Sleep(until time.Time) {
 	if due := d.due.Load(); due != 0 {
 		if at := time.Unix(0, due); until.IsZero() || at.Before(until) {
@@ -86,10 +86,10 @@ func (d *device) Sleep(until time.Time) {
 func (d *device) Wake() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
-	_, _ = unix.Write(d.wakeup, one[:]) // it fails only when a wakeup is pending already
+	_, _ = unix.Write(d.wakeup, one[:]) // Write fails only if a wakeup is already pending
 }
 
-// setTimer arms a timer, and ends a sleep that might otherwise last longer than the timer.
+// setTimer arms a timer. It also ends a sleep that would otherwise end after the timer is due.
 func (d *device) setTimer(t *timer, after time.Duration) {
 	d.timers.set(t, time.Now().Add(after))
 	d.stir()

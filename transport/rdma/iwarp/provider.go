@@ -21,8 +21,8 @@ type Provider struct {
 	secure atomic.Pointer[secured]
 	// strange limits the log to the first stranger.
 	strange sync.Once
-	// log writes its lines in a goroutine of its own, because Log is called under the locks of
-	// adapters.
+	// log passes its lines to Config.Log on a goroutine of its own, because this package logs under
+	// the locks of adapters.
 	log *journal.Journal
 }
 
@@ -31,8 +31,8 @@ var _ provider.Provider = (*Provider)(nil)
 // New returns a provider.
 func New(c Config) *Provider { return &Provider{config: c.populate(), log: journal.New(c.Log)} }
 
-// secured holds the configurations of TLS: passive for all connections that peers request; active
-// returns a new configuration for each connection that this side requests.
+// secured holds the configurations of TLS. passive is the configuration for all connections that
+// peers request. active returns a new configuration for each connection that this side requests.
 type secured struct {
 	passive *tls.Config
 	active  func() *tls.Config
@@ -45,8 +45,8 @@ func (p *Provider) Secure(passive *tls.Config, active func() *tls.Config) {
 	p.secure.Store(&secured{passive, active})
 }
 
-// withoutCRC reports whether this side can do without CRC32C: the configuration says so, or TLS
-// protects the connections.
+// withoutCRC reports whether this side can do without CRC32C. This is so if Config.NoCRC is set, or
+// if TLS protects the connections.
 func (p *Provider) withoutCRC() bool { return p.config.NoCRC || p.secure.Load() != nil }
 
 // Name implements provider.Provider.
@@ -59,9 +59,10 @@ func (p *Provider) Counters() *Counters { return &p.counters }
 // last.
 func (p *Provider) Interfaces() ([]string, error) { return interfaceNames() }
 
-// Open opens the network interface with this name, with this address, or with an address that this
-// prefix (CIDR) contains. Listeners and connections are bound to addresses of the interface, never
-// to all addresses of the machine. If no interface matches, the error wraps ErrNoInterface.
+// Open opens a network interface. name is the name of the interface, an address of the interface,
+// or a prefix (CIDR) that contains an address of the interface. Listeners and connections are bound
+// to addresses of the interface, never to all addresses of the machine. If no interface matches,
+// the error wraps ErrNoInterface.
 func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error) {
 	found, err := findAddresses(name)
 	if err != nil {

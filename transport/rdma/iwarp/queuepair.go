@@ -22,7 +22,7 @@ const (
 	pairReplying                    // active: the MPA request was sent, the reply is awaited
 	pairStarting                    // passive: the reply was sent, the first FPDU is awaited
 	pairOpen                        // established
-	pairClosing                     // this side has disconnected, the peer has not yet
+	pairClosing                     // this side has disconnected, the peer has not disconnected yet
 	pairDone                        // no socket any more
 )
 
@@ -46,22 +46,23 @@ type queuePair struct {
 	reply   frameReader
 	failure error // of connect(2); runConnecting reports it
 	active  bool
-	// nudges is how many times this side will still act on the silence of the peer: see silent.
+	// nudges is the number of times that this side will still act on the silence of the peer: see
+	// silent.
 	nudges int
 
 	// readable is true if a read may find data or the end of the stream. hungUp is true once epoll
 	// or a write has reported that the stream has ended or failed.
 	readable, hungUp bool
-	// interest holds the epoll events that the socket is watched for, 0 if it is not in epoll: see
-	// hot.go. warm counts the messages since the socket was added to epoll, quiet the reads without
-	// data since the last read with data.
+	// interest holds the epoll events for which the socket is watched. It is 0 if the socket is not
+	// in epoll: see hot.go. warm counts the messages since the socket was added to epoll. quiet
+	// counts the reads without data since the last read with data.
 	interest uint32
 	warm     int
 	quiet    int
 	rx       receiver
 	tx       transmitter
-	// packedFrom and packedTo are the bytes of payload that was sent compressed, before and after
-	// compression.
+	// packedFrom and packedTo count the bytes of payload that was sent compressed: packedFrom
+	// before compression, packedTo after it.
 	packedFrom, packedTo uint64
 }
 
@@ -90,15 +91,15 @@ func (p *queuePair) begin() {
 	p.tx.packer = newPacker(p.device.config.Packing)
 	p.tx.msn = [rdmap.Queues]uint32{ddp.FirstMSN, ddp.FirstMSN, ddp.FirstMSN}
 	// The limit is the greater of the offered and the agreed ORD, because package verbs enforces
-	// the final ORD. One more Read is allowed: a Read that serves as RTR is outstanding before the
-	// consumer's Reads, which wait for its response.
+	// the final ORD. One more Read is allowed, because a Read that serves as RTR is outstanding
+	// before the consumer's Reads.
 	p.tx.outbound = rdmap.NewOutboundQueue[*provider.Request](int(max(a.ORD, p.offer.ORD)) + 1)
 }
 
-// served returns how many Read Requests this side holds at a time if the agreed depth is ird. The
-// kernel's siw rounds its queue of outbound Reads up to a power of two and fills the queue
-// (siw_qp_readq_init, siw_verbs.c). RFC 5040 section 6.1 forbids this to the requester, but lets
-// the responder serve more than was agreed.
+// served returns the number of Read Requests that this side holds at a time if the agreed depth is
+// ird. The kernel's siw rounds its queue of outbound Reads up to a power of two and fills the queue
+// (siw_qp_readq_init, siw_verbs.c). RFC 5040 section 6.1 forbids the requester to exceed the agreed
+// depth, but allows the responder to serve more Reads. So served rounds up, too.
 func served(ird int) int {
 	if ird == 0 {
 		return 0
@@ -153,7 +154,7 @@ func (p *queuePair) run() int {
 }
 
 // runOpen reads and writes as much as it can. It is called when an event or the agenda announces
-// that there is something to do.
+// work.
 func (p *queuePair) runOpen() int {
 	n := 0
 	if p.readable {
@@ -162,7 +163,7 @@ func (p *queuePair) runOpen() int {
 	return n + p.transmit()
 }
 
-// pump does the work of runOpen for a hot pair. It reads even if nothing has announced data.
+// pump does the work of runOpen for a hot pair. It reads even if no event has announced data.
 func (p *queuePair) pump() int {
 	if p.state < pairStarting || p.state == pairDone {
 		return 0
@@ -184,15 +185,15 @@ func (p *queuePair) RequestsPosted() {
 	}
 }
 
-// ReceivesPosted implements provider.QueuePair. It does nothing: a receive is looked for when a
-// message arrives.
+// ReceivesPosted implements provider.QueuePair. It does nothing, because this package looks for a
+// receive only when a message arrives.
 func (p *queuePair) ReceivesPosted() {}
 
 // Contacted implements provider.QueuePair.
 func (p *queuePair) Contacted() bool { return p.state > pairConnecting }
 
-// Drain implements provider.QueuePair. It does nothing: each request is reported when it is written
-// or answered.
+// Drain implements provider.QueuePair. It does nothing, because each request is reported when it
+// has been written or answered.
 func (p *queuePair) Drain() {}
 
 // Disconnect implements provider.QueuePair. Requests that were posted are still sent, and Read
@@ -203,8 +204,8 @@ func (p *queuePair) Disconnect() {
 	}
 	p.state = pairClosing
 	p.device.setTimer(&p.timer, p.device.config.CloseTimeout)
-	// The stream does not end within this call: the write might fail, and a failure must not be
-	// reported to the consumer from within a call of the consumer.
+	// The stream does not end within this call, because the write might fail, and a failure must
+	// not be reported to the consumer from within a call of the consumer.
 	p.device.later(p)
 }
 

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// headMax is the length of the longest head, which is the part of a ULPDU that is parsed rather
-	// than placed. The longest is that of a Terminate message.
+	// headMax is the length of the longest head. The head is the part of a ULPDU that is parsed
+	// rather than placed. The longest head is the head of a Terminate message.
 	headMax = ddp.UntaggedLength + rdmap.TerminateLengthMax
-	// directMin is the number of missing bytes from which a payload is read directly into its
-	// target.
+	// directMin is the number of bytes from which on the missing part of a payload is read directly
+	// into its target.
 	directMin = 2048
-	// tailLength is how many bytes the same read takes beyond such a payload: the trailer, and the
-	// head of the next FPDU. It takes not many more, because the payload of the next FPDU had
-	// better be read directly into its own target, too.
+	// tailLength is the number of bytes that the same read takes beyond such a payload: the
+	// trailer, and the head of the next FPDU. The read takes no further bytes, because the payload
+	// of the next FPDU is then read directly into its own target, too.
 	tailLength = mpa.TrailerMax + mpa.HeaderLength + headMax
 	// If the payload of a segment has bulkMin bytes or more, the next segment is expected to be
-	// long, too. Then no more than bulkHead bytes are read until the target of its payload is
+	// long, too. Then at most bulkHead bytes are read until the target of the next payload is
 	// known.
 	bulkMin  = 16 << 10
 	bulkHead = 256
@@ -35,11 +35,11 @@ type receiver struct {
 	crc      bool
 	// first is true once an FPDU has arrived.
 	first bool
-	// guard limits what is accepted from a peer that has not proved its identity.
+	// guard limits the messages that are accepted from a peer that has not proved its identity.
 	guard guard
 
-	// The following fields describe the current segment. head holds the first held bytes of it,
-	// until the head is complete.
+	// The following fields describe the current segment. head holds the first held bytes of the
+	// segment, until the head is complete.
 	head  [headMax]byte
 	held  int
 	begun bool // the head is complete, and beginSegment has parsed it
@@ -50,13 +50,13 @@ type receiver struct {
 	tagged  ddp.Tagged
 	// untagged is the header of an untagged segment.
 	untagged ddp.Untagged
-	// payload is the length of the payload, left the number of its bytes that are not placed yet.
-	// place is the memory for them.
+	// payload is the length of the payload. left is the number of bytes of the payload that are not
+	// placed yet, and place is the memory for these bytes.
 	payload, left int
 	place         placement
 	region        *region // of a Write
-	// fault is the protocol error of the segment. It is acted on once the CRC has proved that the
-	// peer sent the segment this way.
+	// fault is the protocol error of the segment. This side acts on the fault only after the CRC
+	// has proved that the peer sent the segment in this form.
 	fault error
 
 	queues  [rdmap.Queues]ddp.Queue
@@ -66,9 +66,9 @@ type receiver struct {
 	// single is true if the last read returned exactly one Send, with more than copyMax bytes of
 	// payload.
 	single bool
-	// phase is the offset in the staging memory at which a read begins. It is chosen so that the
-	// payload of a message like the last one has the same offset within a cache line there as in
-	// its target.
+	// phase is the offset in the staging memory at which a read begins. phase is chosen for
+	// messages like the last message: their payload has the same offset within a cache line in the
+	// staging memory as in its target.
 	phase int
 }
 
@@ -88,8 +88,8 @@ func (r *receiver) shown() segmentShown {
 	return s
 }
 
-// receive reads the data that has arrived and acts on it, until receiveBudget is reached. It
-// returns the number of reads that returned data, an error or the end of the stream.
+// receive reads and processes the data that has arrived, until receiveBudget is reached. It returns
+// the number of reads that returned data, an error or the end of the stream.
 func (p *queuePair) receive() int {
 	done := 0
 	for total := 0; total < receiveBudget; {
@@ -117,7 +117,8 @@ func (p *queuePair) receive() int {
 		done++
 		total += n
 		if n < want && !p.hungUp && p.sealed == nil {
-			// The read was short, so TCP had no more data. Data that arrives now raises an event.
+			// The read was short, so TCP had no more data. epoll reports an event for data that
+			// arrives from now on.
 			p.readable = false
 			p.device.touch(p)
 			return done
@@ -129,8 +130,8 @@ func (p *queuePair) receive() int {
 	return done
 }
 
-// read reads once and acts on the bytes. It returns how many bytes it has read, and how many it has
-// asked for.
+// read reads once and processes the bytes. It returns the number of bytes that it has read, and the
+// number of bytes that it has requested.
 func (p *queuePair) read() (n, want int, errno unix.Errno) {
 	d, r := p.device, &p.rx
 	if r.region != nil && r.region.revoked && r.left > 0 {
@@ -187,7 +188,7 @@ func (p *queuePair) read() (n, want int, errno unix.Errno) {
 	return n, want, errno
 }
 
-// consume acts on the next bytes of the stream.
+// consume processes the next bytes of the stream.
 func (p *queuePair) consume(b []byte) {
 	r := &p.rx
 	for len(b) > 0 && p.fd >= 0 {
@@ -198,7 +199,7 @@ func (p *queuePair) consume(b []byte) {
 				p.whole(ulpdu)
 				continue
 			}
-			if err != mpa.ErrShort { //nolint:errorlint // as Whole returns it, on every FPDU
+			if err != mpa.ErrShort { //nolint:errorlint // Whole does not wrap it; this runs for every FPDU
 				p.breach(err, segmentShown{})
 				return
 			}
@@ -219,7 +220,7 @@ func (p *queuePair) consume(b []byte) {
 	}
 }
 
-// whole acts on a ULPDU that has arrived completely and whose CRC is right.
+// whole processes a ULPDU that has arrived completely and whose CRC is right.
 func (p *queuePair) whole(ulpdu []byte) {
 	if len(ulpdu) > 0 && p.isPacked(ulpdu[0]) {
 		var err error
@@ -246,7 +247,7 @@ func (p *queuePair) whole(ulpdu []byte) {
 }
 
 // absorb takes bytes of a ULPDU that arrives in pieces, either of its head or of its payload. It
-// returns the bytes that it has taken, which are the first ones of part.
+// returns the bytes that it has taken, which are the first bytes of part.
 func (p *queuePair) absorb(part []byte) []byte {
 	r := &p.rx
 	ulpdu := r.deframer.ULPDU()
@@ -272,10 +273,11 @@ func (p *queuePair) absorb(part []byte) []byte {
 	return part
 }
 
-// headNeed returns how many of the first bytes of a ULPDU have to be present to parse it. b holds
-// the first bytes, ulpdu is the length of the ULPDU. As long as b has fewer than two bytes, the
-// result is two, because two bytes tell the length of the header. After that it is the length of
-// the header, or that of the whole message if this is a Read Request or a Terminate message.
+// headNeed returns the number of bytes at the beginning of a ULPDU that are needed to parse the
+// ULPDU. b holds the first bytes, and ulpdu is the length of the ULPDU. As long as b has fewer than
+// two bytes, the result is two, because the first two bytes determine the length of the header.
+// From then on the result is the length of the header. For a Read Request or a Terminate message it
+// is the length of the whole message.
 func headNeed(b []byte, ulpdu int) int {
 	if len(b) < 2 {
 		return min(2, ulpdu)

@@ -22,11 +22,11 @@ type region struct {
 	revoked bool
 }
 
-// regions is the table of STags. All 32 bits of an STag are random. A peer that knows some STags of
-// a device therefore knows neither the next STag nor the STags of other memory of the domain.
+// regions is the table of STags. All 32 bits of an STag are random. Therefore a peer that knows
+// some STags of a device knows neither the next STag nor the STags of other memory of the domain.
 //
-// A peer that guesses an STag hits one in use with a probability of n/2^32, where n is the number
-// of regions. The STag of deregistered memory is used again by each new registration with a
+// A peer that guesses an STag hits an STag in use with a probability of n/2^32, where n is the
+// number of regions. The STag of deregistered memory is used again by each new registration with a
 // probability of 2^-32. A wrong guess ends the connection on which it arrived, so each guess costs
 // a connection. An STag that is used again gives access only within the protection domain and with
 // the access rights of its new memory.
@@ -35,7 +35,7 @@ type regions struct {
 	// recent caches the regions that were looked up last, indexed by the lowest bits of their
 	// STags, so that the data path finds them without the map.
 	recent [recentMax]*region
-	// random holds random bytes from which no STag was made yet.
+	// random holds the random bytes that are not used for an STag yet.
 	random []byte
 	// batch is the memory that random refers to.
 	batch [randomBatch]byte
@@ -44,9 +44,11 @@ type regions struct {
 const (
 	regionsMax = 1 << 24
 	stagLength = 4
-	// recentMax makes it rare (1 in 256) that two regions in use share an entry of recent.
+	// recentMax is the number of entries of recent. With this number, two regions share an entry
+	// with a probability of only 1 in 256.
 	recentMax = 256
-	// With randomBatch, only one of 1,024 registrations makes a system call for random bytes.
+	// randomBatch is the number of random bytes that are read at a time. So only one of 1,024
+	// registrations makes a system call for random bytes.
 	randomBatch = 1024 * stagLength
 )
 
@@ -63,9 +65,9 @@ func (t *regions) add(d *domain, data []byte, access provider.Access) (*region, 
 	return m, nil
 }
 
-// unused draws an STag that names no memory. Zero is never drawn, so that a field that was never
-// set names no memory. At most 1 of 256 draws hits an STag in use (regionsMax), so the loop ends
-// soon.
+// unused draws an STag that names no memory. The result is never zero, so that a field that was
+// never set names no memory. At most 1 of 256 draws hits an STag in use (regionsMax), so the loop
+// ends soon.
 func (t *regions) unused() uint32 {
 	for {
 		if len(t.random) < stagLength {
@@ -103,9 +105,10 @@ func (t *regions) remove(m *region) {
 	}
 }
 
-// writable returns the region and its bytes that a peer of a protection domain may write. Otherwise
-// it returns the error for which the connection is terminated. This is an error of DDP, except for
-// a missing access right: DDP has no error for that, so it is RDMAP's.
+// writable returns the region and its bytes that a peer of a protection domain may write. If the
+// peer may not write them, writable returns the error for which the connection is terminated. For a
+// missing access right this is an error of RDMAP, because DDP has no such error. In all other cases
+// it is an error of DDP.
 func (t *regions) writable(d *domain, stag uint32, to uint64, n int) (*region, []byte, error) {
 	m := t.find(stag)
 	switch {
@@ -146,8 +149,8 @@ func (t *regions) readable(d *domain, stag uint32, to uint64, n int) ([]byte, er
 	}
 }
 
-// invalidate revokes a region at the request of a peer, whose protection domain must be that of the
-// region (RFC 5040 section 5.3).
+// invalidate revokes a region at the request of a peer. The peer's connection must belong to the
+// protection domain of the region (RFC 5040 section 5.3).
 func (t *regions) invalidate(d *domain, stag uint32) error {
 	m := t.find(stag)
 	switch {

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// sealedMax is how many bytes are encrypted at a time, before they are sent: the maximum of a
-	// TLS record.
+	// sealedMax is the number of bytes that are encrypted at a time before they are sent: the
+	// maximum length of a TLS record.
 	sealedMax = 16 << 10
 	// sealedKeep is the maximum capacity of the buffer for ciphertext that a connection keeps when
-	// all is sent. It is also the length of ciphertext from which addAll sends before it encrypts
-	// more.
+	// all is sent. It is also the length of ciphertext from which on addAll sends the ciphertext
+	// before it encrypts more.
 	sealedKeep = 64 << 10
 )
 
-// sealed is TLS on the socket of a queue pair: all bytes of the connection pass through it.
-// crypto/tls expects a connection that blocks; the sockets here do not block.
+// sealed is TLS on the socket of a queue pair: all bytes of the connection pass through sealed.
+// crypto/tls expects a connection that blocks, but the sockets of this package do not block.
 //
 //	writes     never block: ciphertext is appended to out, and flush sends it
 //	reads      fail with errAgain if there is no data; crypto/tls returns this error and does not keep it
@@ -41,13 +41,14 @@ type sealed struct {
 	begun, done     bool
 	err             error
 	// On the passive side, ahead is the first TLS record of the active side. It is collected
-	// completely (then heard is true) before TLS reads it, so that a connection that sends no
-	// record costs no goroutine.
+	// completely before TLS reads it, so that a connection that sends no record costs no goroutine.
+	// heard is true when the record is complete.
 	ahead []byte
 	heard bool
-	// in counts the bytes that were received through conn, said those that were sent.
+	// in counts the bytes that were received through conn, and said the bytes that were sent
+	// through conn.
 	in, said int64
-	// cut is true once the stream of the socket has ended.
+	// cut is true when the stream of the socket has ended.
 	cut bool
 	// fault is the reason why the stream was lost.
 	fault error
@@ -68,8 +69,8 @@ func (d *device) seal(fd int, active bool) *sealed {
 	return s
 }
 
-// step continues the handshake as far as the bytes that have arrived permit. It returns true when
-// the handshake has succeeded.
+// step continues the handshake as far as possible with the bytes that have arrived. It returns true
+// when the handshake has succeeded.
 func (s *sealed) step() (bool, error) {
 	if s.done {
 		return true, nil
@@ -92,7 +93,7 @@ func (s *sealed) step() (bool, error) {
 		_ = s.flush() // sends the alert that tells the peer the reason
 		return false, fmt.Errorf("%w: %w", ErrNotSealed, s.err)
 	}
-	if errno := s.flush(); errno != 0 { // the send buffer is empty and has room for a flight of the handshake
+	if errno := s.flush(); errno != 0 { // the empty send buffer has room for a flight of the handshake
 		return false, systemError("send", errno)
 	}
 	return s.done, nil
@@ -112,14 +113,14 @@ func (s *sealed) stop() {
 	}
 }
 
-// read reads decrypted bytes of the stream. Its results are those of receive, with EPROTO if the
-// stream is lost for the reason in fault.
+// read reads decrypted bytes of the stream. Its results have the same meaning as the results of the
+// function receive. The errno EPROTO means that the stream is lost for the reason in fault.
 func (s *sealed) read(b []byte) (int, syscall.Errno) {
 	n, err := s.conn.Read(b)
 	switch {
 	case n > 0:
 		return n, 0
-	case err == errAgain: //nolint:errorlint // as sealedSocket returns it, in every poll without data
+	case err == errAgain: //nolint:errorlint // sealedSocket does not wrap it; this runs in every poll
 		return 0, unix.EAGAIN
 	case errors.Is(err, io.EOF) && !s.cut:
 		return 0, 0
@@ -133,11 +134,12 @@ func (s *sealed) read(b []byte) (int, syscall.Errno) {
 
 // add encrypts b and appends the ciphertext to out.
 func (s *sealed) add(b []byte) {
-	_, _ = s.conn.Write(b) // a Write to out cannot fail; if conn has failed, a read reports it
+	_, _ = s.conn.Write(b) // a Write to out cannot fail, and a read reports a failure of conn
 }
 
 // addAll encrypts several pieces of memory, in records that are as long as possible, and returns
-// the total length of the pieces. It sends ciphertext whenever sealedKeep bytes of it are ready.
+// the total length of the pieces. It sends ciphertext whenever sealedKeep bytes of ciphertext are
+// ready.
 func (s *sealed) addAll(d *device, v []unix.Iovec) int {
 	if len(v) == 1 && v[0].Len <= sealedMax {
 		s.add(bytesOf(&v[0]))
@@ -194,8 +196,9 @@ func (s *sealed) flush() syscall.Errno {
 	return 0
 }
 
-// last encrypts the last bytes of a stream and the end of the TLS stream. It returns all ciphertext
-// that is still to be sent. Without TLS, when s is nil, it returns its argument.
+// last encrypts the last bytes of a stream, and the end of the TLS stream. It returns all
+// ciphertext that is still to be sent. If s is nil, the connection does not use TLS, and last
+// returns its argument.
 func (s *sealed) last(last []byte) []byte {
 	if s == nil {
 		return last
@@ -203,7 +206,7 @@ func (s *sealed) last(last []byte) []byte {
 	if len(last) > 0 {
 		s.add(last)
 	}
-	_ = s.conn.CloseWrite() // cannot fail, as in add
+	_ = s.conn.CloseWrite() // cannot fail, because a Write to out cannot fail
 	return s.out[s.sent:]
 }
 
@@ -274,7 +277,7 @@ func (w *sealedSocket) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Close implements net.Conn. It does nothing: the owner of the socket closes it.
+// Close implements net.Conn. It does nothing, because the owner of the socket closes the socket.
 func (w *sealedSocket) Close() error { return nil }
 
 // LocalAddr, RemoteAddr and the deadlines are not used.

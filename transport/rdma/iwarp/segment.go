@@ -7,8 +7,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// beginSegment acts on the complete head of a segment. If the segment violates the protocol, it
-// sets fault, otherwise it sets the memory for the payload. It delivers nothing yet.
+// beginSegment processes the complete head of a segment. If the segment violates the protocol,
+// beginSegment sets fault. Otherwise it sets the memory for the payload. It delivers no message
+// yet.
 func (p *queuePair) beginSegment(ulpdu int) {
 	r := &p.rx
 	r.begun, r.region, r.place, r.left, r.payload = true, nil, placement{}, 0, 0
@@ -60,14 +61,14 @@ func (p *queuePair) checkSegment(head []byte) error {
 		}
 		return nil
 	case rdmap.TerminateOpcode:
-		return nil // the last message in any case; its MSN is not checked, since siw sets another value
+		return nil // its MSN is not checked, because siw sets another value and no message follows
 	default:
 		return p.placeSend(q)
 	}
 }
 
-// placeWrite sets the memory that a Write fills. For a Write without payload nothing is checked
-// (RFC 5041 section 5.2).
+// placeWrite sets the memory that a Write fills. A Write without payload is not checked (RFC 5041
+// section 5.2).
 func (p *queuePair) placeWrite() error {
 	r := &p.rx
 	if r.payload == 0 {
@@ -81,8 +82,8 @@ func (p *queuePair) placeWrite() error {
 	return nil
 }
 
-// placeReadResponse sets the memory that a Read Response fills: the segments of the Read that it
-// answers.
+// placeReadResponse sets the memory that a Read Response fills: the local segments of the oldest
+// outstanding Read.
 func (p *queuePair) placeReadResponse() error {
 	r, out := &p.rx, &p.tx.outbound
 	offset, err := out.Check(&r.tagged, r.payload)
@@ -127,13 +128,13 @@ func (p *queuePair) placeSend(q *ddp.Queue) error {
 	return nil
 }
 
-// swallows reports whether the current segment is a Send that serves as RTR, which must not consume
-// a receive (RFC 6581 section 9.2).
+// swallows reports whether the current segment is a Send that serves as RTR. Such a Send must not
+// consume a receive (RFC 6581 section 9.2).
 func (p *queuePair) swallows() bool {
 	return !p.active && !p.rx.first && p.agreed.RTR == mpa.RTRSend
 }
 
-// complete acts on a segment that has arrived completely and whose CRC is right.
+// complete processes a segment that has arrived completely and whose CRC is right.
 func (p *queuePair) complete() {
 	r := &p.rx
 	if r.packing {
@@ -171,8 +172,9 @@ func (p *queuePair) complete() {
 	r.begun, r.held, r.left, r.region = false, 0, 0, nil
 }
 
-// arrived acts on the first FPDU of the connection. From now on the passive side may send (RFC 5044
-// section 7.1.2 rule 4). If the FPDU is an RTR, the passive side's connection is established now.
+// arrived processes the first FPDU of the connection. From now on the passive side may send (RFC
+// 5044 section 7.1.2 rule 4). If the FPDU is an RTR, the passive side's connection is established
+// now.
 func (p *queuePair) arrived() {
 	p.rx.first = true
 	if p.active {
@@ -192,7 +194,7 @@ func (p *queuePair) deliverRead() {
 	request := *out.Front()
 	out.Pop()
 	if request == nil {
-		p.tx.held = false // the response to the Read that served as RTR
+		p.tx.held = false // this was the response to the Read that served as RTR
 	} else {
 		p.config.Sends.Done(request)
 	}
@@ -237,7 +239,7 @@ func (p *queuePair) deliverSend() {
 	m := r.message
 	r.message = nil
 	if r.guard != guardNone {
-		r.guard = guardShut // until the consumer has looked at it
+		r.guard = guardShut // until the consumer has checked this Send
 	}
 	p.config.Receives.Done(m, a)
 }

@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	// acceptsMax bounds the connections that one run of a service point accepts. It is so small
-	// that messages of peers do not wait for strangers, and that consumers can answer all requests
-	// in time.
+	// acceptsMax bounds the connections that one run of a service point accepts. It is small, so
+	// that messages of peers do not wait for connections of strangers, and so that consumers can
+	// answer all requests in time.
 	acceptsMax = 16
-	// backlogMax is the backlog of the TCP socket. The backlog of verbs counts connection requests;
-	// a TCP connection has not sent its request yet.
+	// backlogMax is the backlog of the TCP socket. It differs from the backlog of verbs, which
+	// counts connection requests, because a TCP connection in this backlog has not sent its request
+	// yet.
 	backlogMax = 4096
-	// exhaustedPause is how long a service point waits before it accepts again if descriptors are
-	// scarce.
+	// exhaustedPause is the time for which a service point waits before it accepts again if
+	// descriptors are scarce.
 	exhaustedPause = 50 * time.Millisecond
 )
 
@@ -70,7 +71,7 @@ func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 	}
 	switch {
 	case errors.Is(err, unix.EADDRNOTAVAIL):
-		_ = unix.Close(fd) // the first error counts
+		_ = unix.Close(fd) // the first error is returned
 		return nil, invalidAddress("listen", err)
 	case err != nil:
 		_ = unix.Close(fd)
@@ -90,7 +91,7 @@ func (s *servicePoint) Close() {
 	}
 	s.device.unwatch(s.fd)
 	s.device.timers.stop(&s.timer)
-	_ = unix.Close(s.fd) // nothing was written to it
+	_ = unix.Close(s.fd) // no data was written to this socket
 	s.fd = -1
 	for len(s.halfOpen) > 0 {
 		s.halfOpen[0].drop()
@@ -114,11 +115,12 @@ func (s *servicePoint) run() int {
 		case errors.Is(err, unix.EAGAIN):
 			return n
 		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM):
-			// The connection stays in the backlog, and epoll does not report it again.
+			// The timer is needed, because the connection stays in the backlog and epoll does not
+			// report it again.
 			s.device.setTimer(&s.timer, exhaustedPause)
 			return n
 		case err != nil:
-			continue // this connection has failed meanwhile
+			continue // this connection has failed before accept
 		}
 		if !s.admit(fd, addrPort(from)) {
 			s.device.setTimer(&s.timer, exhaustedPause)
@@ -149,7 +151,7 @@ func (s *servicePoint) admit(fd int, from netip.AddrPort) bool {
 	h := &halfOpen{point: s, fd: fd, sealed: d.seal(fd, false), remote: from, host: hostOf(from.Addr())}
 	h.timer.owner = h
 	s.halfOpen = append(s.halfOpen, h)
-	d.later(h) // most requests have arrived before the accept
+	d.later(h) // most requests have arrived before accept returns
 	return true
 }
 
@@ -224,8 +226,8 @@ func (h *halfOpen) run() int {
 		h.rejectMarkers(f)
 		return 1
 	case errors.Is(err, ErrHungUp):
-		// A rank hangs up if its peer has connected to it at the same time and the peer's request
-		// is the one that is used. This is not logged.
+		// The hang-up is not logged, because it is normal: a rank hangs up if its peer has
+		// connected to it at the same time and the peer's request is the one that is used.
 		d.counters.HungUp.Add(1)
 		h.drop()
 		return 1
@@ -234,7 +236,7 @@ func (h *halfOpen) run() int {
 		h.drop()
 		return 1
 	}
-	peer, private, _ := f.Split() // no error: Screen has split it already
+	peer, private, _ := f.Split() // no error: Screen has already checked that Split succeeds
 	a := &handshake{device: d, sealed: h.sealed, frame: f, local: localOf(h.fd), remote: h.remote}
 	a.fd = h.detach()
 	if tune(a.fd, d.config.UserTimeout) != nil {

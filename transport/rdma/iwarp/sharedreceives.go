@@ -2,8 +2,8 @@ package iwarp
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// sharedReceives is a shared receive queue. A message takes the receive that was posted
-// last, because its memory is the most likely to be in a cache.
+// sharedReceives is a shared receive queue. A message takes the receive that was posted last,
+// because the memory of this receive is the most likely to be in a cache.
 type sharedReceives struct {
 	posted []*provider.Receive
 }
@@ -21,7 +21,7 @@ func (s *sharedReceives) Post(r *provider.Receive) { s.posted = append(s.posted,
 // Close implements provider.SharedReceiveQueue.
 func (s *sharedReceives) Close() { s.posted = nil }
 
-// peek returns the receive that drop removes, or nil if none is posted.
+// peek returns the receive that drop removes, or nil if no receive is posted.
 func (s *sharedReceives) peek() *provider.Receive {
 	if len(s.posted) == 0 {
 		return nil
@@ -29,12 +29,12 @@ func (s *sharedReceives) peek() *provider.Receive {
 	return s.posted[len(s.posted)-1]
 }
 
-// drop removes the receive that was posted last. There must be one.
+// drop removes the receive that was posted last. At least one receive must be posted.
 func (s *sharedReceives) drop() {
 	s.posted = s.posted[:len(s.posted)-1]
 }
 
-// peekReceive returns the receive that the next message takes, or nil.
+// peekReceive returns the receive that the next message takes, or nil if no receive is posted.
 func (p *queuePair) peekReceive() *provider.Receive {
 	if p.shared != nil {
 		return p.shared.peek()
@@ -42,8 +42,8 @@ func (p *queuePair) peekReceive() *provider.Receive {
 	return p.config.Receives.Peek()
 }
 
-// takeReceive removes the receive that the next message takes from its queue and returns it, or
-// nil.
+// takeReceive removes the receive that the next message takes from its queue and returns it. It
+// returns nil if no receive is posted.
 func (p *queuePair) takeReceive() *provider.Receive {
 	if p.shared == nil {
 		return p.config.Receives.Next()
@@ -63,8 +63,8 @@ func (p *queuePair) deliver(r *provider.Receive, length int) {
 	p.config.Receives.Deliver(r, length)
 }
 
-// abandon fails a receive of the shared queue whose message is incomplete. Package verbs flushes
-// the receives that are the endpoint's own.
+// abandon fails a receive of the shared queue whose message is incomplete. Receives of the
+// endpoint's own queue need no such treatment, because package verbs flushes them.
 func (p *queuePair) abandon() {
 	if m := p.rx.message; m != nil && p.shared != nil {
 		p.rx.message = nil

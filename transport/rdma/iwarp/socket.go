@@ -33,8 +33,9 @@ func scarcity(err error) error {
 	return fmt.Errorf("%w: this process may have %d files open at a time (ulimit -n), and each peer needs one", err, limit.Cur)
 }
 
-// tune sets the options of a connection. A segment does not wait for more data to send. The
-// connection fails if the peer has not acknowledged data for the time of patience.
+// tune sets the options of a connection. TCP sends each segment without waiting for more data
+// (TCP_NODELAY). The connection fails if data stays unacknowledged by the peer for longer than
+// patience.
 func tune(fd int, patience time.Duration) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return fmt.Errorf("iwarp: TCP_NODELAY: %w", err)
@@ -45,18 +46,19 @@ func tune(fd int, patience time.Duration) error {
 	return nil
 }
 
-// segmentSize returns the maximum segment size of TCP on a connection, 0 if it is unknown.
+// segmentSize returns the maximum segment size of TCP on a connection. It returns 0 if the size is
+// unknown.
 func segmentSize(fd int) int {
 	n, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG)
 	if err != nil {
-		return 0 // MULPDU has a minimum
+		return 0 // for 0, MULPDU returns its minimum
 	}
 	return n
 }
 
 // reset closes a connection with a reset of TCP, so that the peer sees the connection break.
 func reset(fd int) {
-	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // Close alone ends in order
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // without it, Close ends in order
 	_ = unix.Close(fd)
 }
 
@@ -89,7 +91,7 @@ func zoneIndex(zone string) (uint32, error) {
 }
 
 // addrPort converts an address that a system call has returned. The result is invalid if the
-// address is not one of IP.
+// address is no IP address.
 func addrPort(s unix.Sockaddr) netip.AddrPort {
 	switch s := s.(type) {
 	case *unix.SockaddrInet4:
@@ -109,7 +111,7 @@ func addrPort(s unix.Sockaddr) netip.AddrPort {
 	}
 }
 
-// localOf returns the local address of a socket. It is invalid if the socket has none.
+// localOf returns the local address of a socket. It is invalid if the socket has no local address.
 func localOf(fd int) netip.AddrPort {
 	s, err := unix.Getsockname(fd)
 	if err != nil {

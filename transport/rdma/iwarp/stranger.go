@@ -8,30 +8,32 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// nudgesMax is how many times the active side nudges a peer of another implementation: after the
-// Pause, and then each time after twice the previous time.
+// nudgesMax is the maximum number of zero-length Writes (nudges) that the active side sends to a
+// silent peer of another implementation. The first nudge follows after Config.Pause. The time
+// before each further nudge is twice the time before the previous one.
 const nudgesMax = 3
 
-// silent acts if a peer of another implementation has sent nothing since its connection was
+// silent is called if a peer of another implementation has sent no data since its connection was
 // established.
 //
-// On the active side it sends a zero-length RDMA Write. The kernel's siw loses a wake-up if a
-// segment arrives between its reply and the end of siw_accept (siw_cm.c), which installs the
-// callback after the reply: the data stay in the socket until more data arrive. The Write makes
-// them arrive. It places nothing, whatever its STag (RFC 5041 section 5.2), and the peer's consumer
-// does not see it.
+// On the active side, silent sends a zero-length RDMA Write. The reason is that the kernel's siw
+// loses a wake-up if a segment arrives between its reply and the end of siw_accept (siw_cm.c),
+// because siw_accept installs the callback after the reply. Then the data stay in the peer's socket
+// until more data arrive. The Write is the additional data. It places no bytes, for every value of
+// its STag (RFC 5041 section 5.2), and the peer's consumer does not see it.
 //
-// On the passive side it lets this side send first if the peer has connected with revision 2 but
-// without an RTR. A siw that connects offers no RTR, and a siw that accepts sends without waiting
-// for an FPDU. Consumers that rely on this would wait for each other for ever if this side waited
-// for the first FPDU. RFC 5044 section 7.1.2 makes the passive side wait so that the active side
-// has time to complete its set-up; the Pause gives the peer this time.
+// On the passive side, silent allows this side to send the first message if the peer has connected
+// with revision 2 but without an RTR. A siw that connects offers no RTR, and a siw that accepts
+// sends without waiting for an FPDU. Consumers may rely on this behaviour. If this side waited for
+// the first FPDU, such consumers would wait for each other forever. RFC 5044 section 7.1.2 makes
+// the passive side wait, so that the active side has time to complete its set-up. Config.Pause
+// gives the peer this time.
 func (p *queuePair) silent() {
 	switch {
 	case p.rx.first:
 		return
 	case p.active:
-		if !p.tx.message.active && p.tx.rtr == 0 { // otherwise something is being sent already
+		if !p.tx.message.active && p.tx.rtr == 0 { // otherwise data is already being sent
 			p.tx.rtr = mpa.RTRWrite
 		}
 		if p.nudges--; p.nudges > 0 {

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The system calls of the data path bypass Go's scheduler. On non-blocking descriptors they return
-// at once, and informing the scheduler would cost as much as the call itself.
+// The system calls of the data path bypass Go's scheduler. On non-blocking descriptors these calls
+// return at once, and informing the scheduler would cost as much as the call itself.
 
-// receive reads from a socket. It returns the errno itself, 0 if there is no error.
+// receive reads from a socket. It returns the plain errno, which is 0 if there is no error.
 func receive(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)
 	return int(n), errno
@@ -44,8 +44,8 @@ func harvestEvents(fd int, events []unix.EpollEvent) (int, syscall.Errno) {
 }
 
 // addressOf returns the address of the first byte of p, which is the tagged offset by which peers
-// name this byte. Go does not move memory of the heap, and the region keeps registered memory
-// alive.
+// name this byte. The address stays valid, because Go does not move memory of the heap, and the
+// region keeps registered memory reachable.
 func addressOf(p []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(p)))) }
 
 // line is the length in bytes of a cache line on most processors.
@@ -67,7 +67,7 @@ func overlap(p, q []byte) bool {
 		addressOf(p) < addressOf(q)+uint64(len(q)) && addressOf(q) < addressOf(p)+uint64(len(p))
 }
 
-// advance removes the first n bytes from an iovec that has more than n.
+// advance removes the first n bytes from an iovec that has more than n bytes.
 func advance(v *unix.Iovec, n int) {
 	v.Base = (*byte)(unsafe.Add(unsafe.Pointer(v.Base), n))
 	v.SetLen(int(v.Len) - n)

@@ -2,7 +2,7 @@ package iwarp
 
 import "time"
 
-// timer calls expire of its owner when it is due. The zero value is not armed.
+// timer calls the method expire of its owner when the timer is due. The zero value is not armed.
 type timer struct {
 	at    time.Time
 	owner interface{ expire() }
@@ -12,7 +12,8 @@ type timer struct {
 // timers is a heap of timers: the earliest is at index 1, index 0 is not used.
 type timers struct{ heap []*timer }
 
-// earliest returns when the next timer is due, or the zero time.
+// earliest returns the time at which the next timer is due. It returns the zero time if no timer is
+// armed.
 func (h *timers) earliest() time.Time {
 	if len(h.heap) < 2 {
 		return time.Time{}
@@ -23,7 +24,7 @@ func (h *timers) earliest() time.Time {
 // any reports whether a timer is armed.
 func (h *timers) any() bool { return len(h.heap) > 1 }
 
-// set arms a timer, or changes the time of an armed one.
+// set arms a timer, or changes the time of an armed timer.
 func (h *timers) set(t *timer, at time.Time) {
 	h.stop(t)
 	if len(h.heap) == 0 {
@@ -50,7 +51,8 @@ func (h *timers) stop(t *timer) {
 	}
 }
 
-// run disarms the timers that are due and calls their owners. It returns how many were due.
+// run disarms the timers that are due and calls their owners. It returns the number of timers that
+// were due.
 func (h *timers) run(now time.Time) int {
 	n := 0
 	for len(h.heap) > 1 && !h.heap[1].at.After(now) {

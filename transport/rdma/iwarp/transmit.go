@@ -13,8 +13,8 @@ const (
 	// kinULPDU is the longest ULPDU that is sent to a peer that runs this module: the maximum of
 	// the length field, reduced so that payloads are multiples of 64 bytes.
 	kinULPDU = ddp.UntaggedLength + (mpa.ULPDUMax-ddp.UntaggedLength)&^63
-	// ulpduMin is the minimum of ulpduMax: a Read Request or a Terminate message fits in one
-	// segment.
+	// ulpduMin is the minimum of ulpduMax. It ensures that a Read Request or a Terminate message
+	// fits in one segment.
 	ulpduMin = headMax
 	// transmitBudget bounds the bytes that one run writes to one connection.
 	transmitBudget = 4 << 20
@@ -29,36 +29,35 @@ type transmitter struct {
 	// even while held is true.
 	held bool
 	rtr  mpa.RTR
-	// blocked is true after the socket has taken no more bytes, until epoll reports that it takes
-	// bytes again. wanted is true if there may be something to send for which no request was
-	// posted. shut is true once this side has ended its stream.
+	// blocked becomes true when the socket takes no more bytes, and false when epoll reports that
+	// the socket takes bytes again. wanted is true if there may be data to send for which no
+	// request was posted. shut is true when this side has ended its stream.
 	blocked, wanted, shut bool
 
 	packer packer
-	// busy and stalled are the busy time and the time limited by the peer's window, from TCP_INFO
-	// at the last call of look.
+	// busy and stalled are values of TCP_INFO at the last call of look: the busy time, and the time
+	// for which the peer's window limited the sender.
 	busy, stalled uint64
 
 	msn      [rdmap.Queues]uint32
 	message  outgoing
 	outbound rdmap.OutboundQueue[*provider.Request]
-	// answered counts the Read Responses that were sent. The next one answers the Read Request with
-	// the MSN answered + ddp.FirstMSN.
+	// answered counts the Read Responses that were sent. The next Read Response answers the Read
+	// Request with the MSN answered + ddp.FirstMSN.
 	answered uint32
-	// answer is true if the next turn is that of a Read Response: Read Responses and requests take
-	// turns.
+	// Read Responses and requests take turns. answer is true if it is the turn of a Read Response.
 	answer bool
 }
 
-// outgoing is the message that is being cut into segments. active reports whether there is one. A
-// Terminate message is never sent this way.
+// outgoing is the message that is being cut into segments. active reports whether there is such a
+// message. outgoing is never a Terminate message.
 type outgoing struct {
 	active  bool
 	opcode  rdmap.Opcode
 	request *provider.Request // nil for a Read Response
 	place   placement
-	// left is the number of bytes that are not cut into segments yet, at is their offset in the
-	// message.
+	// left is the number of bytes that are not cut into segments yet, and at is the offset of these
+	// bytes in the message.
 	left int
 	at   int
 	stag uint32
@@ -68,8 +67,8 @@ type outgoing struct {
 	sourceTO   uint64
 }
 
-// transmit writes what there is to write, until the socket takes no more bytes or transmitBudget is
-// reached. It returns the number of writes that it has done.
+// transmit writes segments of posted requests and of Read Responses, until none are left, the
+// socket takes no more bytes, or transmitBudget is reached. It returns the number of its writes.
 func (p *queuePair) transmit() int {
 	t := &p.tx
 	t.wanted = false
@@ -114,18 +113,18 @@ func (p *queuePair) transmit() int {
 		t.shut = true
 		p.sealed.last(nil)
 		if p.unload() == unix.EAGAIN {
-			t.blocked = true // no Shutdown follows: the end of the TLS stream is enough for the peer
+			t.blocked = true // no Shutdown follows, because the end of the TLS stream is enough for the peer
 			p.watch()
 			return done
 		}
-		_ = unix.Shutdown(p.fd, unix.SHUT_WR) // a failure shows in the next read
+		_ = unix.Shutdown(p.fd, unix.SHUT_WR) // the next read reports a failure
 		done++
 	}
 	return done
 }
 
-// write writes as much of the batch as the socket takes. With TLS it encrypts the whole batch,
-// which then counts as written; unload sends the ciphertext that the socket has not taken.
+// write writes as much of the batch as the socket takes. With TLS it encrypts the whole batch, and
+// then the batch counts as written. unload sends the ciphertext that the socket has not taken.
 func (p *queuePair) write() (int, unix.Errno) {
 	t := &p.tx
 	if p.sealed == nil {
@@ -157,8 +156,8 @@ func (p *queuePair) settle() {
 	p.tx.packer.release()
 }
 
-// writeLost acts on an error of a write. The peer may have sent the reason before its end, so the
-// data that it has sent is read first.
+// writeLost handles an error of a write. It first reads the data that has arrived, because the peer
+// may have sent the reason before it ended the connection.
 func (p *queuePair) writeLost(errno unix.Errno) {
 	p.hungUp = true
 	p.receive()
@@ -196,10 +195,11 @@ func (p *queuePair) gather() bool {
 	return !t.empty()
 }
 
-// step returns the length of the payload in the next segment of a message, of which left bytes are
-// left and a segment takes at most most. The message gets as few segments as possible, of about the
-// same length. A short segment at the end would keep the receiver from reading the next message
-// directly into its target.
+// step returns the length of the payload in the next segment of a message. left is the number of
+// bytes of the message that are left, and most the maximum number of bytes in a segment. The
+// message gets as few segments as possible, and the segments have about the same length. A short
+// segment at the end would prevent the receiver from reading the next message directly into its
+// target.
 func step(left, most int) int {
 	if left <= most {
 		return left
@@ -208,8 +208,8 @@ func step(left, most int) int {
 	return min(((left+segments-1)/segments+63)&^63, most)
 }
 
-// gatherRTR appends the RTR, the initiator's indication that it is ready. This is a zero-length
-// Write or Read with STag 1, as siw sends it.
+// gatherRTR appends the RTR, the initiator's indication that it is ready. The RTR is a zero-length
+// Write or Read with STag 1, the same as the RTR of siw.
 func (p *queuePair) gatherRTR() {
 	t := &p.tx
 	t.room(0, 0, false)
@@ -247,9 +247,9 @@ func (t *transmitter) readRequest(r *rdmap.ReadRequest) {
 	t.fpdu(start, 0, nil, false, t.crc)
 }
 
-// nextMessage begins the next message and reports whether there is one. Requests and Read Responses
-// take turns, one message at a time. The segments of two tagged messages are never interleaved,
-// because siw would not accept that. A Read Request is appended to the batch at once.
+// nextMessage begins the next message. It reports whether there is a next message. Requests and
+// Read Responses take turns, one message at a time. The segments of two tagged messages are never
+// interleaved, because siw would not accept that. A Read Request is appended to the batch at once.
 func (p *queuePair) nextMessage() bool {
 	t := &p.tx
 	for t.room(0, 0, false) {
@@ -294,7 +294,8 @@ func (p *queuePair) beginRequest(r *provider.Request) {
 }
 
 // requestRead appends the Read Request of a Read. The request names only the first segment with
-// memory as the sink. The response is placed into the whole list of segments, wherever they are.
+// memory as the sink. But this side places the response into the whole list of segments, which may
+// lie anywhere in memory.
 func (p *queuePair) requestRead(r *provider.Request) {
 	q := rdmap.ReadRequest{Size: uint32(r.Length), SourceSTag: r.RKey, SourceTO: r.RemoteAddress}
 	for i := range r.Segments {
@@ -323,8 +324,9 @@ func (p *queuePair) segment(n int) bool {
 	m := &t.message
 	last := n == m.left
 	if m.opcode == rdmap.ReadResponse && m.left > 0 {
-		// The check covers all the bytes that are left, so that an invalid request gets no data at
-		// all. It is repeated for each segment, because the memory may be deregistered meanwhile.
+		// The check covers all bytes that are left, so that an invalid request gets no data at all.
+		// The check is repeated for each segment, because the memory may be deregistered between
+		// two segments.
 		memory, err := p.device.regions.readable(p.domain, m.sourceSTag, m.sourceTO+uint64(m.at), m.left)
 		if err != nil {
 			p.breach(err, p.readShown())

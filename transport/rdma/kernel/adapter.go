@@ -11,7 +11,7 @@ import (
 )
 
 // These interfaces are the part of an open device that this package uses. Package uverbs implements
-// them in Go for siw and rxe, package ibverbs for all other devices by libibverbs.
+// them in Go for siw and rxe. Package ibverbs implements them by libibverbs for all other devices.
 type (
 	adapter interface {
 		Attributes() (uverbs.Attributes, error)
@@ -59,12 +59,12 @@ type (
 	}
 )
 
-// pairConfig configures a queue pair. All its objects are of the same adapter.
+// pairConfig configures a queue pair. All objects in it belong to the same adapter.
 type pairConfig struct {
 	domain protection
 	queue  completions
 	shared receives // nil without a shared receive queue
-	// capacity is the minimum of what the queue pair must hold.
+	// capacity is the minimum capacity of the queue pair.
 	capacity uverbs.Capacity
 	// user is returned in the events of the queue pair.
 	user uint64
@@ -80,12 +80,13 @@ type madePair struct {
 // ErrNoConnections reports that a device has no reliable connections.
 var ErrNoConnections = errors.New("the device has no reliable connections that rdma_cm makes (as those of efa and usnic): use iWARP over TCP on its network interface")
 
-// inGo is the first of the two ways to drive a device; the other one is "by" the library with its
-// version.
+// inGo is the text for one of the two ways to drive a device. The text for the other way is "by"
+// and the version of the library.
 const inGo = "in Go"
 
-// wayOf returns the way in which a device is driven, as text for users: in Go if package uverbs
-// knows the queues of the device, unless byLibrary is set. The error says what is missing.
+// wayOf returns a text for users that says how a device is driven. The device is driven in Go if
+// package uverbs knows its queues and byLibrary is false. Otherwise it is driven by libibverbs. If
+// libibverbs cannot drive the device, the error says what is missing.
 func wayOf(d *uverbs.Device, byLibrary bool) (string, error) {
 	if d.Transport == uverbs.TransportOther {
 		return "", ErrNoConnections

@@ -16,14 +16,15 @@ const (
 	// workMost bounds the requests in a queue, because the kernel allocates the memory of a queue
 	// when the queue is created.
 	workMost = 1 << 14
-	// rnrTimer is how long a peer waits before it retransmits a message that has found no receive.
-	// rnrTimerCode is its code in the adapter's interface (InfiniBand 1.4, table 45).
+	// rnrTimer is the time for which a peer waits before it retransmits a message that has found no
+	// receive. rnrTimerCode is the code of rnrTimer in the adapter's interface (InfiniBand 1.4,
+	// table 45).
 	rnrTimer     = 640 * time.Microsecond
 	rnrTimerCode = 12
 )
 
-// attributesOf returns the attributes of a device whose requests may have up to inline bytes
-// inline.
+// attributesOf returns the attributes of a device. inline is the maximum number of inline bytes of
+// a request.
 func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortAttributes, inline int) provider.Attributes {
 	message := int(min(port.MaxMessage, messageMost))
 	depths := [2]int{min(l.MaxReadsIn, depthMost), min(l.MaxReadsOut, depthMost)}
@@ -41,8 +42,9 @@ func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortA
 		a.MaxSharedReceives = 0
 	}
 	if p.device.Transport == uverbs.TransportIWARP {
-		// For adapters a Read Response is a message to an STag of this side, so the memory needs
-		// the remote write right. siw requires the local write right only (siw_rresp_check_ntoh).
+		// An iWARP adapter treats a Read Response as a message to an STag of this side, so the
+		// memory needs the remote write right. siw requires only the local write right
+		// (siw_rresp_check_ntoh).
 		a.ActiveSpeaksFirst, a.SinksAreWritable = true, p.device.Driver != uverbs.DriverSIW
 	} else {
 		a.ImmediateData, a.Atomics, a.PadsPrivateData, a.CarriesConnParam = true, l.Atomics, true, true

@@ -15,12 +15,12 @@ type completionQueue struct {
 	queue completions
 	used  int
 	// shared counts the queue pairs of each shared receive queue. The entries for all receives of a
-	// shared receive queue are reserved once, because any of these queue pairs may complete them
-	// here.
+	// shared receive queue are reserved once, because any of these queue pairs may complete them in
+	// this completion queue.
 	shared map[*sharedReceives]int
 }
 
-// need returns how many entries a queue pair reserves.
+// need returns the number of entries that a queue pair reserves.
 func (q *completionQueue) need(sends, receives int, s *sharedReceives) int {
 	if s != nil && q.shared[s] > 0 {
 		return sends
@@ -58,7 +58,8 @@ func (q *completionQueue) take(n int, s *sharedReceives) {
 	}
 }
 
-// release returns the entries of a queue pair whose completions were polled.
+// release gives the entries of a queue pair back. All completions of the queue pair were polled
+// before.
 func (q *completionQueue) release(sends, receives int, s *sharedReceives) {
 	q.used -= sends
 	if s == nil {

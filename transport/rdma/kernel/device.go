@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// device is an open adapter. It is used under the lock of its adapter, except by Sleep and Wake,
-// and for registrations.
+// device is an open adapter. It is used under the lock of its adapter. Sleep, Wake and
+// registrations do not need the lock.
 type device struct {
 	// name is the device's name in the kernel.
 	name        string
@@ -35,28 +35,29 @@ type device struct {
 	recent *queuePair
 	// nextUser counts the queue pairs that were created.
 	nextUser uint64
-	// broken holds the queue pairs with an error whose connections are still to be ended.
+	// broken holds the queue pairs that have failed and whose connections still have to be ended.
 	broken []*queuePair
-	// quiet holds the queue pairs on the passive side that send nothing until the active side has
-	// sent or a time has passed.
+	// quiet holds queue pairs on the passive side. Such a queue pair sends no message until the
+	// active side has sent a message, or until a time has passed.
 	quiet []*queuePair
-	// waiting holds the completions that Idle has polled and that are not reported yet.
+	// waiting holds the completions that Idle has polled and that are not reported to the consumer
+	// yet.
 	waiting []uverbs.Completion
 	// events decides which calls of Progress ask for events of the device.
 	events connection.Cadence
 	// port is the number of the port in use. announcesLast is true if the device raises an event
-	// after the last shared receive of a queue pair that has failed.
+	// after it has completed the last shared receive of a failed queue pair.
 	port          int
 	announcesLast bool
-	// vainly is the total time for which such events were awaited and did not come.
+	// vainly is the total time for which this package waited for such events and no event came.
 	vainly time.Duration
 	// onDemand is true if the device can page memory that cannot be pinned.
 	onDemand bool
-	// failure is the reason why the device can no longer be used. removed is true once the consumer
-	// was told so by EventRemoved.
+	// failure is the reason why the device can no longer be used. removed is true when the consumer
+	// was informed by EventRemoved.
 	failure error
 	removed bool
-	// queueFailed is true if failure is the failure of a queue, and the device itself exists.
+	// queueFailed is true if failure is the failure of a queue and the device itself still exists.
 	queueFailed bool
 
 	sends    [postMost]uverbs.SendRequest
@@ -64,7 +65,7 @@ type device struct {
 	receives [postMost]uverbs.ReceiveRequest
 	polled   [pollMost]uverbs.Completion
 
-	// lingering counts the queue pairs that the kernel cannot destroy yet; ends waits until they
+	// lingering counts the queue pairs that the kernel cannot destroy yet. ends waits until they
 	// are destroyed. left holds the objects that could not be closed because of such a queue pair,
 	// in the order in which they must be closed.
 	lingering atomic.Int32
@@ -74,8 +75,8 @@ type device struct {
 	wakeup int // eventfd
 	// due is the time at which Sleep has to return, in Unix nanoseconds, or 0.
 	due atomic.Int64
-	// sources holds the descriptors that Sleep polls, deadline the remaining time for which it
-	// polls.
+	// sources holds the descriptors that Sleep polls. deadline holds the remaining time for which
+	// Sleep polls.
 	sources  [4]unix.PollFd
 	deadline unix.Timespec
 }
@@ -88,7 +89,7 @@ const (
 	postMost = 16
 	pollMost = 32
 	// eventRounds and eventPeriod define how often Progress asks for events of the device: after
-	// this number of calls or after this time.
+	// eventRounds calls, or after the time eventPeriod.
 	eventRounds = 1024
 	eventPeriod = 10 * time.Millisecond
 )
@@ -168,22 +169,22 @@ func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 	return d.connections.Listen(c)
 }
 
-// Close implements provider.Device. If a queue pair lingers, the objects that it needs, including
-// its connection, are closed after it in the background. The reason is that on iWARP the kernel
-// waits for the end of a connection attempt before it can destroy the queue pair: 10 s if the peer
-// does not answer.
+// Close implements provider.Device. If the kernel cannot destroy a queue pair yet, a goroutine
+// closes the objects that the queue pair needs, including its connection, after the queue pair is
+// destroyed. The reason is that on iWARP the kernel waits for the end of a connection attempt
+// before it can destroy the queue pair. This takes 10 s if the peer does not answer.
 func (d *device) Close() error {
 	if d.lingering.Load() == 0 {
 		return d.end()
 	}
 	go func() {
 		d.ends.Wait()
-		_ = d.end() // the caller has returned
+		_ = d.end() // the caller of Close has already returned
 	}()
 	return nil
 }
 
-// end closes what is left of the device when all queue pairs are destroyed.
+// end closes the remaining objects of the device when all queue pairs are destroyed.
 func (d *device) end() error {
 	var first error
 	keep := func(err error) {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// inlineSIW is the maximum number of inline bytes in siw. inlineMost is the length up to which
-	// inline data is worth the copy.
+	// inlineSIW is the maximum number of inline bytes in siw. inlineMost is the length in bytes up
+	// to which a copy as inline data pays.
 	inlineSIW  = 80
 	inlineMost = 256
 )
@@ -17,7 +17,7 @@ const (
 // direct is a device that package uverbs drives.
 type direct struct{ *uverbs.Context }
 
-// directDomain is a protection domain of such a device.
+// directDomain is a protection domain of a direct device.
 type directDomain struct{ *uverbs.ProtectionDomain }
 
 var (

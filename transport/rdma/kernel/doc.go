@@ -9,15 +9,17 @@
 // A completion returns the number of its request (wr_id). The highest bit is set for a receive. The
 // next 15 bits are the generation of the queue pair, and the other 48 bits are from the Number of
 // the request. The generation is necessary because the kernel gives the number of a destroyed queue
-// pair to a new one. The completion queue may then have late completions of the old queue pair
-// beside those of the new one.
+// pair to a new queue pair. Then the completion queue may have late completions of the old queue
+// pair beside completions of the new queue pair.
 //
-// Queue pairs share completion queues, as many as fit. A completion queue never overflows: a queue
-// pair is refused if there is no room for all that it can have posted.
+// As many queue pairs share a completion queue as it has room for. A completion queue never
+// overflows, because a queue pair is refused if there is no room for all requests and receives that
+// it can have posted.
 //
-// The kernel does not tell a program whether a message was solicited, nor, on iWARP, which key a
-// message has revoked, so this package cannot report these facts. On RoCE a message revokes no key
-// at all, because that needs memory windows. The attributes of the device say so.
+// The kernel does not tell a program whether a message was solicited, and on iWARP it does not tell
+// which key a message has revoked. So this package cannot report these facts. On RoCE a message
+// cannot revoke a key, because only keys of memory windows can be revoked. The attributes of the
+// device state these limits.
 //
 // Unstable: any release may change this package, also after v1.
 package kernel

@@ -15,7 +15,7 @@ import (
 // library is a device that libibverbs drives.
 type library struct{ *ibverbs.Context }
 
-// libraryDomain is a protection domain of such a device.
+// libraryDomain is a protection domain of a library device.
 type libraryDomain struct{ *ibverbs.ProtectionDomain }
 
 var (
@@ -25,9 +25,9 @@ var (
 
 func (c library) inline() (int, error) { return inlineOf(c) }
 
-// inlineOf returns how many inline bytes a device accepts. No attribute says this, so inlineOf
-// tries to create queue pairs. A device that refuses a queue pair without inline bytes has no
-// reliable connections.
+// inlineOf returns the number of inline bytes that a device accepts. No attribute contains this
+// number, so inlineOf finds it by creating queue pairs. A device that refuses a queue pair without
+// inline bytes has no reliable connections.
 func inlineOf(c adapter) (int, error) {
 	domain, err := c.newDomain()
 	if err != nil {

@@ -5,54 +5,59 @@ import (
 	"time"
 )
 
-// Judge decides, by measuring, whether the side connection is used and which parts it
-// carries. It must be made by NewJudge.
+// Judge decides by measurements whether the side connection is used and which parts it carries.
+// NewJudge makes a Judge.
 type Judge struct {
 	trial  int
 	gain   float64
 	meters [paths]meter
 	all    meter
-	// alone and together are the measured rates of the main connection alone and of both, in
-	// bytes per second, 0 if not measured yet. carried are the bytes that each connection has
-	// carried since the last trial of both began.
+	// alone is the measured rate of the main connection alone, and together the rate of both
+	// connections, in bytes per second. A rate is 0 if it was not measured yet. carried is the
+	// number of bytes that each connection has carried since the last trial of both connections
+	// began.
 	alone, together float64
 	carried         [paths]int
-	// both says that both connections are in use now, not the main one alone; settled, that
-	// this was chosen as the faster and is no trial. The next skip bytes are not measured, the
-	// left bytes after them are, and then comes the next decision.
+	// both is true while both connections are in use, and false while the main connection is used
+	// alone. settled is true if this use was chosen as the faster one, and false during a trial.
+	// The next skip bytes are not measured, and the left bytes after them are measured. After that
+	// comes the next decision.
 	both, settled bool
 	skip, left    int
-	// rest is the length of what is settled next, in trials.
+	// rest is the length of the next settled period, in units of the length of a trial.
 	rest int
-	// on says that there is a side connection. Without one nothing is decided.
+	// on reports whether there is a side connection. Without a side connection the Judge makes no
+	// decisions.
 	on bool
 }
 
 const (
-	// Gain is the factor by which the rate of both connections together has to exceed that of
-	// the main one alone for both to be used.
+	// Gain is the factor by which the rate of both connections together has to exceed the rate of
+	// the main connection alone. Only then both connections are used.
 	Gain = 1.05
-	// A trial does not measure its first bytes, an amount of 1/skipShare of its length: they
-	// were posted before it began.
+	// A trial does not measure its first bytes, because they were posted before the trial began.
+	// Their number is 1/skipShare of the length of the trial.
 	skipShare = 8
-	// restShort and restLong bound how many bytes are carried between trials, in lengths of a
-	// trial. The number doubles while trials have the same result, and is restShort after a
-	// different one.
+	// restShort and restLong bound the number of bytes between two trials, in units of the length
+	// of a trial. The number doubles after a trial with the same result as the trial before, and is
+	// restShort after a trial with another result.
 	restShort, restLong = 32, 1024
-	// unknownMost is how many parts may be under way on a side connection whose rate is unknown.
+	// unknownMost is the maximum number of parts in flight on a side connection whose rate is
+	// unknown.
 	unknownMost = 2
 )
 
 // NewJudge returns a Judge whose trials measure trial bytes each. Both connections are used if
-// their rate together exceeds gain times that of the main one alone. With a gain of 0 the result
-// of every trial is to use both, and each takes every part for which it has room.
+// their rate together exceeds gain times the rate of the main connection alone. With a gain of 0
+// the result of every trial is to use both connections, and each connection takes every part for
+// which it has room.
 func NewJudge(trial int, gain float64) *Judge {
 	j := &Judge{trial: max(trial, 1), gain: gain}
 	j.begin()
 	return j
 }
 
-// measure begins a trial: of both connections, or of the main one alone.
+// measure begins a trial of both connections, or of the main connection alone.
 func (j *Judge) measure(both bool) {
 	j.settle(both, j.trial)
 	j.settled = false
@@ -62,7 +67,8 @@ func (j *Judge) measure(both bool) {
 	}
 }
 
-// settle chooses both connections, or the main one alone, until bytes more are measured.
+// settle chooses both connections, or the main connection alone, until that many further bytes are
+// measured.
 func (j *Judge) settle(both bool, bytes int) {
 	j.both, j.settled = both, true
 	j.skip, j.left = j.trial/skipShare+1, bytes
@@ -72,8 +78,8 @@ func (j *Judge) settle(both bool, bytes int) {
 func (j *Judge) Both() bool { return j.both }
 
 // Takes reports whether a path takes the next part, of part bytes. left is the number of bytes
-// still to be posted, the part included. The path does not take the part if the other path
-// would complete all left bytes before this one has completed the part.
+// still to be posted, including the part. The path leaves the part to the other path if the other
+// path would complete all left bytes before this path would complete the part.
 func (j *Judge) Takes(on Path, part, left int) bool {
 	own, other := &j.meters[on], &j.meters[1-on]
 	switch {
@@ -109,8 +115,8 @@ func (j *Judge) Completed(on Path, n int, now time.Duration) {
 	}
 }
 
-// Lost notes that the side connection was lost, with all that was under way on it. The next
-// side connection is measured anew.
+// Lost notes that the side connection was lost, with all parts in flight on it. The rates are
+// measured anew for the next side connection.
 func (j *Judge) Lost() {
 	j.all.drop(j.meters[Side].under, j.meters[Side].parts)
 	j.meters[Side] = meter{}
@@ -124,17 +130,17 @@ func (j *Judge) Attach() {
 	j.on = true
 }
 
-// begin measures both ways anew.
+// begin starts the measurement of both rates anew: alone and together.
 func (j *Judge) begin() {
 	j.together, j.alone, j.rest = 0, 0, restShort
 	j.measure(false)
 }
 
-// Reset returns the Judge to its initial state, without a side connection: nothing is under way
+// Reset returns the Judge to its initial state, without a side connection: no parts are in flight
 // on either connection.
 func (j *Judge) Reset() { *j = *NewJudge(j.trial, j.gain) }
 
-// decide ends a trial or the time between two, and chooses what follows.
+// decide ends a trial, or the time between two trials, and chooses the next period.
 func (j *Judge) decide() {
 	rate := j.all.average()
 	was := j.together > j.alone*j.gain
@@ -160,8 +166,8 @@ func (j *Judge) decide() {
 	j.settle(better, j.trial*j.rest)
 }
 
-// String says what share of the bytes the side connection carries, and the measured rates, or
-// that it is not used.
+// String returns a text with the share of the bytes that the side connection carries, and with the
+// measured rates. If the side connection is not used, the text says so.
 func (j *Judge) String() string {
 	if j.together == 0 {
 		return "being measured"
@@ -175,25 +181,27 @@ func (j *Judge) String() string {
 
 func speed(rate float64) string { return fmt.Sprintf("%.0f MB/s", rate/1e6) }
 
-// meter measures the throughput of a connection, or of both, while parts are under way.
+// meter measures the throughput of a connection, or of both connections, while parts are in flight.
 type meter struct {
-	// under and parts are how many bytes and parts are under way. busy is when the time of the
-	// next completion begins: at the completion before it, or, if nothing was under way then,
-	// when its part was posted.
+	// under and parts are the numbers of bytes and of parts in flight. busy is the time from which
+	// the duration of the next completion counts. It is the time of the completion before. If no
+	// part was in flight then, it is the time at which the first part was posted.
 	under, parts int
 	busy         time.Duration
-	// total bytes were completed in the time whole since restart. bytes and spent are bytes and
-	// seconds, too, but the weight of old completions decays. A sum is needed because completions
-	// are polled in batches: the time between two of them says nothing.
+	// total bytes were completed in the time whole since restart. bytes and spent are also numbers
+	// of bytes and of seconds, but in them the weight of old completions decays. The meter needs
+	// sums, because completions are polled in batches, so that the time between two completions
+	// gives no rate.
 	total        int
 	whole        time.Duration
 	bytes, spent float64
-	// rate is bytes/spent, the recent throughput in bytes per second, 0 if unknown.
+	// rate is bytes/spent, the recent throughput in bytes per second. It is 0 if the throughput is
+	// unknown.
 	rate float64
 }
 
-// late is the number of completed bytes after which the weight of earlier ones in meter.bytes
-// has decayed to 1/e or less.
+// late is the number of completed bytes after which the weight of earlier bytes in meter.bytes has
+// decayed to 1/e or less.
 const late = 8 << 20
 
 func (m *meter) posted(n int, now time.Duration) {
@@ -222,7 +230,7 @@ func (m *meter) drop(n, parts int) { m.under, m.parts = m.under-n, m.parts-parts
 // restart begins the average anew.
 func (m *meter) restart(now time.Duration) { m.total, m.whole, m.busy = 0, 0, now }
 
-// average is bytes per second since restart.
+// average returns the average rate since restart, in bytes per second.
 func (m *meter) average() float64 { return float64(m.total) / max(m.whole, 1).Seconds() }
 
 // forget makes the rate unknown.

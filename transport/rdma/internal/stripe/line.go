@@ -1,7 +1,7 @@
 package stripe
 
-// Line is the state of the side connection at the end that requests it. Each side connection has
-// an id, which no other side connection of the pair has.
+// Line is the state of the side connection at the end that requests it. The id of a side connection
+// is unique among the side connections of the pair.
 type Line struct {
 	state lineState
 	id    uint64
@@ -16,7 +16,8 @@ const (
 	lineLost            // the connection was lost; the owner was told to close its end
 )
 
-// Want reports whether the caller is to request a connection. If so, it records the request.
+// Want reports whether the caller is to request a connection. If Want returns true, it has recorded
+// the request.
 func (l *Line) Want() bool {
 	if l.state != lineNone {
 		return false
@@ -48,7 +49,8 @@ func (l *Line) Attach(id uint64) bool {
 	return true
 }
 
-// Is reports whether id, from a record of the owner, names the connection that carries parts.
+// Is reports whether id is the id of the connection that carries parts. The id comes from a record
+// that the owner of the memory has sent.
 func (l *Line) Is(id uint64) bool { return l.state == lineUp && l.id == id }
 
 // Lost records that the connection was lost, and returns its id, with which the caller tells the
@@ -85,6 +87,7 @@ const (
 	KeyAsked
 	// KeyKnown means that the key is known, and valid on the rail of the side connection.
 	KeyKnown
-	// KeyNone means that there is no key. The transfer uses only the main connection.
+	// KeyNone means that the owner's memory has no key on the adapter of the side connection. The
+	// transfer uses only the main connection.
 	KeyNone
 )

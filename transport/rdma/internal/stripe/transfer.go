@@ -4,7 +4,7 @@ package stripe
 type Path uint8
 
 const (
-	// Main is the main connection, which carries messages, too.
+	// Main is the main connection. It carries messages, and parts of transfers.
 	Main Path = iota
 	// Side is the side connection, which carries only parts.
 	Side
@@ -23,14 +23,14 @@ type Transfer struct {
 	// posted.
 	size, next int
 	// again contains the parts before next that are to be posted again. held contains the parts
-	// that move to again at Release.
+	// that Release moves to again.
 	again, held []Part
 	lists       [paths]list
 }
 
-// list contains the parts posted on a path that are not done, in the order of posting. The first
-// done of them are complete, and the first sure are confirmed. While marking is true, a mark is in
-// transit, and the first marked parts were posted before it.
+// list contains the parts that were posted on a path and are not done, in the order of posting. The
+// first done parts are complete, and the first sure parts are confirmed. While marking is true, a
+// mark is in transit, and the first marked parts were posted before the mark.
 type list struct {
 	parts      []Part
 	done, sure int
@@ -38,8 +38,8 @@ type list struct {
 	marking    bool
 }
 
-// Begin makes t a transfer of size bytes, none of which has been posted. put is true if parts have
-// to be confirmed.
+// Begin makes t a transfer of size bytes. None of these bytes has been posted. put is true if parts
+// have to be confirmed.
 func (t *Transfer) Begin(size int, put bool) {
 	t.size, t.next, t.put = size, 0, put
 	t.again, t.held = t.again[:0], t.held[:0]
@@ -60,7 +60,8 @@ func (t *Transfer) Left() int {
 // Held reports whether parts wait for Release.
 func (t *Transfer) Held() bool { return len(t.held) > 0 }
 
-// Next returns the next part to post, of at most most bytes. The part is empty if nothing is left.
+// Next returns the next part to post, of at most most bytes. The part is empty if no bytes are left
+// to post.
 func (t *Transfer) Next(most int) Part {
 	if len(t.again) > 0 {
 		p := t.again[0]
@@ -97,8 +98,8 @@ func (t *Transfer) Completed(on Path) {
 	t.trim(l)
 }
 
-// Oldest returns the oldest incomplete part on a path, or an empty part if there is none. The next
-// Completed concerns this part.
+// Oldest returns the oldest incomplete part on a path, or an empty part if there is no incomplete
+// part. The next Completed concerns the part that Oldest returns.
 func (t *Transfer) Oldest(on Path) Part {
 	if l := &t.lists[on]; l.done < len(l.parts) {
 		return l.parts[l.done]
@@ -143,9 +144,9 @@ func (t *Transfer) trim(l *list) {
 	l.parts = l.parts[:copy(l.parts, l.parts[n:])]
 }
 
-// Lost takes back the parts on the side connection that are not done. The connection must have
-// been freed, so that its adapter does not access the memory any more. The parts of a Get are left
-// again, and the parts of a Put are held.
+// Lost takes back the parts on the side connection that are not done. The connection must have been
+// freed, so that its adapter does not access the memory any more. The parts of a Get are to be
+// posted again, and the parts of a Put are held until Release.
 func (t *Transfer) Lost() {
 	l := &t.lists[Side]
 	if t.put {
@@ -156,8 +157,8 @@ func (t *Transfer) Lost() {
 	*l = list{parts: l.parts[:0]}
 }
 
-// Release moves the held parts to those that are left. The caller calls it when none of their
-// Writes can arrive any more.
+// Release moves the held parts to the parts that are to be posted again. The caller calls Release
+// when none of their Writes can arrive any more.
 func (t *Transfer) Release() {
 	t.again = append(t.again, t.held...)
 	t.held = t.held[:0]
@@ -166,8 +167,8 @@ func (t *Transfer) Release() {
 // Under returns the number of parts on a path that are not known to be complete.
 func (t *Transfer) Under(on Path) int { return len(t.lists[on].parts) - t.lists[on].done }
 
-// Placed reports whether all bytes of a Put are in place. Some of its Writes may not be known to
-// be complete even then.
+// Placed reports whether all bytes of a Put are in place. The completions of some Writes of the Put
+// may still be outstanding.
 func (t *Transfer) Placed() bool {
 	for i := range t.lists {
 		if t.lists[i].sure < len(t.lists[i].parts) {
@@ -177,7 +178,7 @@ func (t *Transfer) Placed() bool {
 	return t.put && t.posted()
 }
 
-// posted reports whether nothing is to be posted any more, now or after Release.
+// posted reports whether no bytes have to be posted any more, now or after Release.
 func (t *Transfer) posted() bool { return t.next == t.size && len(t.again)+len(t.held) == 0 }
 
 // Done reports whether every part is done.

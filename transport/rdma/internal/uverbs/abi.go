@@ -294,8 +294,8 @@ type limitRequest struct {
 	limit   uint32
 }
 
-// doorbellRequest is struct ib_uverbs_post_send without work requests: these are in the mapped
-// send queue.
+// doorbellRequest is struct ib_uverbs_post_send without work requests. The work requests are in the
+// mapped send queue.
 type doorbellRequest struct {
 	answered
 	handle   uint32

@@ -35,8 +35,9 @@ func sizeOf[T any]() int {
 	return int(unsafe.Sizeof(v))
 }
 
-// addressOf returns the address of the first byte of b. The address is stable for mapped memory,
-// and also for allocated memory, because the garbage collector of today's Go does not move it.
+// addressOf returns the address of the first byte of b. The address of mapped memory is stable. The
+// address of allocated memory is stable, too, because the garbage collector of today's Go does not
+// move memory of the heap.
 func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
 // setResponse writes the address of out to the field response of the command in, so that the

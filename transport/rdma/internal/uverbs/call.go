@@ -2,9 +2,9 @@ package uverbs
 
 import "fmt"
 
-// call carries out the command q and stores its answer in a. tell is appended to the command: it is
-// the input of the kernel's driver. The driver appends its own part to the answer, and call stores
-// this part in driver, whose length is the size of the part.
+// call carries out the command q and stores its answer in a. tell is the input of the kernel's
+// driver, and is appended to the command. The driver appends its own part to the answer, and call
+// stores this part in driver, whose length is the size of the part.
 func call[Q, A any](c *Context, op string, number uint32, q *Q, a *A, tell, driver []byte) error {
 	size := sizeOf[A]()
 	in := append(append(make([]byte, 0, sizeOf[Q]()+len(tell)), bytesOf(q)...), tell...)

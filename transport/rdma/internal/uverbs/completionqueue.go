@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Channel is a completion channel: armed completion queues report there that they have a
+// Channel is a completion channel: armed completion queues report to it that they have a
 // completion.
 type Channel struct {
 	context *Context
@@ -28,11 +28,11 @@ func (c *Context) NewChannel() (*Channel, error) {
 }
 
 // FD returns the file descriptor of the channel. It is readable while the channel has an event. The
-// channel owns it.
+// channel owns the descriptor.
 func (ch *Channel) FD() int { return ch.fd }
 
-// Next takes an event and returns the User value of the completion queue. It returns false
-// when there is none.
+// Next takes an event and returns the User value of the completion queue. Next returns false if
+// there is no event.
 func (ch *Channel) Next() (user uint64, ok bool, err error) {
 	var b [8]byte // struct ib_uverbs_comp_event_desc
 	n, err := readEvent(ch.fd, b[:])
@@ -56,8 +56,7 @@ type CompletionQueue struct {
 }
 
 // NewCompletionQueue makes a queue with room for at least entries completions. channel may be nil.
-// The events of the queue contain user: those that Channel.Next and those that Context.NextEvent
-// return.
+// Channel.Next and Context.NextEvent return user in the events of this queue.
 func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64) (*CompletionQueue, error) {
 	const op = "create completion queue"
 	if entries < 1 || entries > maxEntries {
@@ -91,9 +90,9 @@ func (q *CompletionQueue) Capacity() int { return q.queue.capacity() }
 // Poll moves completions from the queue to out and returns their number. It makes no system call.
 func (q *CompletionQueue) Poll(out []Completion) int { return q.queue.poll(out) }
 
-// Arm requests one event in the channel: at the next completion or, if solicitedOnly, at the next
-// completion that is solicited or an error. No event follows for completions that are already in
-// the queue, so the caller has to Poll after Arm.
+// Arm requests one event in the channel: at the next completion or, if solicitedOnly is true, at
+// the next completion that is solicited or reports an error. No event follows for completions that
+// are already in the queue, so the caller has to Poll after Arm.
 func (q *CompletionQueue) Arm(solicitedOnly bool) error {
 	if q.queue.arm(solicitedOnly) {
 		return nil

@@ -18,8 +18,8 @@ type Context struct {
 	kernel kernel
 	driver driver
 	events int // the file descriptor of asynchronous events
-	// registrations counts the registrations of memory. Its low byte is the part of a key that the
-	// user chooses.
+	// registrations counts the registrations of memory. The low byte of the count becomes the part
+	// of a key that the user chooses.
 	registrations atomic.Uint32
 }
 
@@ -40,7 +40,7 @@ func Open(d *Device) (*Context, error) {
 	return open(d, file{fd}, driverOf(d.Driver))
 }
 
-// open makes the context of the device file k. If it fails, it closes the file.
+// open makes the context of the device file k. If open fails, it closes the file.
 func open(d *Device, k kernel, known driver) (*Context, error) {
 	c := &Context{Device: *d, kernel: k, driver: known, events: -1}
 	var answer contextAnswer
@@ -67,8 +67,8 @@ func prepare(fd int) error {
 	return err
 }
 
-// Close closes the context. The caller should close the objects of the context before; the kernel
-// destroys those that are left.
+// Close closes the context. The caller should close the objects of the context before. The kernel
+// destroys the objects that are still open.
 func (c *Context) Close() error {
 	k := c.kernel
 	if k == (closedKernel{}) {
@@ -82,7 +82,8 @@ func (c *Context) Close() error {
 	return c.err("close", err)
 }
 
-// closedKernel is the kernel of a closed context. It fails with ErrClosed, but still unmaps queues.
+// closedKernel is the kernel of a closed context. Its commands fail with ErrClosed, but it still
+// unmaps queues.
 type closedKernel struct{}
 
 func (closedKernel) command(_, _ []byte) error           { return ErrClosed }
@@ -173,8 +174,8 @@ const (
 	EventPortError            EventType = 10
 	EventSharedQueueError     EventType = 14
 	EventSharedQueueLimit     EventType = 15
-	// EventLastReceive: a failed queue pair will consume no more shared receives, and all that it
-	// has consumed are complete.
+	// EventLastReceive: a failed queue pair will consume no more shared receives, and all receives
+	// that it has consumed are complete.
 	EventLastReceive EventType = 16
 )
 
@@ -203,7 +204,7 @@ func (c *Context) NextEvent() (Event, bool, error) {
 	return Event{Type: EventType(binary.NativeEndian.Uint32(b[8:])), Element: binary.NativeEndian.Uint64(b[:])}, true, nil
 }
 
-// readEvent reads one event of len(b) bytes. It returns 0 if there is none.
+// readEvent reads one event of len(b) bytes. It returns 0 if there is no event.
 func readEvent(fd int, b []byte) (int, error) {
 	for {
 		n, err := unix.Read(fd, b)

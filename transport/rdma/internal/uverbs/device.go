@@ -60,8 +60,8 @@ type Device struct {
 	GUID uint64
 	// Transport is the device's protocol.
 	Transport Transport
-	// Interface is the network interface of the first port, or "". More interfaces may lead to the
-	// device: see Sites.
+	// Interface is the network interface of the first port, or "". Further interfaces may lead to
+	// the device: see Sites.
 	Interface string
 }
 
@@ -74,8 +74,8 @@ const (
 	linkInfiniBand = "32"
 )
 
-// Devices lists the RDMA devices of this machine. It returns no error if there are none, only if
-// it fails to read their properties.
+// Devices lists the RDMA devices of this machine. A machine without devices is not an error.
+// Devices returns an error if it fails to read the properties of a device.
 func Devices() ([]Device, error) { return devices(os.DirFS("/"), askKernel) }
 
 // devices lists the devices in root, which is the root file system of this machine or of a test.
@@ -95,7 +95,7 @@ func devices(root fs.FS, ask func() (map[string]particulars, error)) ([]Device, 
 		}
 		d, err := readDevice(root, e.Name())
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the device was removed meanwhile
+			continue // the device was removed after the directory was read
 		}
 		if err != nil {
 			return nil, fmt.Errorf("uverbs: list devices: %w", err)
@@ -174,8 +174,8 @@ func parseGUID(text string) (uint64, error) {
 	return v, nil
 }
 
-// Find returns the device with a name. If there is none, the error wraps ErrNoDevice and lists the
-// devices that there are.
+// Find returns the device with a name. If there is no such device, the error wraps ErrNoDevice and
+// lists the devices of the machine.
 func Find(name string) (Device, error) {
 	all, err := Devices()
 	if err != nil {

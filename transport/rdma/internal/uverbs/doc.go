@@ -1,6 +1,6 @@
 // Package uverbs uses the RDMA drivers of the kernel without a library. It opens
-// /dev/infiniband/uverbsN. By commands it makes memory regions, completion queues and queue pairs.
-// Work requests and completions pass through queues in memory that the driver shares.
+// /dev/infiniband/uverbsN. It makes memory regions, completion queues and queue pairs by commands
+// to this file. Work requests and completions pass through queues in memory that the driver shares.
 //
 //	control   call, write(2) of a command              ib_user_verbs.h
 //	post      ring in mapped memory, then a doorbell   driver, PostSends
@@ -8,17 +8,17 @@
 //	sleep     Channel, a descriptor for poll(2)        Arm
 //
 // The package uses the commands of write(2): each command is one structure, and its answer is
-// another one. They are the smallest interface that all kernels with a driver for these devices
-// have. The ioctl interface needs a tree of attributes for the same purpose. For some of the
-// objects it has methods only if the kernel was configured with
-// INFINIBAND_EXP_LEGACY_VERBS_NEW_UAPI, and it has no method for the doorbell.
+// another structure. These commands are the smallest interface that all kernels with a driver for
+// these devices have. The ioctl interface needs a tree of attributes for the same purpose. For some
+// of the objects the ioctl interface has methods only if the kernel was configured with
+// INFINIBAND_EXP_LEGACY_VERBS_NEW_UAPI. It has no method for the doorbell.
 //
 // Each driver has its own layout of the queues. This package contains the layouts of siw (iWARP)
-// and rxe (RoCE v2), which are software. A device of another driver needs libibverbs: for such a
-// device Open returns ErrUnknownDriver.
+// and rxe (RoCE v2), which are drivers of devices in software. For a device of any other driver,
+// Open returns ErrUnknownDriver, because such a device needs libibverbs.
 //
 // Several goroutines may use the objects of one device at a time, but only one goroutine at a time
 // may use a queue. Posts to a queue pair, posts to a shared receive queue, and polls of a
-// completion queue each need a lock of the caller. Callers have such locks for their own state
-// anyway.
+// completion queue each need a lock of the caller. A caller can use the lock of its own queue for
+// this.
 package uverbs

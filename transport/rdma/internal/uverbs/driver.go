@@ -1,7 +1,7 @@
 package uverbs
 
-// driver contains what differs between drivers of the kernel: the driver's part of the answers, and
-// the layout of its queues. A library with queues of its own would be another implementation.
+// driver contains the differences between drivers of the kernel: the driver's part of the answers,
+// and the layout of its queues.
 type driver interface {
 	// abi returns the version of the queue layout that the implementation supports.
 	abi() int
@@ -20,8 +20,8 @@ type rooms struct{ context, region, completions, pair, shared int }
 
 // sends is the send queue in mapped memory.
 type sends interface {
-	// post stores requests until one does not fit (ErrFull) or cannot be carried out
-	// (ErrRequest), and returns how many it has stored.
+	// post stores requests in the queue and returns the number of stored requests. It stops at the
+	// first request that does not fit (ErrFull) or that cannot be carried out (ErrRequest).
 	post(list []SendRequest) (int, error)
 	// capacity returns the number of requests for which the queue has room.
 	capacity() int
@@ -37,13 +37,14 @@ type receives interface {
 type completions interface {
 	// poll moves completions to out and returns their number.
 	poll(out []Completion) int
-	// arm requests an event in the channel at the next completion. It returns false if this needs a
-	// command to the kernel, which the caller then has to send.
+	// arm requests an event in the channel at the next completion. It returns false if only a
+	// command to the kernel can request the event. Then the caller has to send this command.
 	arm(solicitedOnly bool) bool
 	capacity() int
 }
 
-// driverOf returns the implementation for a driver of the kernel, or nil if there is none.
+// driverOf returns the implementation for a driver of the kernel, or nil if this package has no
+// implementation for the driver.
 func driverOf(d Driver) driver {
 	switch d {
 	case DriverSIW:
@@ -93,8 +94,8 @@ func (m *mapping) close() error {
 	return first
 }
 
-// isPowerOfTwo reports whether n is a power of two, so that indices of a queue of n entries can be
-// masked.
+// isPowerOfTwo reports whether n is a power of two, so that an index of a queue of n entries can be
+// computed by a bit mask.
 func isPowerOfTwo(n uint32) bool { return n != 0 && n&(n-1) == 0 }
 
 // maxEntries bounds the number of entries of a queue in requests and answers.

@@ -16,7 +16,7 @@ var (
 	ErrAnswer = errors.New("the driver's answer cannot be right")
 	// ErrFull means that a queue has no room now.
 	ErrFull = errors.New("queue is full")
-	// ErrRequest means that the device can never carry out such a request.
+	// ErrRequest means that the device cannot carry out a request of this form at any time.
 	ErrRequest = errors.New("the device has no such request")
 	// ErrClosed means that the object was closed.
 	ErrClosed = errors.New("closed")

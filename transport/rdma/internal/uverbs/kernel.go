@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernel is the operations that a context needs of its device file. Tests implement them
+// kernel has the operations of a device file that a context needs. Tests implement the operations
 // without a device.
 type kernel interface {
-	// command carries out one command and writes the kernel's answer, if the command has
-	// one, into out. The kernel does not say how many bytes it wrote.
+	// command carries out one command and writes the kernel's answer, if the command has one, into
+	// out. The kernel does not report the number of bytes that it wrote.
 	command(in, out []byte) error
-	// ring carries out a command that does not sleep and that contains the address for
-	// its answer already.
+	// ring carries out a command that does not sleep. The command already contains the address of
+	// the memory for its answer.
 	ring(in []byte) error
 	// mapQueue maps memory that the driver shares.
 	mapQueue(offset int64, length int) ([]byte, error)
@@ -25,8 +25,8 @@ type kernel interface {
 type file struct{ fd int }
 
 func (f file) command(in, out []byte) error {
-	// The command contains the address of out as an integer, which does not keep out alive
-	// and in its place: the Pinner does.
+	// The command contains the address of out as an integer, and an integer does not keep out
+	// reachable. The Pinner keeps out reachable and at its address.
 	var pin goruntime.Pinner
 	defer pin.Unpin()
 	if len(out) > 0 {

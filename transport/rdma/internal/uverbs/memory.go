@@ -33,8 +33,8 @@ func (d *ProtectionDomain) Close() error {
 	return tellKernel(d.context, "free protection domain", cmdDeallocPD, &handleRequest{handle: d.handle})
 }
 
-// Access contains the rights to a region (enum ibv_access_flags). The device may read the region
-// for local requests in any case.
+// Access contains the rights to a region (enum ibv_access_flags). The device may always read the
+// region for local requests.
 type Access uint32
 
 // The rights.
@@ -43,13 +43,14 @@ const (
 	AccessRemoteWrite  Access = 2
 	AccessRemoteRead   Access = 4
 	AccessRemoteAtomic Access = 8
-	// AccessRelaxedOrdering allows the device to write to the memory in any order. With kernels
-	// that do not support it, Register leaves it out.
+	// AccessRelaxedOrdering allows the device to write to the memory in any order. If the kernel
+	// does not support this right, Register omits it.
 	AccessRelaxedOrdering Access = 1 << 20
 )
 
-// held contains the objects that have memory of Go's heap pinned for the device. It keeps them
-// reachable until Close succeeds, also if Close fails and the user drops the object.
+// held contains the objects that have memory of Go's heap pinned for the device. held keeps these
+// objects reachable until their Close succeeds. An object stays in held if its Close fails, even if
+// the user drops the object.
 var held sync.Map
 
 // Region is registered memory.
@@ -75,7 +76,8 @@ func (d *ProtectionDomain) Register(b []byte, access Access) (*Region, error) {
 	r := &Region{context: c, Address: addressOf(b)}
 	r.pin.Pin(&b[0])
 	q := regionRequest{start: r.Address, length: uint64(len(b)), iova: r.Address, domain: d.handle, access: uint32(access)}
-	// The driver gets a byte that differs from the byte of the next registration.
+	// The driver gets a byte that differs from the bytes of the 255 registrations before and after
+	// this one.
 	tell := c.driver.region(uint8(c.registrations.Add(1)))
 	var a regionAnswer
 	err := call(c, op, cmdRegMR, &q, &a, tell, make([]byte, c.driver.rooms().region))
@@ -127,8 +129,8 @@ func memlockCause(address, length, limit, used, page uint64, err error) error {
 }
 
 // lockedMemory returns the number of bytes of the process that are locked or pinned, from the text
-// of /proc/self/status (proc(5)). A driver counts its memory as one or the other, so the larger
-// number is the result.
+// of /proc/self/status (proc(5)). The file counts locked and pinned memory separately, and a driver
+// adds its memory to only one of the two numbers. So lockedMemory returns the larger number.
 func lockedMemory(status string) uint64 {
 	var most uint64
 	for _, line := range strings.Split(status, "\n") {

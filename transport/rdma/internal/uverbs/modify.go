@@ -56,8 +56,9 @@ type Path struct {
 }
 
 // PairAttributes are attributes of a queue pair. Only the attributes in Mask are set. The values
-// come from the connection manager (struct ib_uverbs_qp_attr). Without a connection manager, on
-// InfiniBand and RoCE, the two sides have to exchange them by other means.
+// come from the connection manager (struct ib_uverbs_qp_attr). On InfiniBand and RoCE a connection
+// can be made without a connection manager. Then the two sides have to exchange the values by other
+// means.
 type PairAttributes struct {
 	Mask         Mask
 	State        State
@@ -99,8 +100,8 @@ func (q *QueuePair) Modify(a *PairAttributes) error {
 	})
 }
 
-// SetState changes only the state: to StateError, which flushes the posted requests, or to
-// StateReset.
+// SetState changes only the state, to StateError or StateReset. StateError flushes the posted
+// requests.
 func (q *QueuePair) SetState(s State) error {
 	return q.Modify(&PairAttributes{Mask: MaskState, State: s})
 }

@@ -35,7 +35,7 @@ type particulars struct {
 }
 
 // exchange sends a netlink request and passes each datagram of the answer to take, until take
-// reports that it was the last one, or fails.
+// reports that the datagram was the last one, or take fails.
 type exchange func(request []byte, take func([]byte) (bool, error)) error
 
 // askKernel queries the particulars of all devices, by name.
@@ -85,7 +85,7 @@ func ask(e exchange) (map[string]particulars, error) {
 	for name, index := range names {
 		var p particulars
 		if err := e.one(nldevGetCharDevice, index, nldevCharDeviceType, []byte("uverbs\x00"), func(attributes map[uint16][]byte) {
-			if id := attributes[nldevDriver]; len(id) == 4 { // old drivers do not say
+			if id := attributes[nldevDriver]; len(id) == 4 { // old kernels do not report it
 				p.driver = Driver(binary.NativeEndian.Uint32(id))
 			}
 		}); err != nil {
@@ -101,8 +101,8 @@ func ask(e exchange) (map[string]particulars, error) {
 	return all, nil
 }
 
-// one sends a query about one device, with one attribute more, and passes the attributes of the
-// answer to take. If the kernel answers with an error, one does not call take, and returns nil.
+// one sends a query about one device, with one further attribute, and passes the attributes of the
+// answer to take. If the kernel answers with an error, one returns nil without a call of take.
 func (e exchange) one(command uint16, index uint32, kind uint16, value []byte, take func(map[uint16][]byte)) error {
 	request := nldevRequest(command, 0)
 	request = appendAttribute(request, nldevIndex, binary.NativeEndian.AppendUint32(nil, index))
@@ -117,7 +117,7 @@ func (e exchange) one(command uint16, index uint32, kind uint16, value []byte, t
 	})
 	var refused unix.Errno
 	if errors.As(err, &refused) {
-		return nil // the device was removed meanwhile, or has no verbs
+		return nil // the device was removed before the query, or has no verbs
 	}
 	return err
 }
@@ -146,7 +146,8 @@ func appendAttribute(b []byte, kind uint16, value []byte) []byte {
 func padding(n int) int { return -n & 3 }
 
 // messages passes the attributes of each message of a datagram to take. It reports whether the
-// datagram contains the last message of the answer. An error message of the kernel is an Errno.
+// datagram contains the last message of the answer. If the datagram is an error message of the
+// kernel, messages returns its Errno.
 func messages(b []byte, take func(map[uint16][]byte) error) (bool, error) {
 	for len(b) > 0 {
 		if len(b) < unix.NLMSG_HDRLEN {

@@ -3,7 +3,7 @@ package uverbs
 import "encoding/binary"
 
 // AccessOnDemand requests on-demand paging: the pages are faulted in when the device uses them, and
-// are not pinned. A device for which OnDemand is false refuses it.
+// are not pinned. A device for which OnDemand returns false refuses AccessOnDemand.
 const AccessOnDemand Access = 1 << 6
 
 // The extended command that queries the limits of a device (struct ib_uverbs_cmd_hdr, struct
@@ -19,9 +19,10 @@ const (
 	reliableOffset = 192 // odp_caps.per_transport_caps.rc_odp_caps
 	pagingEnd      = 208
 	pagingOffered  = 1 // IB_ODP_SUPPORT
-	// pagingWhole contains the capabilities of a reliable connection that on-demand memory needs if
-	// its use is not known in advance: send, receive, write, read, and receive through a shared
-	// receive queue (IB_ODP_SUPPORT_SEND and the bits after it, without the atomics).
+	// pagingWhole contains the capabilities of a reliable connection that the device must have,
+	// because any of these operations may use on-demand memory: send, receive, write, read, and
+	// receive through a shared receive queue. The bits are IB_ODP_SUPPORT_SEND and the bits after
+	// it, without the bit of the atomics.
 	pagingWhole = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5
 )
 
@@ -29,7 +30,7 @@ const (
 // memory.
 func (c *Context) OnDemand() bool { return onDemand(c.kernel) }
 
-// OnDemand is Context.OnDemand for a device file that a library has opened.
+// OnDemand reports the same as Context.OnDemand, for a device file that a library has opened.
 func OnDemand(fd int) bool { return onDemand(file{fd}) }
 
 // onDemand queries the kernel. If the kernel does not support the command, no device supports

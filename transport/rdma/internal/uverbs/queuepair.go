@@ -111,8 +111,8 @@ const (
 )
 
 // PostSends posts requests in order and starts them. It returns the number of posted requests. If
-// not all are posted, the error is ErrFull or ErrRequest. After an error of the kernel the counted
-// requests are posted but not started: the next PostSends starts them.
+// not all are posted, the error is ErrFull or ErrRequest. If the error comes from the kernel, the
+// counted requests are posted but not started. The next PostSends starts them.
 func (q *QueuePair) PostSends(list []SendRequest) (int, error) {
 	n, err := q.sends.post(list)
 	if n > 0 {
@@ -133,8 +133,8 @@ func (q *QueuePair) PostReceives(list []ReceiveRequest) (int, error) {
 }
 
 // Close destroys the queue pair. When it has succeeded, the device uses neither its queues nor the
-// memory of its requests any more. Completions of the queue pair that were not polled before may or
-// may not be in the completion queue afterwards.
+// memory of its requests any more. It is undefined whether completions of the queue pair that were
+// not polled before Close are still in the completion queue after Close.
 func (q *QueuePair) Close() error {
 	if err := closeObject(q.context, "destroy queue pair", cmdDestroyQP, q.handle, &q.memory); err != nil {
 		return err
@@ -156,8 +156,8 @@ type SharedReceiveQueue struct {
 }
 
 // NewSharedReceiveQueue makes a queue with room for at least entries receives. When fewer than
-// limit receives are left, the device reports one EventSharedQueueLimit. With a limit of 0 it
-// reports none. The events of the queue contain user as Event.Element.
+// limit receives are left, the device reports one EventSharedQueueLimit. With a limit of 0 the
+// device reports no event. The events of the queue contain user as Event.Element.
 func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context

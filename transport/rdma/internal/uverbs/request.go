@@ -25,11 +25,11 @@ const (
 	FlagFence Flags = 1
 	// FlagSignalled makes the request generate a completion when it succeeds.
 	FlagSignalled Flags = 2
-	// FlagSolicited marks the peer's completion as solicited: CompletionQueue.Arm can wait
-	// for such completions alone.
+	// FlagSolicited marks the peer's completion as solicited. CompletionQueue.Arm can request an
+	// event for solicited completions only.
 	FlagSolicited Flags = 4
-	// FlagInline copies the bytes of the segments into the work request when it is posted:
-	// they need not be in a registered memory region.
+	// FlagInline copies the bytes of the segments into the work request when the request is posted.
+	// So the bytes need not be in a registered memory region.
 	FlagInline Flags = 8
 )
 
@@ -42,7 +42,7 @@ type Segment struct {
 
 // SendRequest is a request to a send queue.
 type SendRequest struct {
-	// ID comes back in the Completion.
+	// ID is returned in the Completion of the request.
 	ID       uint64
 	Op       Opcode
 	Flags    Flags
@@ -64,7 +64,7 @@ type ReceiveRequest struct {
 	Segments []Segment
 }
 
-// Status is how a request ended (enum ibv_wc_status).
+// Status says how a request ended (enum ibv_wc_status).
 type Status uint8
 
 // The statuses.
@@ -107,8 +107,8 @@ type Completion struct {
 	Length uint32
 	// QueuePair is the number of the queue pair.
 	QueuePair uint32
-	// Immediate is valid with HasImmediate, Invalidated with HasInvalidated. siw does not
-	// say which key was invalidated.
+	// Immediate is valid if HasImmediate is true, and Invalidated if HasInvalidated is true. siw
+	// does not report which key was invalidated.
 	Immediate, Invalidated       uint32
 	Status                       Status
 	Op                           Completed

@@ -6,9 +6,9 @@ import (
 )
 
 // The layout of rxe's queues (rdma/rdma_user_rxe.h). A queue begins with a header that contains two
-// indices. Each index is written by one side, and published by a release store. The elements
-// follow, whose size in bytes is a power of two. One element is never used, so that the indices
-// distinguish a full queue from an empty one.
+// indices. Only one side writes each index, and publishes it by a release store. The elements
+// follow the header. The size of an element in bytes is a power of two. One element is never used,
+// so that the indices distinguish a full queue from an empty queue.
 const (
 	rxeABI           = 2   // RXE_UVERBS_ABI_VERSION
 	rxeHeader        = 384 // sizeof(struct rxe_queue_buf)
@@ -45,7 +45,8 @@ type rxeData struct {
 }
 
 // rxeSend is struct rxe_send_wqe. The fields from remote on are a union. An atomic uses remote,
-// compare, swap and rkey. A Read or Write uses only remote and compare: compare contains its key.
+// compare, swap and rkey. A Read or Write uses only remote and compare, and the field compare
+// contains its key.
 type rxeSend struct {
 	id      uint64
 	_       uint32
@@ -170,7 +171,8 @@ func rxeMap(m *mapping, info []byte, element int) (rxeQueue, error) {
 	return q, nil
 }
 
-// capacity returns the number of elements that can be in use: all but one.
+// capacity returns the number of elements that can be in use at a time. It is one less than the
+// number of elements.
 func (q *rxeQueue) capacity() int { return int(q.mask) }
 
 // element returns the memory of an element.
@@ -247,8 +249,8 @@ func (q *rxeSends) fill(b []byte, r *SendRequest) bool {
 	return true
 }
 
-// bigEndian returns a number whose bytes in memory are v in network byte order. It is its own
-// inverse.
+// bigEndian returns a number whose bytes in memory are v in network byte order. The same function
+// converts back.
 func bigEndian(v uint32) uint32 {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], v)
@@ -256,7 +258,7 @@ func bigEndian(v uint32) uint32 {
 }
 
 // rxeStore writes the segments that are not empty to an element and returns their number, or -1 if
-// there are more than limit.
+// there are more than limit such segments.
 func rxeStore(to []byte, from []Segment, limit int) int {
 	n := 0
 	for i := range from {
@@ -329,8 +331,8 @@ func (q *rxeCompletions) poll(out []Completion) int {
 	return n
 }
 
-// arm returns false, because the kernel has to arm the queue: the state of a queue's notification
-// is not in shared memory.
+// arm returns false, because only the kernel can arm the queue: the state of the queue's
+// notification is not in shared memory.
 func (q *rxeCompletions) arm(bool) bool { return false }
 
 // rxeStatus converts the status of a completion (enum ib_wc_status).

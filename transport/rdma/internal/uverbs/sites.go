@@ -21,7 +21,7 @@ type GID struct {
 	// Kind is the kernel's name of the GID type, for instance "RoCE v2" or "IB/RoCE v1". It is ""
 	// with iWARP.
 	Kind string
-	// Interface is the network interface of the GID, or "" if it has none.
+	// Interface is the network interface of the GID, or "" if the GID has no interface.
 	Interface string
 }
 
@@ -66,8 +66,8 @@ func gids(root fs.FS, name string, port int) ([]GID, error) {
 	return all, nil
 }
 
-// kindRoCEv2 is the Kind of a GID of RoCE v2. Its packets are UDP, which routers forward. Packets of
-// RoCE v1 cannot leave their Ethernet.
+// kindRoCEv2 is the Kind of a GID of RoCE v2. Packets of RoCE v2 are UDP packets, and routers
+// forward them. Packets of RoCE v1 cannot leave their Ethernet.
 const kindRoCEv2 = "RoCE v2"
 
 // Site is a network interface that leads to a port of a device. With RoCE, the interface of each
@@ -78,7 +78,7 @@ type Site struct {
 	// Addresses contains the IP addresses of the interface that are GIDs of the port. It is nil if
 	// the GIDs are not IP addresses, as on InfiniBand and iWARP.
 	Addresses []netip.Addr
-	// Version2 contains those of Addresses that have a GID of RoCE v2.
+	// Version2 contains the elements of Addresses that have a GID of RoCE v2.
 	Version2 []netip.Addr
 }
 
@@ -125,8 +125,9 @@ func sites(root fs.FS, d *Device) []Site {
 	}
 }
 
-// overInfiniBand returns the network interfaces of IP over InfiniBand of a port. Such an interface
-// has the device under its device/infiniband in sysfs. Its dev_port is the port, counted from 0.
+// overInfiniBand returns the network interfaces of IP over InfiniBand of a port. In sysfs, the
+// directory device/infiniband of such an interface contains the device, and the file dev_port of
+// the interface contains the port, counted from 0.
 func overInfiniBand(root fs.FS, device string, port int) []string {
 	entries, err := fs.ReadDir(root, netClass)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 )
 
 // The layout of siw's queues (rdma/siw-abi.h). While a bit of the flags of an entry is set, the
-// entry is valid and belongs to its consumer, which clears the flags. Therefore there are no
-// indices in shared memory. The flags, the number of segments and the opcode of a request are one
-// word, the control word, so that one store publishes them.
+// entry is valid and belongs to the reader of the queue. The reader clears the flags. Therefore the
+// queues need no indices in shared memory. The flags, the number of segments and the opcode of a
+// request are in one word, the control word, so that one store publishes all of them.
 const (
 	siwABI         = 1 // SIW_ABI_VERSION
 	siwMaxSegments = 6 // SIW_MAX_SGE
@@ -80,9 +80,9 @@ func (siw) abi() int { return siwABI }
 
 func (siw) rooms() rooms { return rooms{context: 8, region: 8, completions: 16, pair: 32, shared: 16} }
 
-// region returns a struct siw_ureq_reg_mr, which contains the low byte of the key: the user chooses
-// it. The byte differs from one registration to the next, so that a stale key is not valid by
-// chance.
+// region returns a struct siw_ureq_reg_mr. It contains the low byte of the key, which the user
+// chooses. Each registration has another byte than the registration before, so that a stale key is
+// not valid by chance.
 func (siw) region(n uint8) []byte { return []byte{n, 0, 0, 0, 0, 0, 0, 0} }
 
 // siwSize checks the number of entries of a queue in an answer.
@@ -164,7 +164,7 @@ func (q *siwSends) post(list []SendRequest) (int, error) {
 	return len(list), nil
 }
 
-// fill writes an entry except for the control word, which it returns.
+// fill writes all of an entry except the control word, and returns the control word.
 func (q *siwSends) fill(e *siwSend, r *SendRequest) (uint32, error) {
 	e.id = r.ID
 	control := uint32(siwValid)
@@ -292,7 +292,8 @@ func (q *siwCompletions) poll(out []Completion) int {
 	return len(out)
 }
 
-// arm stores to shared memory. The store is ordered before the polls that follow.
+// arm requests the event by a store to shared memory. The store is ordered before the polls that
+// follow.
 func (q *siwCompletions) arm(solicitedOnly bool) bool {
 	flags := uint32(siwNotifySolicited | siwNotifyNext)
 	if solicitedOnly {

@@ -2,8 +2,8 @@ package uverbs
 
 import "unsafe"
 
-// siwInlineRoom returns the memory in which siw expects the bytes of an inline request: that of all
-// segments but the first.
+// siwInlineRoom returns the memory in which siw expects the bytes of an inline request. It is the
+// memory of all segments after the first segment.
 func siwInlineRoom(e *siwSend) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&e.segments[1])), siwMaxInline)
 }

@@ -2,8 +2,8 @@
 // segments, the segmentation of messages, and the checks that a segment must pass before its
 // payload is placed.
 //
-// The package has no sockets, goroutines or clocks, and reads and writes no memory but headers. It
-// computes where bytes belong; the provider moves them.
+// The package has no sockets, goroutines or clocks, and the only memory that it reads and writes is
+// headers. It computes the places of the bytes, and the provider moves the bytes.
 //
 //	tagged     the sender names the place by steering tag and offset. See [Bounds].
 //	untagged   the receiver names the place: the next buffer of a queue. See [Queue].

@@ -16,7 +16,7 @@ const (
 	flagLast    = 0x40
 	versionMask = 0x03
 
-	// Version is the version of DDP that RFC 5041 defines, the only one.
+	// Version is the version of DDP that RFC 5041 defines. No other version exists.
 	Version = 1
 )
 
@@ -105,8 +105,8 @@ func (h *Untagged) Put(b []byte) {
 }
 
 // ParseTagged parses the tagged header at the beginning of b. The error is ErrShort, or
-// ErrTaggedVersion if the version is not Version or the control octet is that of an untagged
-// segment.
+// ErrTaggedVersion if the version is not Version or the control octet says that the segment is
+// untagged.
 func ParseTagged(b []byte) (Tagged, error) {
 	if len(b) < TaggedLength {
 		return Tagged{}, ErrShort
@@ -123,8 +123,8 @@ func ParseTagged(b []byte) (Tagged, error) {
 }
 
 // ParseUntagged parses the untagged header at the beginning of b. The error is ErrShort, or
-// ErrUntaggedVersion if the version is not Version or the control octet is that of a tagged
-// segment.
+// ErrUntaggedVersion if the version is not Version or the control octet says that the segment is
+// tagged.
 func ParseUntagged(b []byte) (Untagged, error) {
 	if len(b) < UntaggedLength {
 		return Untagged{}, ErrShort
@@ -142,8 +142,8 @@ func ParseUntagged(b []byte) (Untagged, error) {
 	}, nil
 }
 
-// CheckVersion returns the error for a control octet whose version is not Version, else nil. The
-// version can be checked before the rest of the header has arrived.
+// CheckVersion returns an error if the version in a control octet is not Version, and nil
+// otherwise. The version can be checked before the rest of the header has arrived.
 func CheckVersion(control byte) error {
 	switch {
 	case control&versionMask == Version:

@@ -6,12 +6,13 @@ import "math/bits"
 // to. The memory has length octets, and its first octet has the tagged offset base. The error is
 // ErrWrap or ErrBounds.
 //
-// A segment without payload places nothing, so neither its STag nor its offset
-// may be checked (RFC 5041 section 5.2): do not call Bounds for it.
+// A segment without payload places nothing. So neither its STag nor its offset may be checked (RFC
+// 5041 section 5.2), and Bounds must not be called for it.
 func Bounds(base uint64, length int, to uint64, n int) (int, error) {
 	end, carry := bits.Add64(to, uint64(n), 0)
 	if carry != 0 && end != 0 {
-		// to+n == 2^64 exactly is the last octet there is: no wrap.
+		// If to+n is exactly 2^64, the payload ends with the last octet of the offset space, and
+		// does not wrap.
 		return 0, ErrWrap
 	}
 	if to < base {
@@ -25,8 +26,8 @@ func Bounds(base uint64, length int, to uint64, n int) (int, error) {
 }
 
 // Segments returns the number of segments of a message of n octets if a segment carries at most
-// step octets. It is at least one, since a message of length zero is one segment (RFC 5041 section
-// 5.2).
+// step octets. The number is at least one, because a message of length zero is one segment (RFC
+// 5041 section 5.2).
 func Segments(n, step int) int {
 	return max((n+step-1)/step, 1)
 }

@@ -1,10 +1,10 @@
 package ddp
 
 // Queue checks the untagged segments that arrive for one queue number (RFC 5041 sections 4.3 and
-// 7.1): messages must arrive in the order of their sequence numbers, segments in the order of their
-// offsets. The zero value awaits no message; see NewQueue.
+// 7.1): messages must arrive in the order of their sequence numbers, and the segments of a message
+// in the order of their offsets. The zero value is not ready for use; NewQueue makes a Queue.
 type Queue struct {
-	msn  uint32 // of the current message, or of the next one if there is none
+	msn  uint32 // sequence number of the current message, or of the next message if there is no current one
 	mo   uint32 // offset of its next segment
 	open bool   // the first segment of a message has arrived, the last one has not
 }
@@ -12,8 +12,7 @@ type Queue struct {
 // FirstMSN is the sequence number of the first message of every queue.
 const FirstMSN = 1
 
-// NewQueue returns a queue that awaits the message msn, FirstMSN on a fresh
-// stream.
+// NewQueue returns a queue that awaits the message msn. On a new stream msn is FirstMSN.
 func NewQueue(msn uint32) Queue { return Queue{msn: msn} }
 
 // Awaits reports whether the queue awaits the first segment of the message msn.
@@ -22,11 +21,12 @@ func (q *Queue) Awaits(msn uint32) bool { return q.msn == msn && !q.open }
 // Pass accounts for a message of one segment. It replaces Advance for such a message.
 func (q *Queue) Pass() { q.msn++ }
 
-// Check reports whether the segment is valid as the next one of the queue. The error is
+// Check reports whether the segment is valid as the next segment of the queue. The error is
 // ErrSequence, ErrOffset, or ErrTooLong if the segment ends beyond room, the length of the buffer
 // of its message. Check changes nothing.
 //
-// The caller must know before whether there is a buffer at all; if not, the error is ErrNoBuffer.
+// Before the call, the caller must check that there is a buffer for the message. If there is no
+// buffer, the error of the segment is ErrNoBuffer.
 func (q *Queue) Check(h *Untagged, payload, room int) error {
 	switch {
 	case h.MSN != q.msn:
@@ -42,8 +42,8 @@ func (q *Queue) Check(h *Untagged, payload, room int) error {
 // Advance accounts for a segment that has passed Check and has been placed. It returns the length
 // of the message so far, and true if the segment is the last one of the message.
 //
-// A message must be shorter than 2^32 (RFC 5041 section 5.2). Check ensures this by room; otherwise
-// the offset of the next segment would wrap.
+// A message must be shorter than 2^32 octets (RFC 5041 section 5.2), because otherwise the offset
+// of the next segment would wrap. Check ensures this limit, because room is smaller.
 func (q *Queue) Advance(h *Untagged, payload int) (int, bool) {
 	end := int(h.MO) + payload
 	if h.Last {

@@ -4,8 +4,8 @@ import "errors"
 
 // Offer holds the parameters that one side wants for a connection.
 type Offer struct {
-	// Revision is 2 for the enhanced set-up, 1 for the plain one. A responder ignores this field
-	// and uses the initiator's revision.
+	// Revision is 2 for the enhanced set-up, and 1 for the set-up of RFC 5044. A responder ignores
+	// this field and uses the initiator's revision.
 	Revision uint8
 	// CRC asks for CRC32C over every FPDU. CRC32C is used if either side asks for it.
 	CRC bool
@@ -24,16 +24,17 @@ type Offer struct {
 
 // Agreement holds the parameters that both sides of a connection have agreed on.
 type Agreement struct {
-	// Revision is that of the peer's frame, 1 or 2.
+	// Revision is the revision of the peer's frame, 1 or 2.
 	Revision uint8
 	// CRC reports whether both sides generate and check CRCs.
 	CRC bool
 	// Kin reports whether the peer runs this module.
 	Kin bool
-	// Enhanced reports whether depths were exchanged. If it is false, IRD and ORD are what this
-	// side offered, and the layer above has to agree on them.
+	// Enhanced reports whether depths were exchanged. If Enhanced is false, IRD and ORD are the
+	// depths that this side offered, and the layer above has to negotiate the depths.
 	Enhanced bool
-	// RTR is the indication that the initiator sends first; zero for none.
+	// RTR is the indication that the initiator sends first. It is zero if the initiator sends no
+	// indication.
 	RTR RTR
 	// IRD and ORD are the depths of this side. ORD is at most the peer's IRD.
 	IRD, ORD uint16
@@ -42,7 +43,7 @@ type Agreement struct {
 }
 
 // Request returns the frame with which an initiator begins. private is the private data of the
-// layer above; it is copied. The error is ErrPrivateData.
+// layer above; Request copies it. The error is ErrPrivateData.
 func (o Offer) Request(private []byte) (Frame, error) {
 	f := Frame{CRC: o.CRC, Kin: o.Kin, Revision: o.Revision, Enhanced: o.Revision >= 2}
 	e := Enhanced{PeerToPeer: o.PeerToPeer, RTR: o.RTR, IRD: o.IRD, ORD: o.ORD}
@@ -83,10 +84,10 @@ func Screen(request Frame) error {
 	return nil
 }
 
-// Accept returns the reply to a request that has passed Screen, and the parameters that both sides
-// have then agreed on (RFC 6581 sections 9.1 and 9.2). The responder lowers its own depths to those
-// that the initiator can use and serve, copies the initiator's model, and selects one RTR. It
-// prefers a Write, which consumes nothing.
+// Accept returns the reply to a request that has passed Screen, and the parameters on which both
+// sides agree by this reply (RFC 6581 sections 9.1 and 9.2). The responder lowers its own depths to
+// the depths that the initiator can use and serve, copies the initiator's model, and selects one
+// RTR. It prefers a Write, because a Write consumes no receive and no depth.
 func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 	if err := Screen(request); err != nil {
 		return Frame{}, Agreement{}, err
@@ -104,8 +105,8 @@ func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 	if peer.PeerToPeer {
 		a.RTR = choose(o.RTR & peer.RTR)
 		if a.RTR == 0 {
-			// No RTR is common to both sides. The reply names one that this side can accept; the
-			// initiator then knows which one is missing and terminates.
+			// No RTR is common to both sides. The reply names an RTR that this side can accept. So
+			// the initiator knows which RTR it lacks, and terminates the connection.
 			a.RTR = choose(o.RTR)
 		}
 		answer.RTR = a.RTR
@@ -122,7 +123,7 @@ func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 	return f, a, err
 }
 
-// choose returns the preferred indication of a set, zero if the set is empty.
+// choose returns the preferred indication of a set. It returns zero if the set is empty.
 func choose(set RTR) RTR {
 	for _, r := range []RTR{RTRWrite, RTRRead, RTRSend} {
 		if set&r != 0 {
@@ -132,8 +133,8 @@ func choose(set RTR) RTR {
 	return 0
 }
 
-// Reject returns the reply that rejects a request. It states this side's depths, so that the
-// initiator knows which depths it might ask for instead.
+// Reject returns the reply that rejects a request. The reply states this side's depths, so that the
+// initiator knows which depths it could request instead.
 func (o Offer) Reject(request Frame, private []byte) (Frame, error) {
 	revision := min(max(request.Revision, 1), 2)
 	f := Frame{Reply: true, Reject: true, CRC: request.CRC, Revision: revision, Enhanced: request.Enhanced}
@@ -146,9 +147,9 @@ func (o Offer) Reject(request Frame, private []byte) (Frame, error) {
 
 // Conclude evaluates the reply to the request that this offer made.
 //
-// With ErrRejected, the agreement has the responder's depths, and the frame has its private data.
-// After any other error, the initiator sends a Terminate message before it closes; CodeOf returns
-// its code.
+// If the error is ErrRejected, the agreement has the responder's depths, and the frame reply has
+// the responder's private data. After any other error, the initiator sends a Terminate message
+// before it closes the connection. CodeOf returns the code of this message.
 func (o Offer) Conclude(reply Frame) (Agreement, error) {
 	peer, _, err := reply.Split()
 	switch {
@@ -191,7 +192,8 @@ func (o Offer) Conclude(reply Frame) (Agreement, error) {
 }
 
 // CodeOf returns the code of the Terminate message that an initiator sends because of an error of
-// Conclude: a FaultError is its own code, any other error is reported as ErrFrame.
+// Conclude. If the error is a FaultError, this FaultError is the code. Any other error is reported
+// as ErrFrame.
 func CodeOf(err error) FaultError {
 	var f FaultError
 	if errors.As(err, &f) {

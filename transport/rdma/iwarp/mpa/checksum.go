@@ -5,19 +5,21 @@ import (
 	"sync"
 )
 
-// castagnoli is the table of CRC32C, whose polynomial RFC 5044 section 4.4 requires. To make the
-// table takes a quarter of a millisecond, which ranks without a network need not spend.
+// castagnoli is the table of CRC32C, whose polynomial RFC 5044 section 4.4 requires. The table is
+// made on first use, because that takes a quarter of a millisecond, and ranks without a network do
+// not need the table.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
-// foldMin is the length from which folding is faster than the standard library, which takes eight
-// bytes per instruction.
+// foldMin is the length in bytes from which folding is faster than the standard library. The
+// standard library processes eight bytes per instruction.
 const foldMin = 1 << 10
 
-// shortMax is the length up to which the standard library spends more time before and after the
-// checksum loop than in it.
+// shortMax is the length in bytes up to which the standard library spends more time before and
+// after its checksum loop than in the loop.
 const shortMax = 256
 
-// Checksum continues the CRC32C of an FPDU over p. The first call takes a crc of zero.
+// Checksum continues the CRC32C of an FPDU over p. crc is the result of the previous call, or zero
+// in the first call.
 func Checksum(crc uint32, p []byte) uint32 {
 	if uint(len(p)-1) < shortMax && sums {
 		return ^sum(^crc, &p[0], len(p))
@@ -25,7 +27,8 @@ func Checksum(crc uint32, p []byte) uint32 {
 	return checksumLong(crc, p)
 }
 
-// checksumLong is Checksum for all p for which Checksum does not call sum directly.
+// checksumLong computes the result of Checksum in the cases in which Checksum does not call sum
+// directly.
 func checksumLong(crc uint32, p []byte) uint32 {
 	if len(p) < foldMin || !folds {
 		return crc32.Update(crc, castagnoli(), p)

@@ -10,14 +10,14 @@ const (
 )
 
 // folds reports whether the processor multiplies four polynomials per instruction (VPCLMULQDQ with
-// AVX-512). Folding is about three times as fast as the CRC32 instruction, which is noticeable
-// where a sender and a receiver checksum every byte.
+// AVX-512). Folding is about three times as fast as the CRC32 instruction. The difference is
+// noticeable, because the sender and the receiver checksum every byte.
 var folds = cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasAVX512F && cpu.X86.HasSSE42
 
-// sums reports whether the processor has the CRC32 instruction, which takes eight bytes.
+// sums reports whether the processor has the CRC32 instruction, which processes eight bytes.
 var sums = cpu.X86.HasSSE42
 
-// sum continues a CRC32C over n bytes, at least one. remainder and the result are the complement of
+// sum continues a CRC32C over n bytes, at least one. remainder and the result are complements of
 // the CRC.
 //
 //go:noescape
@@ -38,7 +38,7 @@ func foldLong(crc uint32, p []byte) (uint32, []byte) {
 }
 
 // fold continues a CRC32C over n bytes, a positive multiple of foldUnit. remainder and the result
-// are the complement of the CRC.
+// are complements of the CRC.
 //
 //go:noescape
 func fold(remainder uint32, p *byte, n int) uint32

@@ -2,10 +2,10 @@
 
 package mpa
 
-// folds is false: folding is implemented for amd64 only.
+// folds is false, because folding is implemented only for amd64.
 const folds = false
 
-// sums is false: sum is implemented for amd64 only.
+// sums is false, because sum is implemented only for amd64.
 const sums = false
 
 // sum is never called, because sums is false.

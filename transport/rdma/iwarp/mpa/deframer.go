@@ -12,9 +12,10 @@ const (
 	PhaseTrailer              // padding and CRC
 )
 
-// Deframer follows one direction of a stream of FPDUs, in whatever pieces TCP delivers it (RFC 5044
-// section 5.1). It copies no ULPDU. The caller asks how many bytes come next, reads these bytes
-// into the memory where they belong, and passes them to Feed, which computes the checksum.
+// Deframer parses one direction of a stream of FPDUs. TCP may deliver the stream in pieces of any
+// length (RFC 5044 section 5.1). A Deframer copies no ULPDU. The caller asks how many bytes come
+// next, reads these bytes into the memory where they belong, and passes them to Feed, which
+// computes the checksum.
 //
 //	for {
 //		part := next(d.Left())     // at most that many bytes, of d.Phase()
@@ -22,7 +23,7 @@ const (
 //		...
 //	}
 //
-// The zero value is ready, without CRC; see NewDeframer.
+// The zero value is ready for use and checks no CRCs; see NewDeframer.
 type Deframer struct {
 	on    bool
 	phase Phase
@@ -39,7 +40,7 @@ func NewDeframer(on bool) Deframer { return Deframer{on: on} }
 // Phase returns the part of the FPDU that comes next.
 func (d *Deframer) Phase() Phase { return d.phase }
 
-// Left returns how many bytes of the current phase are missing, at least one.
+// Left returns the number of missing bytes of the current phase. It is at least one.
 func (d *Deframer) Left() int {
 	if d.phase == PhaseLength {
 		return HeaderLength - d.held
@@ -50,13 +51,13 @@ func (d *Deframer) Left() int {
 // ULPDU returns the length of the current ULPDU. It is known from PhaseULPDU on.
 func (d *Deframer) ULPDU() int { return d.ulpdu }
 
-// Boundary reports whether the stream is between two FPDUs. A connection that ends here ends in
-// order.
+// Boundary reports whether the stream is between two FPDUs. A connection that ends at such a
+// boundary ends in order.
 func (d *Deframer) Boundary() bool { return d.phase == PhaseLength && d.held == 0 }
 
-// Feed accounts for bytes of the current phase, at most Left of them. The end of a phase begins the
-// next one; for a ULPDU of length zero, PhaseULPDU is skipped. The error is ErrCRC, after which the
-// stream is lost (RFC 5044 section 8).
+// Feed accounts for bytes of the current phase, at most Left of them. At the end of a phase the
+// next phase begins. For a ULPDU of length zero, PhaseULPDU is skipped. The only error is ErrCRC.
+// After this error the stream is lost (RFC 5044 section 8).
 func (d *Deframer) Feed(p []byte) error {
 	if len(p) > d.Left() {
 		panic("mpa: fed beyond the phase")
@@ -104,8 +105,8 @@ func (d *Deframer) feedTrailer(p []byte) error {
 		return nil
 	}
 	at := d.held - CRCLength
-	// The CRC covers the padding, which is not checked otherwise: senders must send zeros,
-	// receivers need not check (RFC 5044 section 4.1).
+	// The CRC covers the padding. The padding is not checked for zeros: senders must send zeros,
+	// but receivers need not check them (RFC 5044 section 4.1).
 	good := !d.on || Checksum(d.crc, d.kept[:at]) == binary.LittleEndian.Uint32(d.kept[at:])
 	d.phase, d.held = PhaseLength, 0
 	if !good {

@@ -2,8 +2,8 @@
 // set-up (RFC 6581): the frames that open a connection, the rules by which two sides agree, and the
 // framing of the stream that follows.
 //
-// The package does no I/O: it takes bytes and returns bytes and decisions. The provider above has
-// the sockets, clocks and goroutines.
+// The package does no I/O: it takes bytes and returns bytes and decisions. The provider that uses
+// the package has the sockets, clocks and goroutines.
 //
 //	initiator                                   responder
 //	Offer.Request  ── MPA Request Frame ──▶     ParseFrame, Screen
@@ -18,16 +18,17 @@
 //	│ length │ ULPDU          │ 0-3 zeros  │ CRC32C       │
 //	└────────┴────────────────┴────────────┴──────────────┘
 //
-// Length is big-endian and counts the ULPDU alone. The CRC covers length, ULPDU and padding; the
-// CRC is the only little-endian field. With CRC off the field is still present, with any value.
+// The length is big-endian and counts only the bytes of the ULPDU. The CRC covers length, ULPDU and
+// padding. The CRC is the only little-endian field. If the two sides have agreed to use no CRC, the
+// field is still present, with any value.
 //
-// Markers (RFC 5044 section 4.3) are not supported, as in every implementation over plain sockets:
-// they exist for adapters that place segments that arrive out of order.
+// Markers (RFC 5044 section 4.3) are not supported, because only adapters that place segments out
+// of order need them. No other implementation over plain sockets supports them either.
 //
 // # Ownership
 //
-// Parsers return slices of their argument, which are valid as long as the caller keeps that buffer
-// unchanged. No function here keeps a slice beyond its call.
+// Parsers return slices of their argument, which are valid as long as the caller does not change
+// the argument. No function of this package keeps a slice after it returns.
 //
 // Unstable: any release may change this package, also after v1.
 package mpa

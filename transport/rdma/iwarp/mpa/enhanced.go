@@ -7,8 +7,8 @@ const (
 	EnhancedLength = 4
 	// DepthMax is the largest IRD or ORD that can be stated.
 	DepthMax = DepthUnstated - 1
-	// DepthUnstated in place of an IRD or ORD means that the sender does not negotiate this depth
-	// automatically (RFC 6581 section 9.1).
+	// DepthUnstated as IRD or ORD means that the sender does not negotiate this depth automatically
+	// (RFC 6581 section 9.1).
 	DepthUnstated = 0x3fff
 
 	flagHigh = 0x8000 // A in the first word, C in the second
@@ -36,10 +36,10 @@ const (
 //	        0x4000 D  RTR by a zero-length RDMA Read
 //	        0x3fff    ORD
 type Enhanced struct {
-	// PeerToPeer is flag A: whichever side connects, both sides may send first, after the
-	// initiator's RTR.
+	// PeerToPeer is flag A. If it is set, both sides may send the first message after the
+	// initiator's RTR, no matter which side has connected.
 	PeerToPeer bool
-	// RTR is the set of flags B, C and D; empty when PeerToPeer is false.
+	// RTR is the set of flags B, C and D. It is empty if PeerToPeer is false.
 	RTR RTR
 	// IRD and ORD are the depths of the sender of the frame, at most DepthMax, or DepthUnstated.
 	IRD, ORD uint16
@@ -64,8 +64,8 @@ func (e Enhanced) Append(dst []byte) []byte {
 	return binary.BigEndian.AppendUint16(dst, second)
 }
 
-// ParseEnhanced parses the words at the beginning of b. Without flag A the flags B, C and D have no
-// meaning and are ignored.
+// ParseEnhanced parses the words at the beginning of b. If flag A is not set, the flags B, C and D
+// have no meaning and are ignored.
 func ParseEnhanced(b []byte) (Enhanced, int, error) {
 	if len(b) < EnhancedLength {
 		return Enhanced{}, 0, ErrShort

@@ -6,27 +6,28 @@ import (
 )
 
 var (
-	// ErrShort reports that the bytes are the beginning of something valid. Read more and try
-	// again.
+	// ErrShort reports that the bytes are the beginning of a valid frame or FPDU. The caller reads
+	// more bytes and tries again.
 	ErrShort = errors.New("mpa: incomplete")
-	// ErrKey reports that the bytes are not an MPA frame. Close the connection without an answer
-	// (RFC 5044 section 7.1.2 rules 2 and 9).
+	// ErrKey reports that the bytes are not an MPA frame. The caller closes the connection without
+	// an answer (RFC 5044 section 7.1.2 rules 2 and 9).
 	ErrKey = errors.New("mpa: no MPA request or reply")
 	// ErrActiveActive reports that a request arrived in place of a reply, because both sides
 	// connect actively (RFC 5044 section 7.1.2 rule 8).
 	ErrActiveActive = errors.New("mpa: request in place of a reply")
 	// ErrUnasked reports that a reply arrived in place of a request.
 	ErrUnasked = errors.New("mpa: reply in place of a request")
-	// ErrPrivateData reports that a frame announces, or that the caller wants to send, more private
-	// data than the protocol allows.
+	// ErrPrivateData reports that a frame announces more private data than the protocol allows, or
+	// that the caller wants to send more.
 	ErrPrivateData = errors.New("mpa: more than 512 bytes of private data")
 	// ErrRevision reports that the peer uses a revision other than 1 and 2, or has answered with a
-	// revision that was not asked for.
+	// revision that this side did not request.
 	ErrRevision = errors.New("mpa: revision not supported")
 	// ErrMarkers reports that the peer requires markers.
 	ErrMarkers = errors.New("mpa: peer requires markers")
-	// ErrEnhanced reports that a frame is enhanced but too short for the depths, or that it is
-	// enhanced where it must not be, or not enhanced where it must be.
+	// ErrEnhanced reports one of three errors: an enhanced frame is too short for the depths, a
+	// frame is enhanced that must not be enhanced, or a frame is not enhanced that must be
+	// enhanced.
 	ErrEnhanced = errors.New("mpa: enhanced set-up is malformed")
 	// ErrRejected reports that the responder has rejected the connection. The private data of the
 	// reply says why.
@@ -34,7 +35,8 @@ var (
 )
 
 // FaultError is an error of the MPA layer. Its value is the error code of the Terminate message
-// that reports it, with layer 2 (LLP) and error type 0 (RFC 5044 section 8, RFC 6581 section 10).
+// that reports the error, with layer 2 (LLP) and error type 0 (RFC 5044 section 8, RFC 6581 section
+// 10).
 type FaultError uint8
 
 // The error codes of the MPA layer.

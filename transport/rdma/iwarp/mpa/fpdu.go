@@ -11,7 +11,7 @@ const (
 	TrailerMax = 3 + CRCLength
 	// ULPDUMax is the length of the longest ULPDU that the length field can announce.
 	ULPDUMax = 1<<16 - 1
-	// mulpduMin is the minimum of MULPDU, whatever the TCP segment size (RFC 5044 section 4.5).
+	// mulpduMin is the minimum of MULPDU for every TCP segment size (RFC 5044 section 4.5).
 	mulpduMin = 128
 )
 
@@ -43,7 +43,7 @@ func AppendTrailer(dst []byte, ulpdu int, crc uint32, on bool) []byte {
 }
 
 // Seal fills in the length field, the padding and the CRC of the FPDU b. ulpdu is the length of its
-// ULPDU, which is in its place already; b has FPDULength(ulpdu) bytes.
+// ULPDU. The ULPDU is already in its place in b, and b has FPDULength(ulpdu) bytes.
 func Seal(b []byte, ulpdu int, on bool) {
 	binary.BigEndian.PutUint16(b, uint16(ulpdu))
 	at := len(b) - CRCLength
@@ -70,8 +70,8 @@ func AppendFPDU(dst, ulpdu []byte, on bool) []byte {
 }
 
 // Whole returns the ULPDU of the FPDU at the beginning of b, and the length of this FPDU. The error
-// is ErrShort if b ends before the FPDU does, or ErrCRC if on is true and the CRC is wrong. Whole
-// is the fast path for small FPDUs; a Deframer follows FPDUs that arrive in pieces.
+// is ErrShort if b contains only a part of the FPDU, or ErrCRC if on is true and the CRC is wrong.
+// Whole is the fast path for small FPDUs. FPDUs that arrive in pieces need a Deframer.
 func Whole(b []byte, on bool) ([]byte, int, error) {
 	if len(b) < HeaderLength {
 		return nil, 0, ErrShort

@@ -30,7 +30,7 @@ var (
 //	          0x40 C  CRC preferred by the sender of this frame
 //	          0x20 R  connection rejected; replies only
 //	          0x10 S  private data begins with the depths of RFC 6581
-//	          0x0f    reserved; see Kin for the one use we make of it
+//	          0x0f reserved; see Kin for its use in this package
 //	octet 17  revision
 //	octet 18  length of the private data, 16 bit, at most 512
 //	octet 20  private data
@@ -39,11 +39,12 @@ type Frame struct {
 	Reply bool
 	// Markers, CRC, Reject and Enhanced are the flags M, C, R and S.
 	Markers, CRC, Reject, Enhanced bool
-	// Kin in a request (bit 0x01) asks whether the peer runs this module; Kin in a reply (bit 0x02
-	// without 0x01) says that it does. The RFC requires that reserved bits are sent as zero and
-	// ignored on receipt, so a peer of another implementation ignores the question. A peer that
-	// echoes the bits, as the kernel's siw does, does not give the answer, because it sends 0x01. A
-	// request of another implementation does not ask, so the reply to it has zeros.
+	// Kin in a request (bit 0x01) asks whether the peer runs this module. Kin in a reply (bit 0x02
+	// without 0x01) says that the peer runs this module. The RFC requires that reserved bits are
+	// sent as zero and ignored on receipt. So a peer of another implementation ignores the
+	// question. A peer that echoes the bits, such as the kernel's siw, sends 0x01, which is no
+	// positive answer. A request of another implementation has no question, so the reply to it has
+	// zeros.
 	Kin bool
 	// Revision is 1, or 2 for an enhanced set-up.
 	Revision uint8
@@ -95,11 +96,11 @@ func (f Frame) Append(dst []byte) []byte {
 }
 
 // ParseFrame parses the frame at the beginning of b and returns the length of the frame. ErrShort
-// means that more bytes are needed. Any other error is returned as soon as the bytes in b prove it,
-// so that one byte can be enough to drop a stranger.
+// means that more bytes are needed. Any other error is returned as soon as the bytes in b prove the
+// error. So a single byte can be enough to drop a stranger.
 //
-// The flags R and S are reported only where they have a meaning: R in replies, S from revision 2
-// on. PrivateData is part of b.
+// ParseFrame reports flag R only in replies, and flag S only from revision 2 on, because elsewhere
+// these flags have no meaning. PrivateData is part of b.
 func ParseFrame(b []byte) (Frame, int, error) {
 	key := b[:min(len(b), keyLength)]
 	reply := bytes.HasPrefix(replyKey, key)
@@ -134,9 +135,10 @@ func ParseFrame(b []byte) (Frame, int, error) {
 	}, end, nil
 }
 
-// Missing returns how many bytes are still missing of the frame that begins with b, as far as b
-// tells. The result is at least one while ParseFrame returns ErrShort. A reader that reads no more
-// than this reads nothing of what follows the frame.
+// Missing returns the number of bytes that are missing after b to the end of the frame. If b is too
+// short to contain the length of the private data, Missing assumes that there is none. The result
+// is at least one while ParseFrame returns ErrShort. A reader that reads at most this number of
+// bytes reads no byte behind the frame.
 func Missing(b []byte) int {
 	if len(b) < FrameLength {
 		return FrameLength - len(b)

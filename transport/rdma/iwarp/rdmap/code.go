@@ -5,8 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// Fault returns the error that the code stands for, or nil if there is no such layer. CodeOf is its
-// inverse.
+// Fault returns the error that the code stands for, or nil if the layer is unknown. CodeOf is the
+// inverse of Fault.
 func (c Code) Fault() error {
 	packed := uint16(c.Type)<<8 | uint16(c.Code)
 	switch c.Layer {

@@ -1,6 +1,6 @@
-// Package rdmap implements the Remote Direct Memory Access Protocol (RFC 5040) above DDP: the kinds
-// of messages, the kind of segment that carries each, the Read Request, the queues that limit Reads
-// to their negotiated depths, and the Terminate message.
+// Package rdmap implements the Remote Direct Memory Access Protocol (RFC 5040) above DDP. It
+// defines the kinds of messages, the kind of segment that carries each kind of message, the Read
+// Request and the Terminate message. Its queues limit Reads to the negotiated depths.
 //
 // The package does no I/O: it has no sockets, goroutines or clocks.
 //
@@ -15,15 +15,15 @@
 //	Terminate      0x7     untagged  2      see Terminate
 //
 // The opcodes of RFC 7306 (immediate data and atomics, 0x8 to 0xb) have names but are not
-// implemented. A segment with one of them, or with an opcode that no RFC defines, is answered by
-// the Terminate message for an unexpected opcode.
+// implemented. If a segment with one of these opcodes, or with an opcode that no RFC defines,
+// arrives, this side sends the Terminate message for an unexpected opcode.
 //
 // # Reads
 //
-// A requester may have ORD Reads outstanding, a responder serves IRD Reads at a time (section 6.1).
-// [OutboundQueue] is the requester's queue and matches responses to requests. [InboundQueue] is the
-// responder's queue. Both keep the order, because Reads are answered in the order of their requests
-// (section 5.5 rule 20).
+// A requester may have ORD Reads outstanding, and a responder serves IRD Reads at a time (RFC 5040
+// section 6.1). [OutboundQueue] is the requester's queue, and matches responses to requests.
+// [InboundQueue] is the responder's queue. Both keep the order, because Reads are answered in the
+// order of their requests (RFC 5040 section 5.5 rule 20).
 //
 // Unstable: any release may change this package, also after v1.
 package rdmap

@@ -9,7 +9,7 @@ import (
 )
 
 // FaultError is a violation of RDMAP by the peer. Its value is the error type and error code of the
-// Terminate message of layer 0 that reports it (RFC 5040 section 4.8).
+// Terminate message that reports the violation, with layer 0 (RFC 5040 section 4.8).
 //
 //	0xf00  error type: 0 local catastrophic, 1 remote protection, 2 remote operation
 //	0x0ff  error code
@@ -69,9 +69,8 @@ func (f FaultError) Error() string {
 var ErrShort = errors.New("rdmap: message is too short")
 
 // CodeOf returns the code of the Terminate message that the peer gets for an error of this package,
-// of ddp or of mpa. A message or segment that ends within its header is reported as a framing
-// error, a length that does not match. Any other error is this side's and is reported as local
-// catastrophic.
+// of ddp or of mpa. A message or segment that ends within its header is reported as mpa.ErrLength.
+// Any other error is an error of this side, and is reported as local catastrophic.
 func CodeOf(err error) Code {
 	var r FaultError
 	var d ddp.FaultError

@@ -1,14 +1,14 @@
 package rdmap
 
-// InboundQueue holds the Read Requests of a peer, in order, until they are answered: at most IRD of
-// them (the IRQ of RFC 5040 section 6.1).
+// InboundQueue holds the Read Requests of a peer, in order, until they are answered. It holds at
+// most IRD requests (the IRQ of RFC 5040 section 6.1).
 type InboundQueue struct {
 	requests []ReadRequest // ring
 	head     int
 	held     int
 }
 
-// NewInboundQueue returns a queue for ird requests. With zero, the peer may not read.
+// NewInboundQueue returns a queue for ird requests. If ird is zero, the peer may not read.
 func NewInboundQueue(ird int) InboundQueue {
 	return InboundQueue{requests: make([]ReadRequest, ird)}
 }
@@ -16,8 +16,8 @@ func NewInboundQueue(ird int) InboundQueue {
 // Len returns the number of requests in the queue.
 func (q *InboundQueue) Len() int { return q.held }
 
-// Push adds a request that has arrived. If the peer has exceeded its depth, the error is ErrStream,
-// which is what the kernel's siw reports then.
+// Push adds a request that has arrived. If the peer has exceeded its depth, the error is ErrStream.
+// The kernel's siw reports the same error.
 func (q *InboundQueue) Push(r ReadRequest) error {
 	if q.held == len(q.requests) {
 		return ErrStream
@@ -36,7 +36,8 @@ func (q *InboundQueue) Front() *ReadRequest {
 	return &q.requests[q.head]
 }
 
-// Pop removes the request at the front. The last segment of its response was passed on for sending.
+// Pop removes the request at the front. The caller calls Pop when the last segment of the response
+// was passed on for sending.
 func (q *InboundQueue) Pop() {
 	if q.held == 0 {
 		panic("rdmap: pop of an empty queue")

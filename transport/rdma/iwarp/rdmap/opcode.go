@@ -28,7 +28,7 @@ const (
 	opcodeMax = TerminateOpcode
 )
 
-// The untagged queues (RFC 5040 section 4.2). RFC 7306 adds one for the responses to atomics.
+// The untagged queues (RFC 5040 section 4.2). RFC 7306 adds a queue for the responses to atomics.
 const (
 	QueueSend      = 0
 	QueueRead      = 1
@@ -47,8 +47,8 @@ const (
 	versionShift = 6
 	opcodeMask   = 0x0f
 
-	// Version is the version that this side sends. Version 0 is the version of the RDMA Consortium,
-	// whose messages are the same; it must be accepted (RFC 5040 section 4.1).
+	// Version is the version that this side sends. Version 0 is the version of the RDMA Consortium.
+	// Its messages are the same, and this side has to accept them (RFC 5040 section 4.1).
 	Version = 1
 )
 
@@ -105,7 +105,7 @@ func (o Opcode) String() string {
 
 // CheckControl returns the kind of message that the first two octets of a segment announce. These
 // two octets are enough to check the versions of DDP and RDMAP, the opcode, and whether the T bit
-// matches the opcode. An invalid segment is therefore detected before the rest of it has arrived.
+// matches the opcode. So an invalid segment is detected before the rest of the segment has arrived.
 func CheckControl(first, second byte) (Opcode, error) {
 	if err := ddp.CheckVersion(first); err != nil {
 		return 0, err
@@ -121,7 +121,8 @@ func CheckControl(first, second byte) (Opcode, error) {
 }
 
 // CheckQueue reports whether an untagged message of kind o may arrive on the queue qn. The error is
-// ddp.ErrQueue if there is no such queue, ErrOpcode if the kind belongs to another queue.
+// ddp.ErrQueue if there is no queue qn, and ErrOpcode if messages of kind o belong to another
+// queue.
 func CheckQueue(o Opcode, qn uint32) error {
 	switch {
 	case qn >= Queues:

@@ -2,9 +2,9 @@ package rdmap
 
 import "github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 
-// OutboundQueue holds the Reads that were requested and are not answered yet, at most ORD of them
-// (the ORQ of RFC 5040 section 6.1), and matches the segments of Read Responses to them. With each
-// Read it holds a value of type T for the caller.
+// OutboundQueue holds the Reads that were requested and are not answered yet, and matches the
+// segments of Read Responses to these Reads. It holds at most ORD Reads (the ORQ of RFC 5040
+// section 6.1). With each Read it holds a value of type T for the caller.
 type OutboundQueue[T any] struct {
 	reads []outboundRead[T] // ring
 	head  int
@@ -19,7 +19,7 @@ type outboundRead[T any] struct {
 	value    T
 }
 
-// NewOutboundQueue returns a queue for ord Reads. With zero, no Read can be requested.
+// NewOutboundQueue returns a queue for ord Reads. If ord is zero, no Read can be requested.
 func NewOutboundQueue[T any](ord int) OutboundQueue[T] {
 	return OutboundQueue[T]{reads: make([]outboundRead[T], ord)}
 }
@@ -51,9 +51,9 @@ func (q *OutboundQueue[T]) Front() *T {
 	return &q.reads[q.head].value
 }
 
-// Check returns the offset in the sink of the oldest Read at which the payload of a Read Response
-// segment belongs. It changes nothing. The error is ErrOpcode if no Read is outstanding,
-// ddp.ErrSTag or ddp.ErrBounds if the segment does not name the next octets of the sink, and
+// Check returns the place of the payload of a Read Response segment, as an offset in the sink of
+// the oldest Read. Check changes no state. The error is ErrOpcode if no Read is outstanding. It is
+// ddp.ErrSTag or ddp.ErrBounds if the segment does not name the next octets of the sink. It is
 // ErrRemoteOperation if the response is shorter than the Read.
 //
 // The STag and offset of a segment without payload are not checked (RFC 5041 section 5.2).
@@ -77,13 +77,13 @@ func (q *OutboundQueue[T]) Check(h *ddp.Tagged, payload int) (int, error) {
 }
 
 // Advance accounts for a segment that has passed Check and has been placed. It returns true for the
-// last segment: the Read is then complete, and the caller removes it by Pop.
+// last segment. Then the Read is complete, and the caller removes it by Pop.
 func (q *OutboundQueue[T]) Advance(h *ddp.Tagged, payload int) bool {
 	q.reads[q.head].placed += uint32(payload)
 	return h.Last
 }
 
-// Pop removes the oldest Read, complete or flushed, and its value.
+// Pop removes the oldest Read and its value. The Read is complete, or was flushed.
 func (q *OutboundQueue[T]) Pop() {
 	if q.held == 0 {
 		panic("rdmap: pop of an empty queue")

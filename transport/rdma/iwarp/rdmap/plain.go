@@ -7,7 +7,8 @@ import (
 )
 
 // plainControl holds the two control octets of a plain Send: untagged, last segment, both versions
-// 1, opcode Send. Octets with an RDMAP version of 0 or with reserved bits set mean the same.
+// 1, opcode Send. Octets with an RDMAP version of 0 or with reserved bits set have the same
+// meaning, but are not recognized by Plain.
 const plainControl = (0x40|ddp.Version)<<8 | Version<<versionShift | uint16(Send)
 
 // PutPlain writes the header of a plain Send to the first ddp.UntaggedLength octets of b. A plain
@@ -23,8 +24,9 @@ func PutPlain(b []byte, msn uint32) {
 }
 
 // Plain returns the message sequence number of the ULPDU b if b is a plain Send. Its payload
-// follows ddp.UntaggedLength octets of header. Plain returns false for all other ULPDUs, including
-// plain Sends with another version or with reserved bits set, which are parsed field by field.
+// follows ddp.UntaggedLength octets of header. Plain returns false for all other ULPDUs. It also
+// returns false for a plain Send with another version or with reserved bits set. The caller parses
+// these ULPDUs field by field.
 func Plain(b []byte) (msn uint32, ok bool) {
 	if len(b) < ddp.UntaggedLength {
 		return 0, false

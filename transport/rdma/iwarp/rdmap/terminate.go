@@ -54,8 +54,8 @@ const (
 //	octet 6   its DDP header, 14 or 18 octets      if D
 //	          its Read Request, 28 octets          if R
 //
-// The kernel's siw declares these fields as C bit-fields. On little-endian hosts, it therefore
-// exchanges the two halves of octet 0, and numbers the flags from the other end of octet 2.
+// The kernel's siw declares these fields as C bit-fields. Therefore siw on little-endian hosts
+// swaps the two halves of octet 0, and numbers the flags from the other end of octet 2.
 // ParseTerminate parses both forms.
 type Terminate struct {
 	// Code is the reason.
@@ -66,12 +66,12 @@ type Terminate struct {
 	// Header is the DDP header of the segment at fault, 14 or 18 octets according to its T bit. It
 	// is empty if the message quotes none.
 	Header []byte
-	// Read is the Read Request at fault, 28 octets. It is empty if the message quotes none.
+	// Read is the Read Request at fault, 28 octets. It is empty if the message quotes no header.
 	Read []byte
 	// Swapped is true if the message has siw's order of bits.
 	Swapped bool
-	// Ambiguous is true if nothing in the message shows which order of bits it has. Code is then
-	// the code in the order of the RFC, Other the code in siw's order.
+	// Ambiguous is true if the message does not show which order of bits it has. Then Code is the
+	// code in the order of the RFC, and Other is the code in siw's order.
 	Ambiguous bool
 	Other     Code
 }
@@ -98,8 +98,8 @@ func (m *Terminate) Append(dst []byte) []byte {
 }
 
 // ParseTerminate parses the message that b contains. If the error is ErrShort and b has at least
-// TerminateLength octets, then the code is valid, and so are the headers that are complete. Header
-// and Read are parts of b.
+// TerminateLength octets, then the code and the complete headers are valid. Header and Read are
+// parts of b.
 func ParseTerminate(b []byte) (Terminate, error) {
 	if len(b) < TerminateLength {
 		return Terminate{}, ErrShort
