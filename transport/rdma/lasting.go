@@ -10,14 +10,14 @@ import (
 type lasting struct {
 	region *verbs.MemoryRegion
 	access verbs.Access
-	// from and to are the offsets in the arena of its first byte and behind its last, or, if heap is
-	// set, the addresses. cycle is the value of pinned.cycle, which counts garbage collections, when an
-	// operation last began to use it.
+	// from is the offset of the first byte of the part in the arena, and to the offset behind its last
+	// byte. If heap is set, from and to are addresses instead. cycle is the value of pinned.cycle,
+	// which counts garbage collections, at the time when an operation last began to use the part.
 	from, to int
 	heap     bool
 	cycle    uint64
-	// users is the number of operations and exposures that use it, used the value of pinned.clock
-	// when the last of them began.
+	// users is the number of operations and exposures that use the part. used is the value of
+	// pinned.clock when the last of them began.
 	users int
 	used  uint64
 }
@@ -26,16 +26,16 @@ func (m *lasting) holds(from, to int) bool    { return m.from <= from && to <= m
 func (m *lasting) overlaps(from, to int) bool { return m.from < to && from < m.to }
 
 const (
-	// arenaChunk is the unit in bytes in which an arena is registered. An arena grows by
-	// multiples of it, so that no page is pinned that the arena does not use yet.
+	// arenaChunk is the unit in bytes in which an arena is registered. An arena grows by multiples
+	// of arenaChunk. So a registration of whole chunks pins only pages that the arena uses.
 	arenaChunk = 4 << 20
 	// lastingMost bounds the number of parts of the arena that stay registered.
 	lastingMost = 1024
 )
 
-// stay returns a registered part of the arena that contains [from, to) with these rights, and
-// registers it if there is none; the caller is counted as a user. It returns nil if there is no
-// room, or the adapter refuses.
+// stay returns a registered part of the arena that contains [from, to) and has the rights access.
+// If there is no such part, stay registers one. stay counts the caller as a user of the part. It
+// returns nil if there is no room, or if the adapter refuses the registration.
 func (r *registrations) stay(from, to int, access verbs.Access) *lasting {
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *registrations) add(from, to int, access verbs.Access) *lasting {
 		r.counts.refused++
 		return nil
 	}
-	// Unused parts within the new one are superfluous: stay finds the new one.
+	// Unused parts within the new part are dropped, because from now on stay finds the new part.
 	r.drop(&r.lasting, func(old *lasting) bool {
 		return old.users == 0 && old.access == access && m.holds(old.from, old.to)
 	})
@@ -93,7 +93,7 @@ func (r *registrations) add(from, to int, access verbs.Access) *lasting {
 }
 
 // evict deregisters the least recently used part of the arena or of the heap that has no user. It
-// returns false if there is none.
+// returns false if every part has a user.
 func (p *pinned) evict() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *pinned) evict() bool {
 }
 
 // evictOldest deregisters the least recently used part that has no user, of the arena or of the heap, on
-// any of the rails. It returns false if there is none.
+// any of the rails. It returns false if every part has a user.
 func evictOldest(rails ...*registrations) bool {
 	return evictOldestOf(rails, func(r *registrations) *[]*lasting { return &r.lasting }, func(r *registrations) *[]*lasting { return &r.kept })
 }
@@ -128,21 +128,21 @@ func evictOldestOf(rails []*registrations, lists ...func(r *registrations) *[]*l
 	return true
 }
 
-// drop removes some registrations from a list, those for which the function returns true, and deregisters
-// them; after close it does not, since the end of the adapter ends them.
+// drop removes the registrations for which the function which returns true from a list, and deregisters
+// them. After close, drop does not deregister them, because the end of the adapter ends them.
 func (r *registrations) drop(list *[]*lasting, which func(*lasting) bool) {
 	r.remove(list, func(m *lasting) bool {
 		ends := which(m)
 		if ends && !r.closed {
-			// An error means that the adapter is gone, and with it the registration.
+			// An error means that the adapter and its registrations are gone.
 			_ = m.region.Close()
 		}
 		return ends
 	})
 }
 
-// remove removes some registrations from a list and from the byte counts: those for which the function
-// returns true. It deregisters none.
+// remove removes the registrations for which the function which returns true from a list and from the
+// byte counts. It does not deregister them.
 func (r *registrations) remove(list *[]*lasting, which func(*lasting) bool) {
 	*list = slices.DeleteFunc(*list, func(m *lasting) bool {
 		if !which(m) {

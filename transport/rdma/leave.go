@@ -8,12 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// leaving is the state of a connection that is to end in order: because a connection on a better
-// way or with new keys is to replace it, or because it is idle. With a connection that ends in
-// order only Puts under way would be lost, and Gets would begin again. So the end that wants the
-// connection to end accepts no more Gets and Puts, and sends a recordLeave when the last has ended.
-// The other end does the same, and then sends BYE. Messages are accepted all the time: those that
-// are not acknowledged are retransmitted on the next connection.
+// leaving is the state of a connection that is to end in order. A connection ends in order because
+// a connection on a better way or with new keys is to replace it, or because it is idle. At the end
+// of a connection, Puts in flight fail, and Gets in flight begin again. To avoid this, the end that
+// wants the connection to end accepts no more Gets and Puts, and sends a recordLeave when the last
+// of them has ended. The other end then does the same, and sends BYE. Messages are accepted all the
+// time, because messages that are not acknowledged are retransmitted on the next connection.
 type leaving uint8
 
 const (
@@ -21,16 +21,17 @@ const (
 	staying leaving = iota
 	// resolved: this end wants the connection to end, and has not sent recordLeave yet.
 	resolved
-	// proposed: this end has sent recordLeave, and the peer is to send BYE.
+	// proposed: this end has sent recordLeave, and the peer has to send BYE.
 	proposed
-	// agreed: the peer has sent recordLeave, and this end is to send BYE.
+	// agreed: the peer has sent recordLeave, and this end has to send BYE.
 	agreed
 	// told: the actor was told to send BYE.
 	told
 )
 
 // leaveIdle is the second word of a recordLeave from a rank that sees no traffic. That rank does
-// not see the Reads and Writes of its peer, so a peer that has any answers recordStay.
+// not see the Reads and Writes of its peer. So a peer that has Reads or Writes in flight answers
+// with recordStay.
 const leaveIdle = 1
 
 // leave begins to end the connection on a link, if the link is still in use.
@@ -53,12 +54,12 @@ func (p *endpoint) relax() {
 // moves reports whether another connection is to replace the connection that ends.
 func (p *endpoint) moves() bool { return p.leaving != staying && !p.idle }
 
-// wearEvery is the number of frames from one check whether a connection is worn to the next.
+// wearEvery is the number of frames between two checks whether a connection is worn.
 const wearEvery = 1024
 
-// wear begins to end an encrypted connection that has carried as much data as its keys allow; the
-// next connection has new keys. Only the lower of the two ranks checks that, since each end counts
-// both directions.
+// wear begins to end an encrypted connection that has carried as much data as its keys allow. The
+// next connection has new keys. Only the lower of the two ranks makes this check, because each end
+// counts the data of both directions.
 func (p *endpoint) wear() {
 	if l := p.link; l.rail.encrypted && p.t.config.Rank < p.peer && l.endpoint.Worn() {
 		p.leave(l)
@@ -66,8 +67,8 @@ func (p *endpoint) wear() {
 }
 
 // agree handles a recordLeave of the peer for the connection with a nonce. If that connection was
-// lost meanwhile, the record has been retransmitted on the next connection, and is ignored: the
-// peer does not want the next connection to end, and may have Puts under way there.
+// lost, the record was retransmitted on the next connection. Then agree ignores the record, because
+// the peer does not want the next connection to end, and may have Puts in flight on it.
 func (p *endpoint) agree(h *transport.Header) error {
 	idle := h.B == leaveIdle
 	switch {
@@ -92,8 +93,8 @@ func (p *endpoint) stay(nonce uint64) {
 	}
 }
 
-// nonce returns a number from the request for a link. It is the same at both ends, and differs for
-// each connection.
+// nonce returns a number from the request for a link. The number is the same at both ends, and each
+// connection has another number.
 func (l *link) nonce() uint64 {
 	request := &l.proposal
 	if l.conn.Active {
@@ -102,7 +103,7 @@ func (l *link) nonce() uint64 {
 	return binary.LittleEndian.Uint64(request.Nonce[:])
 }
 
-// wish returns the header of the recordLeave.
+// wish returns the header of the recordLeave for the connection in use.
 func (p *endpoint) wish() transport.Header {
 	h := transport.Header{A: p.link.nonce()}
 	if p.idle {
@@ -111,8 +112,8 @@ func (p *endpoint) wish() transport.Header {
 	return h
 }
 
-// part takes the next step to end the connection. It returns false if the next step is the peer's
-// or the actor's.
+// part takes the next step to end the connection. It returns false if the peer or the actor has to
+// take the next step.
 func (p *endpoint) part() bool {
 	switch {
 	case p.leaving != resolved && p.leaving != agreed:

@@ -13,15 +13,16 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// link is one connection with a peer, or an attempt at one. The actor of the peer decides what
-// becomes of it, and Poll executes on its endpoint what the actor has decided. A passive link is
-// made by Poll, an active link by the actor. The comments of the fields say which goroutine may
-// access them.
+// link is one connection with a peer, or an attempt at one. The actor of the peer makes the
+// decisions about a link, and Poll executes these decisions on the link's endpoint. Poll makes a
+// passive link, and the actor makes an active link. The comments of the fields say which goroutine
+// may access them.
 type link struct {
-	// The actor sets conn and greeting. The side that makes the link sets peer, rail and purpose,
-	// and Poll sets the request, the proposal and the other data of the peer's request, before the
-	// actor is told of it. All are constant then. rail is the rail of this rank. peerRail is the
-	// number of the peer's rail; it is set, like terms, by the side that knows it first.
+	// The actor sets conn and greeting. The actor or Poll, whichever makes the link, sets peer,
+	// rail and purpose. Poll sets the request, the proposal and the other data of the peer's
+	// request before it informs the actor. From then on all these fields are constant. rail is the
+	// rail of this rank. peerRail is the number of the peer's rail. The actor or Poll sets
+	// peerRail, whichever knows it first.
 	conn     peering.Conn
 	peer     int
 	rail     *rail
@@ -30,8 +31,8 @@ type link struct {
 	way      candidate // of an active link
 	// timeout is the maximum duration of the request of an active link.
 	timeout time.Duration
-	// beside is, for a side connection that this rank has requested, the connection that was in use
-	// then.
+	// beside is set for a side connection that this rank has requested. It is the connection that
+	// was in use at the time of the request.
 	beside   *link
 	greeting peering.Greeting
 	remote   netip.AddrPort
@@ -39,37 +40,37 @@ type link struct {
 	proposal negotiation.Record
 	event    negotiation.Event
 	asked    []byte // the private data of the peer's request
-	answered bool   // the peer has accepted; accessed by the actor only
+	answered bool   // the peer has accepted; only the actor accesses it
 	// replied is the private data of the reply. Poll sets it for a passive link when it sends the
 	// reply. The actor sets it for an active link when the reply arrives, before the link is used.
 	replied []byte
 
-	// offer and offered are the record that was sent, and its bytes. Poll sets them before it sends
-	// the request. The actor reads them when it is told of the answer.
+	// offer is the record that was sent, and offered has its bytes. Poll sets them before it sends
+	// the request. The actor reads them when it learns of the answer.
 	offer   negotiation.Record
 	offered []byte
-	// terms are set by Poll when it accepts a request, and by the actor when the peer has accepted.
-	// Poll reads them from the command on that puts the link in use.
+	// Poll sets terms when it accepts a request. The actor sets terms when the peer has accepted.
+	// From the command that puts the link in use on, Poll reads terms.
 	terms negotiation.Terms
 
 	// Only Poll accesses the fields below.
 	endpoint *verbs.Endpoint
-	window   int // receives of the pool, without the reserved ones
+	window   int // receives of the pool, without the reserved receives
 	control  buffer
 	updates  int
-	// An eager frame is posted only while fewer than frames Sends are posted and not known to be
-	// complete. posted is the number of Sends posted, and done the number of those that are known
-	// to be complete.
+	// frames is the maximum number of posted Sends that are not known to be complete. When it is
+	// reached, no eager frame is posted. posted is the number of Sends that were posted. done is
+	// the number of posted Sends that are known to be complete.
 	frames       uint32
 	posted, done uint32
-	used         bool      // it was put in use
+	used         bool      // the link was put in use
 	retired      bool      // only control messages are sent and received
 	broken       bool      // the endpoint has refused a request
 	gone         bool      // the endpoint was freed
-	active       bool      // the actor was told of the first message, which contained the peer's proof
+	active       bool      // the actor knows of the first message, which contained the peer's proof
 	greeted      bool      // the frame with the proof was handled, and no other proof is allowed
 	pressed      bool      // Close has asked for the acknowledgement of all frames
-	marker       uint16    // sequence number of the frame in which Close has asked
+	marker       uint16    // sequence number of the frame by which Close has asked
 	held         []arrived // messages that arrived before the link was in use
 	// cause is the reason of the end of the link, if it is known before the link is freed.
 	cause error
@@ -88,11 +89,12 @@ type arrived struct {
 const (
 	// linkEvents is the maximum number of connection events of an endpoint.
 	linkEvents = 3
-	// controlFrames is the maximum number of control frames that are under way. Each has a place in
-	// the link's control buffer: first the updates in turn, then BYE and BYE-ACK.
+	// controlFrames is the maximum number of control frames in flight. Each of them has a place in
+	// the link's control buffer. The updates use the first places in turn, and BYE and BYE-ACK the
+	// last two places.
 	controlFrames = credit.UpdateReserve + 2
-	// controlBytes is the size of the control buffer: the control frames, and the proof that the
-	// active side sends first.
+	// controlBytes is the size of the control buffer in bytes. The buffer contains the control
+	// frames, and the proof that the active side sends as its first message.
 	controlBytes = controlFrames*headBytes + proofBytes
 )
 
@@ -162,7 +164,8 @@ func (t *Transport) dial(l *link) {
 		l.offer.Purpose = l.purpose
 		l.offer.Incarnation, l.offer.Attempt, l.offer.Nonce = l.greeting.Incarnation, l.greeting.Attempt, newNonce()
 		l.offered = t.credentials.AppendRequest(nil, &l.offer, uint32(l.peer))
-		// The job distributes the addresses, and all its ranks use the same provider.
+		// An error of Connect is unexpected, because the job distributes the addresses, and all its
+		// ranks use the same provider.
 		err = l.endpoint.Connect(zoned(l.remote, l.rail.location().Address.Addr().Zone()), verbs.ConnectOptions{Timeout: l.timeout, Flags: verbs.ConnectSameProvider, Param: &verbs.ConnParam{
 			PrivateData: l.offered, ResponderResources: l.offer.Depths.IRD, InitiatorDepth: l.offer.Depths.ORD,
 			RetryCount: retries, RNRRetryCount: retries,
@@ -174,7 +177,7 @@ func (t *Transport) dial(l *link) {
 }
 
 // zoned sets the zone of a link-local address of a peer to the zone of this rank's own address.
-// Addresses that peers publish have no zone, since zones are local to each host (RFC 4007 section
+// Addresses that peers publish have no zone, because zones are local to each host (RFC 4007 section
 // 6).
 func zoned(a netip.AddrPort, zone string) netip.AddrPort {
 	if ip := a.Addr(); ip.Is6() && ip.IsLinkLocalUnicast() {
@@ -214,7 +217,7 @@ func (t *Transport) accept(l *link) {
 	}
 }
 
-// forget frees a link. Afterwards no adapter accesses memory for the link.
+// forget frees a link. After that no adapter accesses memory for the link.
 func (t *Transport) forget(l *link) {
 	if l.gone {
 		return
@@ -231,7 +234,7 @@ func (t *Transport) forget(l *link) {
 	if l.endpoint == nil {
 		return
 	}
-	// An endpoint can be freed in every state that a link can be in.
+	// Free does not fail, because the endpoint of a link can be freed in every state.
 	_ = l.endpoint.Free()
 	delete(t.links, l.endpoint)
 	if p := t.peers[l.peer]; p != nil && p.side.link == l {
@@ -276,14 +279,14 @@ func (t *Transport) sendProof(l *link, w credit.Word) {
 	t.post(l, t.credentials.AppendProof(b, l.offered, l.replied), l.control.lkey, 0)
 }
 
-// signalEvery is the number of Sends of which one requests a completion. Adapters free the queue
-// entries of unsignalled requests with the next signalled request.
+// One of signalEvery consecutive Sends requests a completion. Adapters free the queue entries of
+// unsignalled requests only when the next signalled request completes.
 const signalEvery = 8
 
-// post posts a Send. The caller ensures that the endpoint has room for it. flags is 0, or FlagRoom
-// if b has room around the frame. post does not allocate. If the endpoint refuses the Send, the
-// link has failed and an event reports that; unacknowledged frames are retransmitted on the next
-// connection.
+// post posts a Send. The caller ensures that the endpoint has room for the Send. flags is 0, or
+// FlagRoom if b has room around the frame. post does not allocate memory. If the endpoint refuses
+// the Send, the link has failed, and an event reports the failure. Unacknowledged frames are
+// retransmitted on the next connection.
 func (t *Transport) post(l *link, b []byte, lkey uint32, flags verbs.RequestFlags) {
 	if l.broken {
 		return

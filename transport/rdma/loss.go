@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// damaged gives up a peer that has sent what no correct peer sends.
+// damaged gives up a peer that has sent data that a correct peer never sends.
 func (t *Transport) damaged(l *link, err error) {
 	if errors.Is(err, credit.ErrViolation) {
 		err = fmt.Errorf("%w: %w", transport.ErrDamaged, err)
@@ -26,9 +26,9 @@ type linkEnd struct {
 }
 
 // adopt puts a link in use if the first messages of the peer have arrived on it and no other link
-// is in use. The actor was told of the first message and would do the same. But the peer may have
-// ended since, and would not send these messages again. adopt returns true if there are messages to
-// deliver.
+// is in use. The actor knows of the first message and would also put the link in use. But until
+// then the peer may end, and then it would not send these messages again. adopt returns true if
+// there are messages to deliver.
 func (t *Transport) adopt(l *link) bool {
 	p := t.meet(l.peer)
 	if l.purpose != negotiation.Lane || l.used || l.gone || l.conn.Active || len(l.held) == 0 || p.link != nil || p.end != nil {
@@ -38,7 +38,8 @@ func (t *Transport) adopt(l *link) bool {
 	return true
 }
 
-// endLinks frees links that have ended, once their messages are delivered, and tells their actors.
+// endLinks frees links that have ended and whose messages are delivered, and informs the actors of
+// their peers.
 func (t *Transport) endLinks() int {
 	if len(t.ends) == 0 || len(t.stash) > 0 {
 		return 0

@@ -6,23 +6,24 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// measure holds the limits of a connection. Both ends compute it from the size of the job, so that
-// it does not have to be negotiated.
+// measure holds the limits of a connection. Both ends compute the limits from the size of the job,
+// so that the limits need no negotiation.
 type measure struct {
 	// slots is the maximum number of unacknowledged frames to a peer, a power of two. It is also
-	// the largest window granted, since a peer cannot use more.
+	// the largest window that is granted, because a peer with as many slots cannot use a larger
+	// window.
 	slots int
 	// frames is the maximum number of eager frames that are posted to an endpoint and not known to
 	// be complete.
 	frames uint32
-	// reads is the maximum number of Reads under way in each direction.
+	// reads is the maximum number of Reads in flight in each direction.
 	reads int
 }
 
 // manyPeers is the number of peers above which the memory for each connection is kept small.
 const manyPeers = 128
 
-// measureOf returns the limits in a job in which each rank has so many peers.
+// measureOf returns the limits for a job in which each rank has peers peers.
 func measureOf(peers int) measure {
 	if peers > manyPeers {
 		return measure{slots: 16, frames: 12, reads: 8}
@@ -30,12 +31,13 @@ func measureOf(peers int) measure {
 	return measure{slots: 64, frames: 40, reads: readsDefault}
 }
 
-// requests returns the maximum number of requests posted to an endpoint with so many Reads.
+// requests returns the maximum number of requests that are posted to an endpoint at a time. reads
+// is the maximum number of Reads among them.
 func (m measure) requests(reads int) int { return int(m.frames) + controlFrames + reads + writesMax }
 
 // granted returns the number of eager frames that may be posted to an endpoint whose adapter has
 // granted requests requests, of which reads are for Reads. It fails if fewer than signalEvery
-// frames could be posted: then none of them might request a completion.
+// frames could be posted, because then possibly none of the posted frames requests a completion.
 func (m *measure) granted(requests, reads int) (uint32, error) {
 	frames := requests - controlFrames - reads - writesMax
 	if frames < signalEvery {

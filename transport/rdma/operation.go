@@ -17,20 +17,21 @@ const (
 	writeChunk = 256 << 10
 	// writesMax is the maximum number of Writes posted to an endpoint.
 	writesMax = 4
-	// operationsMax is the maximum number of operations under way to a peer.
+	// operationsMax is the maximum number of operations in progress with a peer.
 	operationsMax = 64
 	// readTries is the number of connections that a Get may lose before it fails.
 	readTries = 3
 )
 
-// errInterrupted is the error of a Put whose connection was lost, and of a Get that has lost too many.
+// errInterrupted is the error of a Put whose connection was lost, and of a Get that has lost readTries
+// connections.
 var errInterrupted = errors.New("the connection was lost meanwhile")
 
 // errRefused is the error of an operation whose memory the owner cannot register. The engine then transfers the
 // bytes as messages.
 var errRefused = errors.New("the owner of the memory cannot register it on the adapter of the connection (its log says why)")
 
-// operationKind says what the engine has requested.
+// operationKind is the kind of operation that the engine has requested.
 type operationKind uint8
 
 const (
@@ -41,16 +42,17 @@ const (
 
 var operationNames = [...]string{operationGet: "get", operationPut: "put", operationFetchAdd: "fetch-add"}
 
-// operation is one Get, Put or FetchAdd under way.
+// operation is one Get, Put or FetchAdd in progress.
 type operation struct {
 	kind  operationKind
 	id    uint32
 	token uint64
 	key   transport.Key
 	delta uint64
-	// data is accessible by memory until the end of the operation, on rail. If copied is true, data is instead
-	// copied through the bounces of rail; flights are the Reads and Writes under way then, in the order of
-	// posting. address and rkey name the peer's memory on the connection.
+	// data are the bytes of the operation. If copied is false, memory is their registration on rail, until the
+	// end of the operation. If copied is true, data is copied through the bounces of rail, and flights are the
+	// Reads and Writes in flight, in the order of posting. address and rkey name the peer's memory on the
+	// connection.
 	data    []byte
 	memory  registration
 	copied  bool
@@ -62,9 +64,10 @@ type operation struct {
 	transfer stripe.Transfer
 	tries    int
 	striped  striped
-	// interrupted reports whether the connection was lost while bytes were under way. uncertain reports whether
-	// the owner has to be asked about the key: whether it was the reason of a loss, or for the key on the rail
-	// of the connection in use.
+	// interrupted reports whether the connection was lost during the operation. uncertain reports whether this
+	// rank has to send the owner of the memory a recordCheck. The check is necessary after a loss, because an
+	// invalid key may be the reason of the loss. It is also necessary to get the key on the rail of the
+	// connection in use.
 	interrupted, uncertain bool
 	// asked reports whether the record of the operation was sent: the marker, the recordCheck, or the FetchAdd.
 	asked bool
@@ -81,16 +84,16 @@ type answer struct {
 // bulk is the state of the operations on a peer.
 type bulk struct {
 	all map[uint32]*operation
-	// moving are the operations with bytes to request, and asking the operations with a record to send. Both
-	// are queues.
+	// moving are the operations with bytes for which Reads or Writes have to be posted. asking are the
+	// operations with a record to send. Both are queues.
 	moving, asking   []*operation
 	reading, writing int
 	// marking are the Puts with a mark to send on the side connection.
 	marking []*operation
 	// keys is the number of recordKeys without an answer, including those of operations that have ended.
 	keys int
-	// answers are the records owed to the peer, at most answersMax. Among them are records of this side that
-	// belong to no operation, such as recordClose.
+	// answers are the records that this rank has to send to the peer, at most answersMax. Among them are
+	// records of this side that belong to no operation, such as recordClose.
 	answers []answer
 }
 
@@ -98,15 +101,16 @@ func newBulk() bulk { return bulk{all: map[uint32]*operation{}} }
 
 func (b *bulk) any() bool { return len(b.all) > 0 }
 
-// waits reports whether something is left to be posted.
+// waits reports whether a Read, a Write or a record is left to be posted.
 func (b *bulk) waits() bool { return len(b.moving)+len(b.asking)+len(b.answers)+len(b.marking) > 0 }
 
-// supersede drops the records of a kind that are owed to the peer, since only the latest is needed.
+// supersede drops the records of a kind that wait to be sent to the peer, because the peer needs
+// only the latest record of this kind.
 func (b *bulk) supersede(kind recordKind) {
 	b.answers = slices.DeleteFunc(b.answers, func(a answer) bool { return a.kind == kind })
 }
 
-// begin makes an operation, or returns why it cannot.
+// begin makes an operation, or returns the reason for which it cannot make the operation.
 func (p *endpoint) begin(kind operationKind, k transport.Key, data []byte, token uint64) (*operation, error) {
 	name := operationNames[kind]
 	switch {
@@ -181,12 +185,12 @@ func (o *operation) register(r *rail) error {
 	if err != nil {
 		return err
 	}
-	_ = o.deregister() // an error concerns the previous rail, which has failed
+	_ = o.deregister() // an error is ignored, because it concerns the previous rail, which has failed
 	o.memory, o.copied, o.rail = memory, copied, r
 	return nil
 }
 
-// deregister ends the registration, if there is one.
+// deregister ends the registration of the operation's memory, if there is one.
 func (o *operation) deregister() error {
 	if o.memory.region == nil {
 		return nil
@@ -223,7 +227,7 @@ func (p *endpoint) finish(o *operation, value uint64, err error) {
 	p.t.finished = append(p.t.finished, finished{p.peer, o.token, value, err})
 }
 
-// drive posts what can be posted.
+// drive posts the Reads, Writes and records that can be posted now.
 func (b *bulk) drive(p *endpoint) {
 	for len(b.answers) > 0 && p.sendRecord(b.answers[0].kind, b.answers[0].header, nil, nil) {
 		b.answers = slices.Delete(b.answers, 0, 1)
@@ -268,8 +272,8 @@ func (b *bulk) mark(o *operation) {
 	}
 }
 
-// step posts the next Read or Write of an operation. It returns false if none can be posted now, for instance
-// because the maximum number is under way.
+// step posts the next Read or Write of an operation. It returns false if no Read or Write can be posted now,
+// for instance because the maximum number is in flight.
 func (o *operation) step(p *endpoint) bool {
 	b, l := &p.bulk, p.link
 	most, under := l.rail.attributes.MaxRDMA, p.depth
@@ -296,7 +300,7 @@ func (o *operation) step(p *endpoint) bool {
 	w.RemoteAddress, w.Flags = o.address+uint64(part.Off), l.rail.flags()
 	w.Segments = p.t.segments[:]
 	if l.endpoint.Post(&w) != nil {
-		l.broken = true // the event of its end follows
+		l.broken = true // an event for the end of the connection follows
 		return false
 	}
 	o.transfer.Post(stripe.Main, part.Len)
@@ -340,19 +344,19 @@ func (o *operation) check(p *endpoint) {
 	}
 	p.finish(o, 0, nil)
 	if o.kind == operationGet && !o.asked && !o.referred {
-		p.t.spareOperations.give(o) // nothing else refers to it
+		p.t.spareOperations.give(o) // no other reference to it exists
 	}
 }
 
 // marked handles the acknowledgement of the marker behind a Put. The acknowledgement may arrive before the
-// completions of the Put's Writes (InfiniBand: a message of the peer overtakes its acknowledgement). Until
-// these completions the adapter may have to retransmit the Writes.
+// completions of the Put's Writes, because on InfiniBand a message of the peer can overtake the adapter's
+// acknowledgement of a Write. Until these completions the adapter may have to retransmit the Writes.
 func (o *operation) marked(p *endpoint) {
 	if o.uncertain || p.bulk.all[o.id] != o {
 		return
 	}
 	o.transfer.Confirmed(stripe.Main)
-	p.bulk.mark(o) // there may be Writes behind the marker
+	p.bulk.mark(o) // Writes may have been posted behind the marker
 	p.list()
 	o.check(p)
 }
@@ -368,7 +372,7 @@ func (o *operation) ask(p *endpoint) bool {
 		o.asked = p.sendRecord(recordFetch, h, payload[:], nil)
 	case !o.uncertain:
 		if !o.transfer.MarkDue(stripe.Main) {
-			return true // parts of the side connection have to be posted again first
+			return true // parts that were lost on the side connection have to be posted again first
 		}
 		if o.asked = p.sendRecord(recordMarker, transport.Header{}, nil, o); o.asked {
 			o.transfer.Mark(stripe.Main)

@@ -3,26 +3,26 @@ package rdma
 import "time"
 
 // pace reduces the polls of an adapter that is polled beside a faster transport, because a poll of
-// the adapter's sockets costs a system call. After a poll that has found nothing, the adapter is
-// not polled for some time. That time is a fraction of the time for which nothing was found, so
-// that an answer that is due soon is found soon. It grows until the polls take a small share of the
-// time.
+// the adapter's sockets costs a system call. After a poll that has found no event, the adapter is
+// not polled for some time, called the span. The span is a fraction of the time since the last
+// event, so that an answer that arrives soon is found soon. The span grows until the polls take a
+// small share of the time.
 //
 // In this file a look is a poll of the adapter, and a poll is a call of Poll.
 //
-// The time is measured, because the duration of polls differs by a factor of a thousand between a
-// rank that spins and a rank that yields its processor at every poll. But reading the clock costs
-// more than a poll. So between two readings of the clock some polls are only counted: about as many
-// as take the time that is left, but at most countMax, so that the delay stays short if the polls
-// of the rank become long meanwhile.
+// The span is measured by the clock and not in polls, because the duration of polls differs by a
+// factor of a thousand between a rank that spins and a rank that yields its processor at every
+// poll. But reading the clock costs more than a poll. So between two readings of the clock some
+// polls are only counted. Their number is an estimate of the polls in the rest of the span, but at
+// most countMax, so that the delay stays short if the polls of the rank become longer.
 type pace struct {
 	companion bool
 	// wait is the number of polls to count before the clock is read again. counted is the number of
-	// polls counted since it was read.
+	// polls that were counted since the clock was read.
 	wait, counted int
-	// read is the time at which the clock was read, found the time of the last look that found
-	// something, and looked the time of the end of the last look. span is the time after looked in
-	// which there is no look. All times are measured from base.
+	// read is the time at which the clock was last read. found is the time of the last look that
+	// found an event. looked is the time of the end of the last look. span is the time after looked
+	// in which there is no look. All times are measured from base.
 	base                time.Time
 	read, found, looked time.Duration
 	span                time.Duration
@@ -30,17 +30,17 @@ type pace struct {
 
 const (
 	// lookShare bounds the share of the time that looks at an idle adapter take, to 1/lookShare. A
-	// look at an idle adapter takes 0.3 us, and is then repeated after 15 us. That is about the
-	// round-trip time of a small message through TCP.
+	// look at an idle adapter takes 0.3 us. With lookShare, it is repeated after 15 us, which is
+	// about the round-trip time of a small message through TCP.
 	lookShare = 50
-	// quietShare bounds the time until the next look, to 1/quietShare of the time for which nothing
-	// was found.
+	// quietShare bounds the time until the next look to 1/quietShare of the time since the last
+	// event.
 	quietShare = 8
 	// countMax is the maximum number of polls that are only counted.
 	countMax = 64
 )
 
-// skips reports whether this poll is only counted, and if so, counts it.
+// skips reports whether this poll is only counted. If skips returns true, it has counted the poll.
 func (p *pace) skips() bool {
 	if p.wait == 0 {
 		return false
@@ -72,7 +72,7 @@ func (p *pace) now() time.Duration {
 	return time.Since(p.base)
 }
 
-// note records a look that went on from began to ended and has found so many events.
+// note records a look that lasted from began to ended and found that many events.
 func (p *pace) note(found int, began, ended time.Duration) {
 	p.looked, p.read, p.wait, p.counted = ended, ended, 0, 0
 	if found > 0 {

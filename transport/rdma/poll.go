@@ -89,8 +89,8 @@ func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 	return events + lookAt(t.polled[:first], h, left, moves)
 }
 
-// turnEvery is the number of looks of which one begins with another rail than the first. Otherwise
-// a first rail that always has more completions than the budget would starve the others.
+// One of turnEvery looks begins with another rail than the first rail. Otherwise a first rail that
+// always has more completions than the budget would starve the other rails.
 const turnEvery = 8
 
 // nextFirst returns the index in polled of the rail with which this look begins.
@@ -112,16 +112,16 @@ func lookAt(rails []*rail, h transport.Handler, left *int, moves bool) int {
 	return events
 }
 
-// look calls completions: at every Poll or, beside shared memory and on rails after the first, as
-// often as the pace allows. If moves is true, because this Poll had other work, it calls
-// completions at once.
+// look calls completions at every Poll, or as often as the pace allows. The pace applies if shared
+// memory is polled, too, and to all rails after the first rail. If moves is true, because this Poll
+// had other work, look calls completions in every case.
 func (r *rail) look(h transport.Handler, left *int, moves bool) int {
 	if !r.pace.companion {
 		events, _ := r.completions(h, left)
 		return events
 	}
 	skipped := r.skipped
-	r.skipped = false // skipped concerns this Poll only
+	r.skipped = false // skipped is valid only for this Poll
 	if skipped && !moves {
 		return 0
 	}
@@ -219,7 +219,7 @@ func (t *Transport) requestDone(l *link, c *verbs.Completion) {
 	}
 }
 
-// service calls service of the endpoints that have something to post.
+// service calls endpoint.service for the endpoints that have frames or records to post.
 func (t *Transport) service() {
 	list := t.busy
 	t.busy = nil
@@ -236,7 +236,7 @@ func (t *Transport) service() {
 	}
 }
 
-// handOver reports to the handler first the operations that have ended, then the peers that are
+// handOver first reports the operations that have ended to the handler, and then the peers that are
 // lost.
 func (t *Transport) handOver(h transport.Handler) int {
 	events := 0
@@ -314,7 +314,7 @@ func (t *Transport) Arm() bool {
 	return t.batches.armed
 }
 
-// restless reports whether Poll has something to do.
+// restless reports whether Poll has work to do.
 func (t *Transport) restless() bool {
 	return t.commands.news.Load() || len(t.ends)+len(t.stash)+len(t.finished)+len(t.downs) > 0 ||
 		slices.ContainsFunc(t.leaving, func(d *departure) bool { return d.late })

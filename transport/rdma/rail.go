@@ -17,15 +17,15 @@ import (
 // FabricTCP is the name of the fabric of iWARP over TCP, in which every rank has a rail.
 const FabricTCP = "tcp"
 
-// Rail describes the adapter to open for one rail, and the fabric that the adapter is in.
+// Rail describes the adapter to open for one rail, and the fabric to which the adapter belongs.
 type Rail struct {
-	// Provider and Interface name the adapter to open. Listen is the address at which to listen
-	// there; the zero value means any free port of the interface's own address.
+	// Provider and Interface name the adapter to open. Listen is the address at which to listen on
+	// the adapter. The zero value means any free port of the interface's own address.
 	Provider  verbs.Provider
 	Interface string
 	Listen    netip.AddrPort
-	// Fabric names the network that connects the adapter with others. Connections are requested
-	// only between rails whose fabrics have the same name. "" means FabricTCP.
+	// Fabric names the network that connects the adapter with other adapters. Connections are
+	// requested only between rails whose fabrics have the same name. "" means FabricTCP.
 	Fabric string
 	// Optional reports whether the rank continues without the adapter if the adapter cannot be
 	// opened. Explain then gives the reason.
@@ -34,21 +34,22 @@ type Rail struct {
 
 // Location is the address at which a rail of a rank listens.
 type Location struct {
-	// Rail is the number of the rail among those of its rank.
+	// Rail is the number of the rail among the rails of its rank.
 	Rail uint8
 	// Fabric is the fabric of the rail, and Address the address at which it listens.
 	Fabric  string
 	Address netip.AddrPort
 }
 
-// railsMax is the maximum number of rails of a rank: the number of a rail is one byte in a
+// railsMax is the maximum number of rails of a rank, because the number of a rail is one byte in a
 // Location, a key and a record.
 const railsMax = 256
 
-// rail is an open adapter and the objects that are made on it. The lanes (endpoint) with their
-// sequence numbers and their accounts of windows, the actors, and the size of a receive exist once
-// per transport. The size is the same on all rails, so that a frame that was built for one rail
-// fits every other rail. The endpoint of verbs, the window, and the control frames exist per link.
+// rail is an open adapter and the objects that are made on it. The lanes (type endpoint) are not
+// part of a rail: they exist once per transport, with their sequence numbers and their flow
+// control. The actors also exist once per transport. The size of a receive is the same on all
+// rails, so that a frame that was built for one rail fits every other rail. The endpoint of verbs,
+// the window, and the control frames exist once per link.
 type rail struct {
 	t      *Transport
 	index  uint8
@@ -70,7 +71,8 @@ type rail struct {
 
 	// links is the number of connections and attempts that are open, at most linksMax.
 	links, linksMax int
-	// sides is the number of side connections that are open besides links, at most sidesMax.
+	// sides is the number of open side connections, which are not counted in links. It is at most
+	// sidesMax.
 	sides, sidesMax int
 	pace            pace
 	// skipped reports whether the pace skips the rail in this Poll.
@@ -96,7 +98,7 @@ func (t *Transport) openRail(c Rail) (*rail, error) {
 	}
 	r.limits = r.adapter.Attributes()
 	if a := &r.limits; a.MaxSharedReceives == 0 || a.WaitsForReceive && a.MaxRequestData < negotiation.Size {
-		_ = r.adapter.Close() // nothing was made of it
+		_ = r.adapter.Close() // no object of the adapter exists
 		return nil, fmt.Errorf("%w: %s has no shared receive queues", transport.ErrNotSupported, a.Provider)
 	}
 	return r, nil
@@ -135,8 +137,8 @@ func (r *rail) prepare(slot int) error {
 	if r.t.stripes && r.striped() {
 		r.sidesMax = min(sidesMost, 2*peers)
 	}
-	// The factor is 2 because a pair may have two connections for a moment: the one that was lost
-	// at one end, and the one that replaces it.
+	// The factor is 2, because a pair may have two connections for a short time: the connection
+	// that was lost at one end, and the connection that replaces it.
 	most := min(2*peers*(m.slots+credit.Reserve)+r.sidesMax*credit.Reserve, credit.BudgetBytes/slot+(peers+r.sidesMax)*credit.Reserve, a.MaxSharedReceives)
 	if r.receives, err = newReceives(r.adapter, r.domain, slot, most); err != nil {
 		return err
@@ -159,10 +161,10 @@ func (r *rail) prepare(slot int) error {
 }
 
 const (
-	// backlog is the maximum number of connection requests that wait for their answer.
+	// backlog is the maximum number of connection requests that wait for an answer.
 	backlog = 64
-	// spareLinks is the number of connections beyond one for each peer. They are for connections
-	// that were lost at one end and are being replaced.
+	// spareLinks is the number of connections in addition to one connection for each peer. They are
+	// for connections that were lost at one end and are being replaced.
 	spareLinks = 16
 	// adapterEvents is the number of queue entries for events of the adapter as a whole.
 	adapterEvents = 16
@@ -182,13 +184,13 @@ func (r *rail) counter(l *link) (count *int, most int) {
 	return &r.links, r.linksMax
 }
 
-// location returns what peers have to know of the rail.
+// location returns the Location of the rail, which peers need to connect to it.
 func (r *rail) location() Location {
 	return Location{Rail: r.index, Fabric: r.config.Fabric, Address: r.listener.Address()}
 }
 
-// flags returns the flags of a work request. During Poll and begin it is FlagMore: the request is
-// held until begin calls Adapter.Begin.
+// flags returns the flags of a work request. During Poll and begin the result is FlagMore, so that
+// the adapter holds the request until begin calls Adapter.Begin.
 func (r *rail) flags() verbs.RequestFlags {
 	b := &r.t.batches
 	if !r.t.reading && !b.beginning {
@@ -198,11 +200,11 @@ func (r *rail) flags() verbs.RequestFlags {
 	return verbs.FlagMore
 }
 
-// recycle posts a receive again, or makes it spare if fewer are needed.
+// recycle posts a receive again, or makes it spare if fewer receives are needed.
 func (r *rail) recycle(slot uint32) {
 	if err := r.receives.recycle(slot); err != nil {
-		// The queue has room for the slot, which was posted before. So only a dead adapter refuses
-		// it, and the queue's error reports that.
+		// The queue has room for the slot, because the slot was posted before. So only an adapter
+		// that has failed refuses the slot, and the error of the queue reports this failure.
 		r.receives.active--
 	}
 }
@@ -219,8 +221,8 @@ func (r *rail) out() error {
 // errPortDown is the fault of a rail whose adapter has reported that its port is down.
 var errPortDown = errors.New("its port is down")
 
-// happened handles an event of the adapter as a whole. Other events than these are ignored, since
-// their effects show in the connections.
+// happened handles an event of the adapter as a whole. Other kinds of events than the kinds below
+// are ignored, because the connections report their effects.
 func (r *rail) happened(e *verbs.Event) {
 	switch e.Type {
 	case verbs.EventPortDown:
@@ -248,7 +250,7 @@ func withCause(err, cause error) error {
 }
 
 // takeOut ends the connections of a rail that has failed, so that they are made again on other
-// rails, and logs that once.
+// rails. It logs this once.
 func (r *rail) takeOut(why error) {
 	if r.out() != nil {
 		return
@@ -270,8 +272,8 @@ func (r *rail) takeOut(why error) {
 	}
 }
 
-// remove ends the use of a rail whose adapter is gone. It returns false, and does nothing, if the
-// rail is the last one.
+// remove ends the use of a rail whose adapter is gone. If the rail is the last rail, remove does
+// nothing and returns false.
 func (r *rail) remove(why error) bool {
 	t := r.t
 	if len(t.polled) == 1 {
@@ -283,18 +285,19 @@ func (r *rail) remove(why error) bool {
 	t.polled = slices.DeleteFunc(slices.Clone(t.polled), func(p *rail) bool { return p == r })
 	t.polled[0].pace.companion = t.config.Companion
 	r.registered.close()
-	// The kernel removes the device only when all its objects are closed, which may take long.
+	// A goroutine closes the adapter. The kernel removes the device only when all its objects are
+	// closed, and closing them may take a long time.
 	t.closing.Go(func() {
 		_ = r.adapter.Close() // an error means that the device is gone
 	})
 	return true
 }
 
-// arm arranges that ring is called when something arrives on any rail. If something has arrived
-// already, it returns false, and nothing is armed.
+// arm arranges that ring is called when a completion or an event arrives on any rail. If one has
+// already arrived, arm returns false, and no rail is armed.
 func (t *Transport) arm(ring func()) bool {
 	for i, r := range t.polled {
-		r.adapter.Progress() // completions may have to be queued first
+		r.adapter.Progress() // Progress may add completions to the queue
 		if !r.queue.Arm(ring) {
 			for _, armed := range t.polled[:i] {
 				armed.queue.Disarm()

@@ -11,13 +11,13 @@ const receivesPerChunk = 64
 
 const (
 	// lead is the offset of the first frame in page-aligned memory, chosen so that the payload of
-	// the frame's first message begins on a cache line, as users' slices do. A copy of 8 KiB takes
-	// three times as long if source and destination are aligned differently to cache lines, and a
-	// message is copied four times.
+	// the frame's first message begins on a cache line. Users' slices begin on a cache line, too. A
+	// copy of 8 KiB takes three times as long if source and destination are aligned differently to
+	// cache lines, and a message is copied four times.
 	lead = (line - (headBytes+recordBytes)%line) % line
 	line = 64
-	// leadMin is the size of frames from which on lead is worth the memory. The frames of large
-	// jobs are shorter.
+	// leadMin is the size of frames in bytes from which on lead is used. In large jobs the frames
+	// are shorter, and the memory for lead would not pay.
 	leadMin = 16 << 10
 )
 
@@ -36,8 +36,8 @@ type room struct {
 	flag       verbs.RequestFlags
 }
 
-// roomOf returns the room of frames of a size. Short frames have none, since memory matters more
-// for them.
+// roomOf returns the room of frames of a size. Short frames have no room, because for short frames
+// saving memory is more important.
 func roomOf(a *verbs.Adapter, size int) room {
 	limits := a.Attributes()
 	if size < leadMin || limits.Headroom+limits.Tailroom == 0 {
@@ -57,7 +57,8 @@ func (r room) stride(size int) int { return size + r.aligned(r.head+r.tail) }
 func (room) aligned(n int) int { return (n + line - 1) &^ (line - 1) }
 
 // receives is the memory into which the messages of all peers arrive: slots of one size in a shared
-// receive queue. A slot is spare, posted, or in use between its completion and the next post.
+// receive queue. A slot is in one of three states. It is spare, it is posted, or it is in use: from
+// its completion to its next post.
 type receives struct {
 	domain registrar
 	queue  *verbs.SharedReceiveQueue
@@ -69,7 +70,7 @@ type receives struct {
 	// needed.
 	active, wanted int
 	spare          []uint32
-	// request is a receive into segments; post sets its other fields.
+	// request is a receive into segments. The method post sets the other fields of request.
 	request  verbs.ReceiveRequest
 	segments [1]verbs.Segment
 }
@@ -85,7 +86,7 @@ func newReceives(a *verbs.Adapter, d *verbs.ProtectionDomain, slot, most int) (*
 	return r, nil
 }
 
-// need sets the number of needed slots to n, and posts slots until at least n are active.
+// need sets the number of needed slots to n, and posts slots until at least n slots are active.
 func (r *receives) need(n int) error {
 	r.wanted = n
 	for r.active < n {

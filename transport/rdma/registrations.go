@@ -16,29 +16,30 @@ import (
 //
 //	provider in software          registered for the operation: an entry in a table
 //	the rank's arena              registered once, in whole chunks, which stay registered
-//	elsewhere, short              copied through bounces
-//	elsewhere, long               registered, and pinned by the provider, for the
+//	other memory, short copied through bounces
+//	other memory, long registered, and pinned by the provider, for the
 //	                              operation; copied in parts if the provider refuses
-//	Go's heap, long, repeatedly   registered until the collector ends it, see heap.go
-//	exposed to be written         registered for the exposure alone, wherever it is: a key
-//	                              of more memory would let the peer write to that, too
+//	Go's heap, long, repeatedly registered until the collector ends that, see heap.go
+//	exposed to be written in all places registered for the exposure alone: a key
+//	                              of more memory would let the peer write to more memory
 //
-// Only memory whose lifetime is known may stay registered. A program may unmap memory at any time, and this
-// package does not intercept that. The allocator of the arena tells pinnedArena which pages it returns to
-// the system, and the collector does not free memory to which a registration refers.
+// Only memory whose lifetime is known may stay registered. A program may unmap its memory at any time, and
+// this package does not intercept the unmapping. The lifetime of two kinds of memory is known. The
+// allocator of the arena tells pinnedArena which pages it returns to the operating system. The garbage
+// collector does not free memory to which a registration refers.
 type registrations struct {
 	domain registrar
-	// pins reports whether a registration pins pages, so that it is costly. If not, bounces and arena are
-	// not used, and nothing stays registered.
+	// pins reports whether a registration pins pages, so that it is costly. If pins is false, bounces and
+	// arena are not used, and no memory stays registered.
 	pins bool
 	// copyBelow is the length in bytes from which on a registration costs less than copies.
 	copyBelow int
 	bounces   bounces
 	// arena is nil if there is no arena.
 	arena transport.Arena
-	// own is the access rights of parts of the arena that operations of this side use. read is the access
-	// rights of parts whose keys peers are given. If the adapter does not let peers write with a key for
-	// own, the two are the same, so that one registration serves both.
+	// own are the access rights of the parts of the arena that operations of this side use. read are the
+	// access rights of the parts whose keys are given to peers. If the adapter does not let peers write
+	// with a key for own, own and read are the same, so that one registration serves both purposes.
 	own, read verbs.Access
 	// sinksAreWritable is the adapter's attribute SinksAreWritable.
 	sinksAreWritable bool
@@ -58,18 +59,19 @@ type registrations struct {
 	notices    int
 }
 
-// pinned is the memory that stays registered on all rails of a transport. It is common to the rails, since
-// the system bounds the memory that a process may pin, for all adapters together.
+// pinned is the memory that stays registered on all rails of a transport. The rails share it, because the
+// operating system bounds the memory that a process may pin for all adapters together.
 type pinned struct {
 	// mu guards the other fields, and the parts of the arena that are registered on the rails. The order of
 	// locks is: the arena's own lock, mu, the lock of an adapter.
 	mu sync.Mutex
-	// bytes is the number of bytes that stay registered on all rails, and most its upper bound.
+	// bytes is the number of bytes that stay registered on all rails, and most is the upper bound
+	// of bytes.
 	bytes, most int
 	rails       []*registrations
 	clock       uint64
-	// kept is the part of bytes that is in the heap. cycle counts collections while kept is not 0. watching
-	// reports whether the next collection calls collected.
+	// kept is the number of these bytes that are in the heap. cycle counts collections while kept is not 0.
+	// watching reports whether the next collection calls collected.
 	kept     int
 	cycle    uint64
 	watching bool
@@ -89,19 +91,22 @@ func newPinned(rails []*rail) *pinned {
 // registrationCounts are the counters that ExplainMemory reports.
 type registrationCounts struct{ found, lasting, single, copied, evicted, refused, kept, keptFound int }
 
-// registration is memory that an operation or an exposure may use: it begins at off in region.
+// registration is memory that an operation or an exposure may use. The memory begins at offset off
+// in region.
 type registration struct {
 	region *verbs.MemoryRegion
 	off    int
-	// lasting is the lasting registration whose region it uses, or nil if the region belongs to it alone.
+	// lasting is the lasting registration to which region belongs. It is nil if region belongs to this
+	// registration alone.
 	lasting *lasting
 }
 
 // errInUse is the error of Discard while an adapter uses the memory.
 var errInUse = errors.New("the memory is used by an RDMA operation")
 
-// newRegistrations makes the registrations of a domain. A copyBelow of 0 means that it is measured. A
-// negative one means that bytes are copied only if their memory cannot be registered.
+// newRegistrations makes the registrations of a domain. A copyBelow of 0 means that newRegistrations
+// measures the length. A negative copyBelow means that bytes are copied only if their memory cannot
+// be registered.
 func newRegistrations(d *verbs.ProtectionDomain, a *verbs.Attributes, pool *pinned, arena transport.Arena, copyBelow int) (*registrations, error) {
 	r := &registrations{domain: d, pins: a.PinsMemory, pool: pool, own: verbs.AccessLocalWrite, read: verbs.AccessRemoteRead}
 	if !r.pins {
@@ -126,7 +131,7 @@ func newRegistrations(d *verbs.ProtectionDomain, a *verbs.Attributes, pool *pinn
 	return r, nil
 }
 
-// copies reports whether an operation on data copies the bytes, without an attempt to register them.
+// copies reports whether an operation on data copies the bytes without an attempt to register data.
 func (r *registrations) copies(data []byte) bool {
 	return r.pins && len(data) < r.copyBelow && !r.inArena(data) && r.bounces.ready()
 }
@@ -139,7 +144,7 @@ func (r *registrations) inArena(data []byte) bool {
 	return ok
 }
 
-// take makes memory accessible to operations of this side until give.
+// take makes memory accessible to operations of this side until give is called.
 func (r *registrations) take(data []byte, access verbs.Access) (registration, error) {
 	if !r.inArena(data) {
 		if m, off := r.keep(data, access); m != nil {
@@ -149,9 +154,9 @@ func (r *registrations) take(data []byte, access verbs.Access) (registration, er
 	return r.use(data, access, r.own)
 }
 
-// expose makes memory accessible to peers until give. If peers may only read the memory, it can be a part
-// of the arena that stays registered. If they may write to it, or have no access, the key is for data
-// alone.
+// expose makes memory accessible to peers until give is called. If peers may only read the memory, it can
+// be a part of the arena that stays registered. If peers may write to the memory, or have no access to
+// it, the key is for data alone.
 func (r *registrations) expose(data []byte, access verbs.Access) (registration, error) {
 	if access == verbs.AccessRemoteRead {
 		return r.use(data, access, r.read)
@@ -159,8 +164,9 @@ func (r *registrations) expose(data []byte, access verbs.Access) (registration, 
 	return r.alone(data, access)
 }
 
-// use returns memory of the arena as a part that stays registered with the access rights lasting. If there
-// is no room for the part, or data is not in the arena, it registers data alone, with access.
+// use registers data. If data is in the arena, use returns it as a part that stays registered, with the
+// access rights lasting. If there is no room for the part, or data is not in the arena, use registers data
+// alone, with the access rights access.
 func (r *registrations) use(data []byte, access, lasting verbs.Access) (registration, error) {
 	if r.arena != nil {
 		if off, ok := r.arena.Offset(data); ok {
@@ -188,8 +194,8 @@ type registrar interface {
 	Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error)
 }
 
-// Register registers memory. If there is no room for it, it first deregisters memory that stays registered
-// and that nothing uses, on any rail.
+// Register registers memory. If there is no room for the memory, Register first deregisters memory, on any
+// rail, that stays registered and that no operation or exposure uses.
 func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error) {
 	region, err := r.domain.Register(data, access)
 	for err != nil && r.pins && r.pool.evict() {
@@ -198,8 +204,8 @@ func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.Memor
 	return region, err
 }
 
-// give ends the use of memory. When it returns, the adapter does not access the memory any more, unless the
-// memory stays registered.
+// give ends the use of memory. When give returns, the adapter does not access the memory any more. Memory
+// that stays registered is an exception.
 func (r *registrations) give(g registration) error {
 	r.pool.mu.Lock()
 	closed := r.closed
@@ -213,9 +219,9 @@ func (r *registrations) give(g registration) error {
 	return g.region.Close()
 }
 
-// close is called when the adapter was closed, or is about to be closed and has no connections. Closing the
-// adapter ends its registrations, so that close does not deregister them: the adapter may hold its lock for
-// long.
+// close is called when the adapter was closed, or when the adapter is about to be closed and has no
+// connections. Closing the adapter ends its registrations. So close does not deregister them, and does not
+// wait for the adapter's lock, which the adapter may hold for a long time.
 func (r *registrations) close() {
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
@@ -226,9 +232,9 @@ func (r *registrations) close() {
 	r.pool.rails = slices.DeleteFunc(r.pool.rails, func(of *registrations) bool { return of == r })
 }
 
-// explain describes the registrations in one line, or returns "" if the adapter pins nothing.
+// explain describes the registrations in one line, or returns "" if the adapter pins no memory.
 func (r *registrations) explain() string {
-	if r == nil || !r.pins { // the transport was not opened, or pins nothing
+	if r == nil || !r.pins { // the transport was not opened, or the adapter pins no memory
 		return ""
 	}
 	r.pool.mu.Lock()
@@ -249,8 +255,7 @@ func (r *registrations) explain() string {
 	return s
 }
 
-// furnish makes memory accessible for an operation. It returns copied = true if the bytes are to be copied
-// instead.
+// furnish makes memory accessible for an operation. copied is true if the bytes have to be copied instead.
 func (r *rail) furnish(data []byte, access verbs.Access) (m registration, copied bool, err error) {
 	g := r.registered
 	if !g.copies(data) {
@@ -263,7 +268,7 @@ func (r *rail) furnish(data []byte, access verbs.Access) (m registration, copied
 	return registration{}, true, nil
 }
 
-// complain logs, only once, that memory could not be registered.
+// complain logs that memory could not be registered. It logs only the first such error.
 func (t *Transport) complain(err error) {
 	if !t.complained {
 		t.complained = true
@@ -271,14 +276,15 @@ func (t *Transport) complain(err error) {
 	}
 }
 
-// pinnedArena is an arena of which parts are registered. If pages were returned to the system while they
-// are registered, the adapter would go on using these pages, while the program gets other ones.
+// pinnedArena is an arena of which parts are registered. Registered pages must not be returned to the
+// operating system. Otherwise the adapter would go on using these pages, while the program would get
+// other pages at the same addresses.
 type pinnedArena struct {
 	transport.Arena
 	pool *pinned
 }
 
-// Discard implements transport.Arena. It fails while an operation or exposure uses a chunk that contains
+// Discard implements transport.Arena. It fails while an operation or exposure uses a part that contains
 // one of the pages.
 func (a *pinnedArena) Discard(off, n int) error {
 	within := func(m *lasting) bool { return m.overlaps(off, off+n) }
@@ -295,7 +301,7 @@ func (a *pinnedArena) Discard(off, n int) error {
 	return a.Arena.Discard(off, n)
 }
 
-// Arena returns the arena that the allocator of Config.Arena has to use in its place.
+// Arena returns the arena that the allocator has to use instead of Config.Arena.
 func (t *Transport) Arena() transport.Arena {
 	if t.config.Arena == nil || len(t.pinned.rails) == 0 {
 		return t.config.Arena

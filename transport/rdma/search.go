@@ -21,8 +21,8 @@ type Try struct {
 	Address netip.AddrPort
 	// Attempts is the number of attempts at the address.
 	Attempts int
-	// Own reports whether the address is an address of this host, too, and refused. Then this host
-	// has answered, and not the peer's host.
+	// Own reports whether the address is also an address of this host, and refused the connection.
+	// Then the refusal came from this host, and not from the peer's host.
 	Own bool
 	// Err is the error of the last attempt that failed, or nil if none has failed yet.
 	Err error
@@ -43,7 +43,7 @@ func (t Try) String() string {
 	if t.Err == nil {
 		return s + "no answer so far"
 	}
-	if end, ok := t.Err.(*endError); ok { //nolint:errorlint // one that is wrapped says more
+	if end, ok := t.Err.(*endError); ok { //nolint:errorlint // the text of a wrapped error says more
 		return s + end.reason()
 	}
 	return s + t.Err.Error()
@@ -101,7 +101,7 @@ func (e *UnreachedError) remedy() string {
 	}
 }
 
-// unreached reports whether nothing answers at the address, as far as this host can tell.
+// unreached reports whether no process seems to answer at the address.
 func (t Try) unreached() bool {
 	var end *endError
 	return t.Err == nil || errors.As(t.Err, &end) && end.kind == verbs.EventUnreachable
@@ -133,7 +133,7 @@ func (e *endError) Error() string {
 // Unwrap returns the cause.
 func (e *endError) Unwrap() error { return e.cause }
 
-// reason returns the reason of the end in words, without the address.
+// reason returns a text with the reason of the end, without the address.
 func (e *endError) reason() string {
 	var errno syscall.Errno
 	switch {
@@ -154,7 +154,7 @@ func (e *endError) reason() string {
 var errSelf = errors.New("this rank listens there itself")
 
 // absent reports whether an attempt found that nothing listens at the address, or that this rank
-// does.
+// itself listens there.
 func absent(err error) bool {
 	return errors.Is(err, verbs.ErrNotListening) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errSelf)
 }
@@ -166,7 +166,7 @@ type search struct {
 	turn  int
 }
 
-// at returns the record of a candidate. It makes the record if there is none.
+// at returns the record of a candidate. It makes the record if the candidate has none.
 func (s *search) at(a candidate) *Try {
 	i := slices.IndexFunc(s.tries, func(t Try) bool { return t.way == a })
 	if i < 0 {
@@ -180,8 +180,9 @@ func (s *search) at(a candidate) *Try {
 	return &s.tries[i]
 }
 
-// next chooses the candidate of the next attempt. The candidates take turns, except those whose
-// address turned out to be an address of this host. It returns false if no candidate is left.
+// next chooses the candidate of the next attempt. The candidates take turns. Candidates whose
+// address turned out to be an address of this host are left out. It returns false if no candidate
+// is left.
 func (s *search) next(list []candidate) (candidate, bool) {
 	for range list {
 		a := list[s.turn%len(list)]

@@ -10,19 +10,19 @@ const (
 	// sendMemoryMax bounds the registered memory of frames that are not acknowledged, in bytes, for
 	// all peers together.
 	sendMemoryMax = 64 << 20
-	// sendChunk is the number of bytes of buffers that are registered at a time, except that at
-	// least four buffers are registered.
+	// sendChunk is the number of bytes of buffers that are registered at a time. But at least four
+	// buffers are registered at a time.
 	sendChunk = 64 << 10
 	// classes is the number of sizes of buffers. classSmall is the smallest size in bytes, and
-	// classRatio the ratio of each size to the next smaller one. No size is larger than the size of
-	// a receive.
+	// classRatio is the ratio of each size to the next smaller size. No size is larger than the
+	// size of a receive.
 	classes    = 3
 	classSmall = 256
 	classRatio = 8
 )
 
-// buffer is registered memory for one frame. It belongs to the caller that took it until it is
-// returned.
+// buffer is registered memory for one frame. It belongs to the caller of take or lend until give
+// returns it.
 type buffer struct {
 	// whole is the memory with the room before and behind the frame.
 	whole []byte
@@ -60,7 +60,8 @@ func (m *sendMemory) take(n int) (buffer, bool, error) {
 	return m.pop(c), true, nil
 }
 
-// lend is take without the bound sendMemoryMax, for frames that were built for another rail.
+// lend returns a buffer like take, but without the bound sendMemoryMax. It is for frames that were
+// built for another rail.
 func (m *sendMemory) lend(n int) (buffer, error) {
 	c := m.class(n)
 	if len(m.free[c]) == 0 {
@@ -80,7 +81,7 @@ func (m *sendMemory) class(n int) int {
 	return c
 }
 
-// pop removes and returns a free buffer of a class. The caller ensures that there is one.
+// pop removes and returns a free buffer of a class. The caller ensures that there is a free buffer.
 func (m *sendMemory) pop(c int) buffer {
 	free := m.free[c]
 	b := free[len(free)-1]
@@ -88,14 +89,14 @@ func (m *sendMemory) pop(c int) buffer {
 	return b
 }
 
-// bytes returns the bytes of a buffer, without the room before them. There are at least as many as
-// the size of the buffer's class.
+// bytes returns the bytes of a buffer, without the room before them. Their number is at least the
+// size of the buffer's class.
 func (m *sendMemory) bytes(b *buffer) []byte { return b.whole[m.room.head:] }
 
 // framed returns the first n bytes of a buffer, with the room before and behind them.
 func (m *sendMemory) framed(b *buffer, n int) []byte { return b.whole[:m.room.head+n+m.room.tail] }
 
-// give returns a buffer.
+// give puts a buffer back, so that it is free.
 func (m *sendMemory) give(b buffer) { m.free[b.class] = append(m.free[b.class], b) }
 
 // grow registers more buffers of a class.

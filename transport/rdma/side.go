@@ -12,27 +12,28 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// side is the side connection with a peer: a second connection, between other adapters of both ranks than
-// the connection in use, that carries parts of long Gets and Puts of this rank. The peer has another side
-// connection for its own. The first long transfer requests it, and it lasts as long as the connection in
-// use. If it is lost, no operation fails: its parts are transferred on the connection in use (package
-// stripe).
+// side is the side connection with a peer. It is a second connection, and uses other adapters of both
+// ranks than the connection in use. It carries parts of long Gets and Puts of this rank. The peer has
+// another side connection for its own Gets and Puts. The first long transfer requests the side
+// connection, and the side connection lasts as long as the connection in use. If the side connection is
+// lost, no operation fails, because its parts are transferred on the connection in use (package stripe).
 //
-// A recordKey asks the owner of memory for the key on the adapter of the side connection. A frame of
-// frameMark follows the Writes of a Put, and the owner answers it by recordMarked. After a loss of the side
-// connection, a recordClose asks the owner to close its end: until the owner has done so, Writes may still
-// arrive.
+// A recordKey asks the owner of memory for the key on the adapter of the side connection. A frame of kind
+// frameMark follows the Writes of a Put, and the owner answers the frame by a recordMarked. After a loss of
+// the side connection, a recordClose asks the owner to close its end, because Writes may still arrive until
+// the owner has closed its end.
 type side struct {
 	line  stripe.Line
 	judge *stripe.Judge
 	link  *link
-	// reading and writing are the numbers of Reads and Writes under way. depth is the ORD.
+	// reading and writing are the numbers of Reads and Writes in flight. depth is the ORD of the
+	// side connection.
 	reading, writing, depth int
 	// marks are the Puts whose marks are not answered yet, oldest first.
 	marks []*operation
-	// next is the time from which on a connection may be requested again, and pause the duration of the
-	// last wait. since is the time at which the connection was established. why is the reason why there is
-	// none.
+	// next is the time from which on a side connection may be requested again, and pause is the duration
+	// of the last wait. since is the time at which the side connection was established. why is the reason
+	// for which there is no side connection.
 	next, since time.Time
 	pause       time.Duration
 	why         error
@@ -41,26 +42,27 @@ type side struct {
 }
 
 const (
-	// sideMost is the maximum number of Reads of striped transfers that are under way on each adapter.
+	// sideMost is the maximum number of Reads of striped transfers in flight on each adapter.
 	sideMost = 4
 	// sidesMost bounds the number of side connections of an adapter.
 	sidesMost = 64
-	// answersMax bounds the records owed to a peer: one answer for each operation of the peer, the answers
-	// to recordKeys (bulk.keys), to marks, to recordClose and to recordLeave, and this rank's own
-	// recordClose. Records that concern a side connection which was replaced are dropped (supersede).
+	// answersMax bounds the records that wait to be sent to a peer. These are one answer for each
+	// operation of the peer, the answers to recordKeys (bulk.keys), to marks, to recordClose and to
+	// recordLeave, and this rank's own recordClose. Records for a side connection that was replaced are
+	// dropped (supersede).
 	answersMax = 2*operationsMax + credit.UpdateReserve + 3
 )
 
 // stripeConfig holds the parameters of striping. Tests use other values.
 type stripeConfig struct {
 	// above is the length in bytes from which on a transfer is striped, and chunk the maximum length of a
-	// part. Each way is measured for trial bytes. Both connections together are used if they are gain times
-	// as fast as one.
+	// part. The connection in use alone, and both connections together, are measured for trial bytes each.
+	// Both connections are used if together they are gain times as fast as the connection in use alone.
 	above, chunk, trial int
 	gain                float64
 }
 
-// stripeDefault is used outside of tests. In a transfer shorter than above, most parts would be under way
+// stripeDefault is used outside of tests. In a transfer shorter than above, most parts would be posted
 // before the key is known.
 var stripeDefault = stripeConfig{above: 2 << 20, chunk: 512 << 10, trial: 32 << 20, gain: stripe.Gain}
 
@@ -71,14 +73,16 @@ func newSide(t *Transport) side {
 	return side{judge: stripe.NewJudge(t.stripe.trial, t.stripe.gain)}
 }
 
-// striped reports whether the rail carries stripes. A rail over TCP does not: TCP takes processor time,
-// which RDMA adapters save, and mostly uses the port of the same adapter.
+// striped reports whether the rail carries stripes. A rail over TCP carries no stripes, because TCP
+// takes processor time, which RDMA adapters save, and because TCP mostly uses the port of the same
+// adapter.
 func (r *rail) striped() bool { return r.config.Fabric != FabricTCP }
 
 // now returns the time since an arbitrary origin.
 func (t *Transport) now() time.Duration { return time.Since(t.batches.base) }
 
-// want requests a side connection if there is none and the pause after the last one is over.
+// want requests a side connection if there is no side connection and the pause after the last
+// request is over.
 func (s *side) want(p *endpoint) {
 	if !s.line.Idle() || time.Now().Before(s.next) || p.link == nil || !s.line.Want() {
 		return
@@ -101,16 +105,16 @@ func (s *side) wait(p *endpoint, err error) {
 	s.next, s.why = time.Now().Add(s.pause), err
 }
 
-// attach puts an established side connection in use. If it was requested beside another connection than the
-// one in use, it may be on the same adapter as the latter, and is freed. If a side connection is still
-// wanted then, another one has been requested.
+// attach puts an established side connection in use. If the connection in use has changed since the side
+// connection was requested, both connections may be on the same adapter. Then attach frees the side
+// connection. If a side connection is still wanted, another one has been requested.
 func (s *side) attach(p *endpoint, l *link) {
 	if l.beside != p.link {
 		p.t.forget(l)
 		return
 	}
 	if l.gone {
-		s.refused(p, l.cause) // without this call no connection would be requested any more
+		s.refused(p, l.cause) // without this call no further side connection would be requested
 		return
 	}
 	if p.end != nil || !s.line.Attach(l.nonce()) {
@@ -136,7 +140,7 @@ func (s *side) drop(p *endpoint) {
 		p.t.forget(l)
 	}
 	for _, o := range p.bulk.all {
-		_ = o.striped.deregister() // nothing uses the memory
+		_ = o.striped.deregister() // no operation uses the memory
 	}
 }
 
@@ -154,7 +158,7 @@ func (s *side) lost(p *endpoint, why error) {
 	s.wait(p, why)
 	p.bulk.marking = nil
 	for _, o := range p.bulk.sorted() {
-		_ = o.striped.deregister() // nothing uses the memory
+		_ = o.striped.deregister() // no operation uses the memory
 		o.transfer.Lost()
 		p.bulk.again(o)
 	}
@@ -200,8 +204,8 @@ func (s *side) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
 	}
 }
 
-// aside handles a frame that has arrived on a side connection. Only the active side sends frames there: the
-// proof, and then marks.
+// aside handles a frame that has arrived on a side connection. Only the active side sends frames on a side
+// connection: the proof, and then marks.
 func (t *Transport) aside(p *endpoint, d *delivery, b []byte) {
 	l := d.link
 	var err error
@@ -230,7 +234,7 @@ func (t *Transport) aside(p *endpoint, d *delivery, b []byte) {
 	}
 }
 
-// serveSide answers a recordClose or recordKey of the peer, which concern the peer's side connection.
+// serveSide answers a recordClose or recordKey of the peer. Both concern the peer's side connection.
 func (p *endpoint) serveSide(r *record) error {
 	t := p.t
 	if r.kind == recordClose {
@@ -251,7 +255,8 @@ func (p *endpoint) serveSide(r *record) error {
 	return nil
 }
 
-// answerKey returns the answer to a recordKey. Its layout is that of the answer to a recordCheck.
+// answerKey returns the answer to a recordKey. It has the same layout as the answer to a
+// recordCheck.
 func (p *endpoint) answerKey(r *record, on *rail) answer {
 	k := transport.Key{Addr: r.header.A, Token: r.header.B}
 	a := answer{recordKeyed, transport.Header{B: statusBadKey, C: uint64(binary.LittleEndian.Uint32(r.payload))}}
@@ -290,7 +295,8 @@ func (p *endpoint) sideAnswered(r *record) {
 	}
 }
 
-// explain returns, after a comma, how much the side connection carries, or why there is none.
+// explain returns a comma and a text that says how much the side connection carries, or why there
+// is no side connection.
 func (s *side) explain() string {
 	switch {
 	case s.link != nil:

@@ -67,7 +67,7 @@ func (a *connector) refuseSide(used *link, err error) {
 // reason if err is nil.
 func (a *connector) sideEnded(l *link, reason negotiation.Reason, err error) {
 	if l != a.side {
-		return // it was established, so that Poll handles its end, or it is the peer's
+		return // it was established, so that Poll handles its end, or the peer has requested it
 	}
 	if err == nil {
 		err = fmt.Errorf("refused by the peer: %v", reason)
@@ -97,10 +97,11 @@ func (a *connector) sideAccepted(m answered) {
 // isAside reports whether the link is a side connection that the peer has requested.
 func (l *link) isAside() bool { return l.purpose == negotiation.Bulk && !l.conn.Active }
 
-// closeAsides frees the side connections of the peer except but. The peer has one at a time, and
-// none beside a connection that is not in use any more. A Put of the peer that has failed with that
-// connection may have Writes under way on its side connection. They must not arrive after the next
-// connection is in use, because the peer then sends the bytes again as messages.
+// closeAsides frees the side connections that the peer has requested, except the side connection
+// but. The peer has only one side connection at a time, and only as long as the connection beside
+// it is in use. When the connection in use is lost, a Put of the peer fails, but may still have
+// Writes in flight on the side connection. These Writes must not arrive after the next connection
+// is in use, because the peer then sends the bytes again as messages.
 func (p *endpoint) closeAsides(but *link) {
 	for _, l := range p.t.links {
 		if l != but && l.peer == p.peer && l.isAside() {

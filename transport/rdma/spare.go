@@ -1,10 +1,11 @@
 package rdma
 
 // spare is a free list of records. A long message needs an exposure at one side and an operation at
-// the other; the list lets the transport reuse them.
+// the other side. The list lets the transport reuse these records.
 type spare[T any] []*T
 
-// take returns a record. Its contents are the contents that it had at give, or zero if it is new.
+// take returns a record. A record that was in the list has the contents that it had at give. A new
+// record is zero.
 func (s *spare[T]) take() *T {
 	n := len(*s) - 1
 	if n < 0 {
@@ -15,5 +16,5 @@ func (s *spare[T]) take() *T {
 	return x
 }
 
-// give puts a record into the list. Nothing may refer to it any more.
+// give puts a record into the list. No references to the record may remain.
 func (s *spare[T]) give(x *T) { *s = append(*s, x) }

@@ -12,21 +12,23 @@ import (
 )
 
 // Strangers counts the connection requests that were rejected, and the rejections that did not
-// verify. It does not count data that is not the provider's protocol, and requests for which the
-// provider's backlog had no room: the provider counts these. Any goroutine may read the counters.
+// verify. It counts neither connections whose data is not the provider's protocol, nor requests for
+// which the provider's backlog had no room, because the provider counts them. Any goroutine may
+// read the counters.
 type Strangers struct {
 	// OtherJob counts records of another job. Unproved counts records whose tag does not verify,
-	// and first messages without a valid proof. Foreign counts requests without a record, and with
-	// a record of another version. Misplaced counts records of ranks outside of the job.
+	// and first messages without a valid proof. Foreign counts requests without a record, and
+	// requests with a record of another version. Misplaced counts records of ranks outside of the
+	// job.
 	OtherJob, Unproved, Foreign, Misplaced atomic.Uint64
-	// Repeated counts requests whose record verifies and is not the newest of its rank. Such a
-	// request may be a replay, may be from an earlier epoch of a rank or from a rank that was
-	// declared dead, or may be late because two requests crossed each other. Declined counts
+	// Repeated counts requests whose record verifies but is not the newest record of its rank. Such
+	// a request may be a replay. It may be from an earlier epoch of a rank, or from a rank that was
+	// declared dead. It may also be late because two requests crossed each other. Declined counts
 	// requests of ranks that have to try again later or with other terms. If two requests cross
-	// each other, the one that is rejected in time is not counted.
+	// each other, the request that is rejected with the reason Simultaneous is not counted.
 	Repeated, Declined atomic.Uint64
-	// Refusals counts rejections of this rank's requests that do not prove to be from the rank that
-	// was asked. Each has ended one attempt.
+	// Refusals counts rejections of this rank's requests without a valid proof that the requested
+	// rank has sent them. Each of these rejections has ended one attempt.
 	Refusals atomic.Uint64
 
 	once sync.Once
@@ -36,11 +38,11 @@ type Strangers struct {
 func (t *Transport) Strangers() *Strangers { return &t.strangers }
 
 // knocked handles a connection request: it determines the sender, and rejects a request without a
-// valid record at once. So no actor is told of a stranger, and no other goroutine has to run.
+// valid record at once. So no actor learns of a stranger, and no other goroutine has to run.
 func (t *Transport) knocked(r *rail, request *verbs.ConnectionRequest) {
 	info, err := request.Query()
 	if err != nil {
-		return // the end of the adapter has answered it meanwhile
+		return // the end of the adapter has already answered the request
 	}
 	asked := info.Param.PrivateData
 	record, err := t.credentials.OpenRequest(asked)
@@ -55,9 +57,9 @@ func (t *Transport) knocked(r *rail, request *verbs.ConnectionRequest) {
 	}})
 }
 
-// reject rejects a request; asked is the request's private data. Actors and Poll call it.
+// reject rejects a request. asked is the private data of the request. Actors and Poll call it.
 func (t *Transport) reject(request *verbs.ConnectionRequest, r negotiation.Reject, asked []byte) {
-	_ = request.Reject(t.credentials.AppendReject(nil, &r, asked)) // the request may have ended meanwhile
+	_ = request.Reject(t.credentials.AppendReject(nil, &r, asked)) // an error means that the request has ended
 }
 
 // eventDepths returns the depths of a request as the provider reports them, or zero if the provider
@@ -69,7 +71,7 @@ func eventDepths(p *verbs.ConnParam) negotiation.Event {
 	return negotiation.Event{ResponderResources: p.ResponderResources, InitiatorDepth: p.InitiatorDepth}
 }
 
-// count counts a stranger, and logs the first one.
+// count counts a stranger, and logs the first stranger.
 func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	counter := &s.Foreign
 	switch {
@@ -86,7 +88,7 @@ func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	})
 }
 
-// declined counts a request of a rank that is rejected for the reason why.
+// declined counts a request of a rank that is rejected with the reason why.
 func (s *Strangers) declined(why negotiation.Reason) {
 	switch why {
 	case negotiation.Simultaneous:

@@ -24,7 +24,7 @@ type striped struct {
 	rkey    uint32
 }
 
-// deregister ends the registration, if there is one, and forgets the key.
+// deregister ends the registration of the memory, if there is one, and forgets the key.
 func (s *striped) deregister() error {
 	r := s.rail
 	s.rail, s.key = nil, stripe.KeyUnknown
@@ -39,8 +39,9 @@ func (s *striped) deregister() error {
 	return err
 }
 
-// shares reports whether the side connection transfers parts of the operation, or will do so when
-// the key is known. If so, the main connection leaves some parts to it.
+// shares reports whether the side connection transfers parts of the operation, or will transfer
+// parts when the key is known. If shares returns true, the main connection leaves some parts to the
+// side connection.
 func (o *operation) shares(p *endpoint) bool {
 	s := &p.side
 	return o.striped.long && !o.copied && o.striped.key != stripe.KeyNone && s.link != nil && !s.link.broken && s.judge.Both() &&
@@ -69,7 +70,7 @@ func (b *bulk) sorted() []*operation {
 }
 
 // stepAside posts the next part of an operation on the side connection. It returns false if no part
-// can be posted there now.
+// can be posted on the side connection now.
 func (o *operation) stepAside(p *endpoint) bool {
 	s := &p.side
 	if !o.striped.long || o.copied {
@@ -96,7 +97,7 @@ func (o *operation) stepAside(p *endpoint) bool {
 	p.t.segments[0] = o.striped.memory.region.Segment(o.striped.memory.off+part.Off, part.Len)
 	w.Segments = p.t.segments[:]
 	if l.endpoint.Post(&w) != nil {
-		l.broken = true // the event of its end follows
+		l.broken = true // an event for the end of the connection follows
 		return false
 	}
 	*count++
@@ -107,7 +108,7 @@ func (o *operation) stepAside(p *endpoint) bool {
 }
 
 // askKey registers the memory of an operation on the side connection's rail, and asks the owner for
-// its key there. It returns true if the key is known already.
+// the key on the owner's rail. It returns true if the key is already known.
 func (o *operation) askKey(p *endpoint) bool {
 	s, l := &o.striped, p.side.link
 	rights, access := verbs.AccessLocalWrite, transport.AccessRead
@@ -127,7 +128,7 @@ func (o *operation) askKey(p *endpoint) bool {
 		return true
 	}
 	if p.bulk.keys >= operationsMax {
-		return false // many questions are of operations that have ended: the answers are slower than the transfers
+		return false // operationsMax answers are outstanding: the transfers end before the answers arrive
 	}
 	var payload [questionBytes]byte
 	binary.LittleEndian.PutUint32(payload[:], o.id)

@@ -16,17 +16,17 @@ import (
 // supervisorID is the id of the supervisor's actor. The ids of the peers' actors begin with it.
 const supervisorID = "$rdma"
 
-// connectorName is the name of a peer's actor below the supervisor.
+// connectorName returns the name of a peer's actor below the supervisor.
 func connectorName(peer int) string { return fmt.Sprintf("rank%d", peer) }
 
-// supervision holds the actors of connections: a supervisor, and as its children one actor for
-// each peer with which a connection was ever wanted or requested. send makes the supervisor with
-// the first message to it, in an actor system that the program's own actors may share
-// (Transport.ActorSystem). The methods of supervision are called under the engine's lock.
+// supervision holds the actors of connections: a supervisor, and as its children one actor for each
+// peer with which a connection was ever wanted or requested. The first call of send makes the
+// supervisor, in an actor system that the program's own actors may share (Transport.ActorSystem).
+// The methods of supervision are called under the engine's lock.
 type supervision struct {
 	t      *Transport
 	system *actor.ActorSystem
-	// root is this package's own context, without the middleware that others may have set in
+	// root is this package's own context, without the middleware that the program may have set in
 	// system.Root.
 	root       *actor.RootContext
 	supervisor *actor.PID
@@ -36,13 +36,13 @@ type supervision struct {
 	turns int
 }
 
-// yieldTurns is the number of Polls that yield after a message to the supervisor. The first lets
-// the supervisor run. The second lets the actor of the peer run, if the supervisor has run on
+// yieldTurns is the number of Polls that yield after a message to the supervisor. The first of them
+// lets the supervisor run. The second lets the actor of the peer run if the supervisor has run on
 // another processor.
 const yieldTurns = 2
 
-// quiet is embedded in messages that may be sent to an actor after its end: protoactor does not
-// log them as dead letters.
+// quiet is embedded in messages that may be sent to an actor after its end. protoactor does not log
+// such messages as dead letters.
 type quiet struct{}
 
 // IgnoreDeadLetterLogging implements actor.IgnoreDeadLetterLogging.
@@ -73,13 +73,13 @@ type (
 	// the actor of the peer as invited.
 	requested struct{ link *link }
 	invited   struct{ link *link }
-	// ending reports that this rank closes its transport, finishing that the actor of a peer has
-	// finished because of it.
+	// ending reports that this rank closes its transport. finishing reports that the actor of a
+	// peer has finished because this rank closes.
 	ending    struct{ quiet }
 	finishing struct{ peer int }
 )
 
-// open returns the actor system, which it makes if there is none.
+// open returns the actor system. It makes the actor system if there is none.
 func (s *supervision) open() *actor.ActorSystem {
 	if s.system == nil {
 		s.system = registry.NewSystem(slog.New(&s.log))
@@ -91,7 +91,7 @@ func (s *supervision) open() *actor.ActorSystem {
 	return s.system
 }
 
-// send sends a message to the supervisor. The first one makes the supervisor.
+// send sends a message to the supervisor. The first call makes the supervisor.
 func (s *supervision) send(message any) {
 	if s.struck {
 		return
@@ -108,9 +108,10 @@ func (s *supervision) send(message any) {
 	s.turns = yieldTurns
 }
 
-// yield lets actors that have been sent a message run now. A poller yields by itself, too, but
-// only after some dozens of polls. That would cost 50 microseconds at each of the five steps to a
-// connection. The engine's lock stays held meanwhile; actors do not need it for their decisions.
+// yield yields the processor, so that actors that have received a message can run. A poller also
+// yields by itself, but only after some dozens of polls. This delay would cost 50 microseconds at
+// each of the five steps to a connection. The engine's lock stays held during the yield, because
+// actors do not need it for their decisions.
 func (s *supervision) yield() {
 	if s.turns > 0 {
 		s.turns--
@@ -142,22 +143,22 @@ func (t *Transport) tell(peer int, e peering.Event) { t.supervision.send(notice{
 type supervisor struct {
 	t          *Transport
 	connectors map[int]*actor.PID
-	// ranks are the peers and failures the errors of actors, by the id of the actor. ended has the
-	// peers whose actors have ended.
+	// ranks has the peer of each actor, and failures the error of each failed actor, by the id of
+	// the actor. ended has the peers whose actors have ended.
 	ranks    map[string]int
 	failures map[string]error
 	ended    map[int]bool
 	ending   bool
 	finished int
-	// stopping is true after the actors were told to stop. An actor that was started later would
-	// not be told.
+	// stopping is true after the actors were told to stop. An actor that is started after that
+	// would not be stopped.
 	stopping bool
 }
 
 // Receive implements actor.Actor.
 func (d *supervisor) Receive(c actor.Context) {
 	if d.stopping {
-		return // requests still arrive, but commands are not executed any more
+		return // requests still arrive, but Poll executes no commands any more
 	}
 	switch m := c.Message().(type) {
 	case notice:
@@ -192,7 +193,7 @@ func (d *supervisor) Receive(c actor.Context) {
 	}
 }
 
-// actor returns the actor of a peer, which it starts if there is none.
+// actor returns the actor of a peer. It starts the actor if there is none.
 func (d *supervisor) actor(c actor.Context, peer int) *actor.PID {
 	pid := d.connectors[peer]
 	if pid == nil {
@@ -225,15 +226,16 @@ func (d *supervisor) leave() {
 
 var errStopped = errors.New("the actor of its connection was stopped")
 
-// HandleFailure implements actor.SupervisorStrategy. It stops an actor that failed, whose peer is
-// then lost.
+// HandleFailure implements actor.SupervisorStrategy. It stops an actor that has failed. Then the
+// peer of the actor is lost.
 func (d *supervisor) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
 	d.failures[child.Id] = fmt.Errorf("the actor of its connection failed: %v", reason)
 	s.StopChildren(child)
 }
 
-// terminated handles the end of an actor: its peer is lost. An actor that did not fail was either
-// stopped through its PID, or ends with the supervisor, when commands are not executed any more.
+// terminated handles the end of an actor: its peer is lost. An actor that has not failed was either
+// stopped through its PID, or ends with the supervisor. When the supervisor ends, Poll executes no
+// commands any more.
 func (d *supervisor) terminated(id string) {
 	peer, failure := d.ranks[id], d.failures[id]
 	if failure == nil {

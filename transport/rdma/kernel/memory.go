@@ -45,8 +45,8 @@ var rights = [...]struct {
 }
 
 // Register implements provider.ProtectionDomain. If memory cannot be pinned, Register registers it
-// for on-demand paging, provided that the device supports that, which not every device does. An
-// access to a page that is not resident then stalls the connection for a while.
+// for on-demand paging, provided that the device supports on-demand paging. Then an access to a
+// page that is not resident delays the connection until the page is loaded.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
 	asked := uverbs.AccessRelaxedOrdering
 	if access&provider.AccessLocalWrite != 0 && d.device.attributes.SinksAreWritable {
@@ -79,13 +79,13 @@ func (d *domain) Deregister(keys provider.Registered) error {
 	if r == nil {
 		return provider.ErrInvalidHandle
 	}
-	return r.Close() // after an error the memory stays pinned: the device may still access it
+	return r.Close() // after an error the memory stays pinned, because the device may still access it
 }
 
-// pinnedMost returns how many bytes the process may have registered at a time, or 0 if there is no
-// limit: the kernel applies RLIMIT_MEMLOCK unless the process has CAP_IPC_LOCK (ib_umem_get). siw
-// ignores the capability, so that registrations beyond the limit fail there although pinnedMost
-// returns 0.
+// pinnedMost returns the number of bytes that the process may have registered at a time. It returns
+// 0 if there is no limit. The limit is RLIMIT_MEMLOCK, and the kernel applies it only to a process
+// without CAP_IPC_LOCK (ib_umem_get). siw ignores the capability. So on siw registrations beyond
+// the limit fail even if pinnedMost returns 0.
 func pinnedMost() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil || limit.Cur > math.MaxInt {
@@ -99,8 +99,8 @@ func pinnedMost() int {
 	return max(int(limit.Cur), 1)
 }
 
-// Close implements provider.ProtectionDomain. A domain that a lingering queue pair still uses is
-// closed with the device.
+// Close implements provider.ProtectionDomain. If a lingering queue pair still uses the domain, the
+// domain is closed with the device.
 func (d *domain) Close() error {
 	lingers := len(d.device.left) > 0 || d.device.lingering.Load() > 0
 	err := d.domain.Close()

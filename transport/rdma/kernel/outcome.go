@@ -7,13 +7,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// quietMost is how long the passive side of an iWARP connection holds its requests back while it
-// has received nothing from the active side. siw, as the active side, ends a connection if data
-// arrives together with the MPA reply (siw_recv_mpa_rr), and the passive side cannot find out when
-// siw has consumed the reply.
+// quietMost is the maximum time for which the passive side of an iWARP connection holds its
+// requests back if it has received no message from the active side. siw, as the active side, ends a
+// connection if data arrives together with the MPA reply (siw_recv_mpa_rr), and the passive side
+// cannot find out when siw has consumed the reply.
 const quietMost = 50 * time.Millisecond
 
-// outcome is a queue pair as the receiver of the upcalls about its connection.
+// outcome is the view of a queue pair that receives the upcalls about its connection.
 type outcome queuePair
 
 var _ provider.Upcalls = (*outcome)(nil)
@@ -30,7 +30,7 @@ func (o *outcome) Established(answer *provider.Proposal, local, remote netip.Add
 		return err
 	}
 	p.established = true
-	if p.ending { // before there was a connection to break
+	if p.ending { // the queue pair failed before the connection was established
 		p.device.broken = append(p.device.broken, p)
 	}
 	early := p.early
@@ -57,14 +57,14 @@ func (o *outcome) Broken(err error) {
 	o.config.Upcalls.Broken(err)
 }
 
-// speak posts the requests that were held back until the active side has sent something.
+// speak posts the requests that were held back until the active side has sent a message.
 func (p *queuePair) speak() {
 	p.isQuiet = false
 	p.RequestsPosted()
 }
 
-// speak calls speak of the queue pairs whose quietUntil has passed, and removes from quiet all queue
-// pairs that do not hold requests back any more.
+// speak calls queuePair.speak for the queue pairs whose quietUntil has passed. It removes from quiet
+// all queue pairs that do not hold requests back any more.
 func (d *device) speak(now time.Time) {
 	left := d.quiet[:0]
 	for _, p := range d.quiet {

@@ -20,8 +20,9 @@ type place struct {
 	prefixes []netip.Prefix
 }
 
-// choose returns the place that a name denotes. If several places match, it returns the first whose
-// address other hosts can reach. If there is none, it returns the first that has an address.
+// choose returns the place that a name denotes. If several places match, it returns the first place
+// whose address other hosts can reach. If there is no such place, it returns the first place that
+// has an address.
 func choose(all []uverbs.Device, sites func(*uverbs.Device) []uverbs.Site, prefixes func(on string) []netip.Prefix, name string) (place, error) {
 	if len(all) == 0 {
 		return place{}, fmt.Errorf("kernel: device %s: %w", name, ErrNoDevices)
@@ -60,8 +61,8 @@ func choose(all []uverbs.Device, sites func(*uverbs.Device) []uverbs.Site, prefi
 	}
 }
 
-// portOf reports whether a name denotes a device, and returns the number of the port that the name
-// contains, or 0 if it contains none and every port matches.
+// portOf reports whether a name denotes a device, and returns the number of the port in the name.
+// It returns 0 if the name contains no port number, so that every port matches.
 func portOf(device, name string) (int, bool) {
 	if device == name {
 		return 0, true
@@ -95,8 +96,9 @@ func leading(s *uverbs.Site, prefixes []netip.Prefix) []netip.Prefix {
 // reachable reports whether other hosts can reach the first address.
 func (p *place) reachable() bool { return !p.prefixes[0].Addr().IsLinkLocalUnicast() }
 
-// prefer makes the address that name spells the first address of the place. It reports whether the
-// place has that address. If the name contains a zone, the zone must be the place's interface.
+// prefer parses name as an address, and makes this address the first address of the place. It
+// reports whether the place has this address. If the name contains a zone, the zone must be the
+// place's interface.
 func (p *place) prefer(name string) bool {
 	a, err := netip.ParseAddr(name)
 	if err != nil || a.Zone() != "" && a.Zone() != p.site.Interface {
@@ -111,7 +113,7 @@ func (p *place) prefer(name string) bool {
 	return true
 }
 
-// String describes the device, its port and its first address for people.
+// String returns a text for people with the device, its port and its first address.
 func (p *place) String() string {
 	s := "device " + p.device.Name
 	if p.site.Port > 1 {

@@ -74,8 +74,8 @@ func (d *device) report(list []uverbs.Completion) {
 		case c.ID&^receiveBit>>numberBits != p.generation>>numberBits && (p.shared == nil || c.ID&receiveBit == 0):
 			// The completion is for an older queue pair that had the same number.
 		case !p.established && !p.failed && c.Status == uverbs.StatusSuccess:
-			// The peer's first messages can arrive before the event that reports the connection
-			// established.
+			// The completion is kept, because the peer's first messages can arrive before the event
+			// that reports that the connection is established.
 			p.early = append(p.early, *c)
 			p.Heard()
 		case c.ID&receiveBit == 0:
@@ -116,7 +116,8 @@ var statuses = [...]provider.Status{
 	uverbs.StatusGeneral: provider.StatusTransport,
 }
 
-// statusOf returns the status with which a request is reported that the device has failed.
+// statusOf returns the status with which a failed request is reported. s is the status that the
+// device has reported.
 func statusOf(s uverbs.Status) provider.Status {
 	if int(s) < len(statuses) && statuses[s] != provider.StatusSuccess {
 		return statuses[s]
@@ -124,11 +125,12 @@ func statusOf(s uverbs.Status) provider.Status {
 	return provider.StatusTransport
 }
 
-// sent reports the request of a completion and the unsignalled ones before it to package verbs. It
-// returns true if the request was a Read or an atomic: other requests may wait for its completion.
+// sent reports the request of a completion, and the unsignalled requests before it, to package
+// verbs. It returns true if the request was a Read or an atomic, because other requests may wait
+// for the completion of a Read or atomic.
 func (p *queuePair) sent(c *uverbs.Completion) bool {
 	if p.failed || p.ending || c.Status == uverbs.StatusFlushed {
-		return false // package verbs flushes it when the connection ends
+		return false // package verbs flushes the request when the connection ends
 	}
 	r := p.config.Sends.At(c.ID & numberMask)
 	doneBefore(p.config.Sends, r)

@@ -74,7 +74,7 @@ func (p *queuePair) translate(n int, r *provider.Request) error {
 	if r.Flags&provider.FlagInline == 0 {
 		return nil
 	}
-	if s.Op == uverbs.OpSendInvalidate { // siw has no space for inline data in a Send with Invalidate
+	if s.Op == uverbs.OpSendInvalidate { // siw has no room for inline data in a Send with Invalidate
 		return p.copySpare(s, r)
 	}
 	s.Flags |= uverbs.FlagInline
@@ -154,8 +154,8 @@ type spare struct {
 	keys   provider.Registered
 }
 
-// copySpare copies the bytes of an inline request to the spare memory, which the request then
-// refers to.
+// copySpare copies the bytes of an inline request to the spare memory, and makes the request refer
+// to this memory.
 func (p *queuePair) copySpare(s *uverbs.SendRequest, r *provider.Request) error {
 	if p.spare == nil {
 		size := max(p.config.Attributes.MaxInline, 1)

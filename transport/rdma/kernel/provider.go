@@ -11,7 +11,7 @@ import (
 // Name is the name of the provider.
 const Name = "kernel"
 
-// ErrNoAddress reports that a device has no address to bind connections to.
+// ErrNoAddress reports that a device has no address to which connections can be bound.
 var ErrNoAddress = errors.New("no network address leads to the device")
 
 // ErrNoDevices reports that the kernel has no RDMA device.
@@ -19,7 +19,7 @@ var ErrNoDevices = fmt.Errorf("%w: the kernel has none at all: load the adapter'
 
 // Config selects how a Provider accesses adapters.
 type Config struct {
-	// Library is true if siw and rxe are used through libibverbs, too.
+	// Library is true if libibverbs drives siw and rxe, too.
 	Library bool
 }
 
@@ -69,13 +69,14 @@ func (p *Provider) Explain() []string {
 	return lines
 }
 
-// abilities describes which of the optional features that jobs use a device offers.
+// abilities returns a text that says which of the optional features that jobs use the device
+// offers.
 func abilities(d *uverbs.Device, byLibrary bool) string {
 	a, _, err := openAdapter(d, byLibrary)
 	if err != nil {
 		return ", not usable: " + err.Error()
 	}
-	defer func() { _ = a.Close() }() // it has no objects that could keep it open
+	defer func() { _ = a.Close() }() // Close cannot fail, because the adapter has no objects
 	limits, err := a.Attributes()
 	if err != nil {
 		return ", not usable: " + err.Error()
@@ -94,9 +95,9 @@ func abilitiesOf(l *uverbs.Attributes, onDemand bool) string {
 	return text + ", all memory is pinned, relaxed ordering is asked for"
 }
 
-// Open opens a device. The name is that of the device, optionally with the number of a port
-// (mlx4_0:2), that of a network interface that leads to the device, or an address of such an
-// interface.
+// Open opens a device. name is one of three: the name of the device, optionally with the number of
+// a port (mlx4_0:2), the name of a network interface that leads to the device, or an address of
+// such an interface.
 func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error) {
 	all, err := uverbs.Devices()
 	var found place

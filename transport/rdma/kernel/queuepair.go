@@ -32,20 +32,20 @@ type queuePair struct {
 	signals         signals
 	// spare holds the bytes of inline requests that the device cannot take inline.
 	spare *spare
-	// failed is true when the queue pair posts and reports nothing any more. ending is true when
-	// Progress has to break the connection; failure is the reason. closed is true when the queue
-	// pair is destroyed.
+	// failed is true when the queue pair posts no requests and reports no completions any more.
+	// ending is true when Progress has to break the connection, and failure is the reason. closed
+	// is true when the queue pair is destroyed.
 	failed, ending, closed bool
 	// halted is true when the device was told to move the queue pair to the error state. last is
-	// true when the device has reported afterwards that the queue pair consumes no more shared
-	// receives. receiving is true when the queue pair may have consumed some.
+	// true when the device has then reported that the queue pair consumes no more shared receives.
+	// receiving is true when the queue pair may have consumed shared receives.
 	halted, last, receiving bool
 	failure                 error
 	// established is true when package verbs knows of the connection. early holds the completions
-	// that arrived before.
+	// that arrived before package verbs knew of it.
 	established bool
 	early       []uverbs.Completion
-	// isQuiet is true while requests wait for the active side to send something, at the latest
+	// isQuiet is true while requests wait until the active side sends a message, at the latest
 	// until quietUntil.
 	isQuiet    bool
 	quietUntil time.Time
@@ -109,9 +109,9 @@ func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, p
 }
 
 // prepare moves the queue pair to the state Init, in which receives can be posted. In the first
-// state, Reset, adapters of InfiniBand and RoCE reject or lose them (InfiniBand 1.4, section
-// 10.3.1). When the connection is made, Modify sets the other attributes of Init and enters Init
-// once more.
+// state, Reset, adapters of InfiniBand and RoCE reject or lose receives (InfiniBand 1.4, section
+// 10.3.1). When the connection is made, Modify enters Init once more, to set the other attributes
+// of Init.
 func (p *queuePair) prepare() error {
 	if p.device.attributes.ActiveSpeaksFirst {
 		return nil // iWARP
@@ -128,7 +128,7 @@ func (p *queuePair) Number() uint32 { return p.number }
 func (p *queuePair) SharesReceives() bool { return p.shared != nil }
 
 // Modify implements connection.Pair. It sets the RNR timer to rnrTimerCode, because the connection
-// manager leaves it at code 0, which means 655 ms (cm_init_qp_rtr_attr).
+// manager leaves the timer at code 0, which means 655 ms (cm_init_qp_rtr_attr).
 func (p *queuePair) Modify(a *rdmacm.Attributes) error {
 	if a.Mask == 0 {
 		return nil // the kernel modifies the queue pair
@@ -172,7 +172,7 @@ func (p *queuePair) Fail() {
 		return
 	}
 	p.halted = true
-	// An error means that the device is gone, and the queue pair with it.
+	// An error means that the device and its queue pairs are gone.
 	if d := p.device; p.pair.SetState(uverbs.StateError) == nil {
 		began := time.Now()
 		if p.awaitLast(began.Add(lastMost - d.vainly)) {
@@ -181,20 +181,22 @@ func (p *queuePair) Fail() {
 	}
 	p.device.poll()
 	p.failed = true
-	// p has failed now, so that report delivers no message: it gives the shared receives back.
+	// p has failed, so report delivers no message. It only gives the shared receives back.
 	early := p.early
 	p.early = nil
 	p.device.report(early)
 }
 
-// lastMost bounds how long all failed queue pairs of a device together wait until the device has
-// completed their shared receives. The device needs microseconds for each queue pair. The bound is
-// for a device that does not announce the last receive: the wait holds the adapter's lock.
+// lastMost bounds the time for which all failed queue pairs of a device together wait until the
+// device has completed their shared receives. The device normally needs microseconds for each queue
+// pair. The bound is necessary for a device that does not announce the last receive, because the
+// wait holds the adapter's lock.
 const lastMost = 20 * time.Millisecond
 
-// awaitLast waits until all shared receives that the queue pair has consumed are complete: a
-// receive that is not complete when the queue pair is destroyed never completes (InfiniBand 1.4,
-// section 10.3.1.5). awaitLast returns true if it has waited until the deadline without success.
+// awaitLast waits until all shared receives that the queue pair has consumed are complete. The wait
+// is necessary, because a receive that is not complete when the queue pair is destroyed never
+// completes (InfiniBand 1.4, section 10.3.1.5). awaitLast returns true if it has waited until the
+// deadline without success.
 func (p *queuePair) awaitLast(until time.Time) bool {
 	d := p.device
 	if p.shared == nil || !p.receiving || !d.announcesLast {
@@ -224,15 +226,15 @@ func (p *queuePair) Abort() {
 	p.Fail()
 }
 
-// Close implements provider.QueuePair. It ends the connection first: the kernel keeps a queue pair
-// of iWARP as long as a connection refers to it.
+// Close implements provider.QueuePair. Close ends the connection first, because the kernel keeps an
+// iWARP queue pair as long as a connection refers to it.
 func (p *queuePair) Close() {
 	if p.closed {
 		return
 	}
 	p.Abort()
 	p.closed = true
-	p.device.poll() // destroying a queue pair removes its completions from a library's queue
+	p.device.poll() // libibverbs removes the completions of a destroyed queue pair from its completion queue
 	p.destroy()
 	p.device.poll()
 	delete(p.device.pairs, p.number)
@@ -243,8 +245,8 @@ func (p *queuePair) Close() {
 	p.spare.close()
 }
 
-// destroy destroys the queue pair in the kernel. While a connect that cannot be interrupted is
-// under way, the kernel's call blocks; destroy then runs it in the background.
+// destroy destroys the queue pair in the kernel. While a connect runs that cannot be interrupted,
+// the kernel's call blocks. Then a goroutine makes the call.
 func (p *queuePair) destroy() {
 	// If the call fails, the kernel destroys the queue pair when the device is closed.
 	if !p.Busy() {
@@ -254,7 +256,7 @@ func (p *queuePair) destroy() {
 	p.linger()
 }
 
-// linger destroys the queue pair in the background. The device is ended after that: see
+// linger starts a goroutine that destroys the queue pair. The device ends after that: see
 // device.Close.
 func (p *queuePair) linger() {
 	p.device.lingering.Add(1)

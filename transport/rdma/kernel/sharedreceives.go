@@ -34,15 +34,15 @@ func (s *sharedReceives) Post(r *provider.Receive) {
 	d := s.device
 	d.translateReceive(0, receiveBit|r.Number&numberMask, r)
 	s.posted[r.Number] = r
-	// The queue has room: package verbs posts at most capacity receives. An error means that the
-	// device is gone; the adapter then ends.
+	// The queue has room, because package verbs posts at most capacity receives. So an error means
+	// that the device is gone. Then the adapter ends.
 	if _, err := s.queue.PostReceives(d.receives[:1]); err != nil {
 		d.failure = fmt.Errorf("post shared receive: %w", err)
 	}
 }
 
-// take removes the receive of a completion from posted and returns it, or returns nil if none is
-// posted under that number.
+// take removes the receive of a completion from posted and returns it. It returns nil if no receive
+// is posted under this number.
 func (s *sharedReceives) take(number uint64) *provider.Receive {
 	if number >= uint64(len(s.posted)) {
 		return nil
@@ -58,7 +58,7 @@ func (s *sharedReceives) take(number uint64) *provider.Receive {
 // Close implements provider.SharedReceiveQueue.
 func (s *sharedReceives) Close() {
 	clear(s.posted)
-	// An error other than EBUSY means that the device is gone, and the queue with it.
+	// An error other than EBUSY means that the device and its queues are gone.
 	if err := s.queue.Close(); errors.Is(err, unix.EBUSY) {
 		s.device.left = append(s.device.left, s.queue)
 	}

@@ -5,17 +5,19 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// signals decides which requests of a queue pair are signalled, that is, get a completion from the
-// device. Each request records in its Mark how many unsignalled requests directly precede it. A
-// completion means that these are done, too, because a device executes Sends and Writes in order.
-// The only exception is siw, where a Send or Write may complete before an earlier Read or atomic; a
-// Read or atomic is therefore always signalled.
+// signals decides which requests of a queue pair are signalled. The device reports a completion
+// only for a signalled request. Each request records in its Mark the number of unsignalled requests
+// that directly precede it. The completion of a request means that these requests are done, too,
+// because a device executes Sends and Writes in order. The only exception is siw: there a Send or
+// Write may complete before an earlier Read or atomic. Therefore a Read or atomic is always
+// signalled.
 type signals struct {
-	// At least each every-th request is signalled, even if the consumer does not want its
-	// completion, so that the queue gets room again.
+	// every is the maximum distance between signalled requests: at least one of every consecutive
+	// requests is signalled, even if the consumer does not want its completion. So the queue gets
+	// room again.
 	every int
-	// silent counts the requests posted after the last signalled one. underWay counts the signalled
-	// requests that are not complete. last is the number of the last request.
+	// silent counts the requests that were posted after the last signalled request. underWay counts
+	// the signalled requests that are not complete. last is the number of the last request.
 	silent, underWay int
 	last             uint64
 	// draining is true when no more requests are posted.
@@ -23,7 +25,7 @@ type signals struct {
 }
 
 // signalsOf returns the signals of a queue for the given number of requests. The unsignalled
-// requests after the last signalled one leave room for the request that flush posts.
+// requests after the last signalled request leave room for the request that flush posts.
 func signalsOf(sends int) signals { return signals{every: max(sends/2, 1)} }
 
 // flagsOf returns the device's flags for a request that is posted now.
@@ -51,9 +53,9 @@ func (p *queuePair) Drain() {
 	p.flush()
 }
 
-// flush makes sure that the last requests complete. If they are all unsignalled and no signalled
-// request is under way, it posts an empty Write, whose completion counts as the completion of the
-// last request.
+// flush makes sure that the last requests complete. If the last requests are unsignalled and no
+// signalled request is in flight, flush posts an empty Write. The completion of this Write counts
+// as the completion of the last request.
 func (p *queuePair) flush() {
 	s := &p.signals
 	if s.silent == 0 || s.underWay > 0 || p.failed {

@@ -18,7 +18,7 @@ func (d *device) Idle() bool {
 	if len(d.broken) > 0 || len(d.waiting) > 0 || d.failure != nil {
 		return false
 	}
-	// Discard the notifications of earlier arming.
+	// The loop discards the notifications of earlier calls of Arm.
 	for {
 		_, ok, err := d.channel.Next()
 		if err != nil || !ok {
@@ -39,7 +39,7 @@ func (d *device) Idle() bool {
 	if len(d.waiting) > 0 {
 		return false
 	}
-	d.events.Reset() // an event may end the Sleep: the next Progress looks for events
+	d.events.Reset() // the next Progress looks for events, because an event may end the Sleep
 	due := int64(0)
 	for _, p := range d.quiet {
 		if until := p.quietUntil.UnixNano(); due == 0 || until < due {
@@ -60,13 +60,14 @@ func (d *device) Sleep(until time.Time) {
 		d.deadline = unix.NsecToTimespec(max(time.Until(until), 0).Nanoseconds())
 		timeout = &d.deadline
 	}
-	// Whatever ended the poll, Progress finds out what has happened.
+	// The result of the poll is not evaluated, because Progress finds the reason for the end of the
+	// poll.
 	if errno := blocking.Poll(d.sources[:], timeout); errno != 0 {
 		return
 	}
 	if d.sources[0].Revents != 0 {
 		var b [8]byte
-		_, _ = unix.Read(d.wakeup, b[:]) // the value counts the calls of wake, which does not matter
+		_, _ = unix.Read(d.wakeup, b[:]) // the value counts the calls of wake, and is not used
 	}
 	if d.sources[2].Revents != 0 {
 		d.connections.Stir()
@@ -83,14 +84,15 @@ func (d *device) wake() {
 	_, _ = unix.Write(d.wakeup, one[:])
 }
 
-// Reasons that events of the kernel give for a device that cannot be used any more.
+// The reasons for which a device cannot be used any more, according to events of the kernel.
 var (
 	errFatal        = errors.New("the device has failed or was removed")
 	errCompletions  = errors.New("a completion queue has overflowed or failed")
 	errSharedFailed = errors.New("a shared receive queue has failed")
 )
 
-// ofPair returns the queue pair with the given user number, which an event contains, or nil.
+// ofPair returns the queue pair with the user number in an event, or nil if there is no such queue
+// pair.
 func (d *device) ofPair(user uint64) *queuePair {
 	for _, p := range d.pairs {
 		if p.user == user {
@@ -100,8 +102,8 @@ func (d *device) ofPair(user uint64) *queuePair {
 	return nil
 }
 
-// takeEvents handles all pending events of the device. It reports once that the device is removed.
-// It returns an error only if a queue has failed.
+// takeEvents handles all pending events of the device. It reports the removal of the device to the
+// consumer once. It returns an error only if a queue has failed.
 func (d *device) takeEvents() error {
 	for d.failure == nil {
 		e, ok, err := d.context.NextEvent()
@@ -124,8 +126,8 @@ func (d *device) takeEvents() error {
 	return nil
 }
 
-// failQueue ends the use of the device because one of its queues has failed. The device is still
-// there, but all connections share its queues.
+// failQueue ends the use of the device because one of its queues has failed. The device still
+// exists, but all connections share its queues.
 func (d *device) failQueue(err error) {
 	d.failure, d.queueFailed = fmt.Errorf("kernel: device %s: %w", d.name, err), true
 }

@@ -26,18 +26,18 @@ type Adapter struct {
 	Near int
 }
 
-// CPUs is a set of processors, which are named by number.
+// CPUs is a set of processors. A processor is named by its number.
 type CPUs interface {
 	IsSet(cpu int) bool
 	Count() int
 }
 
-// Adapters lists the RDMA devices that can probably be used; it does not open them. Such a device
-// has an active port, and an interface with an address that rdma_cm can bind. The devices nearest
-// to the processors that the rank may use come first. If several are equally near, the ranks of a
-// node get them in turn: turn is the rank's number on the node. The second list gives the reason
-// why each other device cannot be used, or says that there is no device at all. On a host without
-// RDMA devices, Adapters reads only one directory.
+// Adapters lists the RDMA devices that can probably be used, without opening them. A device can
+// probably be used if it has an active port, and an interface with an address that rdma_cm can
+// bind. The devices nearest to the processors that the rank may use come first. If several devices
+// are equally near, the ranks of a node get them in turn. turn is the rank's number on the node.
+// The second list gives the reason why each other device cannot be used, or says that there is no
+// device at all. On a host without RDMA devices, Adapters reads only one directory.
 func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) {
 	devices := h.Devices()
 	if len(devices) == 0 {
@@ -70,10 +70,10 @@ func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) 
 	return usable, others
 }
 
-// Adapter returns the device that a name denotes, whether the device can be used or not. The name
-// is that of the device, with or without the number of a port, that of a network interface that
-// leads to the device, or an address of such an interface in any spelling. Adapter returns false if
-// no device matches.
+// Adapter returns the device that a name denotes, even if the device cannot be used. name is one of
+// three: the name of the device, with or without the number of a port, the name of a network
+// interface that leads to the device, or an address of such an interface in any spelling. Adapter
+// returns false if no device matches.
 func (h *Host) Adapter(name string) (Adapter, bool) {
 	interfaces, err := h.Interfaces()
 	if err != nil {
@@ -115,7 +115,8 @@ func (h *Host) fabric(d *Device) string {
 	if d.Kind != "InfiniBand" {
 		return strings.ToLower(d.Kind)
 	}
-	// The subnet prefix is the first half of every GID, fe80:0000:0000:0000:0002:c903:0000:1491.
+	// The subnet prefix is the first half of every GID. An example of a GID is
+	// fe80:0000:0000:0000:0002:c903:0000:1491.
 	const prefix = len("fe80:0000:0000:0000")
 	gid := line(h.Files, path.Join(portOf(d.Name, d.Port), "gids/0"))
 	if len(gid) < prefix {
@@ -145,5 +146,6 @@ func (h *Host) near(device string, may CPUs) int {
 	return 100 * count / may.Count()
 }
 
-// cpusMax bounds the numbers and the count of processors, and thereby the loop over them.
+// cpusMax bounds the number of a processor and the count of processors. So it also bounds the loop
+// over them.
 const cpusMax = 1 << 16

@@ -27,7 +27,8 @@ type Device struct {
 	State string
 }
 
-// Spelling returns the name to open the device by: its name, followed by the port unless that is 1.
+// Spelling returns the name by which the device can be opened. It is the name of the device,
+// followed by the port if the port is not 1.
 func (d *Device) Spelling() string {
 	if d.Port > 1 {
 		return d.Name + ":" + strconv.Itoa(d.Port)
@@ -81,8 +82,8 @@ func (h *Host) device(name string, number int) Device {
 	case line(h.Files, path.Join(port, "link_layer")) == "Ethernet":
 		d.Kind = "RoCE"
 	}
-	if len(d.Interfaces) == 0 { // gid_attrs does not name the interfaces of IP over InfiniBand
-		nets, _ := fs.ReadDir(h.Files, path.Join(deviceClass, name, "device/net")) // none for a device in software
+	if len(d.Interfaces) == 0 { // gid_attrs does not contain the interfaces of IP over InfiniBand
+		nets, _ := fs.ReadDir(h.Files, path.Join(deviceClass, name, "device/net")) // a device in software has none
 		for _, n := range nets {
 			if at := line(h.Files, path.Join(deviceClass, name, "device/net", n.Name(), "dev_port")); at == "" || at == strconv.Itoa(number-1) {
 				d.Interfaces = append(d.Interfaces, n.Name())
@@ -135,14 +136,15 @@ func (h *Host) deviceOf() map[string]string {
 	return of
 }
 
-// library is the file name of the library through which gorun uses the devices that it does not
-// drive itself. libraryDirs are the directories in which distributions install it.
+// library is the file name of the library by which gorun uses the devices that it does not drive in
+// Go. libraryDirs are the directories in which distributions install it.
 const library = "libibverbs.so.1"
 
 var libraryDirs = []string{"lib", "lib64", "lib/*", "usr/lib", "usr/lib64", "usr/lib/*", "usr/local/lib", "usr/local/lib64"}
 
-// Kernel returns nil if this process can probably use an RDMA device of the kernel; it opens none.
-// If not, the error gives the reason and the remedy; it is transport.ErrNotSupported.
+// Kernel returns nil if this process can probably use an RDMA device of the kernel; it opens no
+// device. Otherwise the error gives the reason and the remedy. The error is
+// transport.ErrNotSupported.
 func (h *Host) Kernel() error {
 	missing := func(format string, args ...any) error {
 		return fmt.Errorf("kernel RDMA: %s: %w", fmt.Sprintf(format, args...), transport.ErrNotSupported)

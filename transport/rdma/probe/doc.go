@@ -1,25 +1,26 @@
 // Package probe reports what a host offers for RDMA: network interfaces and addresses that can
-// carry it, and adapters with a kernel driver. If there is no such adapter, it reports the reason
-// and the remedy. It only reads, and changes nothing.
+// carry RDMA, and adapters with a kernel driver. If there is no such adapter, the package reports
+// the reason and the remedy. It only reads the state of the host.
 //
-// transport/rdma uses it to choose the address that it listens on. gorun prints its report with
-// -explain.
+// Package transport/rdma uses it to choose the address at which a rank listens. gorun prints its
+// report with -explain.
 //
 // # Choice of the address
 //
 // Package probe chooses one address, never the unspecified one, so that the listener cannot be
 // reached from other networks of the host. Without a preference, it chooses in this order:
 //
-//  1. interfaces that are up and have an address; loopback addresses after the others,
-//     and link-local addresses last, because their zone means nothing on another host
-//  2. an interface with an RDMA device before one without
+//  1. interfaces that are up and have an address; loopback addresses after the others, and
+//     link-local addresses last, because their zone has no meaning on another host
+//  2. an interface with an RDMA device before an interface without an RDMA device
 //  3. a physical interface before a virtual one (bridges and container networks
 //     have the same addresses on many hosts)
-//  4. the faster one, IPv4 before IPv6, and then the order of the kernel
+//  4. the faster interface before the slower one, then IPv4 before IPv6, and then the order of the
+//     kernel
 //
-// A preference (-net) is an interface's name, an address, or a network in CIDR form; several are
-// separated by commas. The first preference that matches an address is used. If it matches several
-// addresses, the order above decides among them.
+// A preference (-net) is an interface's name, an address, or a network in CIDR form. Several
+// preferences are separated by commas. The first preference that matches an address is used. If
+// this preference matches several addresses, the order above decides among them.
 //
 // Unstable: any release may change this package, also after v1.
 package probe

@@ -3,8 +3,8 @@ package probe
 import "strings"
 
 // Explain describes in a few lines which address would carry RDMA between hosts for the given -net
-// preference, and which devices and interfaces there are. Every line is indented by two spaces and
-// ends with a line feed.
+// preference, and lists the devices and interfaces of the host. Every line is indented by two
+// spaces and ends with a line feed.
 func (h *Host) Explain(wish string) string {
 	var b strings.Builder
 	say := func(what, text string) { b.WriteString("  " + what + ": " + text + "\n") }

@@ -22,9 +22,9 @@ type Interface struct {
 	Loopback bool
 	// Virtual is true if the kernel knows no hardware device behind the interface.
 	Virtual bool
-	// Speed is in Mbit/s; 0 if unknown.
+	// Speed is the speed of the interface in Mbit/s. It is 0 if the speed is unknown.
 	Speed int
-	// MTU is in bytes.
+	// MTU is the MTU of the interface in bytes.
 	MTU int
 	// Addresses are the addresses of the interface with the lengths of their network prefixes.
 	Addresses []netip.Prefix
@@ -53,7 +53,7 @@ func (i *Interface) String() string {
 	return b.String()
 }
 
-// Host is the source of what a probe reads. Tests replace its functions.
+// Host is the source of all data that a probe reads. Tests replace its functions.
 type Host struct {
 	// Files is the root of the file system.
 	Files fs.FS
@@ -61,12 +61,12 @@ type Host struct {
 	Interfaces func() ([]Interface, error)
 	// Access returns nil if this process may read and write the file with that absolute name.
 	Access func(name string) error
-	// Driven reports whether gorun drives a device of the kernel itself, without a library. It does
-	// so for siw and rxe.
+	// Driven reports whether gorun drives a device of the kernel in Go, without a library. gorun
+	// drives siw and rxe in Go.
 	Driven func(device string) bool
 }
 
-// System returns the Host of the machine that this process runs on.
+// System returns the Host for the machine on which this process runs.
 func System() *Host {
 	files := os.DirFS("/")
 	return &Host{
@@ -100,7 +100,7 @@ func interfaces(files fs.FS) ([]Interface, error) {
 		}
 		addresses, err := n.Addrs()
 		if err != nil {
-			continue // it was removed after it was listed
+			continue // the interface was removed after it was listed
 		}
 		for _, a := range addresses {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
@@ -112,8 +112,8 @@ func interfaces(files fs.FS) ([]Interface, error) {
 	return all, nil
 }
 
-// speed returns the speed of an interface in Mbit/s, or 0: the kernel has no speed of a virtual
-// interface, or gives it as -1.
+// speed returns the speed of an interface in Mbit/s. It returns 0 if the kernel reports no speed,
+// or a speed of -1, as for virtual interfaces.
 func speed(files fs.FS, name string) int {
 	n, err := strconv.Atoi(line(files, "sys/class/net/"+name+"/speed"))
 	if err != nil {
@@ -127,7 +127,8 @@ func exists(files fs.FS, name string) bool {
 	return err == nil
 }
 
-// line returns the text of a small file without white space around it, or "".
+// line returns the text of a small file without white space around it. It returns "" if the file
+// cannot be read.
 func line(files fs.FS, name string) string {
 	b, err := fs.ReadFile(files, name)
 	if err != nil {

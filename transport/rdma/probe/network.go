@@ -10,19 +10,19 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Choice is an address that a rank can listen on and connect from.
+// Choice is an address at which a rank can listen, and from which it can connect.
 type Choice struct {
-	// Interface is the name of its network interface.
+	// Interface is the name of the network interface that has the address.
 	Interface string
 	// Address is a single address; a link-local IPv6 address contains its zone.
 	Address netip.Addr
-	// Network is the network that the address belongs to.
+	// Network is the network to which the address belongs.
 	Network netip.Prefix
 	// Device is the RDMA device of the interface, or "" if there is none.
 	Device string
 }
 
-// String describes the choice for people.
+// String returns a text for people that describes the choice.
 func (c Choice) String() string {
 	s := c.Address.String() + " on " + c.Interface
 	if c.Device != "" {
@@ -62,8 +62,8 @@ func (e *NetworkError) Error() string {
 // Is makes a NetworkError a transport.ErrNotSupported.
 func (e *NetworkError) Is(target error) bool { return target == transport.ErrNotSupported }
 
-// Network returns the address to use for a preference; wish is "" without one. The error is a
-// *NetworkError unless the interfaces cannot be listed.
+// Network returns the address to use for the preference wish. wish is "" if there is no preference.
+// The error is a *NetworkError, or the error of listing the interfaces.
 func (h *Host) Network(wish string) (Choice, error) {
 	all, err := h.Interfaces()
 	if err != nil {
@@ -87,7 +87,8 @@ func (h *Host) Network(wish string) (Choice, error) {
 	return Choice{}, &NetworkError{Wish: wish, Cause: strings.Join(causes, ", "), Interfaces: all}
 }
 
-// Owns reports whether a is an address of this host. Every loopback address is one.
+// Owns reports whether a is an address of this host. Every loopback address is an address of this
+// host.
 func (h *Host) Owns(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	all, err := h.Interfaces()
@@ -173,11 +174,12 @@ func best(all []Interface, devices map[string]string, fits func(*Interface, neti
 	if len(found) == 0 {
 		return Choice{}, false
 	}
-	// Of equal addresses MinFunc returns the first, which is the first in the kernel's order.
+	// If several addresses are equally good, MinFunc returns the first of them, which is the first
+	// in the kernel's order.
 	return slices.MinFunc(found, func(a, b candidate) int { return slices.Compare(a.rank[:], b.rank[:]) }).Choice, true
 }
 
-// count returns 1 if a property speaks against an address, else 0.
+// count returns 1 if a property speaks against an address, and 0 otherwise.
 func count(against bool) int {
 	if against {
 		return 1

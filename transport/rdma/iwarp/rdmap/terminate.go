@@ -64,9 +64,10 @@ type Terminate struct {
 	SegmentLength uint16
 	HasLength     bool
 	// Header is the DDP header of the segment at fault, 14 or 18 octets according to its T bit. It
-	// is empty if the message quotes none.
+	// is empty if the message quotes no DDP header.
 	Header []byte
-	// Read is the Read Request at fault, 28 octets. It is empty if the message quotes no header.
+	// Read is the Read Request at fault, 28 octets. It is empty if the message quotes no Read
+	// Request.
 	Read []byte
 	// Swapped is true if the message has siw's order of bits.
 	Swapped bool
