@@ -13,14 +13,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// Transport connects a rank to ranks of other nodes. It must be made by New.
+// Transport connects a rank to ranks of other nodes. New makes a Transport.
 type Transport struct {
 	config      Config
 	credentials negotiation.Credentials
 
-	// rails are the open adapters in the order of preference; the index is Location.Rail. polled
-	// are the rails whose adapters have not been removed. slot is the size in bytes of an eager
-	// receive, on every rail.
+	// rails are the open adapters in the order of preference. The index of a rail is its
+	// Location.Rail. polled are the rails whose adapters have not been removed. slot is the size in
+	// bytes of an eager receive, on every rail.
 	rails, polled []*rail
 	slot          int
 	// stripes reports whether several rails carry stripes of long transfers.
@@ -28,7 +28,8 @@ type Transport struct {
 	stripe  stripeConfig
 	// looks counts the Polls that looked at several rails.
 	looks uint32
-	// missing are lines about the adapters that could not become rails, with the reasons.
+	// missing are lines of text that name the adapters that could not become rails, with the
+	// reasons.
 	missing []string
 	batches batches
 
@@ -36,18 +37,19 @@ type Transport struct {
 	// pinned accounts for the memory of the arena and the heap that stays registered.
 	pinned  *pinned
 	exposed exposures
-	// exposures counts the exposures whose key contains a number. complained is true after a
-	// failure to register memory was logged.
+	// exposures counts the exposures whose key contains a number of the exposure. complained is
+	// true after a failure to register memory was logged.
 	exposures  uint32
 	complained bool
 
-	// Actors send commands to Poll; Poll sends messages to actors through supervision.
+	// Actors send commands to Poll through commands. Poll sends messages to actors through
+	// supervision.
 	commands    commands
 	supervision supervision
 	ring        func()
 
-	// peers are the endpoints by rank, nil before the first use. links are the links by their
-	// endpoint of package verbs; lastLink is the one that was looked up last.
+	// peers are the endpoints by rank. An endpoint is nil before its first use. links are the links
+	// by their endpoint of package verbs. lastLink is the link that was looked up last.
 	peers    []*endpoint
 	links    map[*verbs.Endpoint]*link
 	lastLink *link
@@ -56,12 +58,13 @@ type Transport struct {
 
 	// stash are arrived messages that have not been passed to the handler yet, oldest first.
 	stash []delivery
-	// ends are links that have ended and of which messages still have to be passed to the handler.
+	// ends are links that have ended. Some of their messages still have to be passed to the
+	// handler.
 	ends []linkEnd
 	// leaving are the peers that were marked down and whose last messages are still received.
 	leaving []*departure
-	// finished are operations that have ended and downs are lost peers. Poll reports both to the
-	// handler at its end.
+	// finished are operations that have ended, and downs are lost peers. At its end, Poll reports
+	// both to the handler.
 	finished   []finished
 	downs      []*transport.PeerDown
 	operations uint32
@@ -74,11 +77,11 @@ type Transport struct {
 	// fields.
 	request  verbs.WorkRequest
 	segments [1]verbs.Segment
-	// used is the receive of the message that was passed to the handler last, if its link is not
-	// nil. The receive has not been posted again yet.
+	// used is the receive of the last message that was passed to the handler. The receive has not
+	// been posted again yet. If the link in used is nil, there is no such receive.
 	used arrived
 
-	// log takes lines for people, from any goroutine and under any lock.
+	// log takes lines of text for people. Any goroutine may add a line, under any lock.
 	log *journal.Journal
 
 	reading, closed, over bool
@@ -206,7 +209,7 @@ func (t *Transport) Endpoint(peer int) (transport.Endpoint, error) {
 	return t.meet(peer), nil
 }
 
-// meet returns the endpoint of a rank, which it makes if there is none.
+// meet returns the endpoint of a rank. It makes the endpoint if there is none.
 func (t *Transport) meet(peer int) *endpoint {
 	p := t.peers[peer]
 	if p == nil {

@@ -9,21 +9,21 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Adapter is an open interface adapter (dat_ia_open(3DAT)), from which all other objects are made.
-// It and all objects made from it are safe for concurrent use.
+// Adapter is an open interface adapter (dat_ia_open(3DAT)). All other objects are made from an
+// adapter. An adapter and all objects that are made from it are safe for concurrent use.
 type Adapter struct {
 	provider string
 	device   provider.Device
 	limits   Attributes
-	// registering counts the calls under way that register or deregister memory without the lock.
+	// registering counts the running calls that register or deregister memory without the lock.
 	// Close waits for them.
 	registering sync.WaitGroup
 
-	// mu guards everything below and everything in the objects of the adapter. For consumers it is
-	// the last lock in the lock order. The provider is called under it.
+	// mu guards the fields below it, and all fields of the objects of the adapter. For consumers it
+	// is the last lock in the lock order. The provider is called with mu held.
 	mu        sync.Mutex
 	regions   map[uint32]*MemoryRegion
-	recent    [recentRegions]*MemoryRegion // looked up last, by key
+	recent    [recentRegions]*MemoryRegion // the regions that were looked up last, by key
 	domains   map[*ProtectionDomain]struct{}
 	endpoints map[*Endpoint]struct{}
 	listeners map[*Listener]struct{}
@@ -33,14 +33,14 @@ type Adapter struct {
 	// events is the queue that receives the events of the adapter itself, or nil.
 	events    *CompletionQueue
 	deadlines deadlines
-	// deferred are the endpoints with work that has to wait until no upcall is under way.
+	// deferred are the endpoints with work that has to wait until no upcall runs.
 	deferred []*Endpoint
 	// later are the endpoints with requests that FlagMore may hold back.
 	later   []*Endpoint
 	waiting waiting
 	closed  bool
 	failure error
-	// removal is the device's reason for its removal, or nil while it is present.
+	// removal is the reason for the removal of the device, or nil while the device is present.
 	removal error
 }
 
@@ -69,8 +69,8 @@ func Open(p Provider, name string) (*Adapter, error) {
 // Attributes returns the adapter's properties and limits (dat_ia_query(3DAT)).
 func (a *Adapter) Attributes() Attributes { return a.limits }
 
-// Progress makes the adapter's progress without returning entries, and returns the number of steps
-// made. It is for consumers that have no completion queue.
+// Progress makes progress on the adapter without returning entries. It returns the number of steps
+// of progress. It is for consumers that have no completion queue.
 func (a *Adapter) Progress() int {
 	a.mu.Lock()
 	defer a.unlock()
@@ -89,7 +89,7 @@ func (a *Adapter) Begin() {
 	}
 }
 
-// begin is Begin for callers that hold the lock.
+// begin does the work of Begin. The caller holds the lock.
 func (a *Adapter) begin() {
 	for i, ep := range a.later {
 		a.later[i] = nil
@@ -102,8 +102,8 @@ func (a *Adapter) begin() {
 }
 
 // Close ends everything on the adapter abruptly: it breaks connections, refuses requests that were
-// not answered, deregisters memory, and makes waiters return ErrClosed. No more entries are
-// delivered. A second Close is a no-op.
+// not answered, deregisters memory, and makes waiters return ErrClosed. After Close no more entries
+// are delivered. A second Close does nothing.
 func (a *Adapter) Close() error {
 	a.mu.Lock()
 	if a.closed {
@@ -132,7 +132,7 @@ func (a *Adapter) Close() error {
 	a.mu.Unlock()
 	a.registering.Wait()
 	var errs []error
-	for _, m := range a.regions { // after registering.Wait no call changes them
+	for _, m := range a.regions { // after registering.Wait no call changes the regions
 		errs = append(errs, m.domain.domain.Deregister(m.keys))
 	}
 	a.mu.Lock()
@@ -144,7 +144,7 @@ func (a *Adapter) Close() error {
 	return errors.Join(append(errs, a.device.Close())...)
 }
 
-// drive makes progress under the lock and returns the number of steps made.
+// drive makes progress under the lock and returns the number of steps.
 func (a *Adapter) drive() int {
 	if a.failure != nil {
 		return 0
@@ -191,7 +191,7 @@ func (a *Adapter) fail(err error) {
 	}
 }
 
-// settle does the deferred work of endpoints, when no upcall is under way.
+// settle does the deferred work of endpoints. No upcall runs when it is called.
 func (a *Adapter) settle() {
 	for len(a.deferred) > 0 {
 		ep := a.deferred[len(a.deferred)-1]
@@ -210,7 +210,7 @@ func (a *Adapter) unlock() {
 	a.conclude()
 }
 
-// conclude is unlock for the case that there is deferred work, or a goroutine to wake.
+// conclude does the work of unlock if there is deferred work, or if there is a goroutine to wake.
 func (a *Adapter) conclude() {
 	if len(a.deferred) > 0 && !a.closed {
 		a.settle()
@@ -229,8 +229,8 @@ func (a *Adapter) conclude() {
 // err makes the error of an operation on this adapter.
 func (a *Adapter) err(op string, cause error) error { return newError(op, a.provider, "", cause) }
 
-// newError makes an OpError, whose Fault is the Fault in the cause, or ErrInsufficientResources if
-// there is none.
+// newError makes an OpError. Its Fault is the Fault that the cause wraps, or
+// ErrInsufficientResources if the cause wraps no Fault.
 func newError(op, name, peer string, cause error) error {
 	e := &OpError{Op: op, Provider: name, Peer: peer, Fault: ErrInsufficientResources, Err: cause}
 	var fault Fault

@@ -9,17 +9,18 @@ type Provider = provider.Provider
 // Attributes are the properties and limits of an adapter. Lengths are in bytes.
 type Attributes = provider.Attributes
 
-// EndpointAttributes are the properties of one endpoint (DAT_EP_ATTR). Lengths are in bytes, counts
-// per endpoint; none may exceed the adapter's limit.
+// EndpointAttributes are the properties of one endpoint (DAT_EP_ATTR). Lengths are in bytes, and
+// counts are per endpoint. No value may exceed the adapter's limit.
 type EndpointAttributes = provider.EndpointAttributes
 
 // Service is the kind of a connection (librdmacm's port space).
 type Service = provider.Service
 
 const (
-	// ServiceReliable is connected, ordered and reliable (RDMA_PS_TCP).
+	// ServiceReliable is a connected, ordered and reliable service (RDMA_PS_TCP).
 	ServiceReliable = provider.ServiceReliable
-	// ServiceDatagram is unconnected (RDMA_PS_UDP). It is out of scope: no adapter has it.
+	// ServiceDatagram is an unconnected service (RDMA_PS_UDP). It is out of scope, and no adapter
+	// has it.
 	ServiceDatagram = provider.ServiceDatagram
 )
 
@@ -47,10 +48,11 @@ const (
 	// queued but wake no goroutine. Of the pages: only verbstest uses it.
 	CompletionUnsignalled = provider.CompletionUnsignalled
 	// CompletionSolicitedWait is for receives only: the completion of a message that was sent with
-	// FlagSolicited wakes, that of another message does not. Of the pages: only verbstest uses it.
+	// FlagSolicited wakes waiters, and the completion of any other message does not. Of the pages:
+	// only verbstest uses it.
 	CompletionSolicitedWait = provider.CompletionSolicitedWait
 )
 
-// DepthDefault as a read depth selects the provider's choice. Query of a connected endpoint returns
-// the chosen depth. A depth of 0 means no reads.
+// DepthDefault as a read depth lets the provider choose the depth. Query of a connected endpoint
+// returns the chosen depth. A depth of 0 means no reads.
 const DepthDefault = provider.DepthDefault

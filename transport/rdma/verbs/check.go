@@ -24,9 +24,9 @@ func checkEndpoint(e *EndpointAttributes, l *Attributes) error {
 	return nil
 }
 
-// grant lowers the attributes that were asked for to what a device grants. It never raises the
-// lengths of queues above what was asked, because the consumer has sized completion queues for
-// that.
+// grant lowers the requested attributes to the values that a device grants. It never raises the
+// lengths of queues above the requested lengths, because the consumer has chosen the capacity of
+// its completion queues for the requested lengths.
 func grant(asked, granted *EndpointAttributes) {
 	for _, n := range [][2]*int{
 		{&asked.MaxRequests, &granted.MaxRequests},

@@ -23,11 +23,11 @@ const (
 // Status is the result of a work request.
 type Status = provider.Status
 
-// The statuses. Every one but StatusSuccess ends the connection.
+// The statuses. Every status except StatusSuccess ends the connection.
 const (
 	StatusSuccess = provider.StatusSuccess
 	// StatusFlushed means that the request was not done when the connection ended, or was posted
-	// afterwards.
+	// after the end of the connection.
 	StatusFlushed = provider.StatusFlushed
 	// StatusLocalLength means that a message was longer than its receive.
 	StatusLocalLength = provider.StatusLocalLength
@@ -49,7 +49,7 @@ const (
 // first EventEstablished, then completions, including flushed ones, and last the event that ends
 // the connection.
 type Completion struct {
-	// Endpoint is the endpoint concerned; nil for StreamConnectionRequest, StreamLimit and
+	// Endpoint is the endpoint of the entry. It is nil for StreamConnectionRequest, StreamLimit and
 	// StreamAdapter.
 	Endpoint *Endpoint
 	// ID is the ID of the WorkRequest or ReceiveRequest.
@@ -65,8 +65,8 @@ type Completion struct {
 	Stream    Stream
 	Op        Opcode
 	Status    Status
-	// Flags contains, for a receive, those of FlagSolicited, FlagInvalidate and FlagImmediate that
-	// the peer set on the message.
+	// Flags contains, for a receive, the flags that the peer set on the message, of FlagSolicited,
+	// FlagInvalidate and FlagImmediate.
 	Flags RequestFlags
 	// notify is true if the entry wakes waiters.
 	notify bool

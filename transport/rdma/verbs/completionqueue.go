@@ -2,21 +2,23 @@ package verbs
 
 import "sync/atomic"
 
-// CompletionQueue is an event dispatcher (DAT_EVD). It holds completions of receives and of
-// requests, connection events, and the requests that reach listeners, in one order. The consumer
-// chooses the streams that feed it when it makes endpoints and listeners.
+// CompletionQueue is an event dispatcher (DAT_EVD). It holds completions of receives and of work
+// requests, connection events, and connection requests that have reached listeners. All these
+// entries have one common order. The consumer chooses the streams that feed it when it makes
+// endpoints and listeners.
 type CompletionQueue struct {
 	adapter *Adapter
-	// entries is a ring. count entries are in use, from head on; notifying of them wake waiters.
+	// entries is a ring. count entries are in use, from head on. notifying is the number of these
+	// entries that wake waiters.
 	entries          []Completion
 	head             int
 	count, notifying int
-	// into is the unused rest of the slice of the Advance that makes progress at present. Advance
-	// does so only when the queue is empty. While into has room, entries go there and not through
-	// the ring.
+	// into is the unused rest of the slice of a running Advance that makes progress. Advance makes
+	// progress only if the queue is empty. While into has room, new entries are written to into and
+	// not to the ring.
 	into  []Completion
 	feeds feeds
-	// waiters counts goroutines in Wait; ring is the function that Arm was given.
+	// waiters counts the goroutines in Wait. ring is the argument of the last Arm.
 	waiters int
 	ring    func()
 	failure error
@@ -26,9 +28,10 @@ type CompletionQueue struct {
 }
 
 // NewCompletionQueue makes a completion queue of the given capacity. The consumer must ensure that
-// no more entries than that can be outstanding: it adds up the limits of the endpoints that feed
-// the queue, and three connection events for each. An entry for which there is no room is lost. The
-// queue is then dead (Err is ErrOverflow), and so is the endpoint that made the entry.
+// at most this number of entries can be outstanding. The number is the sum of the limits of the
+// endpoints that feed the queue, plus three connection events for each endpoint. An entry for which
+// there is no room is lost. Then the queue and the endpoint of the entry are dead, and Err returns
+// ErrOverflow.
 func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {
 	const op = "new completion queue"
 	a.mu.Lock()
@@ -49,17 +52,18 @@ func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {
 // Capacity returns the number of entries that the queue can hold.
 func (q *CompletionQueue) Capacity() int { return len(q.entries) }
 
-// Poll moves queued entries into the slice and returns their number. When none is queued, it first
-// makes progress on the adapter, on the caller's goroutine. It does not allocate for completions of
-// work requests.
+// Poll moves queued entries into the slice and returns their number. If no entry is queued, Poll
+// first makes progress on the adapter, on the caller's goroutine. Poll allocates no memory for
+// completions of work requests.
 func (q *CompletionQueue) Poll(into []Completion) int {
 	n, _ := q.Advance(into)
 	return n
 }
 
-// Advance is Poll, and also returns the number of steps of progress that the adapter has made.
-// Steps without an entry occur: a part of a long message completes nothing. A consumer that also
-// polls something else learns from steps how soon it should call Advance again.
+// Advance does the same as Poll, and also returns the number of steps of progress that the adapter
+// has made. A step need not produce an entry: for example, the transfer of a part of a long message
+// completes no request. A consumer that also polls other sources can decide by steps how soon to
+// call Advance again.
 func (q *CompletionQueue) Advance(into []Completion) (n, steps int) {
 	a := q.adapter
 	a.mu.Lock()
@@ -83,8 +87,9 @@ func (q *CompletionQueue) Len() int {
 	return q.count
 }
 
-// Err returns nil, or the reason why the queue is dead: ErrOverflow, ErrClosed, or the error of the
-// adapter. Entries that were queued before can still be polled.
+// Err returns nil while the queue is alive, and otherwise the reason for which the queue is dead:
+// ErrOverflow, ErrClosed, or the error of the adapter. Entries that were queued before the queue
+// died can still be polled.
 func (q *CompletionQueue) Err() error {
 	if !q.dead.Load() {
 		return nil
@@ -99,8 +104,8 @@ func (q *CompletionQueue) reason() error {
 	return q.failure
 }
 
-// Free ends the queue. It is ErrInvalidState while endpoints, listeners or shared receive queues
-// feed the queue.
+// Free ends the queue. It fails with ErrInvalidState while endpoints, listeners or shared receive
+// queues feed the queue.
 func (q *CompletionQueue) Free() error {
 	const op = "free completion queue"
 	if q == nil {
@@ -124,7 +129,7 @@ func (q *CompletionQueue) Free() error {
 // valid reports whether objects of an adapter may feed the queue.
 func (q *CompletionQueue) valid(a *Adapter) bool { return q.adapter == a && !q.freed }
 
-// push appends an entry; if notify is true, the entry wakes waiters.
+// push appends an entry. If notify is true, the entry wakes waiters.
 func (q *CompletionQueue) push(c *Completion, notify bool) {
 	if len(q.into) > 0 && q.failure == nil {
 		q.into[0] = *c
@@ -166,7 +171,7 @@ func (q *CompletionQueue) pop(into []Completion) int {
 		if e.notify {
 			q.notifying--
 		}
-		e.Event, e.Endpoint = nil, nil // allow garbage collection
+		e.Event, e.Endpoint = nil, nil // so that the garbage collector can free them
 		if q.head++; q.head == len(q.entries) {
 			q.head = 0
 		}
@@ -177,7 +182,7 @@ func (q *CompletionQueue) pop(into []Completion) int {
 	return n
 }
 
-// close makes the queue dead for the given reason, unless it is dead already.
+// close makes the queue dead for the given reason. It does nothing if the queue is already dead.
 func (q *CompletionQueue) close(why error) {
 	if q.failure == nil {
 		q.failure = why

@@ -10,22 +10,24 @@ import (
 )
 
 // Connect requests a connection to the listener at remote (dat_ep_connect(3DAT), rdma_connect(3)).
-// It resolves the route itself. The endpoint must be in StateUnconnected. When Connect returns
+// Connect also resolves the route. The endpoint must be in StateUnconnected. When Connect returns
 // without error, the endpoint is bound to a local port, and in StateActiveConnectionPending until
 // an event follows. Exactly one event follows on the Connections queue:
 //
 //	EventEstablished        accepted; the endpoint is connected
 //	EventPeerRejected       the remote consumer rejected, with its private data
-//	EventUnreachable        no host, or none that answered within the timeout
+//	EventUnreachable there is no such host, or it did not answer within the timeout
 //	EventTimedOut           the host accepted the request and the peer did not answer in time
 //	EventNonPeerRejected    every other reason; Event.Err says which
 //	EventDisconnected       Disconnect ended the attempt
 //
-// After all events but the first the endpoint is in StateDisconnected.
+// After EventEstablished the endpoint is in StateConnected, and after every other event in
+// StateDisconnected.
 //
 // Connect itself fails with ErrInvalidState, ErrInvalidParameter (timeout not positive, private
 // data too long, depths or retry counts out of range), ErrModelNotSupported (QoS, multipath),
-// ErrInvalidAddress or ErrInsufficientResources. The endpoint is then unchanged.
+// ErrInvalidAddress or ErrInsufficientResources. If Connect itself fails, the endpoint is
+// unchanged.
 func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
 	const op = "connect"
 	if err := ep.lock(op); err != nil {
@@ -38,9 +40,9 @@ func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
 	return nil
 }
 
-// DupConnect is Connect to the address, and with the flags, of the last Connect of another
-// endpoint, which must be connected (dat_ep_dup_connect(3DAT)). It ignores o.Flags. Of the pages:
-// only verbstest calls it.
+// DupConnect is a Connect with the address and the flags of the last Connect of another endpoint
+// (dat_ep_dup_connect(3DAT)). The other endpoint must be connected. DupConnect ignores o.Flags. Of
+// the pages: only verbstest calls it.
 func (ep *Endpoint) DupConnect(other *Endpoint, o ConnectOptions) error {
 	const op = "dup connect"
 	if err := ep.lock(op); err != nil {
@@ -60,7 +62,7 @@ func (ep *Endpoint) DupConnect(other *Endpoint, o ConnectOptions) error {
 	return nil
 }
 
-// connect is Connect for callers that hold the lock.
+// connect does the work of Connect. The caller holds the lock.
 func (ep *Endpoint) connect(remote netip.AddrPort, o *ConnectOptions) error {
 	l := &ep.adapter.limits
 	p := ConnParam{ResponderResources: DepthDefault, InitiatorDepth: DepthDefault, RetryCount: retryCountMax, RNRRetryCount: retryCountMax}
@@ -104,8 +106,8 @@ func (ep *Endpoint) connect(remote netip.AddrPort, o *ConnectOptions) error {
 	return nil
 }
 
-// timedOut ends an attempt whose deadline has passed. The event is EventUnreachable if the host has
-// not even received the request, else EventTimedOut.
+// timedOut ends an attempt whose deadline has passed. The event is EventUnreachable if the remote
+// host has not received the request, and EventTimedOut otherwise.
 func (ep *Endpoint) timedOut() {
 	t := EventUnreachable
 	if ep.queuePair.Contacted() {
@@ -172,8 +174,8 @@ func (ep *Endpoint) ended(t EventType, err error) {
 	}
 }
 
-// end moves the endpoint to StateDisconnected, flushes everything posted, and then reports the
-// event.
+// end moves the endpoint to StateDisconnected, flushes all posted requests and receives, and then
+// reports the event.
 func (ep *Endpoint) end(e *Event) {
 	ep.adapter.deadlines.remove(ep)
 	ep.state = StateDisconnected
@@ -188,7 +190,7 @@ func (ep *Endpoint) lost(err error) {
 	case StateError, StateFreed:
 		return
 	case StateReserved, StatePassiveConnectionPending, StateUnconnected, StateDisconnected:
-		if ep.listener != nil { // no request of the listener gets this endpoint any more
+		if ep.listener != nil { // a request of the listener must not get this endpoint any more
 			ep.listener.endpoint, ep.listener = nil, nil
 		}
 		ep.queuePair.Abort()
@@ -218,15 +220,15 @@ func (ep *Endpoint) report(e *Event) {
 // Disconnect ends a connection or an attempt (dat_ep_disconnect(3DAT)).
 //
 // Graceful, when connected: no request can be posted any more, and the requests posted so far
-// complete first. Meanwhile the endpoint is in StateDisconnectPending. The peer gets
+// complete first. Until they are complete, the endpoint is in StateDisconnectPending. The peer gets
 // EventDisconnected.
 //
-// Abrupt, when connected or after a graceful Disconnect: everything posted is flushed at once. The
-// peer gets EventDisconnected or EventBroken.
+// Abrupt, when connected or after a graceful Disconnect: all posted requests and receives are
+// flushed at once. The peer gets EventDisconnected or EventBroken.
 //
 // During Connect or after Accept both kinds end the attempt. In all these cases EventDisconnected
-// follows on this side, and the endpoint is then in StateDisconnected. In that state Disconnect
-// does nothing. Before Connect or Accept it is ErrInvalidState.
+// follows on this side, and then the endpoint is in StateDisconnected. In StateDisconnected,
+// Disconnect does nothing. Before Connect or Accept, Disconnect fails with ErrInvalidState.
 func (ep *Endpoint) Disconnect(how CloseFlags) error {
 	const op = "disconnect"
 	if err := ep.lock(op); err != nil {

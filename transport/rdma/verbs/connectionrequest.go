@@ -8,8 +8,8 @@ import (
 )
 
 // ConnectionRequest is a request that has reached a Listener (DAT_CR). Exactly one Accept or Reject
-// succeeds; every later call is ErrInvalidHandle. If the active side has ended its attempt
-// meanwhile, Accept still succeeds, and EventAcceptCompletionError follows. A ConnectionRequest is
+// succeeds. Every later call fails with ErrInvalidHandle. If the active side has already ended its
+// attempt, Accept still succeeds, and EventAcceptCompletionError follows. A ConnectionRequest is
 // safe for concurrent use.
 type ConnectionRequest struct {
 	listener      *Listener
@@ -24,21 +24,22 @@ type ConnectionRequest struct {
 
 // RequestInfo is the result of ConnectionRequest.Query (dat_cr_query(3DAT)).
 type RequestInfo struct {
-	// Local is the address at which the request arrived. Remote is the address from which it came;
-	// its port is the active side's port qualifier.
+	// Local is the address at which the request arrived. Remote is the address from which the
+	// request came. The port of Remote is the active side's port qualifier.
 	Local, Remote netip.AddrPort
 	// Endpoint is the endpoint of a reserved service point, or nil.
 	Endpoint *Endpoint
 	// Param holds the proposed values, as seen from this side. ResponderResources is the number of
-	// Reads that the peer wants to have under way toward this side (the peer's InitiatorDepth).
-	// InitiatorDepth is the number that the peer allows this side (the peer's ResponderResources).
-	// Both are DepthDefault if the transport does not carry them. PrivateData may have zeros at its
-	// end that the peer did not send. Param, with PrivateData replaced, can be passed to Accept.
+	// Reads of this side's memory that the peer wants to have in flight (the peer's
+	// InitiatorDepth). InitiatorDepth is the number of Reads that the peer allows this side to have
+	// in flight (the peer's ResponderResources). Both are DepthDefault if the transport does not
+	// carry them. PrivateData may have zeros at its end that the peer did not send. Param, with
+	// PrivateData replaced, can be passed to Accept.
 	Param ConnParam
 	QoS   QoS
 }
 
-// lock acquires the lock of the adapter. It returns an error if the request was answered already.
+// lock acquires the lock of the adapter. It returns an error if the request was already answered.
 func (r *ConnectionRequest) lock(op string) error {
 	if r == nil {
 		return &OpError{Op: op, Fault: ErrInvalidHandle}
@@ -68,21 +69,22 @@ func (r *ConnectionRequest) Query() (RequestInfo, error) {
 	}, nil
 }
 
-// Accept connects the requesting endpoint with a local one (dat_cr_accept(3DAT), rdma_accept(3)).
-// The local endpoint is ep, or the one that the request carries; ep must then be nil. The endpoint
-// is in StateCompletionPending until EventEstablished or EventAcceptCompletionError comes. After
-// EventAcceptCompletionError it is in StateDisconnected and its receives are flushed.
+// Accept connects the requesting endpoint with a local endpoint (dat_cr_accept(3DAT),
+// rdma_accept(3)). The local endpoint is ep. If the request carries an endpoint, it is the endpoint
+// of the request, and ep must be nil. The endpoint is in StateCompletionPending until
+// EventEstablished or EventAcceptCompletionError comes. After EventAcceptCompletionError the
+// endpoint is in StateDisconnected, and its receives are flushed.
 //
 // A nil p means no private data and the proposed depths, lowered to the endpoint's attributes and
-// the adapter's limits. A depth of DepthDefault means the same for that depth. An InitiatorDepth
-// greater than proposed is ErrInvalidParameter. A ResponderResources less than proposed lowers the
-// number of Reads that the peer may have under way.
+// the adapter's limits. A depth of DepthDefault means the same for that depth. If InitiatorDepth is
+// greater than the proposed value, Accept fails with ErrInvalidParameter. If ResponderResources is
+// less than the proposed value, the peer may have fewer Reads in flight.
 //
 // Accept fails with ErrInvalidHandle (ep is nil and the request has none, or ep is freed or of
 // another adapter), ErrInvalidState (ep is not unconnected) or ErrInvalidParameter (private data
-// too long, values out of range, or ep given although the request has one). The request and the
-// endpoint are then unchanged: the request can still be accepted, also with another endpoint, or
-// rejected.
+// too long, values out of range, or ep given although the request has one). If Accept fails, the
+// request and the endpoint are unchanged. The request can still be rejected, or accepted with this
+// or another endpoint.
 func (r *ConnectionRequest) Accept(ep *Endpoint, p *ConnParam) error {
 	const op = "accept"
 	if err := r.lock(op); err != nil {
@@ -102,7 +104,8 @@ func (r *ConnectionRequest) Accept(ep *Endpoint, p *ConnParam) error {
 	return nil
 }
 
-// prepare chooses the endpoint and computes the answer. It changes nothing.
+// prepare chooses the endpoint and computes the answer. It does not change the request or the
+// endpoint.
 func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, provider.Proposal, error) {
 	a := r.listener.adapter
 	l := &a.limits
@@ -139,9 +142,10 @@ func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, prov
 
 // accepted returns the depth with which one direction is accepted. It is the consumer's explicit
 // depth, but not more than the peer has proposed, because the answer on the wire must not exceed
-// what the peer can use (RFC 6581 section 9.1). Without an explicit depth, it is the proposed
-// depth, lowered to the endpoint's attribute and the limit. If neither is known, it is the
-// attribute, or the default otherwise, lowered to the limit.
+// what the peer can use (RFC 6581 section 9.1). Without an explicit depth, the result is the
+// proposed depth, lowered to the endpoint's attribute and the limit. If the proposed depth is not
+// known either, the result is the endpoint's attribute, or the argument otherwise if the attribute
+// is DepthDefault, lowered to the limit.
 func accepted(explicit, proposed, attribute, otherwise, limit int) int {
 	switch {
 	case explicit != DepthDefault && proposed != DepthDefault:
@@ -154,16 +158,17 @@ func accepted(explicit, proposed, attribute, otherwise, limit int) int {
 	return min(depth(attribute, limit), proposed, limit)
 }
 
-// end removes the request from the adapter: it is answered.
+// end removes the request from the adapter, because the request is answered.
 func (r *ConnectionRequest) end() {
 	r.answered = true
 	r.listener.unanswered--
 	delete(r.listener.adapter.requests, r)
 }
 
-// Reject rejects the connection request (dat_cr_reject(3DAT)); the peer gets EventPeerRejected with
-// the private data. An endpoint that the request carries is unconnected again. Private data that is
-// too long is ErrInvalidParameter, and the request is then unchanged.
+// Reject rejects the connection request (dat_cr_reject(3DAT)). The peer gets EventPeerRejected with
+// the private data. If the request carries an endpoint, the endpoint returns to StateUnconnected.
+// If the private data is too long, Reject fails with ErrInvalidParameter, and the request is
+// unchanged.
 func (r *ConnectionRequest) Reject(privateData []byte) error {
 	const op = "reject"
 	if err := r.lock(op); err != nil {

@@ -9,25 +9,26 @@ import (
 // and rdma_accept(3)).
 type ConnParam struct {
 	// PrivateData is copied by the call and delivered in the peer's ConnectionRequest (by Connect)
-	// or in its EventEstablished (by Accept). The peer may see zeros after it, so that its length
-	// has to be part of it. Nil and empty are legal.
+	// or in its EventEstablished (by Accept). The peer may see additional zeros after the private
+	// data. So the consumer has to put the length into the private data if the peer needs the
+	// length. Nil and empty are legal.
 	PrivateData []byte
 	// ResponderResources (IRD) is the number of the peer's Reads and atomics that this side serves
-	// at a time. InitiatorDepth (ORD) is the number that this side itself may have under way.
-	// DepthDefault selects the endpoint's attribute; 0 means none. A value above the adapter's
-	// limit is ErrInvalidParameter. When connected, the InitiatorDepth of each side is at most the
-	// other side's ResponderResources.
+	// at a time. InitiatorDepth (ORD) is the number of Reads and atomics that this side may have in
+	// flight. DepthDefault selects the endpoint's attribute, and 0 allows no Reads. A value above
+	// the adapter's limit causes ErrInvalidParameter. When connected, the InitiatorDepth of each
+	// side is at most the other side's ResponderResources.
 	ResponderResources, InitiatorDepth int
-	// FlowControl is carried to the peer and configures nothing.
+	// FlowControl is sent to the peer, but has no effect.
 	FlowControl bool
-	// RetryCount is how often a request without an acknowledgement is retransmitted, 0 to 7. Accept
-	// ignores it.
+	// RetryCount is the number of times that a request without an acknowledgement is retransmitted,
+	// 0 to 7. Accept ignores it.
 	RetryCount uint8
-	// RNRRetryCount is how often the peer retries a message for which no receive is posted here, 0
-	// to 7; 7 means without limit.
+	// RNRRetryCount is the number of times that the peer retries a message for which this side has
+	// no receive posted, 0 to 7. The value 7 means without limit.
 	RNRRetryCount uint8
-	// SRQ and QPNum would describe a queue pair that the caller made elsewhere. They are ignored:
-	// an endpoint has a queue pair of its own.
+	// SRQ and QPNum describe, in librdmacm, a queue pair that the caller has made by other means.
+	// They are ignored, because an endpoint has a queue pair of its own.
 	SRQ   bool
 	QPNum uint32
 }
@@ -43,17 +44,18 @@ const TimeoutInfinite = time.Duration(math.MaxInt64)
 type ConnectFlags uint32
 
 const (
-	// ConnectDefault asks for nothing special.
+	// ConnectDefault requests no special feature.
 	ConnectDefault ConnectFlags = 0
-	// ConnectMultipath asks for several paths.
+	// ConnectMultipath requests several paths.
 	ConnectMultipath ConnectFlags = 1
-	// ConnectSameProvider asserts that the peer's adapter is of the same provider, which the
-	// consumer must know from another source. The provider may then ask the peer for features that
-	// are private to that provider. An adapter of another provider must not be asked for them.
+	// ConnectSameProvider asserts that the peer's adapter belongs to the same provider. The
+	// consumer must know this from another source. With this flag, the provider may request
+	// features from the peer that only this provider knows. Without the flag it must not request
+	// such features.
 	ConnectSameProvider ConnectFlags = 2
 )
 
-// ConnectOptions are the arguments of Connect except the address.
+// ConnectOptions are the arguments of Connect other than the address.
 type ConnectOptions struct {
 	// Timeout bounds the attempt. It must be positive; TimeoutInfinite is legal.
 	Timeout time.Duration

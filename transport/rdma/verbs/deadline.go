@@ -2,8 +2,8 @@ package verbs
 
 import "time"
 
-// deadlines holds the endpoints whose connection attempt has a deadline. There are few of them:
-// they are searched only when the earliest deadline is removed, or has passed.
+// deadlines holds the endpoints whose connection attempt has a deadline. The list is short, and is
+// searched only when the earliest deadline is removed or has passed.
 type deadlines struct {
 	endpoints []*Endpoint
 	// earliest is the first deadline, or zero.

@@ -15,22 +15,23 @@ type EndpointConfig struct {
 	// Receives, Requests and Connections are the queues that take the three event streams
 	// of the endpoint. The entries of a stream whose queue is nil are discarded.
 	Receives, Requests, Connections *CompletionQueue
-	// SharedReceives, unless nil, replaces the endpoint's own receive queue.
+	// SharedReceives replaces the endpoint's own receive queue if it is not nil.
 	SharedReceives *SharedReceiveQueue
 	// Guarded is true if the remote side must first prove that it is a legitimate peer. Until
-	// Endpoint.Trust is called, an active endpoint accepts nothing from the remote side, and a
-	// passive endpoint accepts a single Send but no Reads and no Writes. Adapters whose queue
-	// pairs do not implement provider.Guard ignore Guarded.
+	// Endpoint.Trust is called, an active endpoint accepts no messages, Reads or Writes from the
+	// remote side, and a passive endpoint accepts only a single Send. Adapters whose queue pairs do
+	// not implement provider.Guard ignore Guarded.
 	Guarded bool
-	// Attributes may be nil; the endpoint then gets the adapter's defaults,
-	// Attributes.Endpoint. Query returns the attributes in force, and Modify changes them.
+	// If Attributes is nil, the endpoint gets the adapter's defaults, which are in the field
+	// Endpoint of the adapter's Attributes. Query returns the attributes in force, and Modify
+	// changes them.
 	Attributes *EndpointAttributes
 }
 
-// Endpoint is one end of a connection. It is made before the connection. State lists its
-// states, and docs/connection-model.md their transitions. Every method is safe for concurrent
-// use: of concurrent calls that exclude each other, one succeeds and the others fail with
-// ErrInvalidState.
+// Endpoint is one end of a connection. An endpoint is made before its connection. Type State lists
+// the states of an endpoint, and docs/connection-model.md their transitions. Every method is safe
+// for concurrent use. If concurrent calls exclude each other, one call succeeds and the other calls
+// fail with ErrInvalidState.
 type Endpoint struct {
 	adapter    *Adapter
 	config     EndpointConfig
@@ -40,28 +41,29 @@ type Endpoint struct {
 	receives   receiveQueue
 
 	state State
-	// local and remote are the addresses of the two ends. in and out are IRD and ORD: the
-	// requested values until the connection is established, then the final ones.
+	// local and remote are the addresses of the two ends. in is the IRD and out the ORD. They have
+	// the requested values until the connection is established, and then the final values.
 	local, remote netip.AddrPort
 	in, out       int
 	// request is the connection request that carries this endpoint, or nil. listener is the
 	// reserved service point for which the endpoint is reserved, or nil.
 	request  *ConnectionRequest
 	listener *Listener
-	// active is true if the last connection attempt was a Connect; flags are its flags.
+	// active is true if the last connection attempt was a Connect. flags are the flags of this
+	// Connect.
 	active bool
 	flags  ConnectFlags
-	// deadline and deadlineIndex are written by the methods of deadlines only.
+	// Only the methods of deadlines write deadline and deadlineIndex.
 	deadline      time.Time
 	deadlineIndex int
-	// deferred holds the actions that settle has yet to do.
+	// deferred holds the actions that settle still has to do.
 	deferred      deferral
 	disconnecting bool
 	// held is true while the endpoint is in Adapter.later.
 	held bool
 }
 
-// deferral is a set of actions that have to wait until no upcall is under way.
+// deferral is a set of actions that have to wait until no upcall runs.
 type deferral uint8
 
 const (
@@ -72,12 +74,13 @@ const (
 // transfers reports whether data may move in this state.
 func (s State) transfers() bool { return s == StateConnected || s == StateDisconnectPending }
 
-// NewEndpoint makes an endpoint in StateUnconnected. It fails with ErrInvalidHandle if the
-// domain is missing, or if the domain or a queue was freed or belongs to another adapter;
-// with ErrModelNotSupported if the adapter does not have the service or the QoS; with
-// ErrInvalidParameter if an attribute is out of range, if the shared receive queue is of
-// another domain, or if streams with these completion flags may not share a queue; and with
-// ErrInsufficientResources if the device refuses.
+// NewEndpoint makes an endpoint in StateUnconnected. Its errors are:
+//   - ErrInvalidHandle: if the domain is missing, or if the domain or a queue was freed or belongs
+//     to another adapter;
+//   - ErrModelNotSupported: if the adapter does not have the service or the QoS;
+//   - ErrInvalidParameter: if an attribute is out of range, if the shared receive queue belongs to
+//     another domain, or if streams with these completion flags may not share a queue;
+//   - ErrInsufficientResources: if the device refuses the endpoint.
 func (a *Adapter) NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	const op = "new endpoint"
 	a.mu.Lock()
@@ -94,9 +97,9 @@ func (a *Adapter) NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	return ep, nil
 }
 
-// adopt validates a configuration and makes a queue pair from it. Both then replace the
-// endpoint's former configuration and queue pair, if it had any. If adopt fails, nothing has
-// changed.
+// adopt validates a configuration and makes a queue pair from it. The new configuration and queue
+// pair replace the endpoint's former configuration and queue pair, if it had them. If adopt fails,
+// the endpoint is unchanged.
 func (ep *Endpoint) adopt(c EndpointConfig) error {
 	a := ep.adapter
 	attributes := a.limits.Endpoint
@@ -146,8 +149,8 @@ func (ep *Endpoint) adopt(c EndpointConfig) error {
 	return nil
 }
 
-// newQueuePair makes a queue pair and lowers attributes to what the device grants. It fails
-// if the posted receives do not fit the granted attributes.
+// newQueuePair makes a queue pair, and lowers attributes to the values that the device grants. It
+// fails if the posted receives do not fit the granted attributes.
 func (ep *Endpoint) newQueuePair(c *EndpointConfig, attributes *EndpointAttributes) (provider.QueuePair, error) {
 	q := provider.QueuePairConfig{
 		Domain: c.Domain.domain, Attributes: *attributes, Sends: &ep.sends, Receives: &ep.receives, Upcalls: (*upcalls)(ep),
@@ -275,7 +278,7 @@ func (ep *Endpoint) lock(op string) error {
 // valid reports whether the endpoint can be used on adapter a, whose lock the caller holds.
 func (ep *Endpoint) valid(a *Adapter) bool { return ep.adapter == a && ep.state != StateFreed }
 
-// later adds an action for settle to do once no upcall is under way.
+// later adds an action. settle does the action when no upcall runs.
 func (ep *Endpoint) later(what deferral) {
 	if ep.deferred == 0 {
 		ep.adapter.deferred = append(ep.adapter.deferred, ep)

@@ -10,21 +10,21 @@ import (
 type EndpointInfo struct {
 	State  State
 	Config EndpointConfig
-	// Attributes are the attributes in force. Their ReadsIn and ReadsOut are final once the
+	// Attributes are the attributes in force. Their ReadsIn and ReadsOut are final when the
 	// endpoint is connected.
 	Attributes EndpointAttributes
 	// Local and Remote are the addresses of the two ends, as far as they are known.
 	Local, Remote netip.AddrPort
-	// Explained is the provider's remark, for people, on the data sent so far (for example
-	// how much was compressed); it is empty if the provider has none.
+	// Explained is the provider's remark, for people, on the data sent so far for example how much
+	// was compressed. It is empty if the provider has no remark.
 	Explained string
 }
 
 // EndpointStatus is the result of Endpoint.Status (dat_ep_get_status(3DAT)).
 type EndpointStatus struct {
 	State State
-	// ReceiveIdle is true if no posted receive is outstanding; receives of a shared receive
-	// queue do not count. RequestIdle is true if no posted request is outstanding.
+	// ReceiveIdle is true if no posted receive is outstanding. Receives of a shared receive queue
+	// are not considered. RequestIdle is true if no posted request is outstanding.
 	ReceiveIdle, RequestIdle bool
 }
 
@@ -61,7 +61,7 @@ func (ep *Endpoint) Status() (EndpointStatus, error) {
 // Parameters selects the fields of EndpointConfig that Modify changes.
 type Parameters uint8
 
-// The parameters that can be modified. No other property of an endpoint can.
+// The parameters that can be modified. No other property of an endpoint can be modified.
 const (
 	ParamDomain Parameters = 1 << iota
 	ParamReceives
@@ -73,11 +73,12 @@ const (
 	paramAll = ParamDomain | ParamReceives | ParamRequests | ParamConnections | ParamSharedReceives | ParamAttributes
 )
 
-// Modify sets the selected parameters of the endpoint to their values in to
-// (dat_ep_modify(3DAT)). The domain can be changed in StateUnconnected only, the others also
-// in StateReserved and StatePassiveConnectionPending, that is until Connect or Accept. Posted
-// receives stay posted; a change to which they do not fit fails with ErrInvalidState. If
-// Modify fails, nothing has changed. Of the pages: only verbstest calls it.
+// Modify sets the selected parameters of the endpoint to their values in to (dat_ep_modify(3DAT)).
+// The domain can be changed only in StateUnconnected. The other parameters can also be changed in
+// StateReserved and StatePassiveConnectionPending, that is, until Connect or Accept. Posted
+// receives stay posted. If the posted receives do not fit the new parameters, Modify fails with
+// ErrInvalidState. If Modify fails, the endpoint is unchanged. Of the pages: only verbstest calls
+// it.
 func (ep *Endpoint) Modify(which Parameters, to EndpointConfig) error {
 	const op = "modify"
 	if err := ep.lock(op); err != nil {
@@ -146,10 +147,10 @@ func (ep *Endpoint) Reset() error {
 	return nil
 }
 
-// Trust ends the guard of EndpointConfig.Guarded for the established connection. The consumer
-// calls it when the remote side has proved that it is a legitimate peer. From the next progress
-// on, the endpoint accepts what the peer sends and has sent. If no connection is established,
-// Trust does nothing.
+// Trust ends the guard of EndpointConfig.Guarded for the established connection. The consumer calls
+// it when the remote side has proved that it is a legitimate peer. From the next progress on, the
+// endpoint accepts all messages, Reads and Writes of the peer, including those that the peer has
+// already sent. If no connection is established, Trust does nothing.
 func (ep *Endpoint) Trust() {
 	ep.adapter.mu.Lock()
 	defer ep.adapter.unlock()
@@ -158,9 +159,9 @@ func (ep *Endpoint) Trust() {
 	}
 }
 
-// Worn reports whether the established connection is encrypted and has carried so much data
-// under its keys that a new connection should replace it. The endpoint does not replace it by
-// itself.
+// Worn reports whether the established connection is encrypted and has carried so much data under
+// its keys that a new connection should replace it. The consumer has to make the new connection:
+// the endpoint does not replace its connection by itself.
 func (ep *Endpoint) Worn() bool {
 	ep.adapter.mu.Lock()
 	defer ep.adapter.unlock()

@@ -7,16 +7,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Fault is a return code of the manual pages. It is an error, and errors.Is finds
-// in it the errno that librdmacm would have set (rdma_connect(3), RETURN VALUE).
-type Fault = provider.Fault //nolint:errname // as there
+// Fault is a return code of the manual pages. A Fault is an error. errors.Is finds in it the errno
+// that librdmacm would set for this error (rdma_connect(3), RETURN VALUE).
+type Fault = provider.Fault //nolint:errname // as in package provider
 
-// The faults, named as on the pages (DAT_INVALID_STATE is ErrInvalidState).
+// The faults. Their names follow the pages: DAT_INVALID_STATE is ErrInvalidState.
 const (
 	// ErrInvalidState means that an object was not in a state that allows the call.
 	ErrInvalidState = provider.ErrInvalidState
-	// ErrInvalidParameter means that an argument, or a combination of them, is out
-	// of range.
+	// ErrInvalidParameter means that an argument, or a combination of arguments, is out of range.
 	ErrInvalidParameter = provider.ErrInvalidParameter
 	// ErrInvalidHandle means that an object is nil, was freed, or belongs to another
 	// adapter.
@@ -25,12 +24,12 @@ const (
 	ErrInvalidAddress = provider.ErrInvalidAddress
 	// ErrInsufficientResources means that a limit or the machine is exhausted.
 	ErrInsufficientResources = provider.ErrInsufficientResources
-	// ErrModelNotSupported means that the provider cannot do what was asked, ever.
+	// ErrModelNotSupported means that the provider does not have the requested feature.
 	ErrModelNotSupported = provider.ErrModelNotSupported
 	// ErrProtectionViolation means that local memory of a posted request lies outside
 	// its region or in a region of another protection domain.
 	ErrProtectionViolation = provider.ErrProtectionViolation
-	// ErrPrivilegesViolation means that a region lacks the access right needed.
+	// ErrPrivilegesViolation means that a region lacks a necessary access right.
 	ErrPrivilegesViolation = provider.ErrPrivilegesViolation
 )
 
@@ -45,8 +44,8 @@ var (
 	ErrQoSRefused = errors.New("quality of service is not supported by the peer")
 	// ErrDepthRefused means that the read depths of the two sides are incompatible.
 	ErrDepthRefused = errors.New("read depths of the two sides do not fit")
-	// ErrOverflow means that a completion queue had no room for an entry. The queue is dead,
-	// and so is the endpoint whose entry it was.
+	// ErrOverflow means that a completion queue had no room for an entry. The queue and the
+	// endpoint of the entry are dead.
 	ErrOverflow = errors.New("completion queue overflowed")
 	// ErrRemoved means that the device of the adapter is gone or cannot be used any more.
 	ErrRemoved = errors.New("device was removed")
@@ -61,8 +60,8 @@ type OpError struct {
 	Op string
 	// Provider is the provider's name: "iwarp", "rdmacm", ...
 	Provider string
-	// Peer is the address of the peer, or of the place to listen at, or the name of the
-	// interface to open; empty if there is none of these.
+	// Peer is the address of the peer, the address at which to listen, or the name of the interface
+	// to open. It is empty if the operation has none of these.
 	Peer string
 	// Fault is the return code that the manual pages have for this error.
 	Fault Fault

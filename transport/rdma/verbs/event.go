@@ -25,8 +25,8 @@ const (
 	// EventUnreachable reports that the remote host could not be reached, or that it did not
 	// respond at all within the timeout.
 	EventUnreachable
-	// EventTimedOut reports that the remote host took the connection request but the answer
-	// did not come within the timeout.
+	// EventTimedOut reports that the remote host received the connection request, but the answer
+	// did not arrive within the timeout.
 	EventTimedOut
 	// EventDisconnected reports that either side ended the connection in order.
 	EventDisconnected
@@ -38,13 +38,14 @@ const (
 	// EventRemoved reports that the adapter has ended because its device is gone or has
 	// failed. All endpoints and queues of the adapter are dead.
 	EventRemoved
-	// EventPortDown reports that the adapter's port lost its link. A connection that fails
-	// because of this reports it by an event of its own.
+	// EventPortDown reports that the adapter's port lost its link. If a connection fails because of
+	// this, an event of the connection reports the failure.
 	EventPortDown
 	// EventPortUp reports that the port has a link again.
 	EventPortUp
-	// EventAddressChanged reports that addresses of the adapter's interface have changed.
-	// Listeners and cards with the old addresses may be stale.
+	// EventAddressChanged reports that addresses of the adapter's interface have changed. Listeners
+	// at the old addresses, and published records (cards) with the old addresses, may be out of
+	// date.
 	EventAddressChanged
 )
 
@@ -56,7 +57,7 @@ var eventNames = [...]string{
 	EventPortDown: "PORT_DOWN", EventPortUp: "PORT_UP", EventAddressChanged: "ADDRESS_CHANGED",
 }
 
-// String returns the name on the pages, without DAT_CONNECTION_EVENT_.
+// String returns the name that the event has on the pages, without DAT_CONNECTION_EVENT_.
 func (t EventType) String() string {
 	if int(t) < len(eventNames) && eventNames[t] != "" {
 		return eventNames[t]
@@ -67,8 +68,8 @@ func (t EventType) String() string {
 // Event is a connection event. It belongs to the consumer that polled it.
 type Event struct {
 	Type EventType
-	// Endpoint is the local endpoint. For EventConnectionRequest it is the endpoint of the
-	// reserved service point, or nil. Events of a queue or of the adapter have none.
+	// Endpoint is the local endpoint. For EventConnectionRequest it is the endpoint of the reserved
+	// service point, or nil. Events of a queue or of the adapter have no endpoint.
 	Endpoint *Endpoint
 	// Local and Remote are the addresses of the two ends, as far as they are known. On the
 	// passive side, the port of Remote is the port qualifier of the active side.
@@ -76,8 +77,8 @@ type Event struct {
 	// PrivateData are the bytes that the peer passed to Accept (EventEstablished on the
 	// active side) or Reject (EventPeerRejected).
 	PrivateData []byte
-	// ResponderResources and InitiatorDepth are set by EventEstablished: the final IRD and
-	// ORD of the local endpoint.
+	// ResponderResources and InitiatorDepth are the final IRD and ORD of the local endpoint. They
+	// are set for EventEstablished.
 	ResponderResources, InitiatorDepth int
 	// Request is the connection request of EventConnectionRequest.
 	Request *ConnectionRequest

@@ -1,7 +1,7 @@
 package verbs
 
-// feeds counts the event streams that feed a completion queue, and has the rules of
-// dat_ep_create(3DAT) about the completion flags of streams that share a queue.
+// feeds counts the event streams that feed a completion queue. It implements the rules of
+// dat_ep_create(3DAT) for the completion flags of streams that share a queue.
 type feeds struct {
 	// receives and requests count the endpoints' streams by their completion flags.
 	receives, requests [CompletionSolicitedWait + 1]int
@@ -21,8 +21,8 @@ func total(counts [CompletionSolicitedWait + 1]int) int {
 	return n
 }
 
-// add adds n to the count of streams of kind s with these flags: 1 when a stream begins to
-// feed the queue, -1 when it ends.
+// add adds n to the count of streams of kind s with these flags. n is 1 when a stream begins to
+// feed the queue, and -1 when a stream ends.
 func (f *feeds) add(s Stream, flags CompletionFlags, n int) {
 	switch s {
 	case StreamReceive:
@@ -44,10 +44,11 @@ func (f *feeds) legal() bool {
 	solicited := f.receives[CompletionSolicitedWait]
 	switch {
 	case !same(receives, f.receives) || !same(requests, f.requests):
-		// All receive streams of a queue need equal flags, and so do all request streams.
+		// All receive streams of a queue must have equal flags. All request streams of a queue must
+		// have equal flags, too.
 		return false
 	case f.others > 0 && (unsignalled > 0 || solicited > 0):
-		// A queue that a stream of another kind feeds admits CompletionThreshold only.
+		// If a stream of another kind feeds the queue, all streams must have CompletionThreshold.
 		return false
 	case unsignalled > 0 && unsignalled != receives+requests:
 		// Unsignalled streams share a queue only with unsignalled streams.

@@ -12,24 +12,25 @@ const backlogDefault = 128
 
 // ListenOptions are the parameters of Adapter.Listen.
 type ListenOptions struct {
-	// Address is the address to listen at. Port 0 selects any free port, an invalid address
-	// the adapter's own address.
+	// Address is the address at which to listen. Port 0 selects any free port. An invalid address
+	// selects the adapter's own address.
 	Address netip.AddrPort
 	// Queue takes the requests (EventConnectionRequest). It is required.
 	Queue *CompletionQueue
-	// Backlog is how many requests may be unanswered at a time; 0 means 128. Requests beyond
-	// it are refused (EventNonPeerRejected on the active side).
+	// Backlog is the maximum number of unanswered requests. 0 means 128. Further requests are
+	// refused (EventNonPeerRejected on the active side).
 	Backlog int
-	// Endpoint, unless nil, makes this a reserved service point (dat_rsp_create(3DAT)) for
-	// one request, which carries the endpoint. The endpoint must be in StateUnconnected, and
-	// Listen moves it to StateReserved. Nil makes a public service point
-	// (dat_psp_create(3DAT)). Of the pages: only verbstest uses reserved service points.
+	// If Endpoint is not nil, the listener is a reserved service point for one request
+	// (dat_rsp_create(3DAT)). This request carries the endpoint. The endpoint must be in
+	// StateUnconnected, and Listen moves it to StateReserved. If Endpoint is nil, the listener is a
+	// public service point (dat_psp_create(3DAT)). Of the pages: only verbstest uses reserved
+	// service points.
 	Endpoint *Endpoint
-	// Service must be one of the adapter's services. All of today's adapters have only
-	// ServiceReliable, and fail with ErrModelNotSupported for any other.
+	// Service must be one of the adapter's services. Today all adapters have only ServiceReliable,
+	// and Listen fails with ErrModelNotSupported for any other service.
 	Service Service
-	// AdapterEndpoints asks that the adapter makes an endpoint for each request of a public
-	// service point. No adapter does so; Listen fails with ErrModelNotSupported.
+	// AdapterEndpoints requests that the adapter makes an endpoint for each request of a public
+	// service point. No adapter has this feature, so Listen fails with ErrModelNotSupported.
 	AdapterEndpoints bool
 }
 
@@ -41,17 +42,20 @@ type Listener struct {
 	endpoint *Endpoint // the endpoint of a reserved service point, until its request arrives
 	reserved bool
 	backlog  int
-	// unanswered counts the requests that were queued for the consumer and not answered.
+	// unanswered counts the requests that were queued for the consumer and are not answered yet.
 	unanswered int
 	closed     bool
 }
 
-// Listen opens a service point. It fails with ErrInvalidHandle if the queue is missing, or if
-// the queue or the endpoint was freed or belongs to another adapter; with ErrInvalidState if the
-// endpoint is not in StateUnconnected; with ErrModelNotSupported (see ListenOptions); with
-// ErrInvalidParameter if the backlog is negative, or if the completion flags of streams that
-// feed the queue do not allow requests there; with ErrInvalidAddress if the address is not one
-// of the machine's; and with ErrInsufficientResources if the address is in use.
+// Listen opens a service point. Its errors are:
+//   - ErrInvalidHandle: if the queue is missing, or if the queue or the endpoint was freed or
+//     belongs to another adapter;
+//   - ErrInvalidState: if the endpoint is not in StateUnconnected;
+//   - ErrModelNotSupported: see ListenOptions;
+//   - ErrInvalidParameter: if the backlog is negative, or if the completion flags of streams that
+//     feed the queue do not allow connection requests in the queue;
+//   - ErrInvalidAddress: if the address is not an address of the machine;
+//   - ErrInsufficientResources: if the address is in use.
 func (a *Adapter) Listen(o ListenOptions) (*Listener, error) {
 	const op = "listen"
 	a.mu.Lock()
@@ -103,9 +107,9 @@ func (a *Adapter) checkListen(o *ListenOptions) error {
 // Address returns the address at which the listener listens.
 func (l *Listener) Address() netip.AddrPort { return l.point.Address() }
 
-// Close ends the service point; new requests are refused. Requests that have been queued stay
-// valid, whether or not the consumer has polled them. An endpoint that is still in
-// StateReserved returns to StateUnconnected.
+// Close ends the service point. New requests are refused. Queued requests stay valid, even if the
+// consumer has not polled them yet. An endpoint that is still in StateReserved returns to
+// StateUnconnected.
 func (l *Listener) Close() error {
 	const op = "close listener"
 	if l == nil {
@@ -131,7 +135,7 @@ func (l *Listener) Close() error {
 }
 
 // arrived is the upcall for a new request, provider.ServicePointConfig.Arrived. It queues the
-// request for the consumer, or returns why the request is refused.
+// request for the consumer, or returns the reason for which the request is refused.
 func (l *Listener) arrived(h provider.Handshake, local, remote netip.AddrPort, p *provider.Proposal) error {
 	switch {
 	case l.closed, l.reserved && l.endpoint == nil:

@@ -91,11 +91,11 @@ type MemoryRegion struct {
 	closed bool
 }
 
-// Register makes b usable in posted requests of the domain's endpoints and, within the rights
-// in access, by their peers. The region keeps b alive. Register fails with ErrInvalidParameter
-// if b is empty, or if access has AccessRemoteWrite or AccessRemoteAtomic without
-// AccessLocalWrite. A registration may take long if memory has to be pinned; other calls
-// proceed meanwhile.
+// Register makes b usable in posted requests of the domain's endpoints and, within the rights in
+// access, by their peers. The region keeps b reachable. Register fails with ErrInvalidParameter if
+// b is empty, or if access has AccessRemoteWrite or AccessRemoteAtomic without AccessLocalWrite. A
+// registration may take a long time if memory has to be pinned. Other calls can proceed during a
+// registration.
 func (d *ProtectionDomain) Register(b []byte, access Access) (*MemoryRegion, error) {
 	const op = "register memory"
 	if d == nil {
@@ -143,22 +143,23 @@ func (m *MemoryRegion) Bytes() []byte { return m.data }
 // LKey returns the local key of the region, for Segment.LKey.
 func (m *MemoryRegion) LKey() uint32 { return m.keys.LKey }
 
-// Segment returns the n bytes at off as a segment. It panics if they are not within the region.
+// Segment returns the n bytes at offset off as a segment. It panics if the bytes are not within the
+// region.
 func (m *MemoryRegion) Segment(off, n int) Segment {
 	return Segment{Data: m.data[off : off+n : off+n], LKey: m.keys.LKey}
 }
 
-// Remote returns the address and the remote key by which peers access the n bytes at off. It
-// panics if they are not within the region.
+// Remote returns the address and the remote key by which peers access the n bytes at offset off. It
+// panics if the bytes are not within the region.
 func (m *MemoryRegion) Remote(off, n int) RemoteRegion {
 	_ = m.data[off : off+n]
 	return RemoteRegion{Address: m.keys.Address + uint64(off), RKey: m.keys.RKey, Length: n}
 }
 
-// Close deregisters the memory. When it returns, no peer accesses it any more. The consumer
-// must not close a region before the posted requests that refer to it have completed. A request
-// that still refers to it may continue to access the memory, which stays alive until the
-// request completes.
+// Close deregisters the memory. When Close returns, no peer accesses the memory any more. The
+// consumer must not close a region before the posted requests that refer to it have completed. A
+// request that still refers to it may continue to access the memory, which stays reachable until
+// the request completes.
 func (m *MemoryRegion) Close() error {
 	if m == nil {
 		return &OpError{Op: "deregister memory", Fault: ErrInvalidHandle}
@@ -179,7 +180,7 @@ func (m *MemoryRegion) Close() error {
 }
 
 // retire removes the region from the adapter's tables. It returns false if the region or the
-// adapter is closed already. Until the memory is deregistered, the domain cannot be freed, and
+// adapter is already closed. Until the memory is deregistered, the domain cannot be freed, and
 // Adapter.Close waits.
 func (m *MemoryRegion) retire() bool {
 	a := m.domain.adapter
@@ -197,17 +198,17 @@ func (m *MemoryRegion) retire() bool {
 	return true
 }
 
-// recentRegions is the number of slots of Adapter.recent, a direct-mapped cache of
-// Adapter.regions. Keys may be random (iwarp's are), so that any two regions in use share a
-// slot with a probability of 1/256.
+// recentRegions is the number of slots of Adapter.recent, a direct-mapped cache of Adapter.regions.
+// If keys are random, as in package iwarp, any two regions in use share a slot with a probability
+// of 1/256.
 const recentRegions = 256
 
-// recentRegion returns the cache slot for a key. The slot holds the region that was looked up
-// last among those that share it.
+// recentRegion returns the cache slot for a key. Of the regions that share a slot, the slot holds
+// the region that was looked up last.
 func (a *Adapter) recentRegion(key uint32) **MemoryRegion { return &a.recent[key%recentRegions] }
 
-// check returns nil if a request of domain d may use segment s with the access need, else the
-// fault.
+// check returns nil if a request of domain d may use segment s with the access need, and the fault
+// otherwise.
 func (a *Adapter) check(s *Segment, d *ProtectionDomain, need Access) error {
 	r := a.recentRegion(s.LKey)
 	m := *r

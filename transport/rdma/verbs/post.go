@@ -6,16 +6,17 @@ import (
 )
 
 // Post posts one request (dat_ep_post_send(3DAT), dat_ep_post_rdma_write(3DAT),
-// dat_ep_post_rdma_read(3DAT)). Unless FlagMore is set, it also starts the request if the
-// device can take it now. Post neither blocks nor allocates. It is legal in StateConnected, and
-// in StateDisconnected, where the request is flushed at once.
+// dat_ep_post_rdma_read(3DAT)). If FlagMore is not set, Post also starts the request, provided that
+// the device can take the request now. Post neither blocks nor allocates memory. Post is legal in
+// StateConnected and in StateDisconnected. In StateDisconnected the request is flushed at once.
 //
-// Post fails with ErrInvalidState in other states; ErrInsufficientResources if MaxRequests are
-// posted; ErrInvalidParameter for illegal flags, lengths and numbers of segments;
-// ErrProtectionViolation and ErrPrivilegesViolation if local memory may not be used; and
-// ErrModelNotSupported for a Read or an atomic on a connection that allows none (ORD 0) and for
-// features that the adapter lacks, such as immediate data and atomics. A failed post does not
-// affect the connection.
+// A failed post does not affect the connection. The errors of Post are:
+//   - ErrInvalidState: in all other states;
+//   - ErrInsufficientResources: if MaxRequests requests are posted;
+//   - ErrInvalidParameter: for illegal flags, lengths and numbers of segments;
+//   - ErrProtectionViolation and ErrPrivilegesViolation: if local memory may not be used;
+//   - ErrModelNotSupported: for a Read or an atomic on a connection that allows no Reads (ORD 0),
+//     and for features that the adapter lacks, such as immediate data and atomics.
 func (ep *Endpoint) Post(w *WorkRequest) error {
 	if err := ep.lock("post"); err != nil {
 		return err
@@ -30,8 +31,8 @@ func (ep *Endpoint) Post(w *WorkRequest) error {
 	return err
 }
 
-// PostList posts requests in order and starts them together. It stops at the first request
-// that cannot be posted, and returns the number of posted requests and the error of that one.
+// PostList posts requests in order and starts them together. It stops at the first request that
+// cannot be posted, and returns the number of posted requests and the error of this request.
 func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
 	if err := ep.lock("post list"); err != nil {
 		return 0, err
@@ -53,8 +54,8 @@ func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
 	return n, err
 }
 
-// start tells the queue pair that requests were posted, or with FlagMore leaves that to
-// Adapter.begin. In StateDisconnected it flushes the requests. flags are the flags of the last
+// start tells the queue pair that requests were posted. With FlagMore, Adapter.begin tells the
+// queue pair later. In StateDisconnected it flushes the requests. flags are the flags of the last
 // request.
 func (ep *Endpoint) start(flags RequestFlags) {
 	switch {
@@ -123,7 +124,7 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 	return nil
 }
 
-// Causes that accompany ErrModelNotSupported and tell people what the adapter lacks.
+// The causes that accompany ErrModelNotSupported. They tell people which feature the adapter lacks.
 var (
 	errNoImmediate  = errors.New("the adapter has no immediate data")
 	errNoInvalidate = errors.New("the adapter does not tell which key a message has revoked")
@@ -147,8 +148,8 @@ func (ep *Endpoint) checkRead(w *WorkRequest, length int) error {
 	return nil
 }
 
-// carries reports whether a message with flags, which have FlagImmediate, FlagInvalidate or
-// both, is possible on the adapter. A message with both never is.
+// carries reports whether the adapter can send a message with these flags. flags contains
+// FlagImmediate, FlagInvalidate or both. No adapter can send a message with both.
 func (ep *Endpoint) carries(flags RequestFlags) bool {
 	if flags&FlagInvalidate != 0 {
 		return flags&FlagImmediate == 0 && !ep.adapter.limits.HidesFlags
@@ -156,7 +157,7 @@ func (ep *Endpoint) carries(flags RequestFlags) bool {
 	return ep.adapter.limits.ImmediateData
 }
 
-// checkCarried returns the error for flags for which carries is false.
+// checkCarried returns the error for flags for which carries returns false.
 func (ep *Endpoint) checkCarried(flags RequestFlags) error {
 	switch {
 	case flags&FlagImmediate != 0 && !ep.adapter.limits.ImmediateData:
@@ -167,9 +168,9 @@ func (ep *Endpoint) checkCarried(flags RequestFlags) error {
 	return ErrInvalidParameter
 }
 
-// without returns the length of the message in a list with FlagRoom: length, the total of the
-// list, without headroom and tailroom. It is negative if the list does not have exactly one
-// segment or the segment is shorter than the room.
+// without returns the length of the message in a list with FlagRoom. length is the total length of
+// the list, and the result is length without headroom and tailroom. The result is negative if the
+// list does not have exactly one segment, or if the segment is shorter than the room.
 func without(a *Attributes, list []Segment, length int) int {
 	if len(list) != 1 {
 		return -1
@@ -177,8 +178,9 @@ func without(a *Attributes, list []Segment, length int) int {
 	return length - a.Headroom - a.Tailroom
 }
 
-// checkAll returns the fault of the first segment of a list that a request of domain d may not
-// use with the access need, or nil. Empty segments are not checked.
+// checkAll returns the fault of the first segment of a list that a request of domain d may not use
+// with the access need. It returns nil if the request may use all segments. Empty segments are not
+// checked.
 func (a *Adapter) checkAll(list []Segment, d *ProtectionDomain, need Access) error {
 	if len(list) == 1 {
 		if len(list[0].Data) == 0 {
@@ -198,11 +200,12 @@ func (a *Adapter) checkAll(list []Segment, d *ProtectionDomain, need Access) err
 }
 
 // PostReceive posts memory for one message (dat_ep_post_recv(3DAT)). It is legal in every state
-// but StateError and StateFreed; in StateDisconnected the receive is flushed at once. It fails
-// with ErrInvalidState in StateError and for an endpoint with a shared receive queue; with
-// ErrInsufficientResources if MaxReceives are posted; with ErrInvalidParameter for illegal
-// flags, lengths and numbers of segments; and with ErrProtectionViolation or
-// ErrPrivilegesViolation if the memory may not be used.
+// except StateError and StateFreed. In StateDisconnected the receive is flushed at once. The errors
+// of PostReceive are:
+//   - ErrInvalidState: in StateError and for an endpoint with a shared receive queue;
+//   - ErrInsufficientResources: if MaxReceives receives are posted;
+//   - ErrInvalidParameter: for illegal flags, lengths and numbers of segments;
+//   - ErrProtectionViolation and ErrPrivilegesViolation: if the memory may not be used.
 func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
 	if err := ep.lock("post receive"); err != nil {
 		return err
@@ -229,8 +232,8 @@ func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
 	return err
 }
 
-// enqueueReceive validates a receive and appends it to the receive queue. flags are the flags
-// that the receive may have besides FlagRoom.
+// enqueueReceive validates a receive and appends it to the receive queue. flags are the flags that
+// the receive may have in addition to FlagRoom.
 func (ep *Endpoint) enqueueReceive(r *ReceiveRequest, flags RequestFlags) error {
 	length, err := ep.adapter.checkReceive(r, ep.config.Domain, ep.attributes.MaxReceiveSegments, flags)
 	switch {
@@ -243,8 +246,8 @@ func (ep *Endpoint) enqueueReceive(r *ReceiveRequest, flags RequestFlags) error 
 	return nil
 }
 
-// checkReceive validates a receive and returns the length of the longest message that fits.
-// flags are the flags that the receive may have besides FlagRoom.
+// checkReceive validates a receive and returns the length of the longest message that fits. flags
+// are the flags that the receive may have in addition to FlagRoom.
 func (a *Adapter) checkReceive(r *ReceiveRequest, d *ProtectionDomain, segmentsMax int, flags RequestFlags) (int, error) {
 	length := segmentsLength(r.Segments)
 	if r.Flags&FlagRoom != 0 {

@@ -6,9 +6,10 @@ import "time"
 type Service uint8
 
 const (
-	// ServiceReliable is connected, ordered and reliable (RDMA_PS_TCP).
+	// ServiceReliable is a connected, ordered and reliable service (RDMA_PS_TCP).
 	ServiceReliable Service = iota
-	// ServiceDatagram is unconnected (RDMA_PS_UDP). It is out of scope: no adapter has it.
+	// ServiceDatagram is an unconnected service (RDMA_PS_UDP). It is out of scope, and no adapter
+	// has it.
 	ServiceDatagram
 )
 
@@ -35,28 +36,30 @@ const (
 	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose
 	// completions are queued but wake no goroutine.
 	CompletionUnsignalled
-	// CompletionSolicitedWait is for receives only: the completion of a message wakes if the
-	// message was sent with FlagSolicited, and otherwise does not.
+	// CompletionSolicitedWait is for receives only: the completion of a message wakes waiters only
+	// if the message was sent with FlagSolicited.
 	CompletionSolicitedWait
 )
 
 // DepthDefault as a read depth leaves the depth to the provider. Query of a connected endpoint
-// returns the depth chosen. A depth of 0 allows no Reads.
+// returns the chosen depth. A depth of 0 allows no Reads.
 const DepthDefault = -1
 
 // Attributes are the properties and limits of an adapter. Lengths are in bytes.
 type Attributes struct {
-	// Provider and Interface are the names that opened the adapter.
+	// Provider and Interface are the names of the provider and of the interface with which the
+	// adapter was opened.
 	Provider, Interface string
-	// Services and QoS list what the adapter supports. ServiceReliable is always in the list.
+	// Services and QoS list the services and the qualities of service that the adapter supports.
+	// Services always contains ServiceReliable.
 	Services []Service
 	QoS      []QoS
 	// Multipath is true if the adapter supports ConnectMultipath.
 	Multipath bool
 	// MemoryWindows is true if the adapter supports OpBind.
 	MemoryWindows bool
-	// ImmediateData is true if the adapter supports FlagImmediate; Atomics, if it supports
-	// OpFetchAdd, OpCompareSwap and AccessRemoteAtomic.
+	// ImmediateData is true if the adapter supports FlagImmediate. Atomics is true if the adapter
+	// supports OpFetchAdd, OpCompareSwap and AccessRemoteAtomic.
 	ImmediateData, Atomics bool
 
 	// MaxMessage bounds the length of a Send, MaxRDMA the length of a Read or Write.
@@ -71,19 +74,20 @@ type Attributes struct {
 	// Headroom and Tailroom are the bytes that FlagRoom reserves for the provider, 0 if the
 	// provider does not use them.
 	Headroom, Tailroom int
-	// PinsMemory is true if each registration pins pages by a system call. The consumer should
-	// then keep memory registered if it can, and copy short messages instead of registering
-	// their memory. MaxPinned bounds the bytes registered at a time, as far as the bound is
-	// known (RLIMIT_MEMLOCK); 0 means no bound.
+	// PinsMemory is true if each registration pins pages by a system call. The consumer should then
+	// keep memory registered if it can, and copy short messages instead of registering their
+	// memory. MaxPinned bounds the bytes that are registered at a time, as far as the bound is
+	// known (RLIMIT_MEMLOCK). 0 means that there is no bound.
 	PinsMemory bool
 	MaxPinned  int
-	// SinksAreWritable is true if a peer that knows the key of memory with AccessLocalWrite
-	// can write to that memory without AccessRemoteWrite. The reason is that the adapter needs
-	// the remote write right for memory that Reads fill (iWARP in hardware, where a Read
-	// Response is a message to a key of this side).
+	// SinksAreWritable is true if a peer that knows the key of memory with AccessLocalWrite can
+	// write to that memory without AccessRemoteWrite. The reason is that the adapter needs the
+	// remote write right for memory that Reads fill. iWARP adapters in hardware need it, because
+	// there a Read Response is a message to a key of this side.
 	SinksAreWritable bool
-	// MaxReadsIn (IRD, max_qp_rd_atom) bounds the Reads and atomics in flight toward one
-	// endpoint, MaxReadsOut (ORD, max_qp_init_rd_atom) those in flight from one endpoint.
+	// MaxReadsIn (IRD, max_qp_rd_atom) bounds the Reads and atomics that one endpoint serves at a
+	// time. MaxReadsOut (ORD, max_qp_init_rd_atom) bounds the Reads and atomics that one endpoint
+	// has in flight.
 	MaxReadsIn, MaxReadsOut int
 	// MaxSharedReceives bounds the receives of a shared receive queue. It is 0 if the adapter
 	// has no shared receive queues.
@@ -94,24 +98,25 @@ type Attributes struct {
 	// MaxRequestData, MaxAcceptData and MaxRejectData bound the private data of a connection
 	// request, an accept and a reject.
 	MaxRequestData, MaxAcceptData, MaxRejectData int
-	// PadsPrivateData is true if the peer may see more bytes of private data than were passed,
-	// with zeros at the end (as on InfiniBand).
+	// PadsPrivateData is true if the peer may see additional zeros at the end of private data (as
+	// on InfiniBand).
 	PadsPrivateData bool
 
 	// HoldsReads is true if the adapter itself holds back Reads and atomics beyond ORD, and
 	// requests with FlagFence. Sends.Next then returns them without regard to ORD and fences.
 	HoldsReads bool
-	// HidesFlags is true if the adapter reports neither whether a message was solicited nor
-	// which key it has revoked, as the kernel's adapters do not. Every message then counts as
-	// solicited for CompletionSolicitedWait, and FlagInvalidate is refused.
+	// HidesFlags is true if the adapter reports neither whether a message was solicited nor which
+	// key a message has revoked. It is true for the adapters of the kernel. If HidesFlags is true,
+	// every message counts as solicited for CompletionSolicitedWait, and FlagInvalidate is refused.
 	HidesFlags bool
 	// CarriesConnParam is true if FlowControl and the retry counts are sent to the peer.
 	CarriesConnParam bool
 	// WaitsForReceive is true if a message that finds no receive posted is retried (RNR of
-	// InfiniBand), up to ConnParam.RNRRetryCount times. If it is false, as on iWARP, such a
-	// message breaks the connection.
+	// InfiniBand), up to ConnParam.RNRRetryCount times. If WaitsForReceive is false, as on iWARP, a
+	// message that finds no receive posted breaks the connection.
 	WaitsForReceive bool
-	// MinRNRTimer is the delay before such a retry. It is 0 if WaitsForReceive is false.
+	// MinRNRTimer is the delay before the retry of a message that has found no receive. It is 0 if
+	// WaitsForReceive is false.
 	MinRNRTimer time.Duration
 	// ActiveSpeaksFirst is true if messages of the passive side are held back until the first
 	// message of the active side has arrived (iWARP, RFC 5044 section 7.1.2).
@@ -119,12 +124,12 @@ type Attributes struct {
 	// Transport is free text for people: "MPA rev 2 over TCP", ...
 	Transport string
 
-	// Endpoint holds the attributes of an endpoint for which the consumer gives none.
+	// Endpoint holds the attributes of an endpoint for which the consumer specifies no attributes.
 	Endpoint EndpointAttributes
 }
 
-// EndpointAttributes are the properties of one endpoint (DAT_EP_ATTR). Lengths are
-// in bytes, counts per endpoint; no value may exceed the adapter's limit.
+// EndpointAttributes are the properties of one endpoint (DAT_EP_ATTR). Lengths are in bytes, and
+// counts are per endpoint. No value may exceed the adapter's limit.
 type EndpointAttributes struct {
 	Service Service
 	QoS     QoS
@@ -133,15 +138,15 @@ type EndpointAttributes struct {
 	// ReceiveFlags and RequestFlags select which completions of receives and of requests wake
 	// waiters.
 	ReceiveFlags, RequestFlags CompletionFlags
-	// MaxReceives bounds the posted receives; an endpoint with a shared receive queue does not
-	// use it. MaxRequests bounds the posted requests.
+	// MaxReceives bounds the posted receives. An endpoint with a shared receive queue does not use
+	// MaxReceives. MaxRequests bounds the posted requests.
 	MaxReceives, MaxRequests int
 	// MaxReceiveSegments and MaxRequestSegments bound the scatter/gather lists of receives and
 	// of requests.
 	MaxReceiveSegments, MaxRequestSegments int
 	// MaxInline bounds the length of a request with FlagInline.
 	MaxInline int
-	// ReadsIn (IRD) and ReadsOut (ORD) bound the Reads and atomics in flight toward and from
-	// this endpoint. DepthDefault leaves the bound to the provider.
+	// ReadsIn (IRD) and ReadsOut (ORD) bound the Reads and atomics that this endpoint serves at a
+	// time, and that it has in flight. DepthDefault leaves the bound to the provider.
 	ReadsIn, ReadsOut int
 }

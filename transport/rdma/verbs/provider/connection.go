@@ -7,23 +7,25 @@ import "net/netip"
 type QueuePairConfig struct {
 	Domain     ProtectionDomain
 	Attributes EndpointAttributes
-	// From Sends and Receives the queue pair takes its work, and to them it reports the results.
+	// Sends and Receives are the sources from which the queue pair takes its work, and to which it
+	// reports the results.
 	Sends    Sends
 	Receives Receives
-	// Shared is the shared receive queue, of the same device and domain, from which the
-	// receives come; nil if they come from Receives.
+	// Shared is the shared receive queue, of the same device and domain, from which the receives
+	// come. It is nil if the receives come from the field Receives.
 	Shared SharedReceiveQueue
 	// Upcalls take the events of the connection.
 	Upcalls Upcalls
-	// Guarded is true if, until Guard.Trust, an active queue pair must process nothing that
-	// the peer sends, and a passive queue pair only a single Send.
+	// Guarded is true if the peer is not trusted until Guard.Trust is called. Until then an active
+	// queue pair must process no data of the peer, and a passive queue pair may process only a
+	// single Send.
 	Guarded bool
 }
 
 // Guard is an optional interface of a QueuePair. A QueuePair that obeys QueuePairConfig.Guarded
 // implements it.
 type Guard interface {
-	// Trust ends the guard. The connection is established when it is called.
+	// Trust ends the guard. It is called only when the connection is established.
 	Trust()
 }
 
@@ -37,49 +39,51 @@ type Wearer interface {
 
 // Explainer is an optional interface of a QueuePair.
 type Explainer interface {
-	// Explain returns a remark, for people, on the data that the queue pair has sent so far
-	// (for example how much was compressed), or "" if there is none.
+	// Explain returns a remark, for people, on the data that the queue pair has sent so far for
+	// example how much was compressed. It returns "" if there is no remark.
 	Explain() string
 }
 
-// QueuePair is one end of one connection. It is used once: the endpoint makes a new one
-// after Reset.
+// QueuePair is one end of one connection. A queue pair is used once. After Reset the endpoint makes
+// a new queue pair.
 type QueuePair interface {
-	// Connect begins the active side of a connection and returns at once, with the local
-	// address as far as it is known. The outcome is either Upcalls.Established or
-	// Upcalls.Failed, called from within Connect or later. An error (ErrInvalidAddress,
+	// Connect begins the active side of a connection and returns at once. The result is the local
+	// address as far as it is known. The outcome is a call of Upcalls.Established or
+	// Upcalls.Failed, from within Connect or later. An error (ErrInvalidAddress,
 	// ErrInsufficientResources) means that nothing has begun and no upcall follows. p and its
-	// PrivateData are valid during the call only. Package verbs implements the consumer's
-	// timeout, by calling Abort.
+	// PrivateData are valid only during the call. Package verbs implements the consumer's timeout,
+	// by a call of Abort.
 	Connect(remote netip.AddrPort, p *Proposal) (local netip.AddrPort, err error)
-	// Contacted reports whether the remote host has taken the request of Connect, as far as
-	// the transport can tell (iWARP: whether the TCP connection is established). It decides
-	// between EventTimedOut and EventUnreachable when the consumer's timeout has passed.
+	// Contacted reports whether the remote host has received the request of Connect, as far as the
+	// transport can tell. On iWARP it reports whether the TCP connection is established. When the
+	// consumer's timeout has passed, package verbs reports EventTimedOut if Contacted returns true,
+	// and EventUnreachable otherwise.
 	Contacted() bool
-	// RequestsPosted announces that Sends.Next may return new requests. It is called after a
-	// post, unless FlagMore delays the call, and only after Upcalls.Established. The queue pair
-	// starts what it can at once. A queue pair that must hold requests back (iWARP's passive
-	// side before the first message of the active side, a full socket or send queue) calls
-	// Next later by itself. Unless Attributes.HoldsReads is set, it also calls Next after each
-	// completed Read or atomic, because a fenced request or another Read may then start.
+	// RequestsPosted announces that Sends.Next may return new requests. It is called after a post,
+	// but only after Upcalls.Established. FlagMore can delay the call. The queue pair starts all
+	// requests that it can start at once. Sometimes a queue pair must hold requests back: on the
+	// passive side of iWARP before the first message of the active side, or if the socket or the
+	// send queue is full. Then the queue pair calls Next later by itself. If Attributes.HoldsReads
+	// is false, the queue pair also calls Next after each completed Read or atomic, because then a
+	// fenced request or another Read may start.
 	RequestsPosted()
 	// ReceivesPosted announces that Receives.Next may return new receives. It may be called
 	// before Connect. It is not called for a queue pair with a shared receive queue.
 	ReceivesPosted()
 	// Drain announces that no more requests are posted, and that Disconnect follows when all
-	// requests are done. If the last requests were not signalled, the queue pair itself posts
-	// one that is.
+	// requests are done. If the last requests were not signalled, the queue pair itself posts a
+	// signalled request.
 	Drain()
-	// Disconnect ends the connection in order. No request is outstanding when it is called.
-	// The outcome is Upcalls.Disconnected or Upcalls.Broken. Messages that arrive before the
+	// Disconnect ends the connection in order. No request is outstanding when it is called. The
+	// outcome is a call of Upcalls.Disconnected or Upcalls.Broken. Messages that arrive before the
 	// peer has ended its side are still delivered.
 	Disconnect()
 	// Abort ends a connection or a connection attempt at once. The peer sees a broken or
 	// refused connection. No upcall follows, and after Abort has returned the queue pair
 	// accesses no request or receive.
 	Abort()
-	// Close frees the queue pair. It implies Abort. Bytes that the protocol must still send
-	// to the peer (such as a Terminate) may stay in the device after Close.
+	// Close frees the queue pair. Close implies Abort. Bytes that the protocol must still send to
+	// the peer, such as a Terminate, may stay in the device after Close.
 	Close()
 }
 
@@ -88,7 +92,7 @@ type QueuePair interface {
 type Proposal struct {
 	// PrivateData are the consumer's bytes. A provider sends its own data separately.
 	PrivateData []byte
-	// ResponderResources (IRD) and InitiatorDepth (ORD) are those of the sender. In a received
+	// ResponderResources (IRD) and InitiatorDepth (ORD) are the depths of the sender. In a received
 	// Proposal they are DepthDefault if the transport does not carry them (MPA revision 1).
 	ResponderResources, InitiatorDepth int
 	FlowControl                        bool
@@ -108,8 +112,8 @@ const (
 	FailureRejected
 	// FailureUnreachable means that the remote host cannot be reached.
 	FailureUnreachable
-	// FailureTimedOut means that the remote host took the request, and that its answer did
-	// not come within the provider's own timeout.
+	// FailureTimedOut means that the remote host received the request, and that its answer did not
+	// arrive within the provider's own timeout.
 	FailureTimedOut
 )
 
@@ -117,59 +121,60 @@ const (
 // Disconnected or Broken, the queue pair accesses no request or receive any more and makes no
 // further upcall.
 type Upcalls interface {
-	// Established reports that the connection is established; messages may be delivered from
-	// now on. answer is the peer's answer on the active side, and nil on the passive side;
-	// Established copies it. If Established returns an error, the endpoint does not accept the
-	// connection, for example because the peer's read depths do not fit. The queue pair then
-	// ends the connection in the way that its protocol has for this (iWARP: Terminate 2/0/06)
-	// and makes no further upcall.
+	// Established reports that the connection is established. Messages may be delivered from now
+	// on. On the active side, answer is the peer's answer, and Established copies it. On the
+	// passive side, answer is nil. If Established returns an error, the endpoint does not accept
+	// the connection, for example because the peer's read depths do not fit. Then the queue pair
+	// ends the connection in the way that its protocol defines for this case, and makes no further
+	// upcall. On iWARP it sends the Terminate 2/0/06.
 	Established(answer *Proposal, local, remote netip.AddrPort) error
-	// Failed reports that the connection was not made. privateData is the private data of a
-	// reject; Failed copies it. err is the cause, for people.
+	// Failed reports that the connection was not made. privateData is the private data of a reject.
+	// Failed copies privateData. err is the cause, for people.
 	Failed(why Failure, privateData []byte, err error)
 	// Disconnected reports that either side has ended an established connection in order.
 	// Posted requests and receives are flushed.
 	Disconnected()
-	// Broken reports that an established connection has failed. If a request or receive
-	// failed with it, the queue pair has reported that by Fail before. All others are flushed.
+	// Broken reports that an established connection has failed. If a request or receive caused or
+	// shared the failure, the queue pair has reported it by Fail before. All other requests and
+	// receives are flushed.
 	Broken(err error)
 }
 
 // ServicePointConfig holds the parameters of Device.Listen.
 type ServicePointConfig struct {
-	// Address is the address to listen at. Port 0 selects any free port, an invalid address
-	// the adapter's own address.
+	// Address is the address at which to listen. Port 0 selects any free port. An invalid address
+	// selects the adapter's own address.
 	Address netip.AddrPort
 	// Backlog bounds the requests that Arrived has taken and that are not answered.
 	Backlog int
-	// Arrived is the upcall that delivers a connection request: its Handshake, its two
-	// addresses (remote's port is the port qualifier of the active side) and the active side's
-	// proposal, which Arrived copies. If Arrived returns an error, it has not taken the
-	// request, and the provider refuses the request.
+	// Arrived is the upcall that delivers a connection request. h is the Handshake of the request.
+	// local and remote are its two addresses. The port of remote is the port qualifier of the
+	// active side. p is the active side's proposal, which Arrived copies. If Arrived returns an
+	// error, it has not taken the request, and the provider refuses the request.
 	Arrived func(h Handshake, local, remote netip.AddrPort, p *Proposal) error
 }
 
 // ServicePoint is an address at which connection requests arrive.
 type ServicePoint interface {
-	// Address returns the address. It may be called without the lock.
+	// Address returns the address of the service point. It may be called without the lock.
 	Address() netip.AddrPort
-	// Close ends the service point; new requests are refused. Handshakes that were reported
+	// Close ends the service point. New requests are refused. Handshakes that were already reported
 	// stay valid.
 	Close()
 }
 
-// Handshake is the passive side of a connection whose request is not answered yet. Exactly one
-// of its methods is called, once. A Handshake stays valid if the active side gives up; Accept
-// then ends in Upcalls.Failed.
+// Handshake is the passive side of a connection whose request is not answered yet. Exactly one of
+// its methods is called, once. A Handshake stays valid if the active side gives up. In this case
+// the outcome of Accept is Upcalls.Failed.
 type Handshake interface {
-	// Accept accepts the request on qp, an unused queue pair of the same device. The outcome
-	// is Upcalls.Established(nil, ...) or Upcalls.Failed, called from within Accept or later.
-	// answer and its PrivateData are valid during the call only.
+	// Accept accepts the request on qp, an unused queue pair of the same device. The outcome is a
+	// call of Upcalls.Established(nil, ...) or Upcalls.Failed, from within Accept or later. answer
+	// and its PrivateData are valid only during the call.
 	Accept(qp QueuePair, answer *Proposal)
-	// Reject answers that the consumer rejects the request (EventPeerRejected on the active
-	// side). privateData is valid during the call only.
+	// Reject answers that the consumer rejects the request (EventPeerRejected on the active side).
+	// privateData is valid only during the call.
 	Reject(privateData []byte)
-	// Refuse ends the handshake without an answer of a consumer (EventNonPeerRejected on the
+	// Refuse ends the handshake without an answer of the consumer (EventNonPeerRejected on the
 	// active side).
 	Refuse()
 }

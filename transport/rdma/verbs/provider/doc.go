@@ -1,7 +1,7 @@
-// Package provider has the interfaces that a provider of RDMA implements for package verbs, and
-// the plain types that both use. There are three providers: iWARP in user space, the kernel's
-// adapters through uverbs and rdma_cm, and a network in memory for tests. A consumer needs
-// package verbs alone.
+// Package provider has the interfaces that a provider of RDMA implements for package verbs, and the
+// plain types that both use. There are three providers: iWARP in user space, the kernel's adapters
+// through uverbs and rdma_cm, and a network in memory for tests. A consumer needs only package
+// verbs.
 //
 //	package verbs   states, parameters, order, flushing, events, waiting
 //	---------------------------------------------------------------------------
@@ -12,41 +12,42 @@
 // # Work
 //
 // A queue pair takes requests and the endpoint's own receives, with [Sends.Next] and
-// [Receives.Next], when it can use them. A stack in user space takes a request when the
-// socket has room, and a receive when a message begins. A hardware adapter takes all requests
-// and receives at once and posts them; Number of a [Request] or [Receive] is meant to be the
-// wr_id. Receives of a shared receive queue are posted beforehand with
-// [SharedReceiveQueue.Post], and any queue pair of that queue may use any of them.
+// [Receives.Next], when it can use them. A stack in user space takes a request when the socket has
+// room, and a receive when a message begins. A hardware adapter takes all requests and receives at
+// once and posts them. The Number of a [Request] or [Receive] is meant to be the wr_id. Receives of
+// a shared receive queue are passed to the provider with [SharedReceiveQueue.Post] before they are
+// used. Every queue pair of that queue may use each of these receives.
 //
 // A queue pair reports completed work to Sends and Receives of its endpoint. It reports requests
-// one by one in any order, or with [Sends.DoneBefore] all requests up to a number. The latter is
-// for adapters that do not signal each request, so that one completion stands for several
-// requests. It reports receives in the order of the messages. From these reports, package verbs
-// makes the consumer's completions, in order. When the connection ends, it flushes the work that
+// one by one in any order, or with [Sends.DoneBefore] all requests up to a number. DoneBefore is
+// for adapters that do not signal each request, so that one completion stands for several requests.
+// It reports receives in the order of the messages. From these reports, package verbs makes the
+// consumer's completions, in order. When the connection ends, package verbs flushes the work that
 // is not done. Completions that an adapter reports for a queue pair that has ended are dropped.
 //
 // # Completion queues
 //
-// The completion queues of package verbs are lists in memory, which also hold connection
-// events; a provider does not see them. The device itself manages the completion queues of its
+// The completion queues of package verbs are lists in memory, which also hold connection events. A
+// provider does not see these queues. The device itself manages the completion queues of its
 // hardware. From MaxRequests and MaxReceives of each [QueuePairConfig], and from MaxReceives of
-// each shared receive queue, the device knows how many entries can be outstanding. It makes
-// queues that hold them all, so that none overflows, and refuses a queue pair for which it has
-// no room. Few queues for many queue pairs are better than one for each, because every Progress
-// polls all queues.
+// each shared receive queue, the device knows how many entries can be outstanding. It makes queues
+// that can hold all these entries, so that no queue overflows, and refuses a queue pair for which
+// it has no room. A few queues for many queue pairs are better than one queue for each queue pair,
+// because every Progress polls all queues.
 //
 // # Locking
 //
-// An adapter has one lock. All methods are called with the lock held, unless their comment says
-// otherwise: [Progress].Sleep is called without it, and so are Register and Deregister of a
-// [ProtectionDomain], because pinning memory is slow. Methods called with the lock held do not
-// block. Upcalls are made with the lock held, from within a method of the provider, and do not
-// call the provider back. A provider therefore needs neither a lock nor a goroutine.
+// An adapter has one lock. All methods are called with the lock held, except methods whose comment
+// says otherwise. [Progress].Sleep is called without the lock. Register and Deregister of a
+// [ProtectionDomain] are also called without the lock, because pinning memory is slow. Methods
+// called with the lock held do not block. Upcalls are made with the lock held, from within a method
+// of the provider, and do not call the provider back. A provider therefore needs neither a lock nor
+// a goroutine.
 //
 // # Out of scope
 //
-// Queue pairs are connected and reliable. Datagrams (UD), and with them multicast and address
-// handles, are out of scope; so are memory windows, XRC and TM.
+// Queue pairs are connected and reliable. Datagrams (UD) are out of scope, including multicast and
+// address handles. Memory windows, XRC and TM are out of scope, too.
 //
 // Unstable: any release may change this package, also after v1.
 package provider

@@ -5,16 +5,15 @@ import (
 	"syscall"
 )
 
-// Fault is a return code of the manual pages. It is an error, and errors.Is finds
-// in it the errno that librdmacm would have set (rdma_connect(3), RETURN VALUE).
-type Fault uint8 //nolint:errname // a return code with the pages' names, of which the constants are the errors
+// Fault is a return code of the manual pages. A Fault is an error. errors.Is finds in it the errno
+// that librdmacm would set for this error (rdma_connect(3), RETURN VALUE).
+type Fault uint8 //nolint:errname // a return code; its constants are the errorss
 
-// The faults, named as on the pages (DAT_INVALID_STATE is ErrInvalidState).
+// The faults. Their names follow the manual pages: DAT_INVALID_STATE is ErrInvalidState.
 const (
 	// ErrInvalidState means that an object was not in a state that allows the call.
 	ErrInvalidState Fault = iota + 1
-	// ErrInvalidParameter means that an argument, or a combination of them, is out
-	// of range.
+	// ErrInvalidParameter means that an argument, or a combination of arguments, is out of range.
 	ErrInvalidParameter
 	// ErrInvalidHandle means that an object is nil, was freed, or belongs to another
 	// adapter.
@@ -23,12 +22,12 @@ const (
 	ErrInvalidAddress
 	// ErrInsufficientResources means that a limit or the machine is exhausted.
 	ErrInsufficientResources
-	// ErrModelNotSupported means that the provider cannot do what was asked, ever.
+	// ErrModelNotSupported means that the provider does not have the requested feature.
 	ErrModelNotSupported
 	// ErrProtectionViolation means that local memory of a posted request lies outside
 	// its region or in a region of another protection domain.
 	ErrProtectionViolation
-	// ErrPrivilegesViolation means that a region lacks the access right needed.
+	// ErrPrivilegesViolation means that a region lacks a necessary access right.
 	ErrPrivilegesViolation
 )
 
@@ -56,7 +55,7 @@ func (f Fault) Error() string {
 	}
 }
 
-// Errno returns what a call of librdmacm leaves in errno for this fault.
+// Errno returns the errno that a call of librdmacm sets for this fault.
 func (f Fault) Errno() syscall.Errno {
 	switch f {
 	case ErrInvalidHandle:

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Provider is a way to do RDMA on this machine. It is stateless or safe for concurrent use.
+// Provider is an implementation of RDMA on this machine. It is safe for concurrent use.
 type Provider interface {
-	// Name is short and lower case.
+	// Name returns the name of the provider. The name is short and in lower case.
 	Name() string
 	// Interfaces lists the names that Open accepts.
 	Interfaces() ([]string, error)
-	// Open opens the interface adapter with a name from Interfaces. The Device belongs to a,
-	// and may use a from its own first method call on.
+	// Open opens the interface adapter with a name from Interfaces. The Device belongs to the
+	// adapter a. It may use a from the first call of one of its methods on.
 	Open(name string, a Adapter) (Device, error)
 }
 
 // Adapter is the interface to a verbs.Adapter that its Device uses.
 type Adapter interface {
-	// Locker is the adapter's lock. Only Register and Deregister, which are called without
-	// the lock, take it, while they must exclude the other methods.
+	// Locker is the adapter's lock. Only Register and Deregister take the lock, because they are
+	// called without it. They hold the lock while they must exclude the other methods.
 	sync.Locker
 	// Happened reports an event of the device as a whole. It is called from within Progress.
 	Happened(Event)
@@ -27,8 +27,9 @@ type Adapter interface {
 
 // Device is an open interface adapter.
 //
-// The errors of its methods are or wrap a Fault (an error without a Fault counts as
-// ErrInsufficientResources). Package verbs has checked the arguments against Attributes.
+// An error of its methods is a Fault or wraps a Fault. An error without a Fault counts as
+// ErrInsufficientResources. Package verbs checks the arguments against Attributes before it calls a
+// method.
 type Device interface {
 	// Attributes returns the same value each time. It may be called without the lock.
 	Attributes() Attributes
@@ -38,13 +39,13 @@ type Device interface {
 	// Attributes.MaxSharedReceives is 0.
 	NewSharedReceiveQueue(SharedReceiveConfig) (SharedReceiveQueue, error)
 	// NewQueuePair makes a queue pair for one endpoint and one connection, and returns the
-	// attributes that it grants: the numbers of requests, receives and segments, MaxInline, and
-	// the read depths. If more is granted than was requested, the endpoint gets what was
-	// requested; if less is granted, it gets what is granted.
+	// attributes that it grants: the numbers of requests, receives and segments, MaxInline, and the
+	// read depths. For each attribute, the endpoint gets the smaller one of the requested value and
+	// the granted value.
 	NewQueuePair(QueuePairConfig) (QueuePair, EndpointAttributes, error)
 	// Listen opens a service point. Later calls of Progress report its requests.
 	Listen(ServicePointConfig) (ServicePoint, error)
-	// Close frees the device. All objects that the device made have been closed before.
+	// Close frees the device. Package verbs closes all objects of the device before.
 	Close() error
 	Progress
 }
@@ -52,32 +53,33 @@ type Device interface {
 // Progress is the part of a Device that makes progress.
 type Progress interface {
 	// Progress does a bounded amount of the work that can be done now (polls completions and
-	// events, reads arrived bytes, writes waiting bytes, serves timers that are due) and makes
-	// the upcalls. It returns the number of steps it made. It must be cheap if there is nothing
-	// to do, because pollers rely on that. An error concerns the device as a whole and ends the
-	// adapter.
+	// events, reads arrived bytes, writes waiting bytes, serves timers that are due) and makes the
+	// upcalls. It returns the number of its steps. It must be cheap if there is no work, because
+	// pollers call it often. An error concerns the device as a whole and ends the adapter.
 	Progress() (int, error)
-	// Idle reports whether nothing can be done until the kernel reports something. If
-	// completions have to be armed to be reported (ibv_req_notify_cq(3)), Idle arms them and
-	// then polls once more. Sleep is called only after Idle has returned true. Other goroutines
-	// may call the device in between; work that these calls leave must end the Sleep, too.
+	// Idle reports whether there is no work until the kernel reports an event or a completion. If
+	// completions have to be armed to be reported (ibv_req_notify_cq(3)), Idle arms them and then
+	// polls once more. Sleep is called only after Idle has returned true. Other goroutines may call
+	// methods of the device between Idle and Sleep. Work that these calls leave must also end the
+	// Sleep.
 	Idle() bool
-	// Sleep sleeps in the kernel until Progress may have something to do, a timer of the
-	// device is due, the time until is reached (the zero time means never), or Wake is called.
-	// It may, for example, sleep in an epoll of the descriptors of the completion channel, of
-	// the connection manager and of the asynchronous events, and of an eventfd. It may return
-	// too early and must not return too late. At most one goroutine is in Sleep. It is called
-	// without the lock: all other methods of the device but Close may be called meanwhile.
+	// Sleep sleeps in the kernel until one of four conditions holds: Progress may have work, a
+	// timer of the device is due, the time until is reached (the zero time means never), or Wake is
+	// called. For example, Sleep may wait in epoll for the descriptors of the completion channel,
+	// of the connection manager and of the asynchronous events, and for an eventfd. Sleep may
+	// return too early, but must not return too late. At most one goroutine is in Sleep. Sleep is
+	// called without the lock. During a Sleep, all other methods of the device except Close may be
+	// called.
 	Sleep(until time.Time)
-	// Wake ends the current Sleep or, if there is none, the next one. It is called with the
-	// lock held, and never after Close.
+	// Wake ends the current Sleep. If no Sleep runs, Wake ends the next Sleep. Wake is called with
+	// the lock held, and never after Close.
 	Wake()
 }
 
 // Event is an event of a device as a whole.
 type Event struct {
 	Kind EventKind
-	// Err is the cause, or nil.
+	// Err is the cause of the event, or nil.
 	Err error
 }
 
@@ -87,11 +89,12 @@ type EventKind uint8
 // The kinds of Event.
 const (
 	// EventRemoved reports that the device is gone or cannot be used any more
-	// (IBV_EVENT_DEVICE_FATAL, RDMA_CM_EVENT_DEVICE_REMOVAL). The adapter ends. The device and
-	// the objects that it made are still closed afterwards.
+	// (IBV_EVENT_DEVICE_FATAL, RDMA_CM_EVENT_DEVICE_REMOVAL). The adapter ends. Package verbs then
+	// still closes the device and its objects.
 	EventRemoved EventKind = iota + 1
-	// EventPortDown and EventPortUp report that the port lost its link or has it again. They
-	// do not end connections: a connection that fails for this reason reports it itself.
+	// EventPortDown reports that the port has lost its link, and EventPortUp that the port has a
+	// link again. These events do not end connections. If a connection fails for this reason, the
+	// connection reports the failure itself.
 	EventPortDown
 	EventPortUp
 	// EventAddressChanged reports that the addresses, GIDs or routes of the interface have

@@ -20,8 +20,8 @@ const (
 	// segment, of 8 bytes, receives the value before the addition. The remote and the local 8
 	// bytes are integers in the byte order of their machine, as in ibv_post_send(3).
 	OpFetchAdd
-	// OpCompareSwap replaces the 8 bytes by Request.Swap if they equal Request.Compare. The
-	// only segment receives the value before that, as with OpFetchAdd.
+	// OpCompareSwap replaces the 8 bytes by Request.Swap if they equal Request.Compare. The only
+	// segment receives the value before the replacement, as with OpFetchAdd.
 	OpCompareSwap
 	// OpReceiveWrite is the opcode in the completion of a receive that a Write with
 	// FlagImmediate took.
@@ -41,46 +41,47 @@ type RequestFlags uint16
 // The flags of Request. Only package verbs uses FlagQuiet and FlagMore.
 const (
 	// FlagUnsignalled means that the consumer gets no completion if the request succeeds. A
-	// provider need not request one from its adapter (no IBV_SEND_SIGNALED).
+	// provider need not request a completion from its adapter (no IBV_SEND_SIGNALED).
 	FlagUnsignalled RequestFlags = 1 << iota
 	FlagQuiet
-	// FlagSolicited is carried to the peer with a Send, and with a Write that has
-	// FlagImmediate (IBV_SEND_SOLICITED).
+	// FlagSolicited is sent to the peer with a Send, and with a Write that has FlagImmediate
+	// (IBV_SEND_SOLICITED).
 	FlagSolicited
-	// FlagFence delays the request until all earlier Reads and atomics are complete.
-	// Sends.Next implements that, unless Attributes.HoldsReads is set.
+	// FlagFence delays the request until all earlier Reads and atomics are complete. Sends.Next
+	// implements the delay if Attributes.HoldsReads is false. Otherwise the adapter implements it.
 	FlagFence
 	// FlagInline means that the only segment lies in memory of package verbs. The segment has
 	// no key and is valid until the request is done (IBV_SEND_INLINE).
 	FlagInline
-	// FlagInvalidate on OpSend carries the key in Request.Invalidate to the peer, which
-	// revokes it.
+	// FlagInvalidate on OpSend sends the key in Request.Invalidate to the peer, and the peer
+	// revokes this key.
 	FlagInvalidate
 	FlagMore
 	// FlagRoom means that the only segment of a Send or of a receive has room for the
 	// provider around the message, see Attributes.Headroom.
 	FlagRoom
-	// FlagImmediate on OpSend and OpWrite carries Request.Immediate to the peer. It is used
-	// only if Attributes.ImmediateData is set, and not together with FlagInvalidate.
+	// FlagImmediate on OpSend and OpWrite sends Request.Immediate to the peer. It is used only if
+	// Attributes.ImmediateData is true, and not together with FlagInvalidate.
 	FlagImmediate
 )
 
 // Request is a posted work request. The provider may use it from Sends.Next until it reports the
 // request as done or failed.
 type Request struct {
-	// Number counts the requests of a queue pair in the order of Next. It restarts at 0
-	// whenever all requests are done.
+	// Number counts the requests of a queue pair in the order of Next. It restarts at 0 when all
+	// requests are done.
 	Number uint64
 	Op     Opcode
 	Flags  RequestFlags
 	RKey   uint32
-	// Segments are the local memory, also of an inline request. Some may be empty.
+	// Segments are the local memory of the request, also of an inline request. Some segments may be
+	// empty.
 	Segments []Segment
 	// Length is the total length of Segments, without the room of FlagRoom.
 	Length        int
 	RemoteAddress uint64
-	// Invalidate is the key of FlagInvalidate, Immediate the number of FlagImmediate. Peers of
-	// either byte order see the same number.
+	// Invalidate is the key for FlagInvalidate. Immediate is the number for FlagImmediate. The peer
+	// sees the same number, even if its machine has another byte order.
 	Invalidate, Immediate uint32
 	// Compare and Swap are the operands of OpCompareSwap. Swap is also the addend of OpFetchAdd.
 	Compare, Swap uint64
@@ -91,30 +92,30 @@ type Request struct {
 // Sends holds the requests posted to an endpoint, in order. The queue pair takes requests from
 // it and reports their results to it.
 type Sends interface {
-	// Next takes and returns the oldest request that was not taken yet, if it may start now.
-	// Otherwise it returns nil: if there is no such request, or the endpoint is not connected.
-	// Unless Attributes.HoldsReads is set, Next also returns nil if the request is a Read or an
-	// atomic and as many of these as the connection allows (ORD) are in flight, or if the
-	// request has FlagFence and a Read or atomic is in flight. Requests go on the wire in the
-	// order in which Next returns them.
+	// Next takes and returns the oldest request that was not taken yet, if it may start now. It
+	// returns nil if there is no such request, or if the endpoint is not connected. If
+	// Attributes.HoldsReads is false, Next returns nil in two further cases: if the request is a
+	// Read or an atomic and ORD Reads and atomics are already in flight, and if the request has
+	// FlagFence and a Read or atomic is in flight. Requests go on the wire in the order in which
+	// Next returns them.
 	Next() *Request
-	// Single returns the request that Next would return, if no other request waits behind it
-	// and no Read or atomic that Next counts is in flight; otherwise it returns nil. It does
-	// not take the request. TakeSingle does.
+	// Single returns the request that Next would return, if no other request waits behind this
+	// request and no Read or atomic that Next counts is in flight. Otherwise it returns nil. Single
+	// does not take the request. TakeSingle takes it.
 	Single() *Request
 	TakeSingle()
 	// Len returns the number of requests that are posted and not complete.
 	Len() int
-	// At returns the request with that number, which is taken and not done.
+	// At returns the request with this number. The request must be taken and not done.
 	At(number uint64) *Request
-	// Done reports that a taken request has succeeded. The queue pair must not access its
-	// memory any more. A Send or Write may be reported as soon as its bytes are with the
-	// transport. Requests may be done in any order.
+	// Done reports that a taken request has succeeded. The queue pair must not access the memory of
+	// the request any more. A Send or Write may be reported as soon as the transport has accepted
+	// its bytes. Requests may be done in any order.
 	Done(r *Request)
-	// DoneBefore does Done for all requests with a smaller number that are taken and not done.
+	// DoneBefore does Done for all requests with a number below number that are taken and not done.
 	DoneBefore(number uint64)
-	// Fail reports that a taken request has failed; Upcalls.Broken follows. Earlier requests
-	// that have not been reported as done count as flushed. An adapter that does not signal
-	// each request therefore calls DoneBefore first.
+	// Fail reports that a taken request has failed. Upcalls.Broken follows. Earlier requests that
+	// have not been reported as done count as flushed. Therefore an adapter that does not signal
+	// each request calls DoneBefore first.
 	Fail(r *Request, s Status)
 }

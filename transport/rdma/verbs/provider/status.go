@@ -5,11 +5,11 @@ import "fmt"
 // Status is the result of a work request.
 type Status uint8
 
-// The statuses. Every one but StatusSuccess ends the connection.
+// The statuses. Every status except StatusSuccess ends the connection.
 const (
 	StatusSuccess Status = iota
-	// StatusFlushed is the status of work that was posted but not done when the connection
-	// ended, and of work posted afterwards.
+	// StatusFlushed is the status of work that was posted but not done when the connection ended,
+	// and of work that was posted after the end of the connection.
 	StatusFlushed
 	// StatusLocalLength means that a message was longer than its receive.
 	StatusLocalLength
