@@ -18,8 +18,8 @@ var _ transport.Arena = (*arena)(nil)
 // Size implements transport.Arena.
 func (a *arena) Size() int { return a.node.arenaSize() }
 
-// Bytes implements transport.Arena. On a node of one process, n bytes are
-// contiguous when they lie in one chunk of 4 MiB or begin at the start of one.
+// Bytes implements transport.Arena. On a node of one process, n bytes are contiguous if they lie in
+// one chunk of 4 MiB, or if they begin at the start of a chunk.
 func (a *arena) Bytes(off, n int) ([]byte, error) {
 	if off < 0 {
 		return nil, fmt.Errorf("shm: arena bytes at %d: %w", off, errRange)

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// localArenaBytes is the size of an arena on the heap. It bounds the offsets; memory
-	// is allocated only for chunks that are requested.
+	// localArenaBytes is the size of an arena on the heap. It bounds the offsets. Memory is
+	// allocated only for chunks that are requested.
 	localArenaBytes = 1 << 36
 	localChunkBytes = 4 << 20
 )
@@ -17,24 +17,24 @@ var errSplit = errors.New("bytes cross chunks that were made separately")
 // localArena is an arena on the heap. Its chunks are allocated when bytes in them are
 // requested.
 type localArena struct {
-	// mu guards chunks. The owner and its peers look chunks up and add them; only the
-	// owner removes them.
+	// mu guards chunks. The owner and its peers look chunks up and add chunks. Only the owner
+	// removes chunks.
 	mu sync.RWMutex
 	// chunks maps the number of a chunk to its memory.
 	chunks map[uint64]localChunk
 }
 
-// localChunk is one chunk of localChunkBytes. It is part of a span, an allocation of one
+// localChunk is one chunk of localChunkBytes. It is part of a span. A span is an allocation of one
 // or more consecutive chunks.
 type localChunk struct {
 	span  []byte
 	first uint64 // the number of the first chunk of the span
 }
 
-// bytes returns n bytes at off. If they do not lie in one span, it returns errRange, or
-// with create it allocates a span for them. The new span replaces existing chunks that lie
-// wholly in the range, because the caller owns them and their contents. If an existing chunk
-// lies only partly in the range, bytes returns errSplit.
+// bytes returns n bytes at off. If the bytes do not lie in one span and create is false, it returns
+// errRange. If create is true, it allocates a span for the bytes. The new span replaces existing
+// chunks that lie wholly in the range, because the caller owns these chunks and their contents. If
+// an existing chunk lies only partly in the range, bytes returns errSplit.
 func (a *localArena) bytes(off uint64, n int, create bool) ([]byte, error) {
 	if n == 0 {
 		return []byte{}, nil
@@ -65,7 +65,7 @@ func (a *localArena) bytes(off uint64, n int, create bool) ([]byte, error) {
 	return span[start : start+uint64(n) : start+uint64(n)], nil
 }
 
-// find returns n bytes at off if they lie in one span, else nil.
+// find returns n bytes at off if the bytes lie in one span, and nil otherwise.
 func (a *localArena) find(off uint64, n int) []byte {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -103,7 +103,7 @@ func (a *localArena) discard(off uint64, n int) {
 	}
 }
 
-// offset returns the offset of b in the arena, and false if b is not in the arena.
+// offset returns the offset of b in the arena. It returns false if b is not in the arena.
 func (a *localArena) offset(b []byte) (int, bool) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

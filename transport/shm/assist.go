@@ -6,12 +6,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// The time of a long Get from private memory is bounded by the rate at which one
-// processor copies. The reader therefore publishes a descriptor in its control
-// area and sends its number to the owner of the memory, the helper. Both claim
-// chunks and copy them: the reader from the front, with process_vm_readv; the
-// helper from the back, with process_vm_writev, if it polls in time. If it does
-// not, the reader copies all chunks.
+// The time of a long Get from private memory is bounded by the rate at which one processor copies.
+// Therefore the reader publishes a descriptor in its control area, and sends the number of the
+// descriptor to the owner of the memory, the helper. Both claim chunks and copy them. The reader
+// copies from the front, with process_vm_readv. The helper copies from the back, with
+// process_vm_writev, if it polls in time. If the helper does not poll in time, the reader copies
+// all chunks.
 //
 // A descriptor, in words:
 //
@@ -24,7 +24,7 @@ import (
 //
 // The word of claims:
 //
-//	bits 40-63  sequence, low 24 bits: a helper that was suspended cannot claim
+//	bits 40-63 low 24 bits of sequence: a helper that was suspended cannot claim
 //	            chunks of a later Get that uses the same descriptor
 //	bits 20-39  chunks claimed from the back
 //	bits  0-19  chunks claimed from the front; bit 19 is set when the reader gives
@@ -40,7 +40,8 @@ const (
 	descDone     = 72
 	descFailed   = 80
 
-	// The length of a chunk in bytes is a quarter of the Get, within these bounds.
+	// minChunk and maxChunk bound the length of a chunk in bytes. Within these bounds it is a
+	// quarter of the Get.
 	minChunk = 16 << 10
 	maxChunk = 64 << 10
 	// maxChunks is the length, in chunks, of the longest Get that can be shared.
@@ -74,14 +75,14 @@ func chunk(number uint64, n int) (int, int) {
 	return start, min(start+size, n)
 }
 
-// parseClaims returns the fields of the word of claims.
+// parseClaims returns the fields of a word of claims.
 func parseClaims(c uint64) (front, back, sequence uint64) {
 	return c & claimMask, c / claimBack & claimMask, c >> claimSequence
 }
 
-// claimChunk claims the next of total chunks for the side of unit, claimFront or
-// claimBack. It returns how many chunks that side had claimed before, or false if
-// no chunk is left or the descriptor has another sequence.
+// claimChunk claims the next of total chunks for one side. unit selects the side, and is claimFront
+// or claimBack. It returns the number of chunks that this side had claimed before. It returns false
+// if no chunk is left, or if the descriptor has another sequence.
 func claimChunk(claims *uint64, unit, sequence, total uint64) (uint64, bool) {
 	for {
 		c := atomic.LoadUint64(claims)
@@ -98,15 +99,15 @@ func claimChunk(claims *uint64, unit, sequence, total uint64) (uint64, bool) {
 	}
 }
 
-// shared is the reader's side of a Get that the owner may help with.
+// shared is the reader's side of a Get with which the owner of the memory may help.
 type shared struct {
-	desc segment // words nil: not shared
-	// number of the descriptor.
+	desc segment // if words is nil, the Get is not shared
+	// number is the number of the descriptor.
 	number   int
 	sequence uint64
-	// redone says that the reader has copied the chunk at which the helper failed.
+	// redone is true if the reader has copied the chunk at which the helper failed.
 	redone bool
-	// over says that the reader has given up.
+	// over is true if the reader has given up.
 	over bool
 }
 
@@ -172,7 +173,7 @@ func (t *Transport) stepShared(op *bulkOp, left *int) {
 	}
 }
 
-// copyChunk reads one chunk. If that fails the reader gives up.
+// copyChunk reads one chunk. If the copy fails, the reader gives up.
 func (t *Transport) copyChunk(op *bulkOp, start, end int, left *int) {
 	for start < end {
 		got, err := op.e.read(op.buf[start:end], op.key.Addr+uint64(start))
@@ -186,7 +187,7 @@ func (t *Transport) copyChunk(op *bulkOp, start, end int, left *int) {
 	}
 }
 
-// giveUp claims all remaining chunks, so that the helper begins no other one.
+// giveUp claims all remaining chunks, so that the helper begins no further chunk.
 func (s *shared) giveUp() {
 	if s.desc.words != nil {
 		s.over = true
@@ -213,14 +214,14 @@ func (b *bulk) unshare(op *bulkOp) {
 	op.shared = shared{}
 }
 
-// helpJob is a Get of a peer that this rank helps with.
+// helpJob is a Get of a peer with which this rank helps.
 type helpJob struct {
 	e        *endpoint
 	desc     segment
 	number   int
 	sequence uint64
 	key      transport.Key
-	// over says that a chunk failed.
+	// over is true if the copy of a chunk has failed.
 	over bool
 }
 
@@ -239,8 +240,8 @@ func (t *Transport) assist(slot int, h transport.Header) bool {
 		e: e, desc: descriptor(e.control, int(number)), number: int(number), sequence: h.A >> 8,
 		key: transport.Key{Addr: h.B, Token: h.C},
 	}
-	// A descriptor serves one Get at a time: a message about another Get means that
-	// the previous one has ended.
+	// A descriptor serves one Get at a time. So a message about another Get means that the previous
+	// Get has ended.
 	for i := range t.bulk.helps {
 		if o := &t.bulk.helps[i]; o.e == e && o.number == j.number {
 			*o = j
@@ -267,7 +268,7 @@ func (t *Transport) moveHelps(left *int) int {
 	return events
 }
 
-// help copies one chunk for a peer. It returns false when nothing is left to do.
+// help copies one chunk for a peer. It returns false when no chunk is left to copy.
 func (t *Transport) help(j *helpJob, left *int) bool {
 	d := j.desc
 	length := atomic.LoadUint64(d.word(descLength))
@@ -301,8 +302,8 @@ func (t *Transport) help(j *helpJob, left *int) bool {
 	return !j.over
 }
 
-// useExposed calls f with n bytes of this rank's memory if a peer may read them. It
-// reports whether it did.
+// useExposed calls f with n bytes of this rank's memory if a peer may read them. It reports whether
+// it has called f.
 func (t *Transport) useExposed(k transport.Key, n int, f func(b []byte)) bool {
 	if k.Token != tokenArena {
 		return t.exposed.use(k, n, transport.AccessRead, f)

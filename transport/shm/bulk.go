@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// pollBytes is about how many bytes of bulk one Poll copies.
+// pollBytes is the approximate number of bytes of bulk operations that one Poll copies.
 const pollBytes = 1 << 20
 
 // verb is the kind of a bulk operation.
@@ -38,28 +38,30 @@ type bulkOp struct {
 	token uint64
 	// done counts the bytes that were copied.
 	done int
-	// value is the delta of a FetchAdd, later the old word.
+	// value is the delta of a FetchAdd. When the FetchAdd is done, it is the old value of the word.
 	value uint64
-	// finished is true if the operation is to be completed, with err.
+	// finished is true if the operation has ended and has to be completed, with the error err.
 	finished bool
 	err      error
-	// staged is true if the operation goes through staging buffers. asked bytes have been
-	// requested of the peer, and pieces requests are in flight. waiting is true if this
-	// rank cannot advance the operation before something arrives.
+	// staged is true if the operation goes through staging buffers. asked is the number of bytes
+	// that have been requested from the peer, and pieces is the number of requests in flight.
+	// waiting is true if this rank cannot advance the operation before an answer of the peer
+	// arrives.
 	staged        bool
 	asked, pieces int
 	waiting       bool
-	// restart is true if direct copies were refused in the middle of the operation, which
-	// has to begin again. idle counts steps without an answer.
+	// restart is true if direct copies were refused in the middle of the operation, so that the
+	// operation has to begin again. idle counts steps without an answer.
 	restart bool
 	idle    int
-	// begun is true once way has been chosen. began is the time of that, zero if the time
-	// of the operation is not measured. attended is true if the owner took part.
+	// begun is true when way has been chosen. began is the time of this choice. It is zero if the
+	// time of the operation is not measured. attended is true if the owner took part in the
+	// operation.
 	begun    bool
 	way      way
 	began    time.Time
 	attended bool
-	// shared is the state of a Get that the owner may help with.
+	// shared is the state of a Get with which the owner may help.
 	shared shared
 }
 
@@ -67,11 +69,11 @@ type bulkOp struct {
 type bulk struct {
 	ops  []*bulkOp
 	free []*bulkOp
-	// tickets holds the tickets of this rank's staging buffers, serves the requests of peers.
+	// tickets holds the tickets of this rank's staging buffers. serves holds the requests of peers.
 	tickets [stagingSlots]ticket
 	serves  []serveJob
-	// descriptors marks the descriptors in use. sequence is the number of the last Get that
-	// used one. helps holds the Gets of peers that this rank helps with.
+	// descriptors marks the descriptors in use. sequence is the number of the last Get that used a
+	// descriptor. helps holds the Gets of peers with which this rank helps.
 	descriptors [bulkDescriptors]bool
 	sequence    uint64
 	helps       []helpJob
@@ -190,8 +192,9 @@ func (b *bulk) complete(h transport.Handler, i int) {
 	h.Completed(e.peer, token, value, err)
 }
 
-// fail completes every operation on a lost peer, with the loss as the error unless the operation
-// has succeeded, and discards the copies for that peer.
+// fail completes every operation on a lost peer. The error is the loss of the peer, except for
+// operations that have already succeeded. fail also discards the copies that this rank has to make
+// for this peer.
 func (b *bulk) fail(h transport.Handler, e *endpoint, reaped bool) {
 	for i := 0; i < len(b.ops); {
 		op := b.ops[i]
@@ -210,8 +213,8 @@ func (b *bulk) fail(h transport.Handler, e *endpoint, reaped bool) {
 	b.serves = slices.DeleteFunc(b.serves, func(j serveJob) bool { return j.slot == e.slot })
 }
 
-// quiet ends the help of a peer, which may live, with shared Gets. It reports whether the peer has
-// finished its copies into their buffers.
+// quiet ends the shared Gets with which a peer helps. The peer may still live. quiet reports
+// whether the peer has finished its copies into the buffers of these Gets.
 func (b *bulk) quiet(e *endpoint) bool {
 	quiet := true
 	for _, op := range b.ops {
@@ -234,7 +237,7 @@ func (t *Transport) step(op *bulkOp, left *int) {
 	case op.key.Token == tokenArena:
 		t.stepArena(op, left)
 	case t.dead[op.e.slot] && op.e.reach.direct:
-		op.waiting = true // until the loss is reported: the process ID may name another process
+		op.waiting = true // until the loss is reported, because the process ID may name another process
 	case op.shared.desc.words != nil:
 		t.stepShared(op, left)
 	case op.staged:
@@ -317,7 +320,7 @@ func (t *Transport) stepLocal(op *bulkOp, left *int) {
 	}
 }
 
-// add carries out a FetchAdd on a word in the address space of this process.
+// add executes a FetchAdd on a word in the address space of this process.
 func (op *bulkOp) add(remote []byte) {
 	if wordOf(remote) == nil {
 		op.fail(transport.ErrBadKey)

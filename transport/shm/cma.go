@@ -15,24 +15,25 @@ import (
 
 // reach records how bulk operations reach the private memory of a peer.
 type reach struct {
-	// probed is true once direct and refusal are known.
+	// probed is true when direct and refusal are known.
 	probed bool
 	// direct is true if process_vm_readv and process_vm_writev work.
 	direct bool
-	// refusal is the reason if direct is false.
+	// If direct is false, refusal is the reason.
 	refusal error
 	// pid, cookie and cookieAt come from the peer's header: its process ID, the value of a
 	// word of its private memory, and the address of that word.
 	pid              int
 	cookie, cookieAt uint64
-	// proved is the time, counted from Transport.born, at which the process ID was last
-	// known to name the peer.
+	// proved is the time of the last proof that the process ID names the peer, counted from
+	// Transport.born.
 	proved time.Duration
-	// lonely is true if the peer has failed to help with a Get. It is not asked again.
+	// lonely is true if the peer has failed to help with a Get. Then this rank does not ask the
+	// peer for help again.
 	lonely bool
-	// aloof grows with each Get that asked the peer to take part and during which the peer
-	// did not poll. skip is the number of Gets to do without the peer before the next one
-	// asks again.
+	// aloof grows with each Get in which this rank asked the peer to take part and the peer did not
+	// poll. skip is the number of Gets that this rank makes without the peer before it asks the
+	// peer again.
 	aloof, skip int
 	// ops counts the operations that have not completed.
 	ops int
@@ -43,9 +44,9 @@ var (
 	errStranger = errors.New("the process id of the peer names another process here")
 )
 
-// proofHolds is how long this rank relies on a proof that a process ID names the peer. The kernel
-// reuses the ID of a reaped process only after it has used all the others: that takes some 32,000
-// new processes, hence seconds.
+// proofHolds is the time for which this rank relies on a proof that a process ID names the peer.
+// The kernel reuses the ID of a reaped process only after it has used all other IDs. This takes
+// some 32,000 new processes, and therefore seconds.
 const proofHolds = 10 * time.Millisecond
 
 // newCookie returns a word of random bits. A peer that reads the word at its address knows that it
@@ -56,9 +57,9 @@ func newCookie() []uint64 {
 	return []uint64{binary.LittleEndian.Uint64(b[:])}
 }
 
-// direct reports whether the private memory of the peer can be read and written by
-// process_vm_readv and process_vm_writev. The first call probes that: the word at the
-// address in the peer's header must have the value in the header.
+// direct reports whether the private memory of the peer can be read and written by process_vm_readv
+// and process_vm_writev. The first call probes the access: the word at the address in the peer's
+// header must have the value in the header.
 func (e *endpoint) direct() bool {
 	r := &e.reach
 	if r.probed {
@@ -75,11 +76,11 @@ func (e *endpoint) direct() bool {
 	return r.direct
 }
 
-// recognize returns nil if the process ID of the peer names the peer, else the reason why
-// it does not, or why the memory of that process cannot be read.
+// recognize returns nil if the process ID of the peer names the peer. Otherwise the error says why
+// the ID does not name the peer, or why the memory of the process cannot be read.
 func (e *endpoint) recognize() error {
 	r := &e.reach
-	if r.cookie == 0 { // loaded once: peers can write it
+	if r.cookie == 0 { // loaded only once, because peers can write this word
 		r.pid = int(int32(atomic.LoadUint64(e.control.word(offPID))))
 		r.cookie = atomic.LoadUint64(e.control.word(offCookie))
 		r.cookieAt = atomic.LoadUint64(e.control.word(offCookieAddr))
@@ -95,9 +96,10 @@ func (e *endpoint) recognize() error {
 	return nil
 }
 
-// prove checks that the process ID of the peer still names the peer, unless it did so less than
-// proofHolds ago. After the peer has ended and was reaped, another process may get the ID. If this
-// rank was stopped meanwhile, that may happen before this rank is notified of the loss.
+// prove checks that the process ID of the peer still names the peer. If the last check was less
+// than proofHolds ago, prove relies on that check. After the peer has ended and was reaped, another
+// process may get the ID. If this rank was stopped during this time, another process may have the
+// ID before this rank is notified of the loss.
 func (e *endpoint) prove() error {
 	now := time.Since(e.t.born)
 	if now-e.reach.proved < proofHolds {
@@ -110,8 +112,8 @@ func (e *endpoint) prove() error {
 	return err
 }
 
-// read copies from private memory of the peer. It calls prove after the copy, so that the bytes, or
-// the error that there are none at addr, are known to come from the peer's memory.
+// read copies from private memory of the peer. It calls prove after the copy, so that it is certain
+// that the bytes, or the error that there is no memory at addr, come from the peer.
 func (e *endpoint) read(b []byte, addr uint64) (int, error) {
 	n, err := e.t.reader(e.reach.pid, b, addr)
 	if stranger := e.prove(); stranger != nil {
@@ -120,9 +122,9 @@ func (e *endpoint) read(b []byte, addr uint64) (int, error) {
 	return n, err
 }
 
-// write copies to private memory of the peer. It calls prove before the copy. If this process is
-// stopped between the two for so long that the peer ends, is reaped and its ID is reused, write
-// changes the memory of another process of the same user.
+// write copies to private memory of the peer. It calls prove before the copy. There is one danger:
+// this process may be stopped between prove and the copy for so long that the peer ends, is reaped,
+// and its ID is reused. Then write changes the memory of another process of the same user.
 func (e *endpoint) write(b []byte, addr uint64) (int, error) {
 	if err := e.prove(); err != nil {
 		return 0, err
@@ -169,8 +171,8 @@ func (t *Transport) stepDirect(op *bulkOp, left *int) {
 	}
 }
 
-// verify makes a Get fail that has copied memory that is not, or not any more, exposed.
-// It is called after the copy, because the memory may be concealed during the copy.
+// verify makes a Get fail if the memory that it has copied is not exposed, or is not exposed any
+// more. It is called after the copy, because the memory may be concealed during the copy.
 func (t *Transport) verify(op *bulkOp) {
 	if op.verb == verbGet && !op.listed() {
 		op.fail(transport.ErrBadKey)
@@ -182,10 +184,10 @@ func (op *bulkOp) listed() bool {
 	return listed(op.e.listing, op.key, len(op.buf), op.verb.access())
 }
 
-// directFailed handles the failure of a direct copy. err is nil if the call succeeded and
-// copied nothing. If the memory does not exist, the operation gets ErrBadKey. Any other
-// error means that permission was withdrawn or the process has ended. The rest of the
-// operation then goes through staging buffers, or ends when the loss is reported.
+// directFailed handles the failure of a direct copy. err is nil if the call succeeded and copied no
+// bytes. If the memory does not exist, the operation gets ErrBadKey. Any other error means that
+// permission was withdrawn or the process has ended. Then the rest of the operation goes through
+// staging buffers, or the operation ends when the loss is reported.
 func (t *Transport) directFailed(op *bulkOp, err error) {
 	switch {
 	case err == nil || errors.Is(err, syscall.EFAULT):

@@ -4,7 +4,7 @@ package shm
 
 import "errors"
 
-// processRead fails: in this build, ranks are goroutines of one process.
+// processRead fails, because in this build ranks are goroutines of one process.
 func processRead(int, []byte, uint64) (int, error) { return 0, errors.ErrUnsupported }
 
 // processWrite fails for the same reason.

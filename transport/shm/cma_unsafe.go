@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rawBytes is the length in bytes up to which a copy keeps the P of Go's scheduler, by a raw
-// system call. Such a copy takes less time than releasing the P and acquiring it again.
+// rawBytes is the length in bytes up to which a copy uses a raw system call, which keeps the P of
+// Go's scheduler. A copy of at most this length takes less time than releasing the P and acquiring
+// it again.
 const rawBytes = 64 << 10
 
 // processRead copies len(dst) bytes at addr of another process to dst. It returns the number of

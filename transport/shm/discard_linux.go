@@ -11,9 +11,9 @@ import (
 // madvise is the system call that arena.Discard passes to discard.
 var madvise = unix.Madvise
 
-// discard frees the pages of b, in all processes that map them: MADV_REMOVE is
-// fallocate(PUNCH_HOLE) by address. Some systems do not support it, and emulators report
-// success and do nothing. There discard only sets b to zeros.
+// discard frees the pages of b in all processes that map them, by MADV_REMOVE, which is
+// fallocate(PUNCH_HOLE) by address. Some systems do not support MADV_REMOVE, and emulators report
+// success without freeing the pages. On such systems discard only sets b to zeros.
 func discard(b []byte, advise func(b []byte, advice int) error) error {
 	b[0] = 1
 	err := advise(b, unix.MADV_REMOVE)

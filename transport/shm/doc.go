@@ -2,20 +2,20 @@
 //
 // # Memory
 //
-// A [Node] is the memory of all ranks of a node. Each rank owns a range of it:
-// a control area (header, inbox, rings, staging; see layout.go) and the arena,
-// which is the rest. If the ranks are processes, the node is one sparse memfd, which
-// every rank maps whole. If they are goroutines of one process, it is heap memory, so
-// that the race detector checks the accesses.
+// A [Node] is the memory of all ranks of a node. Each rank owns a range of it: a control area
+// (header, inbox, rings, staging; see layout.go) and the arena. The arena is the rest of the range.
+// If the ranks are processes, the node is one sparse memfd, and every rank maps the whole memfd. If
+// the ranks are goroutines of one process, the node is heap memory, so that the race detector
+// checks the accesses.
 //
 // # Lanes
 //
-// Small messages from one rank to another travel in one ordered lane. A lane begins in
-// the receiver's inbox, a ring for many producers. After some messages the sender
-// claims one of the receiver's few rings, announces the ring by its last record in the
-// inbox, and continues in the ring. Likewise, its last record in a ring announces that
-// it continues in the inbox and that the ring is free. So memory grows with the number
-// of ranks, not of pairs.
+// Small messages from one rank to another travel in one ordered lane. A lane begins in the
+// receiver's inbox, a ring for many producers. After some messages the sender claims one of the
+// receiver's few rings, announces the ring by its last record in the inbox, and continues in the
+// ring. When the sender gives the ring back, its last record in the ring announces that the lane
+// continues in the inbox and that the ring is free. So the memory grows with the number of ranks,
+// and not with the number of pairs.
 //
 //	                 inbox (all peers)          ring (one peer)
 //	write a message  claim a slot by CAS        one store
@@ -33,28 +33,28 @@
 //	alone   the reader copies with process_vm_readv
 //	shared  the owner, if it polls, also copies, from the back with process_vm_writev
 //	piped   the owner, if it polls, fills staging buffers and the reader empties
-//	        them; the reader copies directly the pieces that the owner does not take
+//	        them; the reader copies directly the pieces that the owner does not fill
 //
-// With each of them, a Get also completes if the owner does not poll.
+// With each method, a Get also completes if the owner does not poll.
 //
-// The two system calls name a process by its ID, which the kernel can reuse after the
-// process was reaped. A word of random bits in the private memory of a peer proves that
-// the ID still names the peer. The word is checked after a read and before a write. Once
-// the loss of the peer is known, these calls are not used.
+// The two system calls name a process by its ID, which the kernel can reuse after the process was
+// reaped. A word of random bits in the private memory of a peer proves that the ID still names the
+// peer. The word is checked after a read and before a write. After the loss of the peer is known,
+// this rank does not use these calls.
 //
 // # Waking
 //
-// After it has published a record, a sender reads the receiver's alert word. Before it
-// sleeps, the receiver sets the armed bit of that word, forces a memory barrier on every
-// processor that runs a rank (membarrier), and checks its queues once more. A sender
-// therefore needs a load and no fence. A sender that finds the receiver armed rings its
-// doorbell, and then clears the armed bit, so that other senders do not ring. Where
-// membarrier is not available, senders publish with a sequentially consistent store.
+// After it has published a record, a sender reads the receiver's alert word. Before it sleeps, the
+// receiver sets the armed bit of the alert word, forces a memory barrier on every processor that
+// runs a rank (membarrier), and checks its queues once more. Therefore a sender needs only a load,
+// and no fence. A sender that finds the receiver armed rings its doorbell, and then clears the
+// armed bit, so that other senders do not ring. Where membarrier is not available, senders publish
+// with a sequentially consistent store.
 //
 // # Stopped or killed in between
 //
-// An operation of a rank in shared memory takes several steps, and the rank may be
-// stopped or killed between any two. The loss of a killed rank is reported by MarkDown.
+// An operation of a rank in shared memory takes several steps, and the rank may be stopped or
+// killed between any two steps. The loss of a killed rank is reported by MarkDown.
 //
 //	between these two steps               while it is stopped          when it is killed
 //	inbox: claim, move the tail           others move the tail         others move the tail
@@ -79,9 +79,9 @@
 //
 // # Distrust
 //
-// A word that peers can write is loaded once, checked, and used only then. If a ring has
-// contents that no correct peer writes, the lane of its writer ends with ErrDamaged.
-// Memory that this peer may still write to is not reused before the peer is reaped.
+// A rank loads a word that peers can write only once, checks the loaded value, and then uses this
+// value. If a ring has contents that a correct peer never writes, the lane of its writer ends with
+// ErrDamaged. Memory to which this peer may still write is not reused before the peer is reaped.
 //
 // Unstable: any release may change this package, also after v1.
 package shm

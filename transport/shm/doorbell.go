@@ -9,11 +9,12 @@ import (
 )
 
 // doorbell is the Sleeper of a rank that is a process: a futex in the rank's header. word counts
-// the rings. sleepers counts the goroutines that sleep, so that Ring needs no system call if there
-// are none. No wake-up is lost: a sleeper increments sleepers before the kernel compares word, and
-// Ring increments word before it reads sleepers.
+// the rings. sleepers counts the goroutines that sleep, so that Ring needs no system call if no
+// goroutine sleeps. No wake-up is lost, because a sleeper increments sleepers before the kernel
+// compares word, and Ring increments word before it reads sleepers.
 //
-// yielding is 1 while the rank has yielded its processor to other processes. Peers read it (absent).
+// yielding is 1 while the rank has yielded its processor to other processes. Peers read yielding
+// (method absent).
 type doorbell struct {
 	word, sleepers *uint32
 	yielding       *uint64
@@ -32,8 +33,8 @@ func (d doorbell) Yield() {
 	processor.Put64(d.yielding, 0)
 }
 
-// absent reports whether a goroutine of the rank has yielded its processor or sleeps. Other
-// goroutines of the rank's process may run nevertheless.
+// absent reports whether a goroutine of the rank has yielded its processor or sleeps. Even if
+// absent returns true, other goroutines of the rank's process may run.
 func (d doorbell) absent() bool {
 	return atomic.LoadUint64(d.yielding) != 0 || atomic.LoadUint32(d.sleepers) != 0
 }
@@ -47,7 +48,7 @@ func (d doorbell) Sleep(ticket uint32, nanos int64) { d.sleep(futexWait, ticket,
 // Idle implements transport.Sleeper.
 func (d doorbell) Idle(ticket uint32, nanos int64) { d.sleep(futexWaitBlocking, ticket, nanos) }
 
-// sleep implements Sleep and Idle, which differ in the function that waits.
+// sleep implements Sleep and Idle. They differ only in the function wait.
 func (d doorbell) sleep(wait func(word *uint32, v uint32, nanos int64), ticket uint32, nanos int64) {
 	atomic.AddUint32(d.sleepers, 1)
 	wait(d.word, ticket, nanos)
@@ -63,9 +64,9 @@ func (d doorbell) Ring() {
 }
 
 // futexSleeper is the doorbell of a process that other processes ring and that also has network
-// connections. Its Sleep releases the P of Go's scheduler at once, for the goroutines that serve
-// the connections. The Sleep of doorbell does not: releasing the P wakes a thread, which is a waste
-// if no other goroutine can run.
+// connections. Its Sleep releases the P of Go's scheduler at once, so that the goroutines that
+// serve the connections can run. The Sleep of doorbell does not release the P, because releasing
+// the P wakes a thread, and that is useless if no other goroutine can run.
 type futexSleeper struct{ doorbell }
 
 var _ transport.Sleeper = futexSleeper{}
@@ -74,10 +75,9 @@ var _ transport.Sleeper = futexSleeper{}
 func (s futexSleeper) Sleep(ticket uint32, nanos int64) { s.Idle(ticket, nanos) }
 
 // channelSleeper is the Sleeper of a process that no other process rings. A goroutine that sleeps
-// in a futex holds Go's scheduling context (P) until the scheduler retakes it, after 20 us
-// to 10 ms. With only one P, no other goroutine could meanwhile wait for arrivals over the
-// network or run after they wake it. A goroutine that parks on a channel releases its P at
-// once.
+// in a futex holds Go's scheduling context (P) until the scheduler retakes it, after 20 us to 10
+// ms. If there is only one P, no other goroutine can run during this time, and so no goroutine
+// receives arrivals from the network. A goroutine that parks on a channel releases its P at once.
 type channelSleeper struct{ transport.ChannelSleeper }
 
 var _ transport.Sleeper = (*channelSleeper)(nil)

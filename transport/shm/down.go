@@ -11,18 +11,18 @@ import (
 type loss struct {
 	peer  int
 	cause error
-	// reaped is true if the peer's process has ended: the messages that it has sent are
-	// still handed over, and the memory that it used is free. Otherwise the peer may live,
-	// and its messages are discarded.
+	// reaped is true if the peer's process has ended. Then the messages that the peer has sent are
+	// still handed over, and the memory that the peer used is free. If reaped is false, the peer
+	// may live, and its messages are discarded.
 	reaped bool
 	// end is the tail of the inbox when the loss became known. All records of the peer lie
 	// before it.
 	end uint64
 }
 
-// MarkDown implements transport.Transport. It is also called for a peer that lives but
-// violates the protocol: memory that such a peer may still write to is not reused before
-// the peer is reaped.
+// MarkDown implements transport.Transport. The engine also calls MarkDown for a peer that lives but
+// violates the protocol. Memory to which such a peer may still write is not reused before the peer
+// is reaped.
 func (t *Transport) MarkDown(peer int, cause error) { t.lose(peer, cause, true) }
 
 // lose makes the next Poll report a loss, and rings the rank so that it polls.
@@ -30,7 +30,7 @@ func (t *Transport) lose(peer int, cause error, reaped bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
-		return // the node memory, which holds the bell, may be unmapped
+		return // the node memory, which contains the doorbell, may be unmapped
 	}
 	t.losses = append(t.losses, loss{peer: peer, cause: cause, reaped: reaped})
 	t.news.Store(true)
@@ -80,8 +80,9 @@ func (t *Transport) forgetNews() {
 	t.mu.Unlock()
 }
 
-// settle reports the loss of a reaped peer once the last message of the peer was handed over, and
-// the loss of a peer that may live once the peer does not write to buffers of this rank any more.
+// settle reports the losses of peers. The loss of a reaped peer is reported when the last message
+// of the peer was handed over. The loss of a peer that may live is reported when the peer does not
+// write to buffers of this rank any more.
 func (t *Transport) settle(h transport.Handler) int {
 	events := 0
 	for i := 0; i < len(t.leaving); {

@@ -16,7 +16,8 @@ const (
 	ringAfter = 16
 	// ringRetry is the number of messages between two attempts to find a free ring.
 	ringRetry = 256
-	// maxReads bounds the Gets, Puts and FetchAdds in flight to one peer, together.
+	// maxReads bounds the number of Gets, Puts and FetchAdds in flight to one peer, all kinds
+	// together.
 	maxReads = 64
 )
 
@@ -26,7 +27,7 @@ type endpoint struct {
 	// ring is the sending end of the ring that this rank has taken at the peer. ring.words
 	// is nil while the lane is in the inbox.
 	ring ringWriter
-	// alert is the peer's alert word. alerts has the bits of it that concern this rank.
+	// alert is the peer's alert word. alerts has the bits of the alert word that concern this rank.
 	alert  *uint64
 	alerts uint64
 
@@ -34,17 +35,17 @@ type endpoint struct {
 	control segment
 	listing segment
 	bell    transport.Sleeper
-	// peer is the rank of the peer in the world, slot its local rank.
+	// peer is the rank of the peer in the world. slot is its local rank on the node.
 	peer, slot int
 	// number is the number of the ring, valid if ring.words is not nil.
 	number int
-	// sent counts messages in the inbox until the next attempt to leave it.
+	// sent counts the messages in the inbox until the next attempt to take a ring.
 	sent int
-	// introduced is true once the peer's header has been read and found valid.
+	// introduced is true when the peer's header has been read and found valid.
 	introduced bool
 	// prepared is true if Prepare has tried to take a ring.
 	prepared bool
-	// down is the loss of the peer once it was reported.
+	// down is the loss of the peer. It is nil before the loss is reported.
 	down *transport.PeerDown
 	// blocked is true while the endpoint is in Transport.blocked.
 	blocked bool
@@ -61,7 +62,8 @@ func newEndpoint(t *Transport, slot int) *endpoint {
 		control: c, listing: c.at(offListing, listingSlots*listingBytes),
 		alert: c.word(offAlert), alerts: alertArmed,
 		bell: t.node.bell(slot),
-		// Until the peer is introduced it is not known whether it can run barriers.
+		// The last field is true, because before the peer is introduced it is not known whether the
+		// peer can run barriers.
 		inbox: inboxWriter{newInboxEnds(c), uint64(t.cfg.LocalRank), true},
 	}
 }
@@ -75,7 +77,7 @@ func (e *endpoint) Caps() transport.Caps {
 }
 
 // Away implements transport.Scheduled. It returns false for ranks that are goroutines of one process,
-// about which nothing is known.
+// because their state is not known.
 func (e *endpoint) Away() bool {
 	d, ok := e.bell.(doorbell)
 	return ok && d.absent()
@@ -150,8 +152,8 @@ func (e *endpoint) refused() error {
 	return transport.ErrAgain
 }
 
-// introduce reads the peer's header once the peer has joined. The peer's inbox can be used
-// before, because memory of zeros is an empty inbox.
+// introduce reads the peer's header if the peer has joined. The peer's inbox can be used before the
+// peer joins, because memory of zeros is an empty inbox.
 func (e *endpoint) introduce() error {
 	state := atomic.LoadUint64(e.control.word(offState))
 	if state&stateMask == stateClosed {
@@ -170,8 +172,8 @@ func (e *endpoint) introduce() error {
 	return nil
 }
 
-// alerted handles the bits of the peer's alert word a that concern this rank: it wakes the peer
-// if it is armed, and gives the ring back if the peer wants it.
+// alerted handles the bits of the peer's alert word a that concern this rank: it wakes the peer if
+// the peer is armed, and gives the ring back if the peer wants the ring.
 func (e *endpoint) alerted(a uint64) {
 	if a&alertArmed != 0 {
 		e.wake(a)
@@ -181,10 +183,10 @@ func (e *endpoint) alerted(a uint64) {
 	}
 }
 
-// wake rings the peer, whose alert word was a, and only then clears the armed bit. If this
-// rank is stopped or killed in between, no wake-up is lost: the next sender finds the peer
-// armed and rings, too. If the peer has armed again meanwhile, the word has another
-// generation and is not changed.
+// wake rings the peer, whose alert word was a, and only then clears the armed bit. If this rank is
+// stopped or killed between these two steps, no wake-up is lost, because the next sender finds the
+// peer armed and also rings. If the peer has armed again in the meantime, the word has another
+// generation, and wake does not change it.
 func (e *endpoint) wake(a uint64) {
 	e.bell.Ring()
 	atomic.CompareAndSwapUint64(e.alert, a, a&^alertArmed)

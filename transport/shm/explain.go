@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Known reports whether this rank has sent to a peer, has received from it, or was asked
-// for its endpoint by Explain. A prepared ring does not count.
+// Known reports whether this rank has sent a message to a peer, has received a message from the
+// peer, or has made the peer's endpoint for Explain. A prepared ring does not count.
 func (t *Transport) Known(peer int) bool {
 	slot := t.slot(peer)
 	if slot < 0 || t.endpoints[slot] == nil {
@@ -16,9 +16,9 @@ func (t *Transport) Known(peer int) bool {
 	return !e.prepared || e.ring.tail > 0 || l != nil && l.pos > 0
 }
 
-// Explain returns one line of text on how messages and bulk go to a peer, with the reason if
-// process_vm_readv is not used. If no operation has probed yet whether the peer's private memory
-// can be read, Explain does.
+// Explain returns one line of text that says how messages and bulk data go to a peer. If
+// process_vm_readv is not used, the text contains the reason. If no operation has yet probed
+// whether the peer's private memory can be read, Explain makes the probe.
 func (t *Transport) Explain(peer int) string {
 	if err := t.Reach(peer); err != nil {
 		return err.Error()
@@ -31,7 +31,7 @@ func (t *Transport) Explain(peer int) string {
 	return fmt.Sprintf("rank %d: shm, lane %s, private memory %s, arena mapped", peer, lane, e.privately())
 }
 
-// privately returns a text on how the peer's private memory is read.
+// privately returns a text that says how the peer's private memory is read.
 func (e *endpoint) privately() string {
 	switch {
 	case e.t.cfg.DisableCMA:

@@ -17,9 +17,9 @@ import (
 //	bits 32-61  generation of the slot
 //	bits  0-31  slot in the owner's table of exposed memory
 //
-// A peer that copies private memory by a system call uses the address, and looks the key up
-// in the listing below. Copies that the owner makes on a peer's behalf, and copies between
-// ranks of one process, touch only memory that is in the table.
+// A peer that copies private memory by a system call uses the address, and looks the key up in the
+// owner's listing (see listingBytes below). Copies that the owner makes for a peer, and copies
+// between ranks of one process, access only memory that is in the table.
 const (
 	tokenArena    = 1
 	tokenPrivate  = 1 << 63
@@ -34,8 +34,8 @@ const (
 type exposure struct {
 	bytes  []byte
 	access transport.Access
-	// generation is part of the key. It changes when the exposure ends, so that the keys of
-	// earlier exposures of the slot are not valid.
+	// generation is part of the key. It changes when the exposure ends, so that keys of earlier
+	// exposures in the same slot are not valid.
 	generation uint64
 }
 
@@ -46,7 +46,7 @@ type exposures struct {
 	mu    sync.Mutex
 	table []exposure
 	free  []uint32
-	// listing holds the first entries of the table, for peers to read. Its words are nil
+	// listing holds the first entries of the table, so that peers can read them. Its words are nil
 	// if the ranks share a process.
 	listing segment
 }
@@ -108,8 +108,8 @@ func (x *exposures) entry(k transport.Key) *exposure {
 	return e
 }
 
-// use calls f with the n bytes at k, which stay exposed during f. If they are not exposed for
-// that access, use returns false and does not call f.
+// use calls f with the n bytes at k. The bytes stay exposed during f. If the bytes are not exposed
+// for the access, use returns false and does not call f.
 func (x *exposures) use(k transport.Key, n int, access transport.Access, f func(b []byte)) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -125,10 +125,10 @@ func (x *exposures) use(k transport.Key, n int, access transport.Access, f func(
 	return true
 }
 
-// A rank lists its exposed memory in its control area, for peers that copy by themselves. An
-// entry of the listing has three words: state, address and length. The state is 0 if the entry
-// is free, else it holds the generation and the access of the exposure. The owner changes
-// address and length only while the state is 0.
+// A rank lists its exposed memory in its control area, for peers that copy by system calls. An
+// entry of the listing has three words: state, address and length. The state is 0 if the entry is
+// free. Otherwise it holds the generation and the access of the exposure. The owner changes address
+// and length only while the state is 0.
 const (
 	listingState  = 0
 	listingAddr   = 8
@@ -140,8 +140,8 @@ func listingWord(token uint64, access transport.Access) uint64 {
 	return 1<<63 | token>>tokenGenerationShift&tokenGenerationMask<<8 | uint64(access)
 }
 
-// listed reports whether n bytes at k are exposed for that access. A key whose slot lies beyond
-// the listing cannot be checked, and counts as exposed if it has tokenUnlisted.
+// listed reports whether n bytes at k are exposed for the access. A key whose slot lies beyond the
+// listing cannot be checked. Memory with such a key counts as exposed if the key has tokenUnlisted.
 func listed(listing segment, k transport.Key, n int, access transport.Access) bool {
 	slot := k.Token & tokenSlotMask
 	if slot >= listingSlots {

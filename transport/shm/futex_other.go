@@ -4,8 +4,8 @@ package shm
 
 import goruntime "runtime"
 
-// In this build processes share no memory, so no rank sleeps on a futex: ranks of one process
-// sleep on channels.
+// futexWait is never called: in this build processes share no memory, so ranks sleep on channels
+// and not on a futex.
 func futexWait(*uint32, uint32, int64) {}
 
 func futexWaitBlocking(*uint32, uint32, int64) {}

@@ -11,16 +11,16 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// Operations of futex(2), without FUTEX_PRIVATE_FLAG: the word is shared between
+// Operations of futex(2). They are without FUTEX_PRIVATE_FLAG, because the word is shared between
 // processes.
 const (
 	futexOpWait = 0
 	futexOpWake = 1
 )
 
-// futexWait sleeps, if the word is v, until a wake, a signal or the timeout of nanos
-// nanoseconds. A negative nanos means no timeout. Because of Syscall6, Go's scheduler can
-// retake the P after a while and run the other goroutines of the process.
+// If the word is v, futexWait sleeps until a wake, a signal or the timeout of nanos nanoseconds. A
+// negative nanos means no timeout. futexWait uses Syscall6, so that Go's scheduler can retake the P
+// after some time and run other goroutines of the process.
 func futexWait(word *uint32, v uint32, nanos int64) {
 	var timeout *unix.Timespec
 	if nanos >= 0 {
@@ -31,8 +31,8 @@ func futexWait(word *uint32, v uint32, nanos int64) {
 		uintptr(unsafe.Pointer(timeout)), 0, 0)
 }
 
-// futexWaitBlocking is futexWait for a process whose other goroutines have work: it
-// releases the P of Go's scheduler before it sleeps.
+// futexWaitBlocking does the same as futexWait, but releases the P of Go's scheduler before it
+// sleeps. It is for a process whose other goroutines have work.
 func futexWaitBlocking(word *uint32, v uint32, nanos int64) {
 	var timeout *unix.Timespec
 	if nanos >= 0 {

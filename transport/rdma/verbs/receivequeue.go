@@ -6,7 +6,7 @@ import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 type receiveSlot struct {
 	provider.Receive
 	id uint64
-	// posted is true until the receive completes; quiet is true if it has FlagQuiet.
+	// posted is true until the receive completes. quiet is true if the receive has FlagQuiet.
 	posted, quiet bool
 }
 
@@ -36,15 +36,15 @@ func (s *receiveSlot) vacate() {
 }
 
 // receiveQueue holds an endpoint's own receives in the order of posting. The queue pair reports
-// received messages to it, also those that have used receives of a shared receive queue.
+// received messages to it, including messages that have used receives of a shared receive queue.
 type receiveQueue struct {
 	ep *Endpoint
-	// slots is a ring whose length is a power of two; at most depth slots are in use.
+	// slots is a ring whose length is a power of two. At most depth slots are in use.
 	slots []receiveSlot
 	depth int
-	// head is the number of the oldest receive that is not complete, next the number of the
-	// oldest receive that the provider has not taken, tail the number of the next receive to
-	// be posted. They only grow, and return to 0 when all receives are complete.
+	// head is the number of the oldest receive that is not complete, next the number of the oldest
+	// receive that the provider has not taken, tail the number of the next receive to be posted.
+	// These numbers only grow, and return to 0 when all receives are complete.
 	head, next, tail uint64
 }
 
@@ -116,8 +116,8 @@ func (q *receiveQueue) Fail(r *provider.Receive, s Status) {
 	q.retire(r, &Completion{Endpoint: q.ep, Stream: StreamReceive, Op: OpReceive, Status: s})
 }
 
-// retire completes a receive of the shared receive queue or, if the endpoint has none, the
-// oldest of its own receives.
+// retire completes the receive r of the shared receive queue. If the endpoint has no shared receive
+// queue, it completes the oldest of the endpoint's own receives.
 func (q *receiveQueue) retire(r *provider.Receive, c *Completion) {
 	var quiet bool
 	if shared := q.ep.config.SharedReceives; shared != nil {
@@ -149,8 +149,8 @@ func (q *receiveQueue) complete(c *Completion, quiet bool) {
 	to.push(c, !quiet || c.Status != StatusSuccess)
 }
 
-// flush completes the endpoint's own receives in order, with StatusFlushed. Receives of a
-// shared receive queue stay posted there.
+// flush completes the endpoint's own receives in order, with StatusFlushed. Receives of a shared
+// receive queue stay posted.
 func (q *receiveQueue) flush() {
 	for q.next = q.tail; q.head != q.tail; {
 		q.Fail(&q.slot(q.head).Receive, StatusFlushed)

@@ -14,23 +14,24 @@ type sendSlot struct {
 	provider.Request
 }
 
-// sendQueue holds the requests posted to an endpoint, in order. The queue pair takes requests
-// with Next and may finish them in any order. The queue makes the completions in the order of
-// posting, so that the queue pair needs no bookkeeping for that.
+// sendQueue holds the requests posted to an endpoint, in order. The queue pair takes requests with
+// Next and may finish them in any order. The sendQueue makes the completions in the order of
+// posting, so that the queue pair need not keep this order.
 type sendQueue struct {
 	ep *Endpoint
-	// slots is a ring whose length is a power of two; at most depth slots are in use.
+	// slots is a ring whose length is a power of two. At most depth slots are in use.
 	slots    []sendSlot
 	segments []Segment // MaxRequestSegments for each slot
 	inline   []byte    // MaxInline for each slot
 	depth    int
-	// head is the number of the oldest request that is not retired, next the number of the
-	// oldest request that the provider has not taken, tail the number of the next request to
-	// be posted. They only grow, and return to 0 when all requests are retired.
+	// head is the number of the oldest request that is not retired, next the number of the oldest
+	// request that the provider has not taken, tail the number of the next request to be posted.
+	// These numbers only grow, and return to 0 when all requests are retired.
 	head, next, tail uint64
-	// gated is true if this queue, and not the adapter (Attributes.HoldsReads), holds back
-	// fenced requests, and Reads and atomics beyond readsMax, the final ORD. reads then
-	// counts the Reads and atomics that are taken and not done; otherwise it stays 0.
+	// gated is true if this queue holds back fenced requests, and Reads and atomics beyond
+	// readsMax, the final ORD. gated is false if the adapter holds them back
+	// (Attributes.HoldsReads). If gated is true, reads counts the Reads and atomics that are taken
+	// and not done. Otherwise reads stays 0.
 	gated           bool
 	reads, readsMax int
 }
@@ -50,7 +51,7 @@ func (q *sendQueue) configure(a *EndpointAttributes) {
 	}
 }
 
-// ringSize returns the smallest power of two that is at least n, and 0 for 0.
+// ringSize returns the smallest power of two that is at least n. It returns 0 if n is 0.
 func ringSize(n int) int {
 	if n <= 1 {
 		return n
@@ -100,8 +101,8 @@ func (q *sendQueue) At(number uint64) *provider.Request { return &q.slot(number)
 // Done implements provider.Sends.
 func (q *sendQueue) Done(r *provider.Request) { q.finish(r, StatusSuccess) }
 
-// DoneBefore implements provider.Sends. The request at head is never done yet, because finish
-// retires a done request at head at once.
+// DoneBefore implements provider.Sends. The request at head is not done, because finish retires a
+// done request at head at once.
 func (q *sendQueue) DoneBefore(number uint64) {
 	for q.head != q.next && q.head < number {
 		q.finish(&q.slot(q.head).Request, StatusSuccess)
@@ -135,8 +136,9 @@ func (q *sendQueue) finish(r *provider.Request, s Status) {
 	}
 }
 
-// retire removes r, the oldest request, and makes its completion, unless the request succeeded
-// with FlagUnsignalled or the endpoint has no completion queue for requests.
+// retire removes r, the oldest request, and makes its completion. It makes no completion if the
+// request succeeded and has FlagUnsignalled, or if the endpoint has no completion queue for
+// requests.
 func (q *sendQueue) retire(r *sendSlot, s Status) {
 	r.Segments = dropSegments(r.Segments)
 	q.head++
@@ -151,8 +153,8 @@ func (q *sendQueue) retire(r *sendSlot, s Status) {
 }
 
 // flush completes all requests in order. A failed request keeps its status. A request that
-// succeeded behind an unfinished one counts as flushed (dat_ep_disconnect(3DAT): after one
-// failure, all requests that follow in the same direction fail).
+// succeeded behind an unfinished one counts as flushed because after a failure all later requests
+// in the same direction fail (dat_ep_disconnect(3DAT)).
 func (q *sendQueue) flush() {
 	for q.head != q.tail {
 		r := q.slot(q.head)

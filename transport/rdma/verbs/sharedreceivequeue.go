@@ -7,7 +7,7 @@ type SharedReceiveConfig struct {
 	// Domain is the protection domain of the receives' memory and of all endpoints that use
 	// the queue.
 	Domain *ProtectionDomain
-	// Limits is the queue that takes EventLimitReached; if it is nil, the event is discarded.
+	// Limits is the queue that takes EventLimitReached. If Limits is nil, the event is discarded.
 	Limits *CompletionQueue
 	// MaxReceives bounds the posted receives, MaxSegments the segments of each receive.
 	MaxReceives, MaxSegments int
@@ -23,9 +23,10 @@ type SharedReceiveQueue struct {
 	limits      *CompletionQueue
 	queue       provider.SharedReceiveQueue
 	slots       []receiveSlot
-	free        []uint32 // indices of free slots; the last one is used next
+	free        []uint32 // indices of free slots; the last index is used next
 	segmentsMax int
-	// limit is the number of posted receives below which EventLimitReached is due, or 0.
+	// limit is the number of posted receives below which EventLimitReached is due. It is 0 if no
+	// event was requested.
 	limit int
 	users int
 	freed bool
@@ -127,9 +128,9 @@ func (s *SharedReceiveQueue) Len() int {
 	return len(s.slots) - len(s.free)
 }
 
-// SetLimit requests one EventLimitReached for the time when fewer than n receives are left
-// (dat_srq_set_lw(3DAT)). If fewer are left already, the event comes at once. SetLimit(0)
-// cancels the request.
+// SetLimit requests one EventLimitReached when fewer than n receives are left
+// (dat_srq_set_lw(3DAT)). If fewer than n receives are already left, the event comes at once.
+// SetLimit(0) cancels the request.
 func (s *SharedReceiveQueue) SetLimit(n int) error {
 	const op = "set limit"
 	if s == nil {
@@ -149,7 +150,8 @@ func (s *SharedReceiveQueue) SetLimit(n int) error {
 	return nil
 }
 
-// watch makes EventLimitReached if fewer receives are left than limit, once for each SetLimit.
+// watch makes EventLimitReached if fewer than limit receives are left. It makes one event for each
+// SetLimit.
 func (s *SharedReceiveQueue) watch() {
 	if len(s.slots)-len(s.free) >= s.limit {
 		return

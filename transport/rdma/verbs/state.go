@@ -7,36 +7,38 @@ type State uint8
 
 // The states. docs/connection-model.md has the table of transitions.
 const (
-	// StateUnconnected is the state of an endpoint that was made or reset and has no part in
-	// a connection or a connection attempt.
+	// StateUnconnected is the state of an endpoint that was made or reset, and that takes part in
+	// no connection and no connection attempt.
 	StateUnconnected State = iota + 1
 	// StateReserved is the state of the endpoint of a reserved service point until a request
-	// arrives there.
+	// arrives at the service point.
 	StateReserved
 	// StateActiveConnectionPending follows a successful Connect.
 	StateActiveConnectionPending
 	// StatePassiveConnectionPending means that a request that carries this endpoint has
 	// arrived and waits for Accept or Reject.
 	StatePassiveConnectionPending
-	// StateTentativeConnectionPending would be the state of an endpoint that the adapter
-	// itself makes for a request. No adapter makes any (see ListenOptions.AdapterEndpoints).
+	// StateTentativeConnectionPending is the state of an endpoint that the adapter itself has made
+	// for a request. It does not occur, because no adapter makes such endpoints (see
+	// ListenOptions.AdapterEndpoints).
 	StateTentativeConnectionPending
-	// StateCompletionPending follows a successful Accept until the transport has
-	// finished the connection.
+	// StateCompletionPending follows a successful Accept. It ends when the transport has completed
+	// the connection.
 	StateCompletionPending
-	// StateConnected is the state of an established connection, and the only one in which a
+	// StateConnected is the state of an established connection. It is the only state in which a
 	// newly posted request is carried out.
 	StateConnected
-	// StateDisconnectPending follows a graceful Disconnect, until the requests posted before
-	// it are complete and the connection has ended.
+	// StateDisconnectPending follows a graceful Disconnect. It ends when the requests that were
+	// posted before are complete and the connection has ended.
 	StateDisconnectPending
-	// StateDisconnected follows the end of a connection or of a connection attempt. Requests
-	// and receives posted now are flushed at once. Reset leads back to StateUnconnected.
+	// StateDisconnected follows the end of a connection or of a connection attempt. Requests and
+	// receives that are posted in this state are flushed at once. Reset leads back to
+	// StateUnconnected.
 	StateDisconnected
 	// StateError means that the queue pair is unusable, because a completion queue of the
 	// endpoint overflowed or the adapter failed. Only Query, Status and Free are possible.
 	StateError
-	// StateFreed follows Free. Every further call but Free fails with ErrInvalidHandle.
+	// StateFreed follows Free. Every further call except Free fails with ErrInvalidHandle.
 	StateFreed
 )
 
@@ -54,7 +56,7 @@ var stateNames = [...]string{
 	StateFreed:                      "FREED",
 }
 
-// String returns the name on the pages, without DAT_EP_STATE_.
+// String returns the name that the state has on the manual pages, without DAT_EP_STATE_.
 func (s State) String() string {
 	if int(s) < len(stateNames) && stateNames[s] != "" {
 		return stateNames[s]

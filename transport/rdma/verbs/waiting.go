@@ -5,27 +5,27 @@ import (
 	"sync"
 )
 
-// waiting coordinates the goroutines that are suspended until an entry is queued. One of them,
-// the sleeper, is in Device.Sleep and makes progress for all when it wakes. The others are
-// parked: each waits on its channel. When the sleeper leaves, it wakes a parked goroutine, which
-// becomes the sleeper.
+// waiting coordinates the goroutines that are suspended until an entry is queued. One of them, the
+// sleeper, is in Device.Sleep, and makes progress for all of them when it wakes. The other
+// goroutines are parked: each waits on its own channel. When the sleeper leaves, it wakes a parked
+// goroutine, which becomes the sleeper.
 type waiting struct {
-	// dirty is true if, since the last wake, a queue that is armed or has waiting goroutines
-	// has changed or a queue has died.
+	// dirty is true if one of two events has happened since the last wake: a queue that is armed or
+	// has waiting goroutines has changed, or a queue has died.
 	dirty bool
-	// sleeper is the goroutine in Device.Sleep, or nil. left is signalled when the goroutine
-	// has returned from there; Adapter.Close waits for that.
+	// sleeper is the goroutine in Device.Sleep, or nil. left is signalled when the sleeper has
+	// returned from Device.Sleep. Adapter.Close waits for this signal.
 	sleeper *waiter
 	left    sync.Cond
 	parked  []*waiter
-	// sentry is the goroutine that sleeps on behalf of armed queues. It exists from the first
-	// Arm to Adapter.Close, and closes exited when it ends. armed counts the armed queues.
+	// sentry is the goroutine that sleeps on behalf of armed queues. The sentry exists from the
+	// first Arm to Adapter.Close. It closes exited when it ends. armed counts the armed queues.
 	sentry *waiter
 	armed  int
 	exited chan struct{}
 }
 
-// waiter is a goroutine in Wait, or the sentry, whose queue is nil.
+// waiter is a goroutine in Wait, or the sentry. The queue of the sentry is nil.
 type waiter struct {
 	queue     *CompletionQueue
 	threshold int
@@ -33,12 +33,12 @@ type waiter struct {
 	wake chan struct{}
 }
 
-// Wait blocks until at least threshold entries are queued and at least one of them is an entry
-// that wakes. All entries wake except those of successful work with FlagQuiet and, with
-// CompletionSolicitedWait, those of unsolicited messages. While it blocks, Wait makes progress
-// itself or leaves that to another waiter of the adapter. If the context ends or the queue dies
-// first, it returns the error of the context or of the queue (see Err). Queued entries then stay
-// queued.
+// Wait blocks until at least threshold entries are queued and at least one of them is an entry that
+// wakes. Two kinds of entries do not wake: entries of successful work with FlagQuiet and, with
+// CompletionSolicitedWait, entries of unsolicited messages. All other entries wake. While Wait
+// blocks, it makes progress itself, or another waiter of the adapter makes progress. If the context
+// ends or the queue dies first, Wait returns the error of the context or of the queue (see Err). In
+// this case queued entries stay queued.
 func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	const op = "wait"
 	a := q.adapter
@@ -66,19 +66,20 @@ func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	return nil
 }
 
-// pause releases the lock for a moment, so that other goroutines can take it, and wakes the
-// goroutines that the last step concerns.
+// pause wakes the goroutines for which the last step of progress has entries. It also releases the
+// lock for a short time, so that other goroutines can take it.
 func (a *Adapter) pause() {
 	a.unlock()
 	a.mu.Lock()
 }
 
-// satisfied reports whether the entries that the waiter waits for are queued.
+// satisfied reports whether the entries for which the waiter waits are queued.
 func (w *waiter) satisfied() bool {
 	return w.queue != nil && w.queue.count >= w.threshold && w.queue.notifying > 0
 }
 
-// leave ends a Wait. If there is no sleeper now, it wakes a parked goroutine to become it.
+// leave ends a Wait. If there is no sleeper any more, leave wakes a parked goroutine, which becomes
+// the sleeper.
 func (a *Adapter) leave(w *waiter) {
 	w.queue.waiters--
 	a.handOver()
@@ -92,7 +93,7 @@ func (a *Adapter) handOver() {
 	a.waiting.parked[0].signal()
 }
 
-// signal puts a token into wake, unless one is there.
+// signal puts a token into wake if wake contains no token.
 func (w *waiter) signal() {
 	select {
 	case w.wake <- struct{}{}:
@@ -100,8 +101,9 @@ func (w *waiter) signal() {
 	}
 }
 
-// sleep releases the lock, suspends the goroutine, and takes the lock again. The goroutine
-// becomes the sleeper, which sleeps in the kernel, or parks on its channel if there is a sleeper.
+// sleep releases the lock, suspends the goroutine, and takes the lock again. If there is no
+// sleeper, the goroutine becomes the sleeper and sleeps in the kernel. Otherwise it parks on its
+// channel.
 func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 	if a.waiting.sleeper == nil {
 		if !a.device.Idle() {
@@ -137,8 +139,8 @@ func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 	}
 }
 
-// nudge wakes the sleeper, if there is one, because it would sleep too long or is no longer
-// needed.
+// nudge wakes the sleeper, if there is one, because the sleeper would sleep too long or is no
+// longer needed.
 func (a *Adapter) nudge() {
 	if a.waiting.sleeper != nil {
 		a.device.Wake()
@@ -154,9 +156,9 @@ func (a *Adapter) interrupt() {
 	}
 }
 
-// wake wakes the goroutines that the changes since the last call concern. It disarms each armed
-// queue that is dead or holds an entry that wakes, and returns the functions of these queues.
-// The caller calls them once it has released the lock.
+// wake wakes the goroutines whose queues have changed since the last call. It disarms each armed
+// queue that is dead or holds an entry that wakes, and returns the ring functions of these queues.
+// The caller calls these functions after it has released the lock.
 func (a *Adapter) wake() []func() {
 	a.waiting.dirty = false
 	concerns := func(w *waiter) bool { return w.queue != nil && (w.satisfied() || w.queue.failure != nil) }
@@ -181,12 +183,12 @@ func (a *Adapter) wake() []func() {
 	return rings
 }
 
-// Arm requests one call of ring for the time when an entry that wakes is queued or the queue
-// dies (ibv_req_notify_cq(3)). If such an entry is queued already, or the queue is dead, Arm
-// returns false and does not arm the queue. While a queue is armed, a goroutine of the adapter
-// sleeps in the kernel and makes progress. ring is called on that goroutine or on any other that
-// uses the adapter. It is called without the lock, and may call anything but Adapter.Close. A
-// later Arm replaces an earlier one.
+// Arm requests one call of ring when an entry that wakes is queued or the queue dies
+// (ibv_req_notify_cq(3)). If an entry that wakes is already queued, or the queue is already dead,
+// Arm returns false and does not arm the queue. While a queue is armed, a goroutine of the adapter
+// sleeps in the kernel and makes progress. ring is called on this goroutine or on any other
+// goroutine that uses the adapter. It is called without the lock, and may call every method except
+// Adapter.Close. A later Arm replaces an earlier Arm.
 func (q *CompletionQueue) Arm(ring func()) bool {
 	a := q.adapter
 	a.mu.Lock()
@@ -207,8 +209,8 @@ func (q *CompletionQueue) Arm(ring func()) bool {
 	return true
 }
 
-// Disarm cancels Arm. A call of ring that is already under way may still come. If the queue is
-// not armed, Disarm does nothing.
+// Disarm cancels Arm. A call of ring that has already begun may still arrive. If the queue is not
+// armed, Disarm does nothing.
 func (q *CompletionQueue) Disarm() {
 	a := q.adapter
 	a.mu.Lock()

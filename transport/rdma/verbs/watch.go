@@ -7,10 +7,10 @@ import (
 )
 
 // Watch sets the queue that takes the events of the adapter as a whole (the asynchronous EVD of
-// dat_ia_open(3DAT)): EventRemoved, EventPortDown, EventPortUp and EventAddressChanged, as far
-// as the provider learns of them. The queue replaces that of an earlier call; with nil, further
-// events are discarded. Watch fails with ErrInvalidParameter if the completion flags of streams
-// that feed the queue do not allow such events there.
+// dat_ia_open(3DAT)): EventRemoved, EventPortDown, EventPortUp and EventAddressChanged, as far as
+// the provider learns of them. The queue replaces the queue of an earlier call. If q is nil,
+// further events are discarded. Watch fails with ErrInvalidParameter if the completion flags of
+// streams that feed the queue do not allow events of an adapter in the queue.
 func (a *Adapter) Watch(q *CompletionQueue) error {
 	const op = "watch"
 	a.mu.Lock()
@@ -50,8 +50,8 @@ func (o *owner) Lock() { o.mu.Lock() }
 // Unlock implements provider.Adapter.
 func (o *owner) Unlock() { o.mu.Unlock() }
 
-// Happened implements provider.Adapter. A removal takes effect only when Device.Progress, which
-// calls Happened, has returned, because it ends objects that the provider is using.
+// Happened implements provider.Adapter. Device.Progress calls Happened. A removal takes effect only
+// after this Progress has returned, because the removal ends objects that the provider is using.
 func (o *owner) Happened(e provider.Event) {
 	a := (*Adapter)(o)
 	switch e.Kind {

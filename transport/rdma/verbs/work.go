@@ -7,29 +7,29 @@ type Opcode = provider.Opcode
 
 // The kinds of work requests.
 const (
-	// OpSend sends a message, which fills a receive of the peer. There are four kinds of
-	// Send: each of FlagSolicited and FlagInvalidate may be set.
+	// OpSend sends a message, which fills a receive of the peer. There are four kinds of Send,
+	// because FlagSolicited and FlagInvalidate can each be set or not.
 	OpSend = provider.OpSend
 	// OpWrite writes local memory to remote memory. With FlagImmediate it also takes a
 	// receive of the peer, whose completion reports that the bytes have arrived.
 	OpWrite = provider.OpWrite
 	// OpRead reads remote memory into local memory.
 	OpRead = provider.OpRead
-	// OpFetchAdd adds WorkRequest.Swap to the 8 bytes at RemoteAddress, a multiple of 8, in
-	// the peer's memory. The addition is atomic with respect to all requests that the peer's
-	// adapter serves. The only segment, of 8 bytes, receives the value before the addition.
-	// The peer's region needs AccessRemoteAtomic. Without Attributes.Atomics, the post fails
-	// with ErrModelNotSupported.
+	// OpFetchAdd adds WorkRequest.Swap to the 8 bytes at RemoteAddress, a multiple of 8, in the
+	// peer's memory. The addition is atomic with respect to all requests that the peer's adapter
+	// serves. The only segment, of 8 bytes, receives the value before the addition. The peer's
+	// region needs AccessRemoteAtomic. If Attributes.Atomics is false, the post fails with
+	// ErrModelNotSupported.
 	OpFetchAdd = provider.OpFetchAdd
 	// OpCompareSwap replaces the 8 bytes by WorkRequest.Swap if they equal
 	// WorkRequest.Compare, and is like OpFetchAdd in all other respects.
 	OpCompareSwap = provider.OpCompareSwap
-	// OpBind binds a memory window (RMR). Adapters without Attributes.MemoryWindows, as all
-	// of today's, refuse it with ErrModelNotSupported.
+	// OpBind binds a memory window (RMR). An adapter whose Attributes.MemoryWindows is false
+	// refuses it with ErrModelNotSupported. Today this is true for all adapters.
 	OpBind = provider.OpBind
-	// OpReceive and OpReceiveWrite cannot be posted. They are the opcodes in the Completion
-	// of a receive: OpReceive if a Send filled the receive, OpReceiveWrite if a Write with
-	// FlagImmediate took it.
+	// OpReceive and OpReceiveWrite cannot be posted. They are the opcodes in the Completion of a
+	// receive: OpReceive if a Send filled the receive, and OpReceiveWrite if a Write with
+	// FlagImmediate used the receive.
 	OpReceive      = provider.OpReceive
 	OpReceiveWrite = provider.OpReceiveWrite
 )
@@ -39,40 +39,40 @@ type RequestFlags = provider.RequestFlags
 
 const (
 	// FlagUnsignalled suppresses the completion of a request that succeeds
-	// (DAT_COMPLETION_SUPPRESS_FLAG; a verbs request without IBV_SEND_SIGNALED). The
+	// (DAT_COMPLETION_SUPPRESS_FLAG; in libibverbs a request without IBV_SEND_SIGNALED). The
 	// request's place in the send queue may stay occupied until a later request completes.
 	FlagUnsignalled = provider.FlagUnsignalled
 	// FlagQuiet makes the completion of a request or receive that succeeds wake no goroutine
 	// (DAT_COMPLETION_UNSIGNALLED_FLAG). The endpoint's completion flags for the stream must
 	// be CompletionUnsignalled.
 	FlagQuiet = provider.FlagQuiet
-	// FlagSolicited makes the completion of the peer's receive wake waiters there, also with
-	// CompletionSolicitedWait.
+	// FlagSolicited makes the completion of the peer's receive wake the peer's waiters, even if the
+	// peer uses CompletionSolicitedWait.
 	FlagSolicited = provider.FlagSolicited
 	// FlagFence starts the request only when all earlier Reads and atomics are complete.
 	FlagFence = provider.FlagFence
-	// FlagInline makes the post copy the bytes, so that the segments need no region and
-	// belong to the caller again when the post returns. It is for OpSend and OpWrite.
+	// FlagInline makes the post copy the bytes, so that the segments need no region and belong to
+	// the caller again when the post returns. FlagInline is for OpSend and OpWrite.
 	FlagInline = provider.FlagInline
 	// FlagInvalidate on OpSend ends the access that the peer granted by the key in
 	// WorkRequest.Invalidate.
 	FlagInvalidate = provider.FlagInvalidate
-	// FlagMore announces that more requests follow at once. This request may be held back
-	// until a request without the flag is posted to the endpoint, the adapter makes progress,
-	// or Adapter.Begin is called. The provider can transfer requests that begin together in
-	// one batch.
+	// FlagMore announces that more requests follow at once. A request with FlagMore may be held
+	// back until one of three events: a request without the flag is posted to the endpoint, the
+	// adapter makes progress, or Adapter.Begin is called. The provider can transfer requests that
+	// begin together in one batch.
 	FlagMore = provider.FlagMore
-	// FlagRoom declares that the only segment of a Send or of a receive has room for the
-	// provider around the message: Attributes.Headroom bytes before the message and
-	// Attributes.Tailroom bytes after it. The room counts toward no length. Until the request
-	// completes, the provider may write to the room, and to the whole segment of a receive.
-	// The message of a completed receive begins after the headroom. The purpose is that
-	// headers and message are contiguous in memory. The region needs AccessLocalWrite.
+	// FlagRoom declares that the only segment of a Send or of a receive has room for the provider
+	// around the message: Attributes.Headroom bytes before the message and Attributes.Tailroom
+	// bytes after it. The room is not part of any length. Until the request completes, the provider
+	// may write to the room of a Send, and to the whole segment of a receive. The message of a
+	// completed receive begins after the headroom. With the room, headers and message are
+	// contiguous in memory. The region needs AccessLocalWrite.
 	FlagRoom = provider.FlagRoom
-	// FlagImmediate on OpSend and OpWrite carries WorkRequest.Immediate to the peer's
-	// completion. A Send with FlagImmediate cannot have FlagInvalidate; a Write with
-	// FlagImmediate may have FlagSolicited. Without Attributes.ImmediateData, the post fails
-	// with ErrModelNotSupported.
+	// FlagImmediate on OpSend and OpWrite carries WorkRequest.Immediate to the peer's completion. A
+	// Send with FlagImmediate cannot have FlagInvalidate. A Write with FlagImmediate may have
+	// FlagSolicited. If Attributes.ImmediateData is false, the post fails with
+	// ErrModelNotSupported.
 	FlagImmediate = provider.FlagImmediate
 )
 
@@ -81,8 +81,8 @@ const (
 type Segment = provider.Segment
 
 // setSegments copies the list from into the memory of the list to, which has room for it, and
-// returns the copy. Most lists have one segment, for which the runtime call that append makes
-// would take longer than everything else here.
+// returns the copy. Most lists have one segment. For one segment setSegments does not use append,
+// because append makes a runtime call that takes longer than the rest of this function.
 func setSegments(to, from []Segment) []Segment {
 	if len(from) != 1 {
 		return append(to[:0], from...)
@@ -103,8 +103,8 @@ func dropSegments(list []Segment) []Segment {
 	return list[:0]
 }
 
-// RemoteRegion names memory of a peer. It is plain data: the peer gets it from
-// MemoryRegion.Remote and sends it here in a message.
+// RemoteRegion names memory of a peer. It is plain data: the peer gets it from MemoryRegion.Remote
+// and sends it to this side in a message.
 type RemoteRegion struct {
 	Address uint64
 	RKey    uint32
@@ -112,15 +112,15 @@ type RemoteRegion struct {
 }
 
 // WorkRequest is a Send, Write, Read or atomic. The post copies the WorkRequest and its list of
-// segments; the bytes of the segments stay in use until the request completes.
+// segments. The bytes of the segments stay in use until the request completes.
 type WorkRequest struct {
 	// ID is returned in the Completion. Package verbs does not interpret it.
 	ID    uint64
 	Op    Opcode
 	Flags RequestFlags
-	// Segments are the bytes to send or write, or the memory to read into, in order. The
-	// total length may be 0. It must not exceed MaxMessage (Send) or MaxRDMA (others) of the
-	// endpoint's attributes.
+	// Segments are, in order, the bytes to send or write, or the memory into which to read. The
+	// total length may be 0. It must not exceed MaxMessage of the endpoint's attributes for a Send,
+	// and MaxRDMA for all other requests.
 	Segments []Segment
 	// RemoteAddress and RKey name the peer's memory of a Write, Read or atomic. They are ignored
 	// if the total length is 0.

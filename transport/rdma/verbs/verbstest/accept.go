@@ -152,7 +152,7 @@ func (r *rig) reserved() *meeting {
 	r.ok("accept", request.Accept(nil, nil))
 	m.activeEvent = r.a.expect(m.active, verbs.EventEstablished, verbs.StateConnected)
 	m.passiveEvent = r.p.expect(m.passive, verbs.EventEstablished, verbs.StateConnected)
-	// A reserved service point serves one request only.
+	// A reserved service point serves only one request.
 	late := r.a.endpoint()
 	r.connect(late, l.Address(), nil)
 	r.a.expect(late, verbs.EventNonPeerRejected, verbs.StateDisconnected)

@@ -20,7 +20,7 @@ var cmAcceptStatements = []statement{
 		r.that(one != two, "two connections, one request")
 		elsewhere := r.side()
 		r.is("endpoint of another adapter", one.Accept(elsewhere.endpoint(), nil), verbs.ErrInvalidHandle)
-		// The requests outlive their listener.
+		// The requests stay valid after their listener is closed.
 		r.ok("close", l.Close())
 		r.ok("accept", two.Accept(r.p.endpoint(), nil))
 		r.a.expect(second, verbs.EventEstablished, verbs.StateConnected)
@@ -35,7 +35,7 @@ var cmAcceptStatements = []statement{
 		r.connect(ep, l.Address(), p)
 		request := r.p.request()
 		info := must[verbs.RequestInfo](r, "query")(request.Query())
-		r.quiet() // the values stay valid while the request waits for its answer
+		r.quiet() // the values must stay valid while the request waits for its answer
 		info.Param.PrivateData = info.Param.PrivateData[:min(len(info.Param.PrivateData), r.p.limits.MaxAcceptData)]
 		r.ok("accept", request.Accept(passive, &info.Param))
 		e := r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
@@ -149,8 +149,8 @@ var cmAcceptStatements = []statement{
 				r.state(ep, verbs.StateUnconnected)
 			}
 		}
-		// An accepting endpoint cannot have that service either, before or after a request has
-		// arrived.
+		// An accepting endpoint cannot have the datagram service either, before or after a request
+		// has arrived.
 		datagrams := r.p.attributes()
 		datagrams.Service = verbs.ServiceDatagram
 		lookup := verbs.EndpointConfig{Attributes: &datagrams}

@@ -60,7 +60,7 @@ var cmConnectStatements = []statement{
 		if !ok {
 			r.Skip("no unreachable address here")
 		}
-		// Connect resolves the route itself. If there is no route, no connection is made.
+		// Connect also resolves the route. If there is no route, no connection is made.
 		ep := r.a.endpoint()
 		if err := ep.Connect(scene.Remote, options(nil)); err != nil {
 			r.is("connect", err, verbs.ErrInvalidAddress)
@@ -126,7 +126,7 @@ var cmConnectStatements = []statement{
 		want := r.a.limits.MinRNRTimer
 		r.equal("there is one", want > 0, r.a.limits.WaitsForReceive)
 		r.equal("minimum RNR timer of the peer", r.p.limits.MinRNRTimer, want)
-		r.bubble(func(r *rig) { // a message is retried after that time
+		r.bubble(func(r *rig) { // a message is retried after the time of the RNR timer
 			answer := param(1, 1)
 			answer.RNRRetryCount = 1
 			m := r.meet(r.a.endpoint(), r.p.endpoint(), nil, answer)
@@ -166,7 +166,8 @@ var cmConnectStatements = []statement{
 	}},
 }
 
-// testDepthLimits tests the limits of the active side's IRD if in is true, else of its ORD.
+// testDepthLimits tests the limits of the active side's IRD if in is true, and of its ORD
+// otherwise.
 func testDepthLimits(r *rig, in bool) {
 	limit, peer := r.a.limits.MaxReadsOut, r.p.limits.MaxReadsIn
 	if in {
@@ -200,7 +201,7 @@ func testDepthLimits(r *rig, in bool) {
 			r.equal("initiator depth", e.InitiatorDepth, n/2)
 		}
 	}
-	// The limit itself may be requested, even if it is more than the peer can use.
+	// The limit itself is a legal value, even if it is more than the peer can use.
 	ep := r.a.endpoint()
 	r.connect(ep, l.Address(), ask(limit))
 	r.ok("accept", r.p.request().Accept(r.p.endpoint(), param(0, 0)))
@@ -208,8 +209,8 @@ func testDepthLimits(r *rig, in bool) {
 }
 
 // testRetries posts messages for which the peer has no receive. On adapters that retry such
-// messages it does so on either side, and checks that each side sets the number of retries of
-// the other side's messages.
+// messages, it posts them on both sides in turn, and checks that each side sets the number of
+// retries of the other side's messages.
 func testRetries(r *rig) {
 	for _, retries := range []uint8{0, 7} {
 		answer := param(1, 1)
@@ -244,9 +245,9 @@ func testRetries(r *rig) {
 	}
 }
 
-// testRetriesOf checks the number of retries of a message from the active side or, if ofPassive
-// is true, from the passive side. It infers the number from the time that passes, because the
-// delay of a retry is known. The count starts anew with every message.
+// testRetriesOf checks the number of retries of a message from the active side or, if ofPassive is
+// true, from the passive side. It computes the number from the elapsed time, because the delay of a
+// retry is known. The count starts anew with every message.
 func testRetriesOf(r *rig, retries uint8, ofPassive bool) {
 	r.Helper()
 	timer := r.a.limits.MinRNRTimer
@@ -273,7 +274,7 @@ func testRetriesOf(r *rig, retries uint8, ofPassive bool) {
 	for id := range uint64(messages) {
 		start := time.Now()
 		from.send(source, id, 0, 8)
-		before := time.Duration(tries)*timer - timer/2 // half a delay before the last retry
+		before := time.Duration(tries)*timer - timer/2 // half of a delay before the last retry
 		r.pump("the last try", func() bool { return time.Since(start) >= before })
 		to.receive(sink, id, 0, 8)
 		to.done(sink, verbs.StreamReceive, id, verbs.StatusSuccess)

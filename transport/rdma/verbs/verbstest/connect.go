@@ -35,8 +35,8 @@ var connectStatements = []statement{
 		}
 		r.connect(r.a.endpoint(), l.Address(), data(make([]byte, r.a.limits.MaxRequestData)))
 		r.p.request()
-		// The page also has a negative size, which a slice cannot have. A size beyond the
-		// limit is the only error left.
+		// The manual page also has an error for a negative size, which a slice cannot have. So a
+		// size beyond the limit is the only error to test.
 		ep := r.a.endpoint()
 		r.is("too long", ep.Connect(l.Address(), options(data(make([]byte, r.a.limits.MaxRequestData+1)))), verbs.ErrInvalidParameter)
 		r.state(ep, verbs.StateUnconnected)
@@ -104,8 +104,8 @@ var connectStatements = []statement{
 			r.ok("connect", err)
 			r.p.request()
 		}
-		// Only the lowest bit decides, also between an adapter with several paths and one with
-		// a single path.
+		// Only the lowest bit of the flags selects multipath. This is also true between an adapter
+		// with several paths and an adapter with a single path.
 		scene, ok := r.harness.Inject(r, FaultMultipath)
 		if !ok {
 			return
@@ -143,8 +143,8 @@ func testPeerIsAddressAndQualifier(r *rig) {
 	}
 }
 
-// testTimeouts checks that a finite timeout expires at its time and not before, and that an
-// infinite one does not expire in 20 years of virtual time.
+// testTimeouts checks that a finite timeout expires at its time and not before. It also checks that
+// an infinite timeout does not expire in 20 years of virtual time.
 func testTimeouts(r *rig) {
 	l := r.p.listen()
 	finite, infinite := r.a.endpoint(), r.a.endpoint()
@@ -175,7 +175,7 @@ func testPrivateDataArrive(r *rig) {
 			if n <= most {
 				return private
 			}
-			return pattern(byte(i)|1, most) // its last byte may be 0, because data of the maximal length are not padded
+			return pattern(byte(i)|1, most) // its last byte may be 0, because data of the maximum length are not padded
 		}
 		asked, accepted, rejected := cut(requestMax), cut(acceptMax), cut(rejectMax)
 		ep := r.a.endpoint()
@@ -183,7 +183,8 @@ func testPrivateDataArrive(r *rig) {
 		request := r.p.request()
 		info := must[verbs.RequestInfo](r, "query")(request.Query())
 		r.sameData(r.p, info.Param.PrivateData, asked)
-		// The consumer does not see the data that providers exchange beside the private data.
+		// The consumer must not see the data that providers exchange in addition to the private
+		// data.
 		r.ok("accept", request.Accept(r.p.endpoint(), data(accepted)))
 		r.sameData(r.a, r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected).PrivateData, accepted)
 		ep = r.a.endpoint()

@@ -56,9 +56,9 @@ var createStatements = []statement{
 	{43, "the_passive_side_may_take_its_attributes_from_the_request", func(r *rig) {
 		passive := r.p.endpoint(func(c *verbs.EndpointConfig) { c.Attributes = nil })
 		l, active := r.p.listen(), r.a.endpoint()
-		// By the consumers' own protocol, the private data of the request hold ORD, IRD, receives,
-		// requests and maximal length of the passive side. Each is less than both the value on
-		// which the providers would agree and the endpoint's value so far.
+		// By the consumers' own protocol, the private data of the request hold five values for the
+		// passive side: ORD, IRD, receives, requests and maximum length. Each value is less than
+		// the value on which the providers would agree, and less than the endpoint's present value.
 		want := []byte{3, 2, 5, 6, 100}
 		r.connect(active, l.Address(), &verbs.ConnParam{PrivateData: want, ResponderResources: 4, InitiatorDepth: 4})
 		request := r.p.request()
@@ -231,7 +231,7 @@ func testCreateErrors(r *rig) {
 		for _, n := range []int{bound.least, bound.most} {
 			ep := r.a.endpoint(func(c *verbs.EndpointConfig) {
 				attributes := *good.Attributes
-				// The other counts are small, to save memory.
+				// The counts that the test does not check are small, to save memory.
 				attributes.MaxReceives, attributes.MaxRequests = 1, 1
 				*bound.of(&attributes) = n
 				c.Attributes = &attributes

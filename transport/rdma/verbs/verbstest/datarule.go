@@ -147,7 +147,7 @@ func testEmptyOperations(r *rig) {
 	m := r.connected()
 	r.ok("receive", m.passive.PostReceive(&verbs.ReceiveRequest{ID: 1}))
 	for id, op := range []verbs.Opcode{verbs.OpSend, verbs.OpWrite, verbs.OpRead} {
-		// Key and address are ignored if the length is 0.
+		// Key and address must be ignored if the length is 0.
 		r.ok("post", m.active.Post(&verbs.WorkRequest{ID: uint64(id), Op: op, RemoteAddress: 0xDEAD, RKey: 0xBEEF}))
 		r.equal("length", r.a.done(m.active, verbs.StreamRequest, uint64(id), verbs.StatusSuccess).Length, 0)
 	}
@@ -160,7 +160,7 @@ func testKindsOfSend(r *rig) {
 	window := must[*verbs.MemoryRegion](r, "register")(r.p.domain.Register(make([]byte, 64), verbs.AccessLocalWrite|verbs.AccessRemoteWrite))
 	remote, hides := window.Remote(0, 8), r.a.limits.HidesFlags
 	for i, flags := range []verbs.RequestFlags{0, verbs.FlagSolicited, verbs.FlagInvalidate, verbs.FlagSolicited | verbs.FlagInvalidate} {
-		if i == 3 { // the Send before has revoked the first key
+		if i == 3 { // the previous Send has revoked the first key
 			window = must[*verbs.MemoryRegion](r, "register")(r.p.domain.Register(make([]byte, 64), verbs.AccessLocalWrite|verbs.AccessRemoteWrite))
 			remote = window.Remote(0, 8)
 		}
@@ -189,7 +189,8 @@ func testKindsOfSend(r *rig) {
 	r.ok("close", window.Close())
 }
 
-// testOrder posts more Reads than may be in flight at once, with fenced Sends among them.
+// testOrder posts more Reads than may be in flight at once, and fenced Sends among them. It checks
+// that all requests complete in order.
 func testOrder(r *rig) {
 	const rounds, n = 5, 16
 	m := r.meet(r.a.endpoint(), r.p.endpoint(), param(0, 2), nil)
@@ -203,7 +204,7 @@ func testOrder(r *rig) {
 			r.ok("read", m.active.Post(&verbs.WorkRequest{ID: id, Op: verbs.OpRead, Segments: segment(i), RemoteAddress: remote.Address, RKey: remote.RKey}))
 			id++
 		}
-		// The fence makes the Send carry the bytes that the Reads have fetched.
+		// Because of the fence, the Send must contain the bytes that the Reads have fetched.
 		r.ok("send", m.active.Post(&verbs.WorkRequest{ID: id, Op: verbs.OpSend, Flags: verbs.FlagFence, Segments: segment(2)}))
 		id++
 		for want := id - 4; want < id; want++ {

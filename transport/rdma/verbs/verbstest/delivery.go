@@ -61,7 +61,7 @@ func (f *frame) confirm(p *pair) {
 	case frameReady:
 		p.phase = phaseOpen
 		p.silent = p.device.attributes.ActiveSpeaksFirst
-		// The depths were agreed on in the answer to the request.
+		// The answer to the request has already determined the depths.
 		if err := p.config.Upcalls.Established(nil, p.local, p.remote); err != nil {
 			p.Abort()
 		}
@@ -187,8 +187,8 @@ func (f *frame) refuse(p *pair, s verbs.Status) {
 	p.broken(fmt.Errorf("request of the peer: %v", s))
 }
 
-// finds reports whether a receive is available for the frame. If none is, the frame is held until
-// there is one, or the connection ends if the adapter does not wait for receives.
+// finds reports whether a receive is available for the frame. If no receive is available, the frame
+// is held until there is one. If the adapter does not wait for receives, the connection ends.
 func (f *frame) finds(p *pair) bool {
 	switch {
 	case p.available() > 0:
@@ -248,9 +248,9 @@ func (p *pair) resume() int {
 	return n
 }
 
-// starve counts a try of the first held message, for which there is no receive, and schedules the
-// next one. If no retry is left, the message fails and the connection ends. It returns 1 in that
-// case, else 0.
+// starve counts a failed try of the first held message, for which there is no receive, and
+// schedules the next try. If no retry is left, the message fails, the connection ends, and starve
+// returns 1. Otherwise it returns 0.
 func (p *pair) starve() int {
 	if !p.tried {
 		p.tried, p.left = true, p.retries
@@ -267,11 +267,11 @@ func (p *pair) starve() int {
 	return 0
 }
 
-// stall adds the pair to those that the device retries.
+// stall adds the pair to the pairs whose messages the device retries.
 func (p *pair) stall() {
 	if !p.stalled {
 		p.stalled = true
 		p.device.stalled = append(p.device.stalled, p)
-		p.device.Wake() // a current Sleep was entered without the time of this retry
+		p.device.Wake() // a running Sleep does not know the time of this retry
 	}
 }

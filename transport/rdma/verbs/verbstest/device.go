@@ -18,7 +18,8 @@ type device struct {
 	attributes verbs.Attributes
 	regions    map[uint32]*region
 	key        uint32
-	// pinned is the number of registered bytes. pinMost bounds it, unless pinMost is 0.
+	// pinned is the number of registered bytes. pinMost is its upper bound, or 0 if there is no
+	// bound.
 	pinned, pinMost int
 	// stalled are the pairs whose next message waits for a receive.
 	stalled []*pair
@@ -28,7 +29,7 @@ type device struct {
 	inbox  sync.Mutex // guards the next three fields and events
 	frames []frame
 	closed bool
-	due    time.Time // when the next retry is due, as of the last Idle
+	due    time.Time // when the next retry is due, as computed by the last Idle
 	spare  []frame   // memory for frames; guarded by the adapter's lock
 	awake  chan struct{}
 }
@@ -69,7 +70,7 @@ const (
 	frameBye
 	frameByeSeen
 	frameBroken
-	frameCut // the network fails; this end learns of it first
+	frameCut // the network fails, and this end learns of it first
 )
 
 // frame is the unit that a Network carries from one device to another.
@@ -142,8 +143,8 @@ func (d *domain) Deregister(r provider.Registered) error {
 
 func (d *domain) Close() error { return nil }
 
-// reach returns the n bytes that a peer names by key and address, or false if the peer may not
-// access them in the way that need says.
+// reach returns the n bytes that a peer names by key and address. It returns false if the peer does
+// not have the access need.
 func (d *device) reach(domain *domain, key uint32, address uint64, n int, need verbs.Access) ([]byte, bool) {
 	if n == 0 {
 		return nil, true
@@ -157,7 +158,7 @@ func (d *device) reach(domain *domain, key uint32, address uint64, n int, need v
 }
 
 // revoke ends the access of peers by a key. It returns false if no region of the domain has the
-// key, or the key was revoked before.
+// key, or if the key was revoked before.
 func (d *device) revoke(domain *domain, key uint32) bool {
 	r := d.regions[key]
 	if r == nil || r.revoked || r.domain != domain {
@@ -171,7 +172,7 @@ func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, p
 	p := &pair{device: d, config: c, domain: c.Domain.(*domain)}
 	p.shared, _ = c.Shared.(*sharedReceives)
 	granted := c.Attributes
-	granted.MaxRequests++ // as an adapter that rounds up does
+	granted.MaxRequests++ // imitates an adapter that rounds up
 	return p, granted, nil
 }
 
@@ -296,7 +297,7 @@ func (d *device) Wake() {
 }
 
 // retry retries the held messages of stalled pairs, if there is a receive or the time of the retry
-// has come. It returns how many it has processed.
+// has come. It returns the number of processed messages.
 func (d *device) retry() int {
 	stalled := d.stalled
 	d.stalled = nil

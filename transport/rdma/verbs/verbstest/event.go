@@ -13,8 +13,8 @@ var eventStatements = []statement{
 	{8, "a_qos_the_peer_lacks_is_non_peer_rejected", func(r *rig) {
 		scene, ok := r.harness.Inject(r, FaultQoS)
 		if !ok {
-			// Both sides have the same single quality of service. A quality that the peer
-			// lacks is therefore not supported here either.
+			// Both sides have the same single quality of service. Therefore this side does not
+			// support a quality that the peer lacks.
 			r.equal("qualities of service", len(r.a.limits.QoS), 1)
 			o := options(nil)
 			o.QoS = 77
@@ -93,16 +93,16 @@ var eventStatements = []statement{
 		r.ok("accept", r.p.request().Accept(r.p.endpoint(), param(1, 2)))
 		e := r.a.event(ep)
 		if e.Type == verbs.EventNonPeerRejected {
-			return // the page allows it
+			return // the manual page allows this outcome
 		}
 		r.equal("event", e.Type, verbs.EventEstablished)
 		r.equal("initiator depth", e.InitiatorDepth, 1)
 	}},
 	{20, "depths_may_travel_in_private_data", func(r *rig) {
-		// The consumers agree on the depths by themselves. The private data of the active
-		// consumer hold the depths that it wants (IRD, ORD), those of the passive consumer the
-		// depths that it grants, and both consumers set these depths. Every value differs from
-		// the one that the providers would have agreed on by themselves.
+		// The consumers negotiate the depths by themselves. The private data of the active consumer
+		// hold the depths that it wants (IRD, ORD). The private data of the passive consumer hold
+		// the depths that it grants. Both consumers set the granted depths. Every value differs
+		// from the value that the providers would have negotiated.
 		l, m := r.p.listen(), &meeting{active: r.a.endpoint(), passive: r.p.endpoint()}
 		r.connect(m.active, l.Address(), &verbs.ConnParam{PrivateData: []byte{3, 4}, ResponderResources: 3, InitiatorDepth: 4})
 		request := r.p.request()
@@ -135,7 +135,7 @@ var eventStatements = []statement{
 		unset := func(c *verbs.EndpointConfig) {
 			c.Attributes.ReadsIn, c.Attributes.ReadsOut = verbs.DepthDefault, verbs.DepthDefault
 		}
-		// The depths are unset on both sides, or on one side while the other sets small ones.
+		// The depths are unset on both sides, or unset on one side and small on the other side.
 		for _, p := range [][2]*verbs.ConnParam{{nil, nil}, {nil, param(1, 2)}, {param(1, 2), nil}, {nil, param(0, 0)}} {
 			m := r.meet(r.a.endpoint(unset), r.p.endpoint(unset), p[0], p[1])
 			active := must[verbs.EndpointInfo](r, "query")(m.active.Query()).Attributes
@@ -209,7 +209,7 @@ func testNonPeerRejected(r *rig) {
 	ep := r.a.endpoint()
 	r.connect(ep, l.Address(), nil)
 	refused(ep)
-	// (b) The backlog is full: it takes two of three requests.
+	// (b) The backlog is full: it has room for two of three requests.
 	l = r.p.listen(func(o *verbs.ListenOptions) { o.Backlog = 2 })
 	for range 3 {
 		ep = r.a.endpoint()

@@ -10,8 +10,8 @@ import (
 
 // Harness makes the adapters that Run tests. One harness serves one subtest.
 type Harness interface {
-	// Open opens an adapter. All adapters of one harness can connect to each other. The
-	// suite closes them. If the machine lacks what an adapter needs, Open skips the test.
+	// Open opens an adapter. All adapters of one harness can connect to each other. The suite
+	// closes them. If the machine lacks a resource that an adapter needs, Open skips the test.
 	Open(tb testing.TB) *verbs.Adapter
 	// Inject prepares a fault. It returns false if this provider cannot produce the fault.
 	// The resources of the fault are released when the test tb ends.
@@ -36,30 +36,30 @@ const (
 	FaultQoS
 	// FaultCut sets Scene.Cut, which breaks an established connection.
 	FaultCut
-	// FaultMute sets Scene.Adapter to an adapter that sends nothing by itself when it
-	// connects, so that the passive side receives nothing before the first message of the
-	// active consumer. The suite closes the adapter.
+	// FaultMute sets Scene.Adapter to an adapter that does not send data by itself when it
+	// connects. So the passive side receives no data before the first message of the active
+	// consumer. The suite closes the adapter.
 	FaultMute
-	// FaultMultipath sets Scene.Adapter to an adapter that has several paths; the other
-	// adapters have one. The suite closes the adapter.
+	// FaultMultipath sets Scene.Adapter to an adapter that has several paths. The other adapters
+	// have a single path. The suite closes the adapter.
 	FaultMultipath
 	// FaultDevice sets Scene.Happen, which reports an event of a device as a whole.
 	FaultDevice
 )
 
-// Virtual is a Harness whose adapters block only on channels and timers of the process. With
-// such a harness, the suite tests statements on time in a bubble of testing/synctest.
+// Virtual is a Harness whose adapters block only on channels and timers of the process. With a
+// Virtual harness, the suite tests statements about time in a bubble of testing/synctest.
 type Virtual interface {
 	Harness
 	// Again returns a new harness of the same kind.
 	Again() Harness
 }
 
-// Observer is a Harness that can observe what a consumer cannot.
+// Observer is a Harness that can observe state that a consumer cannot observe.
 type Observer interface {
 	Harness
-	// ReadsUnderWay returns how many Reads of a connected endpoint have been sent and not yet
-	// been answered.
+	// ReadsUnderWay returns the number of Reads of a connected endpoint that have been sent and not
+	// yet been answered.
 	ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int
 }
 
@@ -103,7 +103,7 @@ func (h *memoryHarness) ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int {
 	if p := h.network.pairs[i.Local]; p != nil {
 		return p.reads
 	}
-	return h.network.pairs[i.Remote].peer.reads // the passive side has its listener's port
+	return h.network.pairs[i.Remote].peer.reads // the passive side of a connection has the port of its listener
 }
 
 // open opens a host with the given particulars, at an address of its own.

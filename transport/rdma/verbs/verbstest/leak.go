@@ -8,7 +8,7 @@ import (
 )
 
 // testNothingIsLeft connects, exchanges messages, arms and closes several times. It checks that
-// afterwards the process has no more goroutines and descriptors than after the first time.
+// after the last time the process has no more goroutines and descriptors than after the first time.
 func testNothingIsLeft(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
 	live := func(t *testing.T) {
@@ -25,7 +25,7 @@ func testNothingIsLeft(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	for range 3 {
 		t.Run("again", live)
 	}
-	// A goroutine that has done its work may need a moment to be gone.
+	// The loop waits, because a goroutine that has done its work may need some time to end.
 	for end := time.Now().Add(patience); goruntime.NumGoroutine() > goroutines || countDescriptors() > descriptors; goruntime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines and %d descriptors, before %d and %d", goruntime.NumGoroutine(), countDescriptors(), goroutines, descriptors)
@@ -33,8 +33,8 @@ func testNothingIsLeft(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	}
 }
 
-// countDescriptors returns how many descriptors the process has open, or 0 if the system does
-// not show them.
+// countDescriptors returns the number of open descriptors of the process. It returns 0 if the
+// operating system does not show them.
 func countDescriptors() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

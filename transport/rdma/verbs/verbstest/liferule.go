@@ -160,13 +160,13 @@ func testGraceful(r *rig) {
 	r.a.expect(m.active, verbs.EventDisconnected, verbs.StateDisconnected)
 	r.p.expect(m.passive, verbs.EventDisconnected, verbs.StateDisconnected)
 	r.p.done(m.passive, verbs.StreamReceive, n-1, verbs.StatusFlushed)
-	// If both sides disconnect gracefully at once, the connection also ends in order.
+	// If both sides disconnect gracefully at the same time, the connection also ends in order.
 	m = r.connected()
 	r.ok("disconnect", m.active.Disconnect(verbs.CloseGraceful))
 	r.ok("disconnect", m.passive.Disconnect(verbs.CloseGraceful))
 	r.a.expect(m.active, verbs.EventDisconnected, verbs.StateDisconnected)
 	r.p.expect(m.passive, verbs.EventDisconnected, verbs.StateDisconnected)
-	// An abrupt disconnect may follow a graceful one that has not ended.
+	// An abrupt disconnect may follow a graceful disconnect that has not ended.
 	m = r.connected()
 	r.ok("disconnect", m.active.Disconnect(verbs.CloseGraceful))
 	r.ok("disconnect", m.active.Disconnect(verbs.CloseAbrupt))
@@ -186,7 +186,7 @@ func testAbrupt(r *rig) {
 			ID: id, Op: verbs.OpRead, Flags: verbs.FlagUnsignalled, Segments: []verbs.Segment{r.a.region.Segment(0, 8)}, RemoteAddress: remote.Address, RKey: remote.RKey,
 		}))
 	}
-	// The first Read is in flight, the others wait for it (ORD 1).
+	// The first Read is in flight, and the other Reads wait for it (ORD 1).
 	r.ok("disconnect", m.active.Disconnect(verbs.CloseAbrupt))
 	r.state(m.active, verbs.StateDisconnected)
 	for id := range uint64(n) {

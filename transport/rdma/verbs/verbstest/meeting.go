@@ -10,8 +10,8 @@ type meeting struct {
 	activeMemory, passiveMemory []byte
 }
 
-// meet connects an unconnected endpoint of side a with one of side p. ask holds the parameters
-// of Connect, answer the parameters of Accept.
+// meet connects an unconnected endpoint of side a with an unconnected endpoint of side p. ask holds
+// the parameters of Connect, and answer the parameters of Accept.
 func (r *rig) meet(active, passive *verbs.Endpoint, ask, answer *verbs.ConnParam) *meeting {
 	r.Helper()
 	l := r.p.listen()
@@ -21,7 +21,8 @@ func (r *rig) meet(active, passive *verbs.Endpoint, ask, answer *verbs.ConnParam
 	m.request = must[verbs.RequestInfo](r, "query")(request.Query())
 	r.ok("accept", request.Accept(passive, answer))
 	m.activeEvent = r.a.expect(active, verbs.EventEstablished, verbs.StateConnected)
-	// The passive side may be notified only after the first message of the active side.
+	// The passive side may be notified of the connection only after the first message of the active
+	// side.
 	m.passiveEvent = r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected)
 	r.ok("close listener", l.Close())
 	return m
@@ -33,7 +34,7 @@ func (r *rig) connected(changes ...func(c *verbs.EndpointConfig)) *meeting {
 	return r.meet(r.a.endpoint(changes...), r.p.endpoint(changes...), nil, nil)
 }
 
-// param returns parameters with the read depths in and out and the greatest retry counts.
+// param returns parameters with the read depths in and out, and with the maximum retry counts.
 func param(in, out int) *verbs.ConnParam {
 	return &verbs.ConnParam{ResponderResources: in, InitiatorDepth: out, RetryCount: 7, RNRRetryCount: 7}
 }
@@ -88,13 +89,13 @@ func (r *rig) talk(m *meeting) {
 	r.speak(r.p, m.passive, r.a, m.active, 20)
 }
 
-// read makes each side Read from the other, the active side first. Each side posts three times
-// as many Reads as it may have in flight. The responder is not polled before all of them have
-// been posted. It then finds as many Reads at once as the requester may have in flight, and
-// one more would end the connection.
+// read makes each side Read from the other, the active side first. Each side posts three times as
+// many Reads as it may have in flight. The responder is not polled before all of them have been
+// posted. Then the responder finds as many Reads at once as the requester may have in flight. One
+// Read more would end the connection.
 func (r *rig) read(m *meeting) {
 	r.Helper()
-	r.talk(m) // the passive side may have to wait for the first message
+	r.talk(m) // the passive side may have to wait for this first message
 	r.reads(r.a, m.active, m.activeEvent.InitiatorDepth, r.p)
 	r.reads(r.p, m.passive, m.passiveEvent.InitiatorDepth, r.a)
 	r.state(m.active, verbs.StateConnected)

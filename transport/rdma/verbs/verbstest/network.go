@@ -14,20 +14,21 @@ import (
 type Style uint8
 
 const (
-	// StyleIWARP delivers private data without padding. A message that finds no receive ends
-	// the connection, and the active side has to send first. A Send or Write completes as soon
+	// StyleIWARP delivers private data without padding. A message that finds no receive ends the
+	// connection. The active side has to send the first message. A Send or Write completes as soon
 	// as it has been sent.
 	StyleIWARP Style = iota
-	// StyleInfiniBand pads private data, sends the connection's parameters to the peer,
-	// retries messages that find no receive (RNR), and has immediate data and atomics. The peer
-	// acknowledges signalled requests only. An acknowledgement completes its request and all
+	// StyleInfiniBand pads private data, sends the connection's parameters to the peer, retries
+	// messages that find no receive (RNR), and has immediate data and atomics. The peer
+	// acknowledges only signalled requests. An acknowledgement completes its request and all
 	// requests before it.
 	StyleInfiniBand
 )
 
 // Network connects adapters within the process. A frame goes into the inbox of the receiving
-// device, whose next Progress handles it; there are no goroutines. The mutex of the Network and
-// the mutexes of the inboxes are the innermost locks, and are held for a moment only.
+// device, and the next Progress of this device handles the frame. A Network has no goroutines. The
+// mutex of the Network and the mutexes of the inboxes are the innermost locks, and are held only
+// for a short time.
 type Network struct {
 	style Style
 
@@ -36,8 +37,8 @@ type Network struct {
 	points map[netip.AddrPort]*point
 	pairs  map[netip.AddrPort]*pair
 	faults map[netip.Addr]Fault
-	// left holds the hosts whose adapter was closed. Such a host is not unreachable: it
-	// refuses connections, because nothing listens there.
+	// left holds the hosts whose adapter was closed. Such a host can still be reached, and refuses
+	// connections, because nothing listens on it.
 	left map[netip.Addr]bool
 	port uint16
 }
@@ -56,11 +57,11 @@ type Host struct {
 	Addr    netip.Addr
 	// QoS, if it is not nil, replaces the adapter's list of qualities of service.
 	QoS []verbs.QoS
-	// Multipath and PinsMemory are the attributes of these names. PinMost, if it is not 0,
-	// bounds the bytes that are registered at a time.
+	// Multipath and PinsMemory are the attributes with these names. PinMost is the maximum number
+	// of bytes that are registered at a time. 0 means that there is no maximum.
 	Multipath, PinsMemory bool
 	PinMost               int
-	// SinksAreWritable is the attribute of this name.
+	// SinksAreWritable is the attribute with this name.
 	SinksAreWritable bool
 }
 
@@ -69,7 +70,7 @@ var _ verbs.Provider = (*Host)(nil)
 // Name returns "memory".
 func (h *Host) Name() string { return "memory" }
 
-// Interfaces returns the address.
+// Interfaces returns the address of the host.
 func (h *Host) Interfaces() ([]string, error) { return []string{h.Addr.String()}, nil }
 
 // Open opens the interface. Only one adapter may be open at an address.
@@ -95,8 +96,8 @@ func attributes(style Style, addr netip.Addr, qos []verbs.QoS) verbs.Attributes 
 	if qos == nil {
 		qos = []verbs.QoS{verbs.QoSBestEffort, verbs.QoSLowLatency}
 	}
-	// No two limits of the adapter are equal, so that a test notices if one is used in place
-	// of another.
+	// No two limits of the adapter are equal, so that a test fails if one limit is used in place of
+	// another.
 	a := verbs.Attributes{
 		Provider: "memory", Interface: addr.String(), Transport: "frames in memory",
 		Services: []verbs.Service{verbs.ServiceReliable}, QoS: qos,
@@ -173,7 +174,7 @@ func (n *Network) dial(p *pair, remote netip.AddrPort, proposal provider.Proposa
 	}
 }
 
-// broke makes both ends of the connection with the address local see that it failed.
+// broke makes the connection with the address local fail at both ends.
 func (n *Network) broke(local netip.AddrPort) {
 	n.mu.Lock()
 	p := n.pairs[local]

@@ -39,18 +39,18 @@ type pair struct {
 	silent bool
 	// posted holds the receives of the endpoint that no message has consumed.
 	posted []*provider.Receive
-	// quiet counts the requests since the last signalled one. last is the number of the last
+	// quiet counts the requests since the last signalled request. last is the number of the last
 	// request. draining is true if no more requests will be posted.
 	quiet    int
 	last     uint64
 	draining bool
-	// reads counts the Reads and atomics of this pair that are in flight. serves is how many
-	// the peer may have in flight.
+	// reads counts the Reads and atomics of this pair that are in flight. serves is the number of
+	// Reads and atomics that the peer may have in flight.
 	reads, serves int
-	// held holds frames in order of arrival; the first one waits for a receive. tried is true
-	// if the first frame has been tried. It may then be retried left times, next at the time
-	// again. retries is the number of retries of each frame. stalled is true while the pair is
-	// in device.stalled.
+	// held holds frames in the order of arrival. The first frame waits for a receive. tried is true
+	// if the first frame has been tried. After that it may be retried left times. The next retry is
+	// at the time again. retries is the number of retries of each frame. stalled is true while the
+	// pair is in device.stalled.
 	held          []frame
 	retries, left uint8
 	tried         bool
@@ -125,9 +125,9 @@ func (p *pair) start(r *provider.Request) {
 	}
 }
 
-// signals reports whether the peer is to acknowledge a request. The peer acknowledges requests
-// whose completion the consumer wants, Reads and atomics, which it answers anyway, and some of
-// the others, so that the send queue has room again.
+// signals reports whether the peer has to acknowledge a request. The peer acknowledges requests
+// whose completion the consumer wants. It acknowledges all Reads and atomics by its answers. It
+// also acknowledges some of the other requests, so that the send queue has room again.
 func (p *pair) signals(r *provider.Request) bool {
 	if p.device.network.style == StyleIWARP {
 		return false
@@ -200,7 +200,8 @@ func (p *pair) die() {
 	}
 }
 
-// broken ends the connection and reports err, a cause detected here or sent by the peer.
+// broken ends the connection and reports err. This side has detected the cause err, or the peer has
+// sent it.
 func (p *pair) broken(err error) {
 	p.die()
 	p.config.Upcalls.Broken(err)

@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// providerRules are rules on the behaviour in which an adapter in hardware differs from a stack
-// in user space: it takes work ahead of time, completes it by number, and supports some optional
-// operations and not others.
+// providerRules are rules on the behaviour in which an adapter in hardware differs from a stack in
+// user space. An adapter in hardware takes work ahead of time, completes work by number, and
+// supports only some of the optional operations.
 var providerRules = []statement{
 	{0, "immediate_data_come_with_a_receive", testImmediate},
 	{0, "immediate_data_wait_for_a_receive", testImmediateWaits},
@@ -25,8 +25,8 @@ var providerRules = []statement{
 	{0, "the_removal_of_a_device_ends_everything", testRemoval},
 }
 
-// lacks returns if has is true. Otherwise the adapter does not support the operation what: lacks
-// checks that the adapter refuses the request w, and skips the rest of the test.
+// lacks returns at once if has is true. If has is false, the adapter does not support the operation
+// what. Then lacks checks that the adapter refuses the request w, and skips the rest of the test.
 func (r *rig) lacks(what string, has bool, w *verbs.WorkRequest) {
 	r.Helper()
 	if has {
@@ -125,7 +125,7 @@ func testAtomics(r *rig) {
 		r.equal("what was there", binary.NativeEndian.Uint64(into.Data), step.old)
 		r.equal("what is there", at(), step.then)
 	}
-	// Atomics count as Reads. Post more of them than may be in flight.
+	// Atomics count as Reads. The test posts more atomics than may be in flight.
 	n := min(r.a.attributes().MaxRequests, 3*m.activeEvent.InitiatorDepth)
 	for id := range uint64(n) {
 		r.ok("post", m.active.Post(&verbs.WorkRequest{
@@ -237,8 +237,8 @@ func testGranted(r *rig) {
 	r.a.done(m.active, verbs.StreamRequest, 2, verbs.StatusSuccess)
 }
 
-// testUnpolled posts as many requests and receives as several endpoints may have outstanding, on
-// both sides, before it polls the first completion.
+// testUnpolled posts the maximum number of requests and receives on several endpoints of both
+// sides, before it polls the first completion. So it finds completion queues that overflow.
 func testUnpolled(r *rig) {
 	const count = 4
 	pairs := make([]*meeting, 0, count)

@@ -42,8 +42,8 @@ var queueRules = []statement{
 	}},
 }
 
-// shared makes a shared receive queue of side p, whose limit events go to limits. If the adapter
-// has no shared receive queues, shared checks the error and skips the test.
+// shared makes a shared receive queue of side p. Its limit events go to the queue limits. If the
+// adapter has no shared receive queues, shared checks the error and skips the test.
 func (r *rig) shared(limits *verbs.CompletionQueue) *verbs.SharedReceiveQueue {
 	r.Helper()
 	c := verbs.SharedReceiveConfig{Domain: r.p.domain, Limits: limits, MaxReceives: 8, MaxSegments: 1}
@@ -82,7 +82,7 @@ func testSharedReceives(r *rig) {
 		r.a.done(m.active, verbs.StreamRequest, 50, verbs.StatusSuccess)
 		seen[c.ID] = true
 	}
-	// The end of one connection leaves the receives to the other.
+	// After the end of one connection, the other connection can use the receives.
 	r.ok("disconnect", first.active.Disconnect(verbs.CloseGraceful))
 	r.p.expect(first.passive, verbs.EventDisconnected, verbs.StateDisconnected)
 	r.equal("left", shared.Len(), 3)
@@ -136,7 +136,7 @@ func testSharedLimit(r *rig) {
 	r.is("limit", shared.SetLimit(9), verbs.ErrInvalidParameter)
 }
 
-// testAllocations checks that posting and polling allocate nothing in package verbs. The endpoint
+// testAllocations checks that posting and polling allocate no memory in package verbs. The endpoint
 // is disconnected, so that no provider is involved.
 func testAllocations(r *rig) {
 	m := r.connected()

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// raceRules are rules on the use of one object by many goroutines. They are meant to run under
-// the race detector.
+// raceRules are rules on the use of one object by many goroutines. They should run under the race
+// detector.
 var raceRules = []statement{
 	{0, "concurrent_ends_have_one_event", func(r *rig) {
 		for range 10 {
@@ -78,8 +78,8 @@ func (r *rig) all(n int, run func(i int) error) {
 	r.ok("concurrent calls", errors.Join(errs...))
 }
 
-// oneWinner runs n attempts at once. It checks that one of them succeeds and that the others fail
-// with the error loss, and returns the number of the successful one.
+// oneWinner runs n attempts at once. It checks that one attempt succeeds and that the other
+// attempts fail with the error loss. It returns the number of the successful attempt.
 func (r *rig) oneWinner(n int, loss error, attempt func(i int) error) int {
 	r.Helper()
 	errs := make([]error, n)
@@ -100,8 +100,8 @@ func (r *rig) oneWinner(n int, loss error, attempt func(i int) error) int {
 	return winner
 }
 
-// testConcurrentPosts posts from several goroutines, one of which disconnects meanwhile, and
-// checks that each accepted request completes exactly once.
+// testConcurrentPosts posts from several goroutines, and one of them disconnects during the posts.
+// It checks that each accepted request completes exactly once.
 func testConcurrentPosts(r *rig) {
 	const posters, each = 4, 50
 	m := r.connected()

@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	// patience ends a test that would hang. No statement depends on it.
+	// patience is the time after which a test that hangs is ended. No statement depends on this
+	// time.
 	patience = 60 * time.Second
-	// quietRounds is how often quiet polls all sides to see that no more entries come.
+	// quietRounds is the number of times that quiet polls all sides, to check that no more entries
+	// come.
 	quietRounds = 200
 	// memoryBytes is the length in bytes of the registered memory of a side.
 	memoryBytes = 64 << 10
@@ -60,8 +62,8 @@ func newRig(tb testing.TB, h Harness) *rig {
 	return r
 }
 
-// bubble runs a test in virtual time, with adapters of its own, if the harness is Virtual;
-// otherwise it does nothing. A minute of virtual time takes almost no real time.
+// bubble runs a test in virtual time, with adapters of its own, if the harness is Virtual.
+// Otherwise it does nothing. A minute of virtual time takes almost no real time.
 func (r *rig) bubble(test func(r *rig)) {
 	r.Helper()
 	h, ok := r.harness.(Virtual)
@@ -106,8 +108,8 @@ func (r *rig) wrap(a *verbs.Adapter) *side {
 	return s
 }
 
-// must returns a function that takes the two results of a call. It returns the first one, or ends
-// the test if the second one is an error.
+// must returns a function that takes the two results of a call. This function returns the first
+// result. If the second result is an error, the function ends the test.
 func must[T any](r *rig, what string) func(T, error) T {
 	return func(v T, err error) T {
 		r.Helper()
@@ -143,7 +145,7 @@ func (s *side) config() verbs.EndpointConfig {
 	}
 }
 
-// endpoint makes an endpoint; changes alter its configuration.
+// endpoint makes an endpoint. changes alter its configuration.
 func (s *side) endpoint(changes ...func(c *verbs.EndpointConfig)) *verbs.Endpoint {
 	s.rig.Helper()
 	c := s.config()
@@ -226,7 +228,8 @@ func (s *side) next(what string, match func(c *logged) bool) logged {
 	return c
 }
 
-// poll moves entries from the queues of the side into the log and returns how many it has moved.
+// poll moves entries from the queues of the side into the log, and returns the number of moved
+// entries.
 func (s *side) poll() int {
 	var into [4]verbs.Completion
 	n := 0
@@ -254,7 +257,7 @@ func (r *rig) pump(what string, done func() bool) {
 	}
 }
 
-// quiet polls all sides for a while, so that unwanted entries would get into the logs.
+// quiet polls all sides quietRounds times, so that unexpected entries get into the logs.
 func (r *rig) quiet() {
 	r.Helper()
 	for range quietRounds {
@@ -273,7 +276,7 @@ func (r *rig) ok(what string, err error) {
 	}
 }
 
-// is ends the test unless err is target.
+// is ends the test if err is not target.
 func (r *rig) is(what string, err, target error) {
 	r.Helper()
 	if !errors.Is(err, target) {
@@ -281,7 +284,7 @@ func (r *rig) is(what string, err, target error) {
 	}
 }
 
-// that ends the test unless holds is true.
+// that ends the test if holds is false.
 func (r *rig) that(holds bool, format string, arguments ...any) {
 	r.Helper()
 	if !holds {
@@ -289,7 +292,7 @@ func (r *rig) that(holds bool, format string, arguments ...any) {
 	}
 }
 
-// equal ends the test unless the values are equal.
+// equal ends the test if the values are not equal.
 func (r *rig) equal(what string, got, want any) {
 	r.Helper()
 	if got != want {
@@ -305,8 +308,8 @@ func (r *rig) state(ep *verbs.Endpoint, want verbs.State) {
 	r.equal("state", s.State, want)
 }
 
-// sameData checks that private data are equal, except for zeros at the end if the adapter pads
-// private data.
+// sameData checks that private data are equal. If the adapter pads private data, it ignores zeros
+// at the end.
 func (r *rig) sameData(s *side, got, want []byte) {
 	r.Helper()
 	r.that(len(got) >= len(want) && bytes.Equal(got[:len(want)], want), "private data %x, want %x", got, want)

@@ -48,7 +48,7 @@ var streamStatements = []statement{
 		r.share(false, flags(q, nil, verbs.CompletionSolicitedWait, 0), flags(nil, q, 0, verbs.CompletionThreshold))
 		q = r.a.queue(16)
 		r.share(false, flags(q, nil, verbs.CompletionThreshold, 0), flags(q, nil, verbs.CompletionSolicitedWait, 0))
-		// When an endpoint is freed, its streams do not use the queue any more.
+		// The streams of a freed endpoint must not use the queue any more.
 		q = r.a.queue(16)
 		ep := r.a.endpoint(flags(q, nil, verbs.CompletionSolicitedWait, 0))
 		r.is("free a queue in use", q.Free(), verbs.ErrInvalidState)
@@ -57,8 +57,8 @@ var streamStatements = []statement{
 	}},
 }
 
-// flags returns the change of a configuration that sets the queues and completion flags of
-// receives and requests, and no queue for connection events.
+// flags returns a function that changes a configuration. The function sets the queues and
+// completion flags of receives and requests, and sets no queue for connection events.
 func flags(receives, requests *verbs.CompletionQueue, ofReceives, ofRequests verbs.CompletionFlags) func(c *verbs.EndpointConfig) {
 	return func(c *verbs.EndpointConfig) {
 		c.Receives, c.Requests, c.Connections = receives, requests, nil
@@ -66,8 +66,9 @@ func flags(receives, requests *verbs.CompletionQueue, ofReceives, ofRequests ver
 	}
 }
 
-// share makes an endpoint of side a for each change. The last one can be made if legal is true;
-// otherwise share checks that NewEndpoint refuses the configuration, and that Modify does.
+// share makes an endpoint of side a for each change. If legal is true, the last endpoint can be
+// made. If legal is false, share checks that NewEndpoint refuses the last configuration, and that
+// Modify refuses it, too.
 func (r *rig) share(legal bool, changes ...func(c *verbs.EndpointConfig)) {
 	r.Helper()
 	for _, change := range changes[:len(changes)-1] {

@@ -15,8 +15,8 @@ type statement struct {
 
 // Run checks every statement and every rule on adapters of harnesses that newHarness makes. The
 // subtest of a statement is named by its number and a few words, the subtest of a rule is named
-// rule_... If a provider does not support what a statement requires, the subtest checks that the
-// provider returns ErrModelNotSupported.
+// rule_... If a provider does not support a feature that a statement requires, the subtest checks
+// that the provider returns ErrModelNotSupported.
 func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
 	for _, list := range statements() {

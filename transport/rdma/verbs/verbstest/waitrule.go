@@ -72,7 +72,7 @@ var waitRules = []statement{
 }
 
 // pingPong sends messages back and forth between pairs of goroutines, which sleep until the next
-// completion. All goroutines of one side use one adapter, each with queues of its own.
+// completion. All goroutines of one side use one adapter. Each goroutine has queues of its own.
 func (r *rig) pingPong(pairs int) {
 	r.Helper()
 	players := make([]*player, 0, 2*pairs)
@@ -159,7 +159,7 @@ func testQuiet(r *rig) {
 		r.pump("completions", func() bool { return requests.Len() == n && receives.Len() == n })
 		for _, q := range []*verbs.CompletionQueue{requests, receives} {
 			if loud || q == receives && r.p.limits.HidesFlags {
-				r.ok("wait", q.Wait(over, 1)) // a queued completion ends the wait, although the context has ended
+				r.ok("wait", q.Wait(over, 1)) // a queued completion must end the wait without an error, although the context has ended
 			} else {
 				r.is("wait", q.Wait(over, 1), context.Canceled)
 			}
@@ -168,7 +168,7 @@ func testQuiet(r *rig) {
 	into := make([]verbs.Completion, 4)
 	r.equal("entries", requests.Poll(into), 2)
 	r.equal("entries", receives.Poll(into), 2)
-	// The flags of the endpoint must allow a quiet receive, as they must allow a quiet request.
+	// The flags of the endpoint must allow quiet receives, in the same way as quiet requests.
 	r.is("quiet receive", m.passive.PostReceive(&verbs.ReceiveRequest{Flags: verbs.FlagQuiet}), verbs.ErrInvalidParameter)
 	q := r.p.queue(16)
 	passive = r.p.endpoint(flags(q, nil, verbs.CompletionUnsignalled, 0), func(c *verbs.EndpointConfig) { c.Connections = r.p.connections })
@@ -198,7 +198,7 @@ func testArm(r *rig) {
 		r.p.receive(m.passive, round, 0, 8)
 		r.that(r.p.receives.Arm(ring), "not armed")
 		r.ok("send", m.active.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
-		<-rings // no goroutine polls the passive side meanwhile
+		<-rings // no goroutine polls the passive side during the wait
 		r.equal("entries", r.p.receives.Len(), 1)
 		r.that(!r.p.receives.Arm(ring), "armed over an entry")
 		r.p.done(m.passive, verbs.StreamReceive, round, verbs.StatusSuccess)
