@@ -11,10 +11,10 @@ import (
 // that ring it. Its goroutines sleep on a channel. The zero value is ready for use. It
 // must not be copied.
 type ChannelSleeper struct {
-	// generation counts the calls of Ring. A ticket is its value at Prepare.
+	// generation counts the calls of Ring. A ticket is the value of generation at Prepare.
 	generation atomic.Uint32
 	// mu guards rung and makes the comparison of the ticket and the creation of rung atomic with
-	// respect to Ring. No other lock is taken while it is held.
+	// respect to Ring. No other lock is taken while mu is held.
 	mu sync.Mutex
 	// rung is the channel that the next Ring closes. It is nil if no goroutine has begun to sleep
 	// since the last Ring.
@@ -54,7 +54,7 @@ func (s *ChannelSleeper) Sleep(ticket uint32, nanos int64) {
 }
 
 // Idle implements Sleeper. It is the same as Sleep, because a goroutine that blocks on a channel
-// holds no processor of Go.
+// holds no processor of Go's scheduler.
 func (s *ChannelSleeper) Idle(ticket uint32, nanos int64) { s.Sleep(ticket, nanos) }
 
 // Ring implements Sleeper.

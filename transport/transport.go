@@ -8,17 +8,18 @@ const HeaderSize = 24
 // compiler passes it in registers.
 type Header struct{ A, B, C uint64 }
 
-// Caps are the capabilities of an Endpoint. The engine chooses its protocols by them
-// and never by the kind of the transport.
+// Caps are the capabilities of an Endpoint. The engine chooses its protocols only by the Caps, and
+// never by the kind of the transport.
 type Caps struct {
 	// MaxEager is the largest payload in bytes that Send accepts.
 	MaxEager int
-	// EagerBest is the largest payload in bytes for which Send is the fastest
-	// way. Above it the engine prefers a rendezvous if Get or Put is possible.
+	// EagerBest is the largest payload in bytes for which Send is the fastest way. For longer
+	// payloads the engine prefers a rendezvous if Get or Put is possible.
 	EagerBest int
-	// EagerAlone takes the place of EagerBest while next to nothing is in flight to the peer, which
-	// the method Quiet of the Endpoint reports (Quieter). A rendezvous takes one more round trip,
-	// whose latency only the other messages of a burst hide. 0 means EagerBest.
+	// EagerAlone takes the place of EagerBest while only very few messages are in flight to the
+	// peer. The method Quiet of the Endpoint reports this state (Quieter). A rendezvous takes one
+	// more round trip, and only other messages in flight can hide the latency of this round trip. 0
+	// means EagerBest.
 	EagerAlone int
 	// Get is true if this rank can read exposed memory of the peer.
 	Get bool
@@ -30,20 +31,20 @@ type Caps struct {
 	// memory by sending its key.
 	Handover bool
 	// CostlySend is true if a Send costs several times as much as the copying of a small message,
-	// so that waiting messages had better share one Send.
+	// so that it is better if waiting messages share one Send.
 	CostlySend bool
 	// MaxReads is the largest number of Gets that may be in flight to this peer (with RDMA
 	// the negotiated initiator depth, ORD). 0 means that Get is impossible.
 	MaxReads int
 }
 
-// Quieter is implemented by an Endpoint that knows what is in flight to its peer. Quiet reports
-// whether that is next to nothing.
+// Quieter is implemented by an Endpoint that knows how many messages are in flight to its peer.
+// Quiet reports whether only very few messages are in flight.
 type Quieter interface{ Quiet() bool }
 
 // Scheduled is implemented by an Endpoint that knows whether its peer runs. Away reports whether
-// the peer has offered its processor to others or sleeps. The answer may be out of date when it is
-// returned.
+// the peer has yielded its processor to other processes, or sleeps. The answer may be out of date
+// when it is returned.
 type Scheduled interface{ Away() bool }
 
 // Access is a set of operations that peers may apply to exposed memory.
@@ -56,12 +57,13 @@ const (
 	AccessAtomic                    // peers may FetchAdd
 )
 
-// Key names exposed memory. It is plain data that messages contain. It has a meaning only for the
-// endpoint to the rank that owns the memory.
+// Key names exposed memory. It is plain data that messages contain. A Key has a meaning only for
+// endpoints to the rank that owns the memory.
 type Key struct {
-	// Addr is the address or offset of the first byte. The owner defines which of them.
+	// Addr is the address or offset of the first byte. The owner of the memory defines whether Addr
+	// is an address or an offset.
 	Addr uint64
-	// Token identifies the memory that Addr lies in. With RDMA it is the rkey (the STag of iWARP).
+	// Token identifies the memory in which Addr lies. With RDMA it is the rkey (the STag of iWARP).
 	Token uint64
 }
 
@@ -73,9 +75,9 @@ func (k Key) At(off int) Key { return Key{k.Addr + uint64(off), k.Token} }
 type Handler interface {
 	// Arrive delivers one message of the peer. payload is valid during the call.
 	Arrive(peer int, h Header, payload []byte)
-	// Completed reports the end of the Get, Put or FetchAdd that was called with this token. value
-	// is the old word of a FetchAdd, else 0. After an error the contents of dst are
-	// undefined, but the transport no longer accesses dst.
+	// Completed reports the end of the Get, Put or FetchAdd that was called with this token. For a
+	// FetchAdd, value is the old value of the word. For a Get or Put, value is 0. After an error
+	// the contents of dst are undefined, but the transport no longer accesses dst.
 	Completed(peer int, token uint64, value uint64, err error)
 	// Down reports the loss of a peer, once, after every operation on it was
 	// completed with an error.
@@ -86,35 +88,37 @@ type Handler interface {
 type Transport interface {
 	// Name returns a short name in lower case: "shm", "rdma", "fake".
 	Name() string
-	// Reach returns nil if this rank can reach peer, else an error that is ErrNotSupported and
-	// contains the reason. It makes no connection.
+	// Reach returns nil if this rank can reach peer. Otherwise it returns an error that is
+	// ErrNotSupported and contains the reason. Reach makes no connection.
 	Reach(peer int) error
-	// Endpoint returns the endpoint to a peer, the same one each time. The transport
-	// makes a connection on first use. Send returns ErrAgain until the connection is
+	// Endpoint returns the endpoint to a peer. It returns the same endpoint in each call. The
+	// transport makes a connection on first use. Send returns ErrAgain until the connection is
 	// established.
 	Endpoint(peer int) (Endpoint, error)
-	// Poll passes what has arrived to h and advances bulk transfers. It does a bounded amount
-	// of work (at most budget messages, and about 1 MiB of copying) and returns
-	// the number of events passed and of steps of transfers. 0 means that there was nothing to
-	// do. The error concerns the transport as a whole. An error of one peer is reported by Down.
+	// Poll passes arrived messages to h, and advances bulk transfers. It does a bounded amount of
+	// work (at most budget messages, and about 1 MiB of copying) and returns the number of events
+	// that it has passed to h plus the number of steps of transfers. 0 means that there was no
+	// work. The error concerns the transport as a whole. Handler.Down reports an error of a single
+	// peer.
 	Poll(h Handler, budget int) (int, error)
-	// Arm makes the transport ring the rank's Sleeper at the next arrival, until Disarm. It
-	// returns false, with nothing armed, if something has already arrived or a bulk
-	// transfer is in flight that needs Poll.
+	// Arm makes the transport ring the rank's Sleeper at the next arrival, until Disarm. If a
+	// message or event has already arrived, or if a bulk transfer in flight needs Poll, Arm returns
+	// false and does not arm the transport.
 	Arm() bool
-	// Disarm cancels Arm. It may be called when nothing is armed.
+	// Disarm cancels Arm. It may be called when the transport is not armed.
 	Disarm()
 	// Expose makes b accessible to peers for the operations in access. Any other operation on b
-	// fails with ErrBadKey and accesses nothing, except that the whole of an arena may be
-	// accessible to peers in any case. The caller keeps b alive until Conceal. With AccessRead
-	// alone, the caller does not change b meanwhile, because peers may read a copy.
+	// fails with ErrBadKey and accesses no memory. There is one exception: the whole of an arena
+	// may always be accessible to peers. The caller must keep b reachable until Conceal. If access
+	// is only AccessRead, the caller must not change b until Conceal, because peers may read a copy
+	// of b.
 	Expose(b []byte, access Access) (Key, error)
 	// Conceal ends an Expose. When it returns nil, no peer accesses the memory any more. An error
-	// is the reason why the transport cannot be sure of that.
+	// says why a peer may still access the memory.
 	Conceal(k Key) error
 	// MarkDown tells the transport that the process of this peer has ended, for example that the
-	// node agent has reaped it, or that the engine gives the peer up. The next Poll reports the
-	// loss. Any goroutine may call it at any time.
+	// node agent has reaped the process. It is also called when the engine gives the peer up. The
+	// next Poll reports the loss. Any goroutine may call it at any time.
 	MarkDown(peer int, cause error)
 	// Close ends every connection and frees the resources of the transport. Peers see
 	// an orderly end, not a loss.
@@ -123,24 +127,25 @@ type Transport interface {
 
 // Endpoint is a rank's access to one peer.
 type Endpoint interface {
-	// Caps returns the capabilities. They may change until the connection is established, so
-	// read them for each choice.
+	// Caps returns the capabilities. They may change until the connection is established, so the
+	// caller has to call Caps for each choice of a protocol.
 	Caps() Caps
-	// Send copies header and payload into the lane. It returns ErrAgain, without any effect, if
-	// there is no room, and ErrTooLong if the payload exceeds Caps.MaxEager. An accepted message
-	// may leave only when this rank polls.
+	// Send copies header and payload into the lane. If there is no room, Send returns ErrAgain and
+	// has no effect. If the payload exceeds Caps.MaxEager, Send returns ErrTooLong. The transport
+	// may send an accepted message only when this rank polls.
 	Send(h Header, payload []byte) error
-	// Get reads len(dst) bytes of the peer's memory into dst. Unless it returns an error,
-	// Completed(token) follows in a later Poll.
+	// Get reads len(dst) bytes of the peer's memory into dst. If Get returns nil, Completed(token)
+	// follows in a later Poll.
 	Get(dst []byte, src Key, token uint64) error
-	// Put writes src into the peer's memory. When Completed(token) reports
-	// success, the bytes are in place there, before any message sent afterwards arrives.
+	// Put writes src into the peer's memory. When Completed(token) reports success, the bytes are
+	// in place in the peer's memory. They are in place before any message arrives that is sent
+	// after Completed.
 	Put(src []byte, dst Key, token uint64) error
-	// FetchAdd adds delta to the 8-byte aligned word of the peer and completes
-	// with its old value.
+	// FetchAdd adds delta to an 8-byte aligned word of the peer, and completes with the old value
+	// of the word.
 	FetchAdd(dst Key, delta, token uint64) error
-	// Map returns n bytes of the peer's arena at k as memory of this process, or
-	// ErrNotSupported. Nothing is copied.
+	// Map returns n bytes of the peer's arena at k as memory of this process, or ErrNotSupported.
+	// Map copies no bytes.
 	Map(k Key, n int) ([]byte, error)
 }
 
@@ -155,8 +160,9 @@ type Preparer interface {
 // Locking is implemented by a Transport that also works outside of calls of its methods, for
 // example in the function of a timer.
 type Locking interface {
-	// UseLock is called once, before any other method. locked runs f under the lock under which
-	// the engine calls the methods. It does not run f if the engine will call no method any more.
+	// UseLock is called once, before any other method. locked runs f under the lock under which the
+	// engine calls the methods. After the engine's last call of a method, locked does not run f any
+	// more.
 	UseLock(locked func(f func()))
 }
 
@@ -175,25 +181,25 @@ type Arena interface {
 	// Key returns the key under which peers Map, Get or Put the bytes at off. No
 	// Expose is needed.
 	Key(off int) Key
-	// Offset returns the offset of b in the arena, and false if b is not in the arena.
+	// Offset returns the offset of b in the arena. It returns false if b is not in the arena.
 	Offset(b []byte) (int, bool)
 }
 
 // Sleeper is the means by which the goroutines of one rank yield and sleep until an arrival. Any
 // goroutine may call its methods.
 type Sleeper interface {
-	// Yield yields the processor: to other goroutines of the process if ranks share
-	// a process, else to other processes of the machine.
+	// Yield yields the processor. If ranks share a process, it yields to other goroutines of the
+	// process. Otherwise it yields to other processes of the machine.
 	Yield()
 	// Prepare returns a ticket for Sleep or Idle. Any Ring after Prepare ends the Sleep with that
 	// ticket, even if the Ring precedes the Sleep.
 	Prepare() (ticket uint32)
-	// Sleep returns when there was a Ring since Prepare, or after nanos nanoseconds (never
-	// if nanos is negative). It may return early.
+	// Sleep returns when there was a Ring since Prepare, or after nanos nanoseconds. If nanos is
+	// negative, there is no time limit. Sleep may return early.
 	Sleep(ticket uint32, nanos int64)
-	// Idle is Sleep for a goroutine beside others that compute. It releases Go's
-	// processor (P) at once. Sleep may hold the processor until the scheduler's monitor
-	// retakes it, up to 10 ms later, but Sleep costs less.
+	// Idle does the same as Sleep, and is for a process in which other goroutines compute. Idle
+	// releases the P of Go's scheduler at once. Sleep may hold the P for up to 10 ms, until the
+	// scheduler's monitor retakes it. But Sleep costs less.
 	Idle(ticket uint32, nanos int64)
 	// Ring ends every Sleep and Idle of this rank.
 	Ring()

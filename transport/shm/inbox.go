@@ -7,11 +7,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// The inbox is a ring for many producers and one consumer. Its data consists of slots of one
-// cache line; a record takes consecutive slots that do not cross the end of the data. A
-// separate index has one word per slot. Since the index never holds payload, a producer that
-// was suspended for a whole lap after it had loaded the tail finds another lap number in the
-// index, and its compare-and-swap fails.
+// The inbox is a ring for many producers and one consumer. Its data consists of slots of one cache
+// line. A record takes consecutive slots that do not cross the end of the data. A separate index
+// has one word per slot. The index never holds payload. Suppose that a producer loads the tail and
+// is then suspended for a whole lap. It then finds another lap number in the index, so its
+// compare-and-swap fails.
 //
 // The index word:
 //
@@ -20,12 +20,12 @@ import (
 //	bits 32-47  local rank of the producer
 //	bits  0-31  lap: position / slots of the inbox
 //
-// A producer claims the slot at the tail by a compare-and-swap of the slot's index word. The
-// word names the producer, so that the consumer can skip the claim of a dead producer. The
-// producer then moves the tail behind the record, unless another producer has already done
-// that, or the consumer that has passed the claim. Finally it writes the record and publishes
-// the index word. The index word of a free slot is the lap for which the slot is free; memory
-// of zeros is an empty inbox.
+// A producer claims the slot at the tail by a compare-and-swap of the slot's index word. The word
+// names the producer, so that the consumer can skip the claim of a dead producer. Then the producer
+// moves the tail behind the record. Another producer, or the consumer when it passes the claim, may
+// already have moved the tail. Finally the producer writes the record and publishes the index word.
+// The index word of a free slot is the lap for which the slot is free. So memory of zeros is an
+// empty inbox.
 const (
 	slotFree      = 0
 	slotClaimed   = 1
@@ -46,7 +46,7 @@ func slotWord(state, lines, rank, pos uint64) uint64 {
 
 func slotLap(pos uint64) uint64 { return pos / inboxSlots & slotLapMask }
 
-// parseSlot returns the fields of an index word. ok is false if no correct peer writes this
+// parseSlot returns the fields of an index word. ok is false if a correct peer never writes this
 // word at this position.
 func parseSlot(w, pos uint64) (state, lines, rank uint64, ok bool) {
 	state, lines, rank = w>>slotStateShift, w>>slotLinesShift&slotLinesMask, w>>slotRankShift&slotRankMask
@@ -76,22 +76,23 @@ func newInboxEnds(control segment) inboxEnds {
 	}
 }
 
-// inboxTries bounds the attempts of one put to claim a slot before other producers do.
+// inboxTries bounds the attempts of one put to claim a slot. An attempt fails if another producer
+// claims the slot first.
 const inboxTries = 1000
 
-// inboxWriter is the end of a producer.
+// inboxWriter is the end of an inbox that a producer uses.
 type inboxWriter struct {
 	inboxEnds
 	rank  uint64
 	fence bool
 }
 
-// put writes a whole record or nothing. It never waits for another producer: if one has
-// claimed a slot and not moved the tail yet, put moves the tail.
+// put writes a whole record, or leaves the inbox unchanged. It never waits for another producer. If
+// another producer has claimed a slot and has not moved the tail yet, put moves the tail.
 func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdict {
 	lines := recordSize(uint64(len(payload))) / lineBytes
 	for range inboxTries {
-		// The head is loaded before the tail, so that a correct tail is not behind it.
+		// The head is loaded before the tail, so that a correct tail is not behind the loaded head.
 		head := atomic.LoadUint64(w.head)
 		tail := atomic.LoadUint64(w.tail)
 		skip := uint64(0)
@@ -119,8 +120,8 @@ func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdic
 	return full
 }
 
-// claim tries to claim the slot at tail by writing the index word claim. It moves the tail
-// behind the claim, also if another rank has made it. It returns full if this rank has to try
+// claim tries to claim the slot at tail by writing the index word claim. It moves the tail behind
+// the claim, even if another rank has made the claim. It returns full if this rank has to try
 // again.
 func (w *inboxWriter) claim(tail, claim uint64) (uint64, verdict) {
 	slot := &w.index[tail&inboxMask]
@@ -153,22 +154,22 @@ func (w *inboxWriter) fill(pos uint64, kind uint8, h transport.Header, payload [
 	processor.Store64(slot, word)
 }
 
-// inboxReader is the end of the consumer.
+// inboxReader is the end of an inbox that the consumer uses.
 type inboxReader struct {
 	inboxEnds
-	// pos is the position of the next record, in slots. freed is the position up to which
-	// the index was cleaned, which head tells the producers.
+	// pos is the position of the next record, in slots. freed is the position up to which the index
+	// was cleaned. The consumer stores freed in head, where the producers read it.
 	pos, freed uint64
 }
 
-// poll returns the index word at the current position, and true unless the slot is free.
+// poll returns the index word at the current position. It returns false if the slot is free.
 func (r *inboxReader) poll() (uint64, bool) {
 	w := atomic.LoadUint64(&r.index[r.pos&inboxMask])
 	return w, w != slotLap(r.pos)
 }
 
-// record returns the record at the current position, whose claim has that many slots.
-// ok is false if the record is damaged. The payload is valid until advance.
+// record returns the record at the current position. The claim of the record has lines slots. ok is
+// false if the record is damaged. The payload is valid until advance.
 func (r *inboxReader) record(lines uint64) (kind uint8, h transport.Header, payload []byte, ok bool) {
 	off := r.pos & inboxMask * lineBytes
 	line := r.data.words[off/8 : off/8+4]
@@ -181,14 +182,14 @@ func (r *inboxReader) record(lines uint64) (kind uint8, h transport.Header, payl
 	return kind, h, r.data.bytes[start : start+n : start+n], true
 }
 
-// moveTail moves the tail behind the claim at the current position, in case the producer has
-// died or was stopped before it did so. The head must not overtake the tail.
+// moveTail moves the tail behind the claim at the current position, because the producer may have
+// died, or may be stopped, before it moved the tail. The head must not overtake the tail.
 func (r *inboxReader) moveTail(lines uint64) {
 	atomic.CompareAndSwapUint64(r.tail, r.pos, r.pos+lines)
 }
 
-// advance moves on by that many slots. After each quarter of the inbox it cleans the index,
-// stores the new head for the producers, and returns true.
+// advance moves the position on by lines slots. After each quarter of the inbox it cleans the
+// index, stores the new head for the producers, and returns true.
 func (r *inboxReader) advance(lines uint64) bool {
 	r.pos += lines
 	if r.pos-r.freed < inboxSlots/4 {

@@ -13,7 +13,7 @@ type lane struct {
 	number int
 	wait   *uint64
 	fence  bool
-	// gone says that dropGone has to remove the lane from Transport.rings.
+	// gone is true if dropGone has to remove the lane from Transport.rings.
 	gone bool
 	// lastUsed is the value of Transport.polls when the ring last had a message.
 	lastUsed uint64
@@ -35,9 +35,9 @@ func ringOwner(control segment, number int) *uint64 {
 	return control.word(offOwners + number*8)
 }
 
-// leaveInbox tries to move the lane into a ring of the peer. It claims a free ring and
-// announces it by a kindLane record, the lane's last record in the inbox. Without a
-// free ring, or without room in the inbox for that record, the lane stays in the inbox.
+// leaveInbox tries to move the lane into a ring of the peer. It claims a free ring and announces
+// the ring by a kindLane record. This is the lane's last record in the inbox. If there is no free
+// ring, or no room in the inbox for this record, the lane stays in the inbox.
 func (e *endpoint) leaveInbox() {
 	me := uint64(e.t.cfg.LocalRank) + 1
 	for k := range ringsPerRank {
@@ -63,11 +63,11 @@ func (e *endpoint) leaveInbox() {
 	}
 }
 
-// returnRing moves the lane back into the inbox, as the peer has requested in its alert
-// word. It announces that by a kindReturn record, the last one in the ring; if the ring has
-// no room for the record, a later call does it. The peer clears its request itself when it
-// reads the record: this rank may be stopped before it could, and would later clear a
-// request that is meant for the ring's next writer.
+// returnRing moves the lane back into the inbox, as the peer has requested in its alert word. It
+// announces the move by a kindReturn record, which is the last record in the ring. If the ring has
+// no room for the record, a later call moves the lane. The peer itself clears its request when it
+// reads the record. This rank must not clear the request, because it may be stopped before it
+// clears it. Then it would later clear a request for the ring's next writer.
 func (e *endpoint) returnRing() {
 	if e.ring.words == nil || e.ring.put(kindReturn, transport.Header{}, nil) != written {
 		return
@@ -80,7 +80,7 @@ func (e *endpoint) returnRing() {
 	}
 }
 
-// leave gives the ring back, if the lane is in one, when this rank closes.
+// leave gives the ring back when this rank closes. It does nothing if the lane is in the inbox.
 func (e *endpoint) leave() {
 	if e.ring.words != nil && e.down == nil {
 		e.returnRing()
@@ -88,9 +88,9 @@ func (e *endpoint) leave() {
 	e.ring = ringWriter{}
 }
 
-// takeLane starts to read the ring that a peer has moved its lane into. It returns false for
-// an announcement that no correct peer sends: the ring does not exist, the peer is not its
-// owner, it is read already, or the peer has another ring.
+// takeLane starts to read the ring into which a peer has moved its lane. It returns false for an
+// announcement that a correct peer never sends: the ring does not exist, the peer has not claimed
+// the ring, this rank already reads the ring, or the peer has another ring.
 func (t *Transport) takeLane(slot int, number uint64) bool {
 	if number >= ringsPerRank || t.lanes[slot] != nil ||
 		atomic.LoadUint64(ringOwner(t.control, int(number))) != uint64(slot)+1 {
@@ -120,9 +120,9 @@ func (t *Transport) freeLane(l *lane) {
 	t.freeRing(l.number)
 }
 
-// freeRing resets a ring for the next writer, which begins at position 0: no word of the last
-// writer may be taken for a record of the next one. The owner is cleared last, since any peer
-// may claim the ring after that.
+// freeRing resets a ring for the next writer. The next writer begins at position 0, and a word of
+// the last writer must not look like a record of the next writer. freeRing clears the owner last,
+// because any peer may claim the ring after that.
 func (t *Transport) freeRing(number int) {
 	atomic.AndUint64(t.alert, ^alertRing(number))
 	ring := ringOf(t.control, number)
@@ -134,8 +134,8 @@ func (t *Transport) freeRing(number int) {
 	atomic.StoreUint64(ringOwner(t.control, number), 0)
 }
 
-// freeRings frees all rings of a peer that was reaped, including one that it had claimed but
-// not announced.
+// freeRings frees all rings of a peer that was reaped, including a ring that the peer had claimed
+// but not announced.
 func (t *Transport) freeRings(slot int) {
 	for k := range ringsPerRank {
 		if atomic.LoadUint64(ringOwner(t.control, k)) == uint64(slot)+1 {
@@ -144,16 +144,16 @@ func (t *Transport) freeRings(slot int) {
 	}
 }
 
-// When a peer has found no free ring, this rank asks for one back that had no message for
-// idlePolls polls. It checks for that, and for such requests of its peers, every lookPolls
-// polls.
+// When a peer has found no free ring, this rank asks another peer to give back a ring that had no
+// message for idlePolls polls. Every lookPolls polls, this rank checks whether it has to ask, and
+// whether a peer has asked this rank.
 const (
 	lookPolls = 256
 	idlePolls = 4096
 )
 
-// reclaim asks the writer of the least recently used ring to give it back, if a peer has
-// found no free ring. It rings that writer, which may be asleep.
+// reclaim asks the writer of the least recently used ring to give it back, if a peer has found no
+// free ring. It rings the writer, because the writer may be asleep.
 func (t *Transport) reclaim() {
 	wanted := t.control.word(offWanted)
 	if len(t.rings) < ringsPerRank || atomic.LoadUint64(wanted) == 0 {
@@ -174,8 +174,8 @@ func (t *Transport) reclaim() {
 	t.endpoint(oldest.slot).bell.Ring()
 }
 
-// returnRings gives back the rings that peers have requested. Send does so, too: this is
-// for peers to which this rank sends nothing.
+// returnRings gives back the rings that peers have requested. Send also gives rings back.
+// returnRings is for peers to which this rank sends no messages.
 func (t *Transport) returnRings() {
 	for _, e := range t.endpoints {
 		if e != nil && e.ring.words != nil && e.down == nil {

@@ -31,9 +31,9 @@ const (
 
 	lineBytes = 64
 	pageBytes = 4096
-	// largestPage is the largest page size of the processors for which this package is
-	// built; some kernels for arm64 use it. The arena begins at a multiple of it, because
-	// pages are the unit in which the arena gives memory back.
+	// largestPage is the largest page size of the processors for which this package is built; some
+	// kernels for arm64 use it. The arena begins at a multiple of largestPage, because the arena
+	// gives memory back in units of pages.
 	largestPage = 64 << 10
 
 	offMagic      = 0
@@ -88,8 +88,8 @@ const (
 	layoutVersion = 3
 )
 
-// Compile-time checks of the table above. The lines with two terms fail to compile if the two
-// numbers differ, the others if the condition that they express does not hold.
+// These constants check the table above at compile time. A line with two terms fails to compile if
+// the two numbers differ. Any other line fails to compile if its condition is false.
 const (
 	_ = uint(offInboxData-12288) + uint(12288-offInboxData)
 	_ = uint(offListing-77824) + uint(77824-offListing)
@@ -112,14 +112,14 @@ const (
 	stateRunning = 1
 	stateClosed  = 2
 	stateMask    = 3
-	// stateFences is set while the rank cannot run a barrier on the other processors. Its
-	// senders must then publish with a fence.
+	// stateFences is set while the rank cannot run a barrier on the other processors. While it is
+	// set, senders to this rank must publish with a fence.
 	stateFences = 4
 )
 
-// Bits of the alert word. Bit 0 is set while the owner is armed. Bits 8 to 15 ask the writers
-// of rings 0 to 7 to give the ring back. Bits 16 to 63 count how often the owner has armed, so
-// that a peer that clears bit 0 by a compare-and-swap clears only the arming that it has seen.
+// Bits of the alert word. Bit 0 is set while the owner is armed. Bits 8 to 15 ask the writers of
+// rings 0 to 7 to give the ring back. Bits 16 to 63 count how often the owner has armed. So a peer
+// that clears bit 0 by a compare-and-swap cannot clear a later arming.
 const (
 	alertArmed      = 1
 	alertRingBits   = 8

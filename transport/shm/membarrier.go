@@ -8,18 +8,18 @@ import (
 
 // barriers is the registration of this process for membarrier(2). The registration waits for a
 // grace period of the kernel, 5 ms or more, so it runs concurrently with the start of the rank.
-// Until it has ended, this rank and its peers use fences.
+// Until the registration has ended, this rank and its peers use fences.
 var barriers = &registration{ended: make(chan struct{})}
 
 type registration struct {
 	once  sync.Once
 	ready atomic.Bool
-	ended chan struct{} // closed once ready has its final value
+	ended chan struct{} // closed when ready has its final value
 }
 
-// start registers the process, once. It yields, so that the system call begins now. If the call
-// began later, while the rank computes or polls on its only processor, the program would lose
-// that processor for several milliseconds.
+// start registers the process, once. It yields the processor, so that the goroutine with the system
+// call begins now. If the call began later, while the rank computes or polls on its only processor,
+// the program would lose that processor for several milliseconds.
 func (r *registration) start() {
 	r.once.Do(func() {
 		go func() {
@@ -30,10 +30,10 @@ func (r *registration) start() {
 	})
 }
 
-// Settle waits until the registration has ended, so that already the first message is published
+// Settle waits until the registration has ended, so that even the first message is published
 // without a fence. A fence waits until the cache line of the previous message has come back from
-// the reader, which costs a sixth of the message rate. Settle is called before the peers learn
-// that this rank has joined, and before the first Poll.
+// the reader, which costs a sixth of the message rate. Settle is called before the peers learn that
+// this rank has joined, and before the first Poll.
 func (t *Transport) Settle() {
 	if t.node.locals != nil || t.cfg.DisableMembarrier || t.cfg.Alone {
 		return
@@ -43,9 +43,9 @@ func (t *Transport) Settle() {
 	t.settled.Store(!t.fences)
 }
 
-// relax replaces fences by barriers as soon as the barriers work, for this rank and for each
-// peer. The barriers of this rank come first: a peer that sees the state of this rank without
-// stateFences relies on them.
+// relax replaces fences by barriers when the barriers work, for this rank and for each peer. The
+// barriers of this rank must work before its state loses stateFences, because a peer that sees the
+// state without stateFences relies on these barriers.
 func (t *Transport) relax() {
 	if t.fences && t.node.locals == nil && !t.cfg.DisableMembarrier && barriers.ready.Load() {
 		t.fences = false

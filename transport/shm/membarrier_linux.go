@@ -10,8 +10,8 @@ const (
 	membarrierRegisterGlobalExpedited = 1 << 2
 )
 
-// registerBarrier registers this process, so that its processors execute a memory barrier
-// whenever another rank calls barrier. It returns false if the kernel does not support that.
+// registerBarrier registers this process, so that its processors execute a memory barrier whenever
+// another rank calls barrier. It returns false if the kernel does not support such barriers.
 func registerBarrier() bool {
 	if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierRegisterGlobalExpedited, 0, 0); errno != 0 {
 		return false

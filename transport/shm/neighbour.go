@@ -8,8 +8,9 @@ import (
 )
 
 // Ring ends every Sleep of a rank of this node, like the Ring of that rank's own Sleeper. The
-// goroutines of that rank may wait for a change of a word in shared memory, which no message
-// announces. Ring may be called from any goroutine. It does nothing for a rank of another node.
+// goroutines of that rank may wait for a change of a word in shared memory, and no message
+// announces such a change. Ring may be called from any goroutine. It does nothing for a rank of
+// another node.
 func (t *Transport) Ring(peer int) {
 	if s := t.slot(peer); s >= 0 {
 		t.node.bell(s).Ring()
@@ -17,18 +18,18 @@ func (t *Transport) Ring(peer int) {
 }
 
 // Barred reports whether the processors of this process execute a memory barrier whenever the rank
-// peer of this node arms. If so, this rank needs no fence between a store for that rank and the
-// load by which it checks whether that rank may sleep. Barred may be called from any goroutine;
-// once it has returned true, it does so until the peer closes.
+// peer of this node arms. If Barred returns true, this rank needs no fence between a store for the
+// peer and the load by which this rank checks whether the peer may sleep. Barred may be called from
+// any goroutine. After it has returned true, it returns true until the peer closes.
 func (t *Transport) Barred(peer int) bool {
 	s := t.slot(peer)
 	return s >= 0 && t.settled.Load() && atomic.LoadUint64(t.node.control(s).word(offState)) == stateRunning
 }
 
-// Shared returns n bytes of the arena of a rank of this node, which may be this rank. It is
-// like Endpoint.Map, for memory that is used in place for a long time: Shared may be called
-// from any goroutine, and the memory stays valid after the loss of the peer. The error is
-// ErrNotSupported if the rank is on another node or the key is not one of an arena, else
+// Shared returns n bytes of the arena of a rank of this node, which may be this rank. It is like
+// Endpoint.Map, but for memory that is used in place for a long time. Shared may be called from any
+// goroutine, and the memory stays valid after the loss of the peer. The error is ErrNotSupported if
+// the rank is on another node, or if the key is not a key of an arena. Otherwise the error is
 // ErrBadKey.
 func (t *Transport) Shared(peer int, k transport.Key, n int) ([]byte, error) {
 	s := t.slot(peer)

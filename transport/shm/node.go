@@ -13,10 +13,11 @@ import (
 // area followed by the arena.
 type Node struct {
 	ranks int
-	// mapped is the whole node memory if the ranks are processes, nil if they share one.
+	// mapped is the whole node memory if the ranks are processes. It is nil if the ranks share one
+	// process.
 	mapped     []byte
 	rangeBytes int64
-	// locals holds the ranges if the ranks share a process, else it is nil.
+	// locals holds the ranges if the ranks share one process. Otherwise it is nil.
 	locals []*localRange
 }
 
@@ -30,9 +31,9 @@ type localRange struct {
 	exposed exposures
 }
 
-// OpenNode maps the memory of a node from the file fd. The file has one range of rangeBytes
-// bytes for each rank, and contains only zeros before the first rank joins. OpenNode touches
-// no page. The caller may close the descriptor afterwards.
+// OpenNode maps the memory of a node from the file fd. The file has one range of rangeBytes bytes
+// for each rank, and contains only zeros before the first rank joins. OpenNode touches no page. The
+// caller may close the descriptor after the call.
 func OpenNode(fd, ranks int, rangeBytes int64) (*Node, error) {
 	if ranks < 1 || ranks > slotRankMask {
 		return nil, fmt.Errorf("shm: a node of %d ranks", ranks)
@@ -80,12 +81,12 @@ func (n *Node) Close() error {
 	return nil
 }
 
-// Discard gives the pages of the node memory back to the system, if the system supports that. It
-// is called when no Transport uses the memory any more. The memory stays mapped, because slices
-// of it may still be kept; it then reads as zeros.
+// Discard gives the pages of the node memory back to the system, if the system supports that. It is
+// called when no Transport uses the memory any more. The memory stays mapped, because the program
+// may still hold slices of it. After Discard the memory reads as zeros.
 func (n *Node) Discard() {
 	if n.mapped != nil {
-		_ = advise(n.mapped) // the pages are freed when the process ends
+		_ = advise(n.mapped) // after an error the pages are freed when the process ends
 	}
 }
 
@@ -117,7 +118,8 @@ func (n *Node) staging(rank int) segment {
 	return l.staging
 }
 
-// Record returns the memory of the flight recorder of a rank, nil for ranks of one process.
+// Record returns the memory of the flight recorder of a rank. It returns nil if the ranks share one
+// process.
 func (n *Node) Record(rank int) []byte {
 	if n.locals != nil {
 		return nil
@@ -133,8 +135,8 @@ func (n *Node) arenaSize() int {
 	return int(n.rangeBytes - offArena)
 }
 
-// arenaBytes returns size bytes at off of the arena of a rank. If create is true, it allocates
-// them if they do not exist yet, as they may in an arena on the heap.
+// arenaBytes returns size bytes at off of the arena of a rank. In an arena on the heap, bytes may
+// not exist yet. If create is true, arenaBytes allocates them.
 func (n *Node) arenaBytes(rank int, off uint64, size int, create bool) ([]byte, error) {
 	total := uint64(n.arenaSize())
 	if size < 0 || off > total || uint64(size) > total-off {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapMemory maps the first size bytes of a file, shared and writable.
+// mapMemory maps the first size bytes of a file as shared and writable memory.
 func mapMemory(fd int, size int64) ([]byte, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// mapMemory fails: in this build, ranks are goroutines of one process.
+// mapMemory fails, because in this build ranks are goroutines of one process.
 func mapMemory(int, int64) ([]byte, error) {
 	return nil, fmt.Errorf("%w: processes share memory on Linux alone", transport.ErrNotSupported)
 }

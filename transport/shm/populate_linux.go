@@ -4,8 +4,8 @@ package shm
 
 import "golang.org/x/sys/unix"
 
-// populate allocates the pages of b, which is writable, and maps them in this process
-// (madvise(2), Linux 5.14). On older kernels pages are allocated when they are touched.
+// populate allocates the pages of b and maps them in this process (madvise(2), Linux 5.14). b must
+// be writable. On older kernels pages are allocated when they are touched.
 func populate(b []byte) {
 	_ = unix.Madvise(b, unix.MADV_POPULATE_WRITE)
 }

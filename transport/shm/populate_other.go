@@ -2,5 +2,5 @@
 
 package shm
 
-// populate does nothing: pages are allocated when they are touched.
+// populate does nothing. In this build pages are allocated when they are touched.
 func populate([]byte) {}

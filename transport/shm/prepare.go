@@ -2,20 +2,20 @@ package shm
 
 import "sync/atomic"
 
-// On a small node, every pair of ranks has a ring in each direction. The ranks change from the
-// inbox to the rings, and the pages of the rings are allocated, before the first message. A page
-// fault takes longer than a hundred messages (20 to 60 us, measured on a virtual machine), and
-// the first lap of a ring causes sixteen page faults on either side. On a larger node it is not
-// known which pairs will exchange messages, so pages are allocated when they are touched.
+// On a small node, every pair of ranks has a ring in each direction. Before the first message, the
+// lanes move from the inbox to the rings, and the pages of the rings are allocated. A page fault
+// takes longer than a hundred messages (20 to 60 us, measured on a virtual machine), and the first
+// lap of a ring causes sixteen page faults on either side. On a larger node pages are allocated
+// when they are touched, because it is not known which pairs will exchange messages.
 
 // small reports whether every pair of ranks of the node can have a ring.
 func (t *Transport) small() bool {
 	return t.node.locals == nil && !t.cfg.Alone && t.node.ranks-1 <= ringsPerRank
 }
 
-// fewRanks is the largest number of ranks of a node on which the pages of the staging buffers are
-// also allocated at the start. The buffers take half a mebibyte for each rank. With eight ranks,
-// allocating them would take a seventh of the time of the job's start.
+// If a node has at most fewRanks ranks, the pages of the staging buffers are also allocated at the
+// start. The buffers take half a mebibyte for each rank. With eight ranks, allocating them would
+// take a seventh of the time of the job's start.
 const fewRanks = 4
 
 // few reports whether the node is small and has few ranks.
@@ -23,8 +23,8 @@ func (t *Transport) few() bool {
 	return t.small() && t.node.ranks > 1 && t.node.ranks <= fewRanks
 }
 
-// Partners returns the other ranks of a small node, with each of which this rank can prepare a ring
-// before the first message. On a large node it returns none.
+// Partners returns the other ranks of a small node. This rank can prepare a ring with each of them
+// before the first message. On a large node Partners returns no ranks.
 func (t *Transport) Partners() []int {
 	if !t.small() {
 		return nil
@@ -48,8 +48,8 @@ func (t *Transport) touch() {
 	}
 }
 
-// Prepare implements transport.Preparer. It does nothing if the peer has not joined yet or the node
-// is large; the lane to such a peer begins in the inbox.
+// Prepare implements transport.Preparer. It does nothing if the peer has not joined yet, or if the
+// node is large. Then the lane to the peer begins in the inbox.
 func (e *endpoint) Prepare() {
 	if !e.t.small() || e.t.closed || e.down != nil || e.ring.words != nil || e.introduce() != nil || !e.introduced {
 		return

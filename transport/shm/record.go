@@ -33,7 +33,7 @@ const (
 	kindLane           // the sender continues in the ring whose number is A
 	kindReturn         // the sender continues in the inbox
 	kindAssist         // the receiver may help with the sender's Get, see assist.go
-	kindServe          // the receiver is to copy a piece of exposed memory, see staging.go
+	kindServe          // the receiver has to copy a piece of exposed memory, see staging.go
 	kinds
 )
 
@@ -42,13 +42,13 @@ func recordSize(n uint64) uint64 {
 	return (n + recordHeader + lineBytes - 1) &^ (lineBytes - 1)
 }
 
-// recordWord encodes the word of a record with n bytes of payload. pos is its position in bytes,
-// which grows from lap to lap.
+// recordWord encodes the word of a record with n bytes of payload. pos is the position of the
+// record in bytes. Positions continue to grow from lap to lap.
 func recordWord(kind uint8, pos, n uint64) uint64 {
 	return recordThere | uint64(kind)<<recordKindShift | (pos/lineBytes&recordPosMask)<<recordPosShift | n
 }
 
-// parseRecord returns the fields of a record word. ok is false if no correct peer writes this
+// parseRecord returns the fields of a record word. ok is false if a correct peer never writes this
 // word at this position.
 func parseRecord(w, pos uint64) (kind uint8, n uint64, ok bool) {
 	kind = uint8(w>>recordKindShift) & 0x7f

@@ -6,13 +6,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// If a rank cannot access the private memory of a peer, the peer copies on its behalf. The
-// requesting rank has a few buffers in node memory and a ticket for each of them. It sends a
-// request for a piece in its lane. When the owner of the memory polls, it copies between the
-// buffer and its exposed memory, and then writes the ticket. With several pieces in flight,
-// both sides copy at the same time.
+// If a rank cannot access the private memory of a peer, the peer copies for this rank. The
+// requesting rank has a few buffers in node memory, and a ticket for each buffer. It sends a
+// request for a piece in its lane. When the owner of the memory polls, it copies between the buffer
+// and its exposed memory, and then writes the ticket. With several pieces in flight, both sides
+// copy at the same time.
 //
-// The request is a header alone:
+// The request consists only of a header:
 //
 //	A  bits 40-63  sequence of the ticket
 //	   bits 16-39  length in bytes
@@ -21,10 +21,10 @@ import (
 //	B  address
 //	C  token of the key
 //
-// The ticket is a word, sequence<<8 | code. The next word holds the old value of a FetchAdd;
-// the addend is in the buffer. The owner takes a ticket by a compare-and-swap before it
-// touches the buffer. The requesting rank can therefore take back a ticket that the owner has
-// not taken, and copy the piece by itself if the system permits.
+// The ticket is a word, sequence<<8 | code. The next word holds the old value of a FetchAdd; the
+// addend is in the buffer. The owner takes a ticket by a compare-and-swap before it accesses the
+// buffer. Therefore the requesting rank can take back a ticket that the owner has not taken. It can
+// then copy the piece by itself if the operating system permits.
 const (
 	serveTicketMask   = 1<<8 - 1
 	serveVerbShift    = 8
@@ -42,11 +42,11 @@ const (
 
 	// piecesPerOp is the number of buffers that one operation may hold at a time.
 	piecesPerOp = 4
-	// minPiece is the least length of a piece in bytes. The request for a shorter piece
-	// costs more than the overlap of the copies saves.
+	// minPiece is the least length of a piece in bytes. For a shorter piece, the request would cost
+	// more than the overlap of the copies saves.
 	minPiece = 16 << 10
-	// A reader that can copy by itself does so after this number of steps without an
-	// answer: idleTaken if the owner has taken a piece, else idleAsked.
+	// A reader that can copy by itself begins to copy after a number of steps without an answer.
+	// The number is idleTaken if the owner has taken a piece, and idleAsked otherwise.
 	idleAsked = 64
 	idleTaken = 2048
 )
@@ -58,7 +58,7 @@ func pieceBytes(n int) int {
 
 // ticket is the requesting rank's state of one buffer.
 type ticket struct {
-	op       *bulkOp // nil: free
+	op       *bulkOp // nil if the ticket is free
 	off, n   int
 	sequence uint64
 	// lost is a peer whose loss was reported, but which may live and write to the buffer.
@@ -120,8 +120,8 @@ func (t *Transport) stepStaged(op *bulkOp, left *int) {
 	op.finished = op.finished || op.pieces == 0 && !op.restart && (op.err != nil || op.done == total)
 }
 
-// fillIn copies a piece directly if the owner has not answered for too many steps. idle is true if
-// this step had no answer.
+// fillIn copies a piece directly if the owner has not answered for idleAsked or idleTaken steps.
+// idle is true if this step had no answer.
 func (t *Transport) fillIn(op *bulkOp, idle bool, left *int) {
 	if !idle {
 		op.idle, op.attended = 0, true
@@ -144,9 +144,9 @@ func (t *Transport) fillIn(op *bulkOp, idle bool, left *int) {
 	}
 }
 
-// restarted resets an operation in the middle of which direct copies were refused, so that it
-// begins again without them. It returns false while the owner may still write to buffers of the
-// operation.
+// restarted resets an operation if direct copies were refused in the middle of the operation. The
+// operation then begins again without direct copies. It returns false while the owner may still
+// write to buffers of the operation.
 func (t *Transport) restarted(op *bulkOp) bool {
 	for k := range t.bulk.tickets {
 		if t.bulk.tickets[k].op == op {
@@ -161,7 +161,8 @@ func (t *Transport) restarted(op *bulkOp) bool {
 	return true
 }
 
-// takeBack takes the ticket of a piece back, and returns false if the owner has taken it.
+// takeBack takes the ticket of a piece back. It returns false if the owner has already taken the
+// ticket.
 func (t *Transport) takeBack(op *bulkOp, k int) bool {
 	tk := &t.bulk.tickets[k]
 	asked := tk.sequence << 8
@@ -173,8 +174,8 @@ func (t *Transport) takeBack(op *bulkOp, k int) bool {
 	return true
 }
 
-// nextDirect returns the next bytes to copy directly: bytes that have not been requested, else a
-// piece that it takes back.
+// nextDirect returns the next bytes to copy directly. These are bytes that have not been requested.
+// If all bytes have been requested, they are a piece whose ticket nextDirect takes back.
 func (t *Transport) nextDirect(op *bulkOp) (start, end int, ok bool) {
 	if op.asked < len(op.buf) {
 		start = op.asked
@@ -265,7 +266,7 @@ func (t *Transport) serve(slot int, h transport.Header) bool {
 	return true
 }
 
-// moveServes makes copies for peers, of about *left bytes at most. It returns the number of requests
+// moveServes makes copies for peers, at most about *left bytes. It returns the number of requests
 // that it has handled.
 func (t *Transport) moveServes(left *int) int {
 	n := 0
@@ -277,7 +278,7 @@ func (t *Transport) moveServes(left *int) int {
 	return n
 }
 
-// answer makes one copy for a peer and writes its ticket.
+// answer makes one copy for a peer and writes the peer's ticket.
 func (t *Transport) answer(job serveJob, left *int) {
 	e := t.endpoint(job.slot)
 	if e.down != nil {
@@ -334,7 +335,7 @@ func (b *bulk) dropTickets(op *bulkOp, reaped bool) {
 	op.pieces = 0
 }
 
-// reap makes the buffers usable again into which a peer, which is now reaped, might have written.
+// reap makes buffers usable again. Into these buffers a peer might have written that is now reaped.
 func (b *bulk) reap(e *endpoint) {
 	for k := range b.tickets {
 		if b.tickets[k].lost == e {
@@ -343,7 +344,7 @@ func (b *bulk) reap(e *endpoint) {
 	}
 }
 
-// restless reports whether bulk can advance although nothing arrives.
+// restless reports whether bulk can advance without an arrival.
 func (b *bulk) restless() bool {
 	if len(b.serves) > 0 || len(b.helps) > 0 {
 		return true
@@ -356,7 +357,7 @@ func (b *bulk) restless() bool {
 	return false
 }
 
-// answered reports whether the owner has written a ticket in use.
+// answered reports whether an owner has written a ticket that is in use.
 func (t *Transport) answered() bool {
 	for k := range t.bulk.tickets {
 		if t.bulk.tickets[k].op == nil {

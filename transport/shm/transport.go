@@ -11,27 +11,27 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Config selects the rank of the node that a Transport serves, and how it works.
+// Config selects the rank of the node that a Transport serves, and the options of this Transport.
 type Config struct {
 	// Rank is the rank in the world.
 	Rank int
 	// LocalRank is the number of this rank's range in the node.
 	LocalRank int
-	// Peers holds the world rank of every local rank, this one included. nil means that
-	// world ranks and local ranks are equal.
+	// Peers holds the world rank of every local rank, including this rank. nil means that world
+	// ranks and local ranks are equal.
 	Peers []int
-	// DisableCMA makes bulk on private memory go through staging buffers, as if
+	// DisableCMA makes bulk operations on private memory go through staging buffers, as if
 	// process_vm_readv were forbidden.
 	DisableCMA bool
 	// DisableMembarrier makes senders to this rank publish with a fence, as if membarrier
 	// were forbidden.
 	DisableMembarrier bool
-	// Alone is true if only its own process rings this rank: no other rank of the node sends
-	// to it by this transport. Its goroutines then sleep without holding a P of Go's
-	// scheduler, see channelSleeper.
+	// Alone is true if only this rank's own process rings this rank, because no other rank of the
+	// node sends to it by this transport. If Alone is true, the rank's goroutines sleep without
+	// holding a P of Go's scheduler, see channelSleeper.
 	Alone bool
-	// Connected is true if the process also has connections to other nodes. Its goroutines
-	// then also sleep without holding a P of Go's scheduler, see futexSleeper.
+	// Connected is true if the process also has connections to other nodes. If Connected is true,
+	// the rank's goroutines also sleep without holding a P of Go's scheduler, see futexSleeper.
 	Connected bool
 }
 
@@ -49,7 +49,7 @@ type Transport struct {
 	fences  bool
 	settled atomic.Bool
 	closed  bool
-	// slots maps a world rank to a local rank, -1 for ranks elsewhere.
+	// slots maps a world rank to a local rank. The local rank is -1 for ranks of other nodes.
 	slots []int32
 	// endpoints is indexed by local rank. An entry is nil until the endpoint is requested or
 	// the transport needs it.
@@ -58,7 +58,8 @@ type Transport struct {
 	inbox inboxReader
 	// rings holds the rings in use that this rank reads, the busy ones first.
 	rings []*lane
-	// lanes maps a local rank to the ring that it writes; nil if it writes to the inbox.
+	// lanes maps a local rank to the ring to which it writes. The entry is nil if the rank writes
+	// to the inbox.
 	lanes []*lane
 	// dead marks local ranks that were marked down or have violated the protocol.
 	dead []bool
@@ -78,15 +79,15 @@ type Transport struct {
 	blocked []*endpoint
 	polls   uint64
 
-	// news is true while losses or leaving is not empty.
+	// news is true while losses or leaving contains an entry.
 	news atomic.Bool
-	// mu guards losses, which MarkDown fills from any goroutine, and ended. Once ended is
-	// true, MarkDown does nothing.
+	// mu guards losses, which MarkDown fills from any goroutine, and ended. When ended is true,
+	// MarkDown does nothing.
 	mu     sync.Mutex
 	losses []loss
 	ended  bool
-	// leaving holds the losses that Poll knows and has not reported, because the last
-	// messages of the peer are being drained.
+	// leaving holds the losses that Poll knows and has not reported yet, because it still hands
+	// over the last messages of the peer.
 	leaving []loss
 
 	// born is the time of New, from which other times are counted.
@@ -102,8 +103,8 @@ type Transport struct {
 
 var _ transport.Transport = (*Transport)(nil)
 
-// New joins the node as one of its ranks. Each range serves only one Transport during the life
-// of the node.
+// New joins the node as one of its ranks. During the life of the node, each range can be used by
+// only one Transport.
 func New(n *Node, cfg Config) (*Transport, error) {
 	if cfg.LocalRank < 0 || cfg.LocalRank >= n.ranks {
 		return nil, fmt.Errorf("shm: local rank %d on a node of %d ranks", cfg.LocalRank, n.ranks)
@@ -212,7 +213,7 @@ func (t *Transport) Arena() transport.Arena { return &t.arena }
 // Sleeper returns the Sleeper of this rank's goroutines.
 func (t *Transport) Sleeper() transport.Sleeper { return t.bell }
 
-// slot returns the local rank of a rank, -1 if it is not on this node.
+// slot returns the local rank of a rank. It returns -1 if the rank is not on this node.
 func (t *Transport) slot(peer int) int {
 	if peer < 0 || peer >= len(t.slots) {
 		return -1
@@ -254,7 +255,7 @@ func (t *Transport) failure(op string, peer int, err error) error {
 }
 
 // Expose implements transport.Transport. It makes no system call. The key of a slice in the arena
-// is the offset of the slice there.
+// contains the offset of the slice in the arena.
 func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, error) {
 	if t.closed {
 		return transport.Key{}, t.failure("expose", -1, transport.ErrClosed)
@@ -268,8 +269,8 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 	return t.exposed.add(b, access), nil
 }
 
-// Conceal implements transport.Transport. It does not wait for a peer that copies private memory
-// by a system call: that peer reports when it has finished.
+// Conceal implements transport.Transport. It does not wait for a peer that copies private memory by
+// a system call, because the peer reports when it has finished.
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)
@@ -284,11 +285,11 @@ func (t *Transport) Conceal(k transport.Key) error {
 }
 
 // Discard gives the pages of the node memory back, see [Node.Discard]. It is called after every
-// Transport on that memory was closed.
+// Transport of the node was closed.
 func (t *Transport) Discard() { t.node.Discard() }
 
-// Close implements transport.Transport. A peer that sends afterwards gets an error. Messages that
-// this rank has sent before can still be read by its peers.
+// Close implements transport.Transport. A peer that sends after Close gets an error. Peers can
+// still read the messages that this rank has sent before Close.
 func (t *Transport) Close() error {
 	if t.closed {
 		return t.failure("close", -1, transport.ErrClosed)

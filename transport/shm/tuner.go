@@ -7,54 +7,52 @@ import (
 	"time"
 )
 
-// way is the method of a Get from private memory of a peer process that
-// process_vm_readv can read. Which is the fastest depends on the processor: a
-// single copy costs kernel work for every page, the two copies of staging cost
-// cache traffic. So the ways are timed, for each class of sizes.
+// way is the method of a Get from private memory of a peer process that process_vm_readv can read.
+// The fastest way depends on the processor: a single copy costs kernel work for every page, and the
+// two copies of staging cost cache traffic. So the ways are timed, for each class of sizes.
 type way uint8
 
 const (
 	wayAlone  way = iota // the reader copies
 	wayShared            // reader and owner copy, see assist.go
-	wayPiped             // the owner fills staging buffers, the reader empties them
+	wayPiped             // the owner fills staging buffers, and the reader empties them
 	ways
 )
 
-// String returns the name the way has in explanations.
+// String returns the name of the way in the text of Explain.
 func (w way) String() string { return [...]string{"alone", "shared", "piped"}[w] }
 
 const (
-	// tunedBytes is the length in bytes of the shortest Get for which a way is
-	// chosen; shorter ones are wayAlone.
+	// tunedBytes is the length in bytes of the shortest Get for which a way is chosen. Shorter Gets
+	// use wayAlone.
 	tunedBytes = 32 << 10
 	// sharedBytes is the length in bytes of the shortest Get that is divided.
 	sharedBytes = 4 * minChunk
-	// tunedClasses is the number of size classes: one for each power of two from
-	// tunedBytes on, and longer Gets are in the last.
+	// tunedClasses is the number of size classes: one class for each power of two from tunedBytes
+	// on. Gets that are longer than the last class are in the last class.
 	tunedClasses = 10
-	// Each way of a class is tried tunerTries times before the fastest is chosen.
-	// Later every tunerAgain-th Get of the class tries the ways in turn again.
+	// Each way of a class is tried tunerTries times before the fastest is chosen. After that, every
+	// tunerAgain-th Get of the class tries one of the ways in turn.
 	tunerTries = 3
 	tunerAgain = 32
-	// tunerSample: after its first tries wayAlone is timed only in every
-	// tunerSample-th Get of a class, since reading the clock twice takes 2% of
-	// the shortest Get.
+	// After its first tries, wayAlone is timed only in every tunerSample-th Get of a class, because
+	// reading the clock twice takes 2 % of the time of the shortest Get.
 	tunerSample = 8
-	// maxAloof bounds how many Gets from an owner are done alone after one during
-	// which it did not poll although its help was asked for.
+	// maxAloof bounds the number of Gets that are made alone after a Get in which the owner was
+	// asked for help and did not poll.
 	maxAloof = 64
 )
 
 // tuner holds the times that each way took, by size class.
 type tuner struct {
 	classes [tunedClasses]struct {
-		// nanos is the least time per MiB in nanoseconds; a longer one raises it by
-		// a sixteenth of the difference.
+		// nanos is the least time per MiB in nanoseconds. A longer time raises nanos by a sixteenth
+		// of the difference.
 		nanos [ways]int64
 		tries [ways]int
 		gets  int
 	}
-	// only, if set, is what pick returns for every Get of at least tunedBytes.
+	// If only is set, pick returns it for every Get of at least tunedBytes.
 	only *way
 }
 
@@ -89,13 +87,13 @@ func (t *tuner) pick(n int) way {
 	return best
 }
 
-// samples says whether the Get of n bytes for which w was picked is measured.
+// samples reports whether a Get of n bytes for which w was picked is measured.
 func (t *tuner) samples(w way, n int) bool {
 	c := &t.classes[tunerClass(n)]
 	return w != wayAlone || c.tries[w] < tunerTries || c.gets%tunerSample == 0
 }
 
-// note records what a Get of n bytes took.
+// note records the time of a Get of n bytes.
 func (t *tuner) note(w way, n int, nanos int64) {
 	if n < tunedBytes {
 		return
@@ -158,7 +156,7 @@ func (t *Transport) begin(op *bulkOp) {
 	}
 }
 
-// judge learns from a Get that has ended.
+// judge records the time of a Get that has ended, and whether the owner took part.
 func (t *Transport) judge(op *bulkOp) {
 	if op.began.IsZero() || op.err != nil {
 		return
@@ -175,8 +173,8 @@ func (t *Transport) judge(op *bulkOp) {
 	}
 }
 
-// contends reports whether the operations behind this one must wait for its end: it
-// is a Get that the owner takes part in, and its time is measured.
+// contends reports whether the operations behind this one must wait for its end. They must wait for
+// a Get in which the owner takes part, because the time of this Get is measured.
 func (op *bulkOp) contends() bool {
 	return op.way != wayAlone && !op.finished && op.e.reach.direct && !op.e.t.dead[op.e.slot]
 }

@@ -175,7 +175,7 @@ func testPrivateDataArrive(r *rig) {
 			if n <= most {
 				return private
 			}
-			return pattern(byte(i)|1, most) // its last byte may be 0, because data of the maximum length are not padded
+			return pattern(byte(i)|1, most) // the last byte may be 0: data of maximum length have no padding
 		}
 		asked, accepted, rejected := cut(requestMax), cut(acceptMax), cut(rejectMax)
 		ep := r.a.endpoint()
