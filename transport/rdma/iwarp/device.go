@@ -14,7 +14,7 @@ import (
 
 // Limits of a device. No hardware imposes these limits. They bound the memory of the device.
 const (
-	messageMax     = 1 << 30 // DDP allows messages of less than 2^32 bytes, but kernels count their bytes in an int
+	messageMax     = 1 << 30 // DDP allows less than 2^32 bytes, but kernels count the bytes in an int
 	requestsMax    = 16384
 	receivesMax    = 65536
 	segmentsMax    = 16

@@ -45,7 +45,7 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 		return
 	}
 	p.agreed = agreed
-	if errno := say(p.fd, p.sealed, reply.Append(nil)); errno != 0 { // an empty send buffer takes the whole frame at once
+	if errno := say(p.fd, p.sealed, reply.Append(nil)); errno != 0 { // an empty send buffer takes a frame at once
 		p.fail(provider.FailureRefused, nil, systemError("send", errno))
 		return
 	}

@@ -199,7 +199,7 @@ func (p *queuePair) consume(b []byte) {
 				p.whole(ulpdu)
 				continue
 			}
-			if err != mpa.ErrShort { //nolint:errorlint // Whole does not wrap it; this runs for every FPDU
+			if err != mpa.ErrShort { //nolint:errorlint // as Whole returns it, on every FPDU
 				p.breach(err, segmentShown{})
 				return
 			}

@@ -58,7 +58,7 @@ func segmentSize(fd int) int {
 
 // reset closes a connection with a reset of TCP, so that the peer sees the connection break.
 func reset(fd int) {
-	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // without it, Close ends in order
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // Close alone ends in order
 	_ = unix.Close(fd)
 }
 

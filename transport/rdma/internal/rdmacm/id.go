@@ -17,7 +17,7 @@ type ID struct {
 
 	channel *Channel
 	uid     uint64 // the number that this package has given the id, and that it never uses again
-	number  uint32 // the number that the kernel has given the id. After Destroy the kernel may give it to another id
+	number  uint32 // the kernel's number of the id, which the kernel may give to another id after Destroy
 
 	// Destroy holds mu for writing. All other commands hold mu for reading.
 	mu        sync.RWMutex
