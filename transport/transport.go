@@ -95,8 +95,8 @@ type Transport interface {
 	// transport makes a connection on first use. Send returns ErrAgain until the connection is
 	// established.
 	Endpoint(peer int) (Endpoint, error)
-	// Poll passes arrived messages to h, and advances bulk transfers. It does a bounded amount of
-	// work (at most budget messages, and about 1 MiB of copying) and returns the number of events
+	// Poll passes arrived messages to h, and advances bulk transfers. Poll does a bounded amount of
+	// work: at most budget messages, and about 1 MiB of copies. It returns the number of events
 	// that it has passed to h plus the number of steps of transfers. 0 means that there was no
 	// work. The error concerns the transport as a whole. Handler.Down reports an error of a single
 	// peer.

@@ -66,9 +66,9 @@ type Config struct {
 	// NoCRC reports whether this side can do without checksums if they are optional in the
 	// provider.
 	NoCRC bool
-	// Companion reports whether this transport is polled together with a faster transport, whose
-	// polls it must not delay. If Companion is true, Poll polls the adapter less often while
-	// nothing arrives.
+	// Companion reports whether this transport is polled together with a faster transport. Then it
+	// must not delay the polls of the faster transport. If Companion is true, Poll polls the
+	// adapter less often while nothing arrives.
 	Companion bool
 
 	// Attempt, Confirm, Goodbye, RetryMin, RetryMax and GiveUp are the fields of package peering's
@@ -92,10 +92,11 @@ type Config struct {
 	// them, the peer was only stopped. Then this rank goes on waiting for the peer after GiveUp,
 	// and logs a line about the wait.
 	Supervised bool
-	// Departure bounds the time for which the transport waits for the end of the connections of a
-	// peer that was marked down, because the last messages of the peer may arrive before that end
-	// (250 ms). When a process is killed, its operating system ends the connections at once. If the
-	// machine of the peer has lost power, or if the peer still runs, the connections do not end.
+	// When a peer is marked down, the transport waits for the end of the peer's connections,
+	// because the last messages of the peer may still arrive. Departure bounds the time of this
+	// wait (250 ms). When a process is killed, its operating system ends the connections at once.
+	// If the machine of the peer has lost power, or if the peer still runs, the connections do not
+	// end.
 	Departure time.Duration
 	// Linger bounds the time for which Close waits while no peer acknowledges any of the messages
 	// that were sent (30 s). Messages that are not acknowledged after this time may be lost, and

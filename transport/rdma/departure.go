@@ -39,9 +39,10 @@ func (t *Transport) depart(peer int, cause error) {
 	t.leaving = append(t.leaving, d)
 }
 
-// dismiss reads what has arrived. Then dismiss gives up a peer that was marked down if no more
-// messages can arrive from the peer, or if the peer still sends more than departurePolls polls
-// after it became late. It returns the number of events.
+// dismiss reads the messages that have arrived. Then it gives up each peer that was marked down and
+// meets one of two conditions: no more messages can arrive from the peer, or more than
+// departurePolls polls have passed since the departure became late. It returns the number of
+// events.
 func (t *Transport) dismiss(h transport.Handler, left *int) int {
 	events := 0
 	for n := 1; n > 0 && *left > 0; events += n {

@@ -13,44 +13,44 @@
 //	connector     one actor per peer: records, addresses, deadlines; its machine (package
 //	              peering) decides which connection is used and when each ends
 //
-// An actor decides and Poll executes. A connector never accesses an endpoint of verbs. It
-// enqueues commands (dial, accept, use, retire, goodbye, end, forget) and rings the rank's
-// Sleeper. Commands are functions, which the next Poll calls in order. Poll sends events to
-// the actors: established, rejected, lost, first message, BYE. So everything in this package
-// that is not an actor runs under the engine's lock and needs no lock of its own, and no
-// message of the engine passes through the mailbox of an actor. The only operation that an
-// actor executes itself is to reject a connection request, which shares no state. A link is
-// made by an actor, or by Poll for a request of a peer, and passed on with a command or an
-// event; link.go says which goroutine may access which field.
+// An actor decides and Poll executes. A connector never accesses an endpoint of verbs. A connector
+// enqueues commands (dial, accept, use, retire, goodbye, end, forget) and rings the rank's Sleeper.
+// Commands are functions, which the next Poll calls in order. Poll sends events to the actors:
+// established, rejected, lost, first message, BYE. So all code of this package outside of the
+// actors runs under the engine's lock and needs no lock of its own. No message of the engine passes
+// through the mailbox of an actor. The only operation that an actor executes itself is the
+// rejection of a connection request, because a rejection shares no state. A link is made by an
+// actor, or by Poll for a request of a peer, and passed on with a command or an event; link.go says
+// which goroutine may access which field.
 //
 // The actor system is created with the first connection, or by Transport.ActorSystem. An actor
 // that panics is stopped, and its peer is lost.
 //
 // # Rails
 //
-// A rail is an adapter with its receives, send memory, completion queue and listener
-// (rail.go). A transport has one or more rails: RDMA adapters, and iWARP over TCP as the last
-// resort. The connector requests connections between rails of one fabric, best pair first
-// (candidate.go). Lanes and operations survive the loss of a connection, even if the next
-// connection is on another rail. If a better rail works again, a pair of ranks moves its
-// connection back to that rail (comeback.go). Every Poll polls the first rail (but
-// see Config.Companion); it polls the other rails as their pace allows (pace.go).
+// A rail is an adapter with its receives, send memory, completion queue and listener (rail.go). A
+// transport has one or more rails: RDMA adapters, and iWARP over TCP as the last resort. The
+// connector requests connections between rails of one fabric, best pair first (candidate.go). Lanes
+// and operations survive the loss of a connection, even if the next connection is on another rail.
+// If a better rail works again, a pair of ranks moves its connection back to that rail
+// (comeback.go). Every Poll polls the first rail (with Config.Companion less often); it polls the
+// other rails as their pace allows (pace.go).
 //
 // # Small messages
 //
-// A message is copied into a registered buffer and posted as a Send, which consumes a receive
-// that the peer has posted. The credits of package credit ensure that no Send is posted
-// without a receive. The buffer is kept until the peer has acknowledged the frame. After the
-// loss of a connection, unacknowledged frames are retransmitted on the next connection, and
-// the receiver drops the frames that it has already received. frame.go defines the layout.
-// Each frame has room before and behind it for the provider's headers and trailers, so that a
-// message is copied only once between engine and network. The receive of the last delivered
-// message is posted again only by the next Poll or Arm, or when the next message is delivered,
-// so that the program's answer can be sent before.
+// A message is copied into a registered buffer and posted as a Send, which consumes a receive that
+// the peer has posted. The credits of package credit ensure that no Send is posted without a
+// receive. The buffer is kept until the peer has acknowledged the frame. After the loss of a
+// connection, unacknowledged frames are retransmitted on the next connection, and the receiver
+// drops the frames that it has already received. frame.go defines the layout. Each frame has room
+// before and behind it for the provider's headers and trailers, so that a message is copied only
+// once between engine and network. The receive of the last delivered message is not posted again at
+// once, so that the program's answer can be sent first. The next Poll or Arm, or the delivery of
+// the next message, posts it.
 //
-// All peers share one queue of receives (package credit's Pool). A Send that was accepted has
-// been posted, or waits in a frame that the next Poll posts (batch.go): without a credit and a
-// connection a Send is refused, and no frame is queued except frames to be retransmitted.
+// All peers share one queue of receives (package credit's Pool). A Send that was accepted has been
+// posted, or waits in a frame that the next Poll posts (batch.go). If there is no credit or no
+// connection, a Send is refused. So the only queued frames are frames to be retransmitted.
 //
 // # Bulk
 //
@@ -60,24 +60,24 @@
 //	          they are placed (RFC 5040 section 5.5: a Write's completion does not)
 //	FetchAdd  a message to the owner, which is delivered exactly once
 //
-// interruption.go describes how the loss of a connection affects them. Bytes are transferred
-// from the sender's slice or Buffer directly into the receiver's slice or Buffer. For a
-// provider in software a registration is an entry in a table; memory is registered by Expose,
-// and for the duration of an operation. If a registration pins pages, registrations.go decides
-// how memory is registered: the chunks of the arena stay registered; short slices of the heap
-// are copied through registered memory; only long slices of the heap are registered, and
-// pinned, for the duration of an operation, or, if they are transferred repeatedly, until the
-// garbage collector ends the registration (heap.go). On such adapters the key of an exposure
-// for reading gives a peer read access to the whole chunk of the arena until the chunk is
-// deregistered, and not only to the exposed bytes: the ranks of a job trust each other with
-// their arenas, as on a node.
+// interruption.go describes the effect of a lost connection on these operations. Bytes are
+// transferred from the sender's slice or Buffer directly into the receiver's slice or Buffer. For a
+// provider in software a registration is an entry in a table; memory is registered by Expose, and
+// for the duration of an operation. If a registration pins pages, registrations.go decides how
+// memory is registered. The chunks of the arena stay registered. Short slices of the heap are
+// copied through registered memory. Long slices of the heap are registered, and pinned, for the
+// duration of an operation. If a long slice is transferred repeatedly, it stays registered until
+// the garbage collector ends the registration (heap.go). On such adapters the key of an exposure
+// for reading gives a peer read access to more than the exposed bytes: to the whole chunk of the
+// arena, until the chunk is deregistered. This is acceptable, because the ranks of a job trust each
+// other with their arenas, as they do on a node.
 //
 // # Waiting
 //
-// Arm arms the completion queue. While the rank sleeps, a goroutine of the adapter waits in
-// the kernel and makes progress, so that a sleeping rank serves its peers' Reads. It rings the
-// Sleeper when something has arrived. If shared memory is polled, too (Config.Companion), Poll
-// polls the sockets less often while nothing arrives; see pace.go.
+// Arm arms the completion queue. While the rank sleeps, a goroutine of the adapter waits in the
+// kernel and makes progress, so that a sleeping rank serves its peers' Reads. It rings the Sleeper
+// when something has arrived. If shared memory is polled, too (Config.Companion), Poll polls the
+// sockets less often while no message arrives; see pace.go.
 //
 // # Ends
 //
@@ -99,17 +99,17 @@
 //
 // # Strangers
 //
-// Both sides prove that they know the job's secret before the other side accepts anything else
-// from them. The proofs are records in the private data of the request and of the reply, and a
-// proof in the first message of the active side; package negotiation defines them. Until then
-// the endpoint is guarded (verbs.EndpointConfig).
+// Both sides prove that they know the job's secret before the other side accepts anything else from
+// them. The proofs are records in the private data of the request and of the reply, and a proof in
+// the first message of the active side; package negotiation defines them. Until the proofs are
+// verified, the endpoint is guarded (Guarded in verbs.EndpointConfig).
 //
-// The provider limits half-open connections by a deadline and by a maximum number, and drops
-// data that is no request. A request whose record does not verify is rejected with the reason
-// and counted; the actor of a peer does not learn of it. If the first message of an accepted
-// connection has no valid proof, the connection is ended and counted in the same counters. The
-// first of these cases is logged. A rejection that does not verify is counted, too, and ends
-// one attempt.
+// The provider limits half-open connections by a deadline and by a maximum number, and drops data
+// that is no request. A request whose record does not verify is rejected with the reason, and
+// counted. The actor of a peer does not learn of such a request. If the first message of an
+// accepted connection has no valid proof, the connection is ended and counted in the same counters.
+// Only the first of all these cases is logged. A rejection that does not verify is counted, too,
+// and ends one attempt.
 //
 // Unstable: any release may change this package, also after v1.
 package rdma

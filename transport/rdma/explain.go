@@ -13,7 +13,7 @@ func (t *Transport) Known(peer int) bool {
 }
 
 // Explain describes in one line how messages and bulk data are transferred to a peer: the provider,
-// both addresses, and what was negotiated.
+// both addresses, and the negotiated terms.
 func (t *Transport) Explain(peer int) string {
 	if err := t.Reach(peer); err != nil {
 		return err.Error()

@@ -9,7 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// frameKind is the kind of a Send. Package credit defines what a Send of each kind needs.
+// frameKind is the kind of a Send. Package credit defines which credits and receives a Send of each
+// kind needs.
 type frameKind uint8
 
 const (

@@ -70,9 +70,9 @@ func (b *bulk) end(p *endpoint, err error) {
 }
 
 // The statuses of recordFetched, recordChecked and recordKeyed are in the lowest byte of word B of
-// the record's header. A recordChecked or recordKeyed contains the number of the owner's rail in
-// the next byte of B, the key on that rail in the upper half of B, and the address on that rail in
-// A.
+// the record's header. A recordChecked or recordKeyed also contains the number of the owner's rail,
+// in the next byte of B. The upper half of B is the key on that rail, and A is the address on that
+// rail.
 const (
 	statusGood = iota
 	statusBadKey

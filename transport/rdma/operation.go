@@ -90,7 +90,8 @@ type bulk struct {
 	reading, writing int
 	// marking are the Puts with a mark to send on the side connection.
 	marking []*operation
-	// keys is the number of recordKeys without an answer, including those of operations that have ended.
+	// keys is the number of recordKeys without an answer, including recordKeys of operations that have
+	// ended.
 	keys int
 	// answers are the records that this rank has to send to the peer, at most answersMax. Among them are
 	// records of this side that belong to no operation, such as recordClose.

@@ -10,11 +10,12 @@ import "time"
 //
 // In this file a look is a poll of the adapter, and a poll is a call of Poll.
 //
-// The span is measured by the clock and not in polls, because the duration of polls differs by a
-// factor of a thousand between a rank that spins and a rank that yields its processor at every
-// poll. But reading the clock costs more than a poll. So between two readings of the clock some
-// polls are only counted. Their number is an estimate of the polls in the rest of the span, but at
-// most countMax, so that the delay stays short if the polls of the rank become longer.
+// The span is measured by the clock and not in polls, because the duration of polls differs widely.
+// A poll of a rank that yields its processor at every poll takes a thousand times as long as a poll
+// of a rank that spins. But reading the clock costs more than a poll. So between two readings of
+// the clock some polls are only counted. Their number is an estimate of the polls in the rest of
+// the span, but at most countMax, so that the delay stays short if the polls of the rank become
+// longer.
 type pace struct {
 	companion bool
 	// wait is the number of polls to count before the clock is read again. counted is the number of

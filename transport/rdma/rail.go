@@ -86,7 +86,8 @@ type rail struct {
 	removed bool
 }
 
-// openRail opens the adapter of a rail, and checks that it has what this package needs.
+// openRail opens the adapter of a rail, and checks that the adapter has the features that this
+// package needs.
 func (t *Transport) openRail(c Rail) (*rail, error) {
 	if c.Fabric == "" {
 		c.Fabric = FabricTCP

@@ -115,8 +115,8 @@ func (b *batch) copies(n int, tagged bool) bool {
 	return n <= copyMax || n <= aloneMax && !tagged && len(b.vector) == 0
 }
 
-// align begins an empty buffer at such an offset that a long payload behind a header of n bytes has
-// the same offset within a cache line in the buffer as in its source.
+// align chooses the offset at which an empty buffer begins. With this offset, a long payload behind
+// a header of n bytes has the same offset within a cache line in the buffer as in its source.
 func (b *batch) align(n int, place *placement) {
 	if len(b.buffer) == 0 && len(place.piece) > copyMax {
 		b.buffer = b.buffer[:linePhase(place.piece, mpa.HeaderLength+n)]

@@ -115,10 +115,10 @@ func (p *queuePair) alone(payload []byte) []byte {
 }
 
 // ahead returns the memory for the next read. In general this is the staging memory. If the last
-// read was one Send with more than copyMax bytes of payload, the memory is that of the receive that
-// the next Send will take, provided that it has room for the headers. Then the payload of that Send
-// is read directly to its place, and need not be copied. The read may overwrite all of the returned
-// memory.
+// read was one Send with more than copyMax bytes of payload, it is the memory of the next posted
+// receive, which the next Send will take. This receive must have room for the headers. Then the
+// payload of that Send is read directly to its place, and need not be copied. The read may
+// overwrite all of the returned memory.
 func (p *queuePair) ahead() []byte {
 	r := &p.rx
 	if r.payload >= bulkMin {
@@ -134,9 +134,9 @@ func (p *queuePair) ahead() []byte {
 }
 
 // settled returns b, which was read into the memory that ahead returned, if b begins with a whole
-// plain Send. Otherwise it returns a copy of b in the staging memory, because the payload of a
-// segment that is processed in pieces may be placed in the memory that still holds unprocessed
-// bytes.
+// plain Send. Otherwise it returns a copy of b in the staging memory, because the segment is then
+// processed in pieces. Its payload may be placed in the same memory, over bytes that are not
+// processed yet.
 func (p *queuePair) settled(b []byte) []byte {
 	if len(b) >= mpa.HeaderLength {
 		ulpdu := int(binary.BigEndian.Uint16(b))

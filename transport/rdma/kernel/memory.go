@@ -33,7 +33,7 @@ func (d *device) NewProtectionDomain() (provider.ProtectionDomain, error) {
 	return &domain{device: d, domain: pd, regions: map[uint32]io.Closer{}}, nil
 }
 
-// rights maps the access rights of package provider to those of package uverbs.
+// rights maps the access rights of package provider to the access rights of package uverbs.
 var rights = [...]struct {
 	of provider.Access
 	is uverbs.Access

@@ -106,7 +106,7 @@ func (d *device) resume(list []uverbs.Completion) {
 	}
 }
 
-// statuses maps the statuses of the device to those of package provider.
+// statuses maps the statuses of the device to the statuses of package provider.
 var statuses = [...]provider.Status{
 	uverbs.StatusSuccess: provider.StatusSuccess, uverbs.StatusFlushed: provider.StatusFlushed,
 	uverbs.StatusLocalLength: provider.StatusLocalLength, uverbs.StatusLocalOperation: provider.StatusLocalProtection,

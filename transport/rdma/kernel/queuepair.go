@@ -213,7 +213,7 @@ func (p *queuePair) awaitLast(until time.Time) bool {
 			return true
 		}
 		wait := []unix.PollFd{{Fd: int32(d.context.EventFD()), Events: unix.POLLIN}}
-		// The next takeEvents finds out what ended the wait.
+		// The next takeEvents finds the reason for the end of the wait.
 		_, _ = unix.Poll(wait, int(left/time.Millisecond)+1)
 	}
 }

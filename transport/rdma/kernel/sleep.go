@@ -77,7 +77,7 @@ func (d *device) Sleep(until time.Time) {
 // Wake implements provider.Progress.
 func (d *device) Wake() { d.wake() }
 
-// wake ends a Sleep, or the next one. Any goroutine may call it.
+// wake ends the running Sleep. If no Sleep runs, it ends the next Sleep. Any goroutine may call it.
 func (d *device) wake() {
 	one := [8]byte{1}
 	// The write fails only if the counter of the eventfd would overflow.

@@ -1,4 +1,4 @@
-// Package probe reports what a host offers for RDMA: network interfaces and addresses that can
+// Package probe reports the resources of a host for RDMA: network interfaces and addresses that can
 // carry RDMA, and adapters with a kernel driver. If there is no such adapter, the package reports
 // the reason and the remedy. It only reads the state of the host.
 //

@@ -80,11 +80,11 @@ func (r *ConnectionRequest) Query() (RequestInfo, error) {
 // greater than the proposed value, Accept fails with ErrInvalidParameter. If ResponderResources is
 // less than the proposed value, the peer may have fewer Reads in flight.
 //
-// Accept fails with ErrInvalidHandle (ep is nil and the request has none, or ep is freed or of
-// another adapter), ErrInvalidState (ep is not unconnected) or ErrInvalidParameter (private data
-// too long, values out of range, or ep given although the request has one). If Accept fails, the
-// request and the endpoint are unchanged. The request can still be rejected, or accepted with this
-// or another endpoint.
+// Accept fails with ErrInvalidHandle if ep is nil and the request has no endpoint, or if ep is
+// freed or belongs to another adapter. It fails with ErrInvalidState if ep is not unconnected. It
+// fails with ErrInvalidParameter if the private data is too long, if values are out of range, or if
+// ep is given and the request has an endpoint. If Accept fails, the request and the endpoint are
+// unchanged. The request can still be rejected, or accepted with this or another endpoint.
 func (r *ConnectionRequest) Accept(ep *Endpoint, p *ConnParam) error {
 	const op = "accept"
 	if err := r.lock(op); err != nil {
@@ -142,10 +142,10 @@ func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, prov
 
 // accepted returns the depth with which one direction is accepted. It is the consumer's explicit
 // depth, but not more than the peer has proposed, because the answer on the wire must not exceed
-// what the peer can use (RFC 6581 section 9.1). Without an explicit depth, the result is the
-// proposed depth, lowered to the endpoint's attribute and the limit. If the proposed depth is not
-// known either, the result is the endpoint's attribute, or the argument otherwise if the attribute
-// is DepthDefault, lowered to the limit.
+// the depth that the peer can use (RFC 6581 section 9.1). Without an explicit depth, the result is
+// the proposed depth, lowered to the endpoint's attribute and the limit. If the proposed depth is
+// not known either, the result is the endpoint's attribute, or the argument otherwise if the
+// attribute is DepthDefault, lowered to the limit.
 func accepted(explicit, proposed, attribute, otherwise, limit int) int {
 	switch {
 	case explicit != DepthDefault && proposed != DepthDefault:

@@ -42,9 +42,9 @@ type receiveQueue struct {
 	// slots is a ring whose length is a power of two. At most depth slots are in use.
 	slots []receiveSlot
 	depth int
-	// head is the number of the oldest receive that is not complete, next the number of the oldest
-	// receive that the provider has not taken, tail the number of the next receive to be posted.
-	// These numbers only grow, and return to 0 when all receives are complete.
+	// head is the number of the oldest receive that is not complete. next is the number of the
+	// oldest receive that the provider has not taken. tail is the number of the next receive to be
+	// posted. These numbers only grow, and return to 0 when all receives are complete.
 	head, next, tail uint64
 }
 

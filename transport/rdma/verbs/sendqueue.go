@@ -24,9 +24,9 @@ type sendQueue struct {
 	segments []Segment // MaxRequestSegments for each slot
 	inline   []byte    // MaxInline for each slot
 	depth    int
-	// head is the number of the oldest request that is not retired, next the number of the oldest
-	// request that the provider has not taken, tail the number of the next request to be posted.
-	// These numbers only grow, and return to 0 when all requests are retired.
+	// head is the number of the oldest request that is not retired. next is the number of the
+	// oldest request that the provider has not taken. tail is the number of the next request to be
+	// posted. These numbers only grow, and return to 0 when all requests are retired.
 	head, next, tail uint64
 	// gated is true if this queue holds back fenced requests, and Reads and atomics beyond
 	// readsMax, the final ORD. gated is false if the adapter holds them back

@@ -21,7 +21,8 @@ const (
 	admissionsKept = 4096
 )
 
-// ErrRepeated reports that a ClientHello has the nonce of an earlier one: it is a replay.
+// ErrRepeated reports that a ClientHello has the nonce of an earlier ClientHello, so that it is a
+// replay.
 var ErrRepeated = errors.New("the first flight of another connection was sent again")
 
 // nonce is the random part of a name. It makes each name different from all other names.

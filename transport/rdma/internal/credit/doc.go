@@ -1,5 +1,5 @@
 // Package credit limits the small frames that two ranks send each other to the posted receives. It
-// also prevents loss and duplication of frames when a connection is replaced by another one. The
+// also prevents loss and duplication of frames when another connection replaces a connection. The
 // package only computes with numbers: it has no sockets, no clocks, and no allocations after New.
 //
 // iWARP has no RNR (receiver not ready): a Send that finds no posted receive ends the connection.
@@ -34,9 +34,10 @@
 //
 // # No deadlock
 //
-// Every frame in the other direction returns credit and acknowledges. If no frame was sent in that
-// direction, an update does so as soon as half of a window is to be returned, or half of the
-// sender's slots are to be acknowledged. An update never needs a credit.
+// Every frame in the other direction returns credit and acknowledges. If no frame is sent in that
+// direction, an update returns credit and acknowledges. The update is sent when half of a window
+// has to be returned, or when half of the sender's slots have to be acknowledged. An update never
+// needs a credit.
 //
 // Each frame contains the number of updates that its sender has received, which it thereby
 // confirms. At most UpdateReserve updates of a side are unconfirmed at a time. The last reserved

@@ -129,8 +129,8 @@ func (l *sendList) fill(list []uverbs.SendRequest) (int, error) {
 	return n, nil
 }
 
-// place puts the segments of a request, or its inline bytes, into the list. Its results are those
-// of segments.add.
+// place puts the segments of a request, or its inline bytes, into the list. It has the same results
+// as segments.add.
 func (l *sendList) place(r *uverbs.SendRequest) (at uintptr, n int32, full bool, err error) {
 	if r.Flags&uverbs.FlagInline == 0 {
 		return l.segments.add(r.Segments, l.siw && r.Op == uverbs.OpRead)

@@ -60,9 +60,9 @@
 //
 // # Keys
 //
-// NewCredentials derives one key for each kind of tag from the job's secret by HKDF-SHA256
-// (RFC 5869), with the job's id as salt and as info "gorun rdma request 2",
-// "gorun rdma reply 2", "gorun rdma reject 2" or "gorun rdma proof 2".
+// NewCredentials derives one key for each kind of tag from the job's secret by HKDF-SHA256 (RFC
+// 5869). The salt is the job's id. The info is "gorun rdma request 2", "gorun rdma reply 2", "gorun
+// rdma reject 2" or "gorun rdma proof 2".
 //
 // # Refusals
 //

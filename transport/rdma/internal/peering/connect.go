@@ -124,7 +124,8 @@ func (m *Machine) established(now time.Duration, g Greeting, out []Action) []Act
 	return m.use(now, out)
 }
 
-// meet records the incarnation of the peer, and emits Restarted if it differs from the known one.
+// meet records the incarnation of the peer, and emits Restarted if it differs from the known
+// incarnation.
 func (m *Machine) meet(incarnation uint16, out []Action) []Action {
 	if m.known && m.peer == incarnation {
 		return out

@@ -100,8 +100,8 @@ func (id *ID) ResolveRoute(timeout time.Duration) error {
 	return id.do("resolve route", routeID, &Command{Number: commandResolveRoute, Body: body})
 }
 
-// milliseconds converts a timeout to the kernel's milliseconds: at least 1, at most what its int
-// can hold.
+// milliseconds converts a timeout to the kernel's milliseconds: at least 1, and at most the maximum
+// of the kernel's int.
 func milliseconds(d time.Duration) uint32 {
 	return uint32(min(max(d.Milliseconds(), 1), math.MaxInt32))
 }

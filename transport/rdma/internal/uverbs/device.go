@@ -79,7 +79,7 @@ const (
 func Devices() ([]Device, error) { return devices(os.DirFS("/"), askKernel) }
 
 // devices lists the devices in root, which is the root file system of this machine or of a test.
-// ask returns what netlink reports of each device, by its name.
+// ask returns the properties of each device that netlink reports, by the name of the device.
 func devices(root fs.FS, ask func() (map[string]particulars, error)) ([]Device, error) {
 	entries, err := fs.ReadDir(root, verbsClass)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -57,7 +57,7 @@ func gids(root fs.FS, name string, port int) ([]GID, error) {
 		if address.IsUnspecified() {
 			continue
 		}
-		// GIDs of iWARP have no type, and those of InfiniBand have no interface.
+		// GIDs of iWARP have no type, and GIDs of InfiniBand have no interface.
 		kind, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/types", e.Name()))
 		on, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/ndevs", e.Name()))
 		all = append(all, GID{Index: index, Address: address, Kind: strings.TrimSpace(string(kind)), Interface: strings.TrimSpace(string(on))})

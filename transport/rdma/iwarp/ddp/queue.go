@@ -40,7 +40,7 @@ func (q *Queue) Check(h *Untagged, payload, room int) error {
 }
 
 // Advance accounts for a segment that has passed Check and has been placed. It returns the length
-// of the message so far, and true if the segment is the last one of the message.
+// of the message so far, and true if the segment is the last segment of the message.
 //
 // A message must be shorter than 2^32 octets (RFC 5041 section 5.2), because otherwise the offset
 // of the next segment would wrap. Check ensures this limit, because room is smaller.
