@@ -92,9 +92,9 @@ type Config struct {
 	// them, the peer was only stopped. Then this rank goes on waiting for the peer after GiveUp,
 	// and logs a line about the wait.
 	Supervised bool
-	// When a peer is marked down, the transport waits for the end of the peer's connections,
-	// because the last messages of the peer may still arrive. Departure bounds the time of this
-	// wait (250 ms). When a process is killed, its operating system ends the connections at once.
+	// Departure bounds the wait for the last messages of a peer that was marked down (250 ms). The
+	// transport waits until the peer's connections have ended, because until then messages of the
+	// peer may arrive. When a process is killed, its operating system ends the connections at once.
 	// If the machine of the peer has lost power, or if the peer still runs, the connections do not
 	// end.
 	Departure time.Duration

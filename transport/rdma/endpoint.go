@@ -159,8 +159,8 @@ func (p *endpoint) postNext(l *link) bool {
 	return true
 }
 
-// post posts the frame of a slot with the word w. After post there is no open frame, because an open frame is
-// the only frame that can be posted next.
+// post posts the frame of a slot with the word w. post closes the open frame of the batch, so that no more
+// records are appended to a posted frame.
 func (p *endpoint) post(l *link, w credit.Word, s *sent) {
 	p.batch.open = false
 	putHead(p.sends.bytes(&s.buffer), w, frameEager, false)

@@ -49,8 +49,9 @@ type link struct {
 	// the request. The actor reads them when it learns of the answer.
 	offer   negotiation.Record
 	offered []byte
-	// Poll sets terms when it accepts a request. The actor sets terms when the peer has accepted.
-	// From the command that puts the link in use on, Poll reads terms.
+	// terms are the negotiated terms. Poll sets terms when it accepts a request. The actor sets
+	// terms when the peer has accepted. From the command that puts the link in use on, Poll reads
+	// terms.
 	terms negotiation.Terms
 
 	// Only Poll accesses the fields below.
@@ -164,7 +165,7 @@ func (t *Transport) dial(l *link) {
 		l.offer.Purpose = l.purpose
 		l.offer.Incarnation, l.offer.Attempt, l.offer.Nonce = l.greeting.Incarnation, l.greeting.Attempt, newNonce()
 		l.offered = t.credentials.AppendRequest(nil, &l.offer, uint32(l.peer))
-		// An error of Connect is unexpected, because the job distributes the addresses, and all its
+		// ConnectSameProvider is correct, because the job distributes the addresses, and all its
 		// ranks use the same provider.
 		err = l.endpoint.Connect(zoned(l.remote, l.rail.location().Address.Addr().Zone()), verbs.ConnectOptions{Timeout: l.timeout, Flags: verbs.ConnectSameProvider, Param: &verbs.ConnParam{
 			PrivateData: l.offered, ResponderResources: l.offer.Depths.IRD, InitiatorDepth: l.offer.Depths.ORD,
@@ -279,8 +280,9 @@ func (t *Transport) sendProof(l *link, w credit.Word) {
 	t.post(l, t.credentials.AppendProof(b, l.offered, l.replied), l.control.lkey, 0)
 }
 
-// One of signalEvery consecutive Sends requests a completion. Adapters free the queue entries of
-// unsignalled requests only when the next signalled request completes.
+// signalEvery is the distance between Sends that request a completion: one of signalEvery
+// consecutive Sends requests it. Adapters free the queue entries of unsignalled requests only when
+// the next signalled request completes.
 const signalEvery = 8
 
 // post posts a Send. The caller ensures that the endpoint has room for the Send. flags is 0, or

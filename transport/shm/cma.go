@@ -19,7 +19,7 @@ type reach struct {
 	probed bool
 	// direct is true if process_vm_readv and process_vm_writev work.
 	direct bool
-	// If direct is false, refusal is the reason.
+	// refusal is the reason if direct is false.
 	refusal error
 	// pid, cookie and cookieAt come from the peer's header: its process ID, the value of a
 	// word of its private memory, and the address of that word.

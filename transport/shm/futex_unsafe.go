@@ -18,7 +18,7 @@ const (
 	futexOpWake = 1
 )
 
-// If the word is v, futexWait sleeps until a wake, a signal or the timeout of nanos nanoseconds. A
+// futexWait sleeps if the word is v, until a wake, a signal or the timeout of nanos nanoseconds. A
 // negative nanos means no timeout. futexWait uses Syscall6, so that Go's scheduler can retake the P
 // after some time and run other goroutines of the process.
 func futexWait(word *uint32, v uint32, nanos int64) {

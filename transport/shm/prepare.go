@@ -13,9 +13,9 @@ func (t *Transport) small() bool {
 	return t.node.locals == nil && !t.cfg.Alone && t.node.ranks-1 <= ringsPerRank
 }
 
-// If a node has at most fewRanks ranks, the pages of the staging buffers are also allocated at the
-// start. The buffers take half a mebibyte for each rank. With eight ranks, allocating them would
-// take a seventh of the time of the job's start.
+// fewRanks is the maximum number of ranks of a node on which the pages of the staging buffers are
+// also allocated at the start. The buffers take half a mebibyte for each rank. With eight ranks,
+// allocating them would take a seventh of the time of the job's start.
 const fewRanks = 4
 
 // few reports whether the node is small and has few ranks.

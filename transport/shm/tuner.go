@@ -31,12 +31,13 @@ const (
 	// tunedClasses is the number of size classes: one class for each power of two from tunedBytes
 	// on. Gets that are longer than the last class are in the last class.
 	tunedClasses = 10
-	// Each way of a class is tried tunerTries times before the fastest is chosen. After that, every
-	// tunerAgain-th Get of the class tries one of the ways in turn.
+	// tunerTries is the number of times that each way of a class is tried before the fastest way is
+	// chosen. After that, every tunerAgain-th Get of the class tries one of the ways in turn.
 	tunerTries = 3
 	tunerAgain = 32
-	// After its first tries, wayAlone is timed only in every tunerSample-th Get of a class, because
-	// reading the clock twice takes 2 % of the time of the shortest Get.
+	// tunerSample is the number of Gets of a class of which one is timed when wayAlone is used
+	// after its first tries. Not all of them are timed, because reading the clock twice takes 2 %
+	// of the time of the shortest Get.
 	tunerSample = 8
 	// maxAloof bounds the number of Gets that are made alone after a Get in which the owner was
 	// asked for help and did not poll.
@@ -52,7 +53,8 @@ type tuner struct {
 		tries [ways]int
 		gets  int
 	}
-	// If only is set, pick returns it for every Get of at least tunedBytes.
+	// only is the way that pick returns for every Get of at least tunedBytes. If only is nil, pick
+	// chooses the way.
 	only *way
 }
 

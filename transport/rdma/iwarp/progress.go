@@ -9,9 +9,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// Of harvestEvery consecutive calls of Progress, at least one asks epoll for events. Another call
-// does not ask epoll if a hot pair had work to do. It does not ask epoll either if epoll watches
-// only listeners, because a new connection can wait for a short time.
+// harvestEvery bounds the distance between calls of Progress that ask epoll for events: of
+// harvestEvery consecutive calls, at least one asks. The other calls do not ask epoll if a hot pair
+// had work to do, or if epoll watches only listeners, because a new connection can wait for a short
+// time.
 const harvestEvery = 32
 
 // Progress implements provider.Device.

@@ -40,9 +40,9 @@ type sealed struct {
 	resume, stopped chan struct{}
 	begun, done     bool
 	err             error
-	// On the passive side, ahead is the first TLS record of the active side. It is collected
-	// completely before TLS reads it, so that a connection that sends no record costs no goroutine.
-	// heard is true when the record is complete.
+	// ahead is used on the passive side: it is the first TLS record of the active side. It is
+	// collected completely before TLS reads it, so that a connection that sends no record costs no
+	// goroutine. heard is true when the record is complete.
 	ahead []byte
 	heard bool
 	// in counts the bytes that were received through conn, and said the bytes that were sent

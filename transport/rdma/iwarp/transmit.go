@@ -45,7 +45,7 @@ type transmitter struct {
 	// answered counts the Read Responses that were sent. The next Read Response answers the Read
 	// Request with the MSN answered + ddp.FirstMSN.
 	answered uint32
-	// Read Responses and requests take turns. answer is true if it is the turn of a Read Response.
+	// answer is true if it is the turn of a Read Response. Read Responses and requests take turns.
 	answer bool
 }
 

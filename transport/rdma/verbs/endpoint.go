@@ -22,7 +22,7 @@ type EndpointConfig struct {
 	// remote side, and a passive endpoint accepts only a single Send. Adapters whose queue pairs do
 	// not implement provider.Guard ignore Guarded.
 	Guarded bool
-	// If Attributes is nil, the endpoint gets the adapter's defaults, which are in the field
+	// Attributes may be nil. Then the endpoint gets the adapter's defaults, which are in the field
 	// Endpoint of the adapter's Attributes. Query returns the attributes in force, and Modify
 	// changes them.
 	Attributes *EndpointAttributes
@@ -53,7 +53,7 @@ type Endpoint struct {
 	// Connect.
 	active bool
 	flags  ConnectFlags
-	// Only the methods of deadlines write deadline and deadlineIndex.
+	// deadline and deadlineIndex are written only by the methods of deadlines.
 	deadline      time.Time
 	deadlineIndex int
 	// deferred holds the actions that settle still has to do.

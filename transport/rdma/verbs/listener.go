@@ -20,11 +20,10 @@ type ListenOptions struct {
 	// Backlog is the maximum number of unanswered requests. 0 means 128. Further requests are
 	// refused (EventNonPeerRejected on the active side).
 	Backlog int
-	// If Endpoint is not nil, the listener is a reserved service point for one request
-	// (dat_rsp_create(3DAT)). This request carries the endpoint. The endpoint must be in
-	// StateUnconnected, and Listen moves it to StateReserved. If Endpoint is nil, the listener is a
-	// public service point (dat_psp_create(3DAT)). Of the pages: only verbstest uses reserved
-	// service points.
+	// Endpoint is nil for a public service point (dat_psp_create(3DAT)). If Endpoint is not nil,
+	// the listener is a reserved service point for one request (dat_rsp_create(3DAT)). This request
+	// carries the endpoint. The endpoint must be in StateUnconnected, and Listen moves it to
+	// StateReserved. Of the pages: only verbstest uses reserved service points.
 	Endpoint *Endpoint
 	// Service must be one of the adapter's services. Today all adapters have only ServiceReliable,
 	// and Listen fails with ErrModelNotSupported for any other service.

@@ -1,7 +1,8 @@
 // Package connection makes connections of the kernel's RDMA devices, through package rdmacm.
-// Providers of verbs contain this package: it implements those methods of QueuePair, Handshake and
-// ServicePoint of package provider that concern connections. The package moves no data. A provider
-// makes its queue pairs by uverbs or by a library, embeds a Connection in each and implements Pair.
+// Providers of package verbs use this package: it implements those methods of QueuePair, Handshake
+// and ServicePoint of package provider that concern connections. The package moves no data. A
+// provider makes its queue pairs by uverbs or by a library, embeds a Connection in each and
+// implements Pair.
 //
 //	Connect -> resolving -> routing -> connecting -> established -> ended
 //	Accept  ->                         accepting  -> established -> ended

@@ -19,7 +19,7 @@ type ID struct {
 	uid     uint64 // the number that this package has given the id, and that it never uses again
 	number  uint32 // the kernel's number of the id, which the kernel may give to another id after Destroy
 
-	// Destroy holds mu for writing. All other commands hold mu for reading.
+	// mu is held by Destroy for writing, and by all other commands for reading.
 	mu        sync.RWMutex
 	destroyed bool
 }

@@ -85,7 +85,7 @@ func ask(e exchange) (map[string]particulars, error) {
 	for name, index := range names {
 		var p particulars
 		if err := e.one(nldevGetCharDevice, index, nldevCharDeviceType, []byte("uverbs\x00"), func(attributes map[uint16][]byte) {
-			if id := attributes[nldevDriver]; len(id) == 4 { // old kernels do not report it
+			if id := attributes[nldevDriver]; len(id) == 4 { // some drivers do not report it
 				p.driver = Driver(binary.NativeEndian.Uint32(id))
 			}
 		}); err != nil {
