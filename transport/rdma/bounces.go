@@ -61,7 +61,8 @@ func (s *bounces) give(b bounce) { s.free = append(s.free, b) }
 // expose lends a piece that peers may read, until conceal. expose leaves half of the pieces for
 // operations. Otherwise two peers that have exposed all their pieces could wait forever for a piece
 // in which to receive. expose returns false if no piece can be lent, or if access includes no
-// AccessRemoteRead, because the key of a piece would then allow peers to write to the piece.
+// AccessRemoteRead. access includes it only on adapters on which the key of a piece does not let
+// peers write to the piece.
 func (s *bounces) expose() (bounce, bool) {
 	if s.access&verbs.AccessRemoteRead == 0 || s.exposed >= s.total/2 && (s.total >= s.most || s.grow() != nil) {
 		return bounce{}, false
