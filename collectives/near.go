@@ -2,7 +2,6 @@ package collectives
 
 import (
 	"errors"
-	"math"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
@@ -105,11 +104,7 @@ var nearbys = append([]nearby{
 		return n.ScatterVSlots(&g.peer, c.Send, c.SendParts, c.Recv, c.Root)
 	}, 0, false},
 	{message.AllToAllV, "node-slots", func(g *group, n *node.Group, c *message.Call) error {
-		limit := pipelineMax
-		if len(g.parts.Mine()) == 2 && !g.crowded && !g.apart {
-			limit = math.MaxInt
-		}
-		return n.AllToAllVSlots(&g.peer, c, limit)
+		return n.AllToAllVSlots(&g.peer, c, func(longest int) (node.LongParts, error) { return g.longParts(n, longest) })
 	}, message.Apart, false},
 
 	{message.Scan, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.ScanSmall(c.Send, c.Recv, c.Reduction) }, 0, false},
@@ -172,6 +167,29 @@ func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Gr
 		}
 		return run(n, c)
 	}
+}
+
+// longParts chooses how an all-to-all on this node copies parts of up to longest bytes, as the table of rules does
+// for parts of equal length.
+func (g *group) longParts(n *node.Group, longest int) (node.LongParts, error) {
+	pair := g.size == 2 && !g.crowded // two members with processors of their own
+	if longest <= apartMax || longest <= pipelineMax && !pair {
+		return node.BySegments, nil
+	}
+	if pair && !g.apart && !g.weighed {
+		if err := g.weigh(n); err != nil {
+			return 0, err
+		}
+	}
+	if g.crowded || pair && (g.apart || !g.slower) {
+		if able, err := n.CanPull(); able || err != nil {
+			return node.ByReads, err
+		}
+	}
+	if pair && !g.apart {
+		return node.BySegments, nil
+	}
+	return node.ByMessages, nil
 }
 
 // separate copies c.Send if the algorithm of r cannot send from the slice into which it receives, and

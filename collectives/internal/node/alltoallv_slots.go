@@ -2,15 +2,24 @@ package node
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
+// LongParts is how AllToAllVSlots copies the parts that are not in a slot.
+type LongParts int
+
+const (
+	BySegments LongParts = iota // through shared memory, as AllToAllPipeline
+	ByReads                     // from the senders' private memory; requires CanPull
+	ByMessages                  // as messages of the Peer
+)
+
 // AllToAllVSlots copies part j of c.Send of member i to part i of c.Recv of member j, for all i and
 // j. Short parts are in the slots, behind the tables of their senders. From the tables, every member
-// knows the length of the longest part that is not in a slot. The other parts are sent in segments if
-// this length is at most pipelineMax bytes, and otherwise in messages of p. c.Recv must not be the
-// same memory as c.Send.
+// knows the length of the longest part that is not in a slot. If there is such a part, every member calls
+// choose with this length, and choose returns the same answer to all members. c.Recv must not be the same
+// memory as c.Send.
 //
 // Restrictions: at most TableMax members. Cost: alpha + p n beta for short parts of n bytes; n
-// p/segment alpha + 2 p n beta by segments, (p-1) (alpha + n beta) by messages.
-func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, pipelineMax int) error {
+// p/segment alpha + 2 p n beta by segments, 2 alpha + p n beta by reads, (p-1) (alpha + n beta) by messages.
+func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, choose func(longest int) (LongParts, error)) error {
 	n, mine, err := g.begin()
 	if err != nil {
 		return err
@@ -34,11 +43,17 @@ func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, pipelineMax int)
 		}
 		longest = max(longest, s.longest())
 	}
-	switch {
-	case longest == 0:
+	if longest == 0 {
 		return nil
-	case longest <= pipelineMax:
+	}
+	how, err := choose(longest)
+	switch {
+	case err != nil:
+		return err
+	case how == BySegments:
 		return g.longBySegments(c, n, longest)
+	case how == ByReads:
+		return g.longByReads(c, n)
 	}
 	return g.longByMessages(p, c, n)
 }
@@ -92,6 +107,26 @@ func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
 		f.finish(s)
 	}
 	return nil
+}
+
+// longByReads copies the parts that are not in the slots of step n from the private memory of their senders.
+func (g *Group) longByReads(c *message.Call, n uint64) error {
+	g.note(c.Send)
+	g.note(c.Recv)
+	g.lending.place(c.SendParts)
+	return g.lending.during(c.Send, func(l *peerReads) error {
+		for k := 1; k < g.size; k++ {
+			q := (g.rank + k) % g.size
+			in := g.enters(c, q, n)
+			if len(in) == 0 {
+				continue
+			}
+			if err := l.pullPart(q, in); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // longByMessages is message.AllToAllVPairwise for the parts that are not in the slots of step n.

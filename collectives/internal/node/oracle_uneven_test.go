@@ -28,8 +28,9 @@ var unevenOperations = []operation{
 	{"allgatherv pipeline", allGatherV((*node.Group).AllGatherPipeline), large},
 	{"gatherv slots", gatherV, large},
 	{"scatterv slots", scatterV, large},
-	{"alltoallv by segments", allToAllV(1 << 40), large},
-	{"alltoallv by messages", allToAllV(0), large},
+	{"alltoallv by segments", allToAllV(node.BySegments), large},
+	{"alltoallv by messages", allToAllV(node.ByMessages), large},
+	{"alltoallv by reads", allToAllV(node.ByReads), large},
 }
 
 // laned reports whether a segment has room for an element of every member.
@@ -151,7 +152,7 @@ func scatterV(g *node.Group, rank int, c call) (got, want []byte, err error) {
 // pairCount returns the number of elements from one member to another.
 func (c call) pairCount(from, to int) int { return c.count(3*from + to) }
 
-func allToAllV(pipelineMax int) func(*node.Group, int, call) ([]byte, []byte, error) {
+func allToAllV(how node.LongParts) func(*node.Group, int, call) ([]byte, []byte, error) {
 	return func(g *node.Group, rank int, c call) (got, want []byte, err error) {
 		out, outLength := c.apart(func(i int) int { return c.pairCount(rank, i) })
 		in, inLength := c.apart(func(i int) int { return c.pairCount(i, rank) })
@@ -160,7 +161,13 @@ func allToAllV(pipelineMax int) func(*node.Group, int, call) ([]byte, []byte, er
 			Send: c.laid(out, outLength, func(i int) int { return rank*c.size + i }), SendParts: out,
 			Recv: got, RecvParts: in,
 		}
-		err = g.AllToAllVSlots(peerOf(g), &k, pipelineMax)
+		err = g.AllToAllVSlots(peerOf(g), &k, func(int) (node.LongParts, error) {
+			if how != node.ByReads {
+				return how, nil
+			}
+			_, err := g.CanPull()
+			return how, err
+		})
 		return got, c.laid(in, inLength, func(i int) int { return i*c.size + rank }), err
 	}
 }
@@ -182,7 +189,7 @@ func TestPartsOfOtherLengths(t *testing.T) {
 						Send: make([]byte, sent), SendParts: message.Uneven([]int{sent * rank, 0}, nil, 1),
 						Recv: make([]byte, expected), RecvParts: message.Uneven([]int{0, expected * (1 - rank)}, nil, 1),
 					}
-					return g.AllToAllVSlots(p, &k, 64<<10)
+					return g.AllToAllVSlots(p, &k, func(int) (node.LongParts, error) { return node.BySegments, nil })
 				},
 			} {
 				errs := differing(t, node.Config{Size: 2}, func(rank int, g *node.Group) error {

@@ -8,6 +8,8 @@ import (
 	goruntime "runtime"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
 // Process identifies a process to other members. Another process may later get the same process ID.
@@ -31,7 +33,7 @@ var ErrTakenBack = errors.New("the member took its memory back")
 
 // peerReads lets members read each other's slices in place. The operations are numbered. In each
 // operation a member exposes one slice. The member may change the slice again when all other members
-// have finished the operation. A part consists of three cache lines:
+// have finished the operation. A part has three cache lines, and a word for each member:
 //
 //	offset   0  lent     2n when the slice of operation n can be read; 2n+1 when its
 //	                     owner gave up: data read in operation n is then invalid
@@ -42,6 +44,8 @@ var ErrTakenBack = errors.New("the member took its memory back")
 //	                     cookies of all members
 //	offset 136  cookie   a word that the owner also has in its private memory
 //	offset 144  address  of that word in the owner's private memory
+//	offset 192+8q        offset of the part for member q in the slice, in an operation whose parts
+//	                     may lie anywhere in it
 type peerReads struct {
 	g     *Group
 	mem   Memory
@@ -64,7 +68,10 @@ type peerReads struct {
 	read atomic.Uint64
 }
 
-type peerReadCard struct{ lent, process, addr, done, verdict, cookie, cookieAt *Word }
+type peerReadCard struct {
+	lent, process, addr, done, verdict, cookie, cookieAt *Word
+	part                                                 *Word // the offset of the part for this member
+}
 
 const (
 	peerReadBytes = 3 * line
@@ -80,14 +87,14 @@ func (g *Group) CanPull() (bool, error) {
 	if g.lending != nil {
 		return g.lending.granted, nil
 	}
-	mem, err := g.openMore(peerReadBytes)
+	mem, err := g.openMore(peerReadBytes + 8*g.size)
 	if err != nil {
 		return false, err
 	}
 	l := &peerReads{g: g, mem: mem, cards: make([]peerReadCard, g.size), cookie: make([]byte, 8), processes: make([]Process, g.size)}
 	for q := range l.cards {
 		at := func(off int) *Word { return wordAt(mem.Part(q), off) }
-		l.cards[q] = peerReadCard{at(0), at(8), at(16), at(line), at(2 * line), at(2*line + 8), at(2*line + 16)}
+		l.cards[q] = peerReadCard{at(0), at(8), at(16), at(line), at(2 * line), at(2*line + 8), at(2*line + 16), at(peerReadBytes + 8*g.rank)}
 	}
 	if l.granted, err = l.probe(); err != nil {
 		return false, err
@@ -157,6 +164,23 @@ func (l *peerReads) lend(b []byte) {
 	mine := l.cards[l.g.rank]
 	mine.addr.Store(addressOf(b))
 	l.mem.Signal(mine.lent, 2*l.number)
+}
+
+// place tells the other members where their parts are in the slice of the next operation. The words of the
+// operation before are not needed any more, because every member has finished it.
+func (l *peerReads) place(parts message.Parts) {
+	mine := l.mem.Part(l.g.rank)
+	for q := range l.cards {
+		wordAt(mine, peerReadBytes+8*q).Store(uint64(parts.Offset(q)))
+	}
+}
+
+// pullPart is pull for the whole part of member q's slice that place has assigned to this member.
+func (l *peerReads) pullPart(q int, dst []byte) error {
+	if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
+		return err
+	}
+	return l.pull(q, int(l.cards[q].part.Load()), dst)
 }
 
 // pull waits until member q exposes its slice, and copies len(dst) bytes from offset off of it.
