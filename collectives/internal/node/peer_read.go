@@ -61,8 +61,9 @@ type peerReads struct {
 	number  uint64
 	held    []byte
 	granted bool
-	// chunk is memory for the piece of the other member's contribution that ReducePull reads.
-	chunk []byte
+	// chunk is memory for the piece of the other member's contribution that ReducePull reads, and result for what
+	// this member has combined for root.
+	chunk, result []byte
 	// read counts the reads. The count itself is not used: its addition orders memory accesses (see
 	// the method copy).
 	read atomic.Uint64

@@ -1,0 +1,49 @@
+package node_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+)
+
+// TestReducePullOfHalves reduces contributions that are so long that both members combine them, in several rounds,
+// with an operator that does not commute and elements of 3 bytes. recv of root is its send in every second case. The
+// contribution of the other member must stay as it was.
+func TestReducePullOfHalves(t *testing.T) {
+	mixed := message.Reduction{Elem: 3, Operator: message.UserOperator, Fn: func(dst, a, b []byte) {
+		for i := range dst {
+			dst[i] = 3*a[i] + b[i]
+		}
+	}}
+	for i, n := range []int{2<<20 - 2, 2<<20 + 1, 6 << 20, 9<<20 + 3} {
+		n -= n % mixed.Elem
+		contributions := [][]byte{make([]byte, n), make([]byte, n)}
+		want := make([]byte, n)
+		for j := range n {
+			contributions[0][j], contributions[1][j] = byte(j*7+j>>9), byte(j*13+j>>11)
+		}
+		mixed.Fn(want, contributions[0], contributions[1])
+		for root := range 2 {
+			run(t, node.Config{Size: 2}, func(rank int, g *node.Group) error {
+				send := bytes.Clone(contributions[rank])
+				recv := send
+				if (i+root)%2 == 0 {
+					recv = make([]byte, n)
+				}
+				err := pulled(g, func() error { return g.ReducePull(send, recv, root, mixed) })
+				switch {
+				case err != nil:
+					return err
+				case rank == root && !bytes.Equal(recv, want):
+					return fmt.Errorf("%d bytes at root %d are not the combined contributions", n, root)
+				case rank != root && !bytes.Equal(send, contributions[rank]):
+					return fmt.Errorf("%d bytes of member %d have changed", n, rank)
+				}
+				return nil
+			})
+		}
+	}
+}
