@@ -61,7 +61,8 @@ func echo(c actor.Context) {
 	}
 }
 
-// returner is an actor that forwards records to its partner. It has received the PID of the partner before.
+// returner is an actor that forwards records to its partner. The PID of the partner reaches the returner as a
+// message before the records.
 type returner struct{ partner *actor.PID }
 
 // Receive implements actor.Actor.
@@ -98,8 +99,9 @@ func (n *counter) Receive(c actor.Context) {
 	}
 }
 
-// founder is an actor that starts other actors, and reports how much heap its rank uses. When it receives a
-// PID, its senders send to the actor with that PID from then on.
+// founder is an actor that starts other actors, and reports how much heap its rank uses. Its senders are
+// actors that send messages at the founder's request. When the founder receives a PID, each of its senders
+// sends a burst of messages to the actor with that PID.
 type founder struct {
 	s       *actors.System
 	idle    int64
@@ -131,7 +133,8 @@ func (f *founder) Receive(c actor.Context) {
 	}
 }
 
-// burst tells a sender to send messages to an actor: their number is each, and the actor is to.
+// burst tells a sender to send messages to one actor. The field each is the number of messages, and the field
+// to is the PID of the actor.
 type burst struct {
 	to   *actor.PID
 	each int64

@@ -25,8 +25,9 @@ func (b *bench) requests(mode actor.PropsOption, peer *actor.PID) (float64, erro
 	return b.pingPong(mode, func(actor.Context) {}, func(c actor.Context, m any) { c.Request(peer, m) })
 }
 
-// pingPong measures an actor that calls send at its start and for each record that it receives. It
-// returns the time for each call in microseconds. The actor calls begin once, before the measurement.
+// pingPong measures an actor that calls the function send at its start and for each record that it receives.
+// It returns the time for each call in microseconds. The actor calls the function begin once, before the
+// measurement.
 func (b *bench) pingPong(mode actor.PropsOption, begin func(actor.Context), send func(c actor.Context, m any)) (float64, error) {
 	n := b.times(20000)
 	m := &record{}

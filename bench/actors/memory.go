@@ -55,8 +55,8 @@ func (b *bench) memoryOfLink() (float64, error) {
 	})
 }
 
-// acquaint makes rank 1 spawn actors and sends a message to each. It returns by how many bytes, for
-// each actor, these messages increase the result of used.
+// acquaint makes rank 1 spawn actors and sends a message to each. It returns by how many bytes per actor
+// these messages increase the result of the function used.
 func (b *bench) acquaint(used func() (int64, error)) (float64, error) {
 	n := b.times(4000)
 	v, err := b.s.Root.RequestFuture(b.s.PID(1, "founder"), &crowd{Idle: int64(n)}, patience).Result()

@@ -40,7 +40,7 @@ func writeHost(out *page) {
 	}
 }
 
-// line returns the text of a file with a single line, or "unknown" if there is no such text.
+// line returns the text of a file with a single line, or "unknown" if the file cannot be read or is empty.
 func line(files fs.FS, name string) string {
 	b, err := fs.ReadFile(files, name)
 	text := strings.TrimSpace(string(b))

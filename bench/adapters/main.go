@@ -4,11 +4,11 @@
 //	go run ./bench/adapters
 //	go run ./bench/adapters -host nodeA,nodeB -rsh ssh
 //
-// It lists devices, ports, GIDs and limits, and which provider drives each device. For each adapter that can
-// be used it measures the registration of memory, and runs bench/latency, bandwidth and messagerate between
-// two ranks, on this host or on the two hosts of -host. On a single host it also runs perftest, if it is
-// installed. If there is no adapter, it reports that. It builds gorun and the programs if -bin does not give
-// a directory that contains them.
+// The report lists devices, ports, GIDs and limits, and which provider drives each device. For each adapter
+// that can be used, the command measures the registration of memory. It also runs bench/latency,
+// bench/bandwidth and bench/messagerate between two ranks, on this host or on the two hosts of -host. On a
+// single host it also runs perftest, if perftest is installed. If there is no adapter, the report says so.
+// The command builds gorun and the programs if -bin does not give a directory that contains them.
 package main
 
 import (
@@ -56,7 +56,7 @@ func main() {
 	}
 }
 
-// page writes the report to to, and keeps the first error of a write.
+// page writes the report to the writer in its field to, and keeps the first error of a write.
 type page struct {
 	to  io.Writer
 	err error

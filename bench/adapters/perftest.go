@@ -22,8 +22,8 @@ var perftest = [][]string{
 	{"ib_send_bw", "-F", "-s", "8"},
 }
 
-// A server does not report when it listens, so that a client may start before that. For this reason, a client
-// is started up to tries times, with pauses of retryAfter.
+// A server does not report when it begins to listen, so that a client may start too early. For this reason, a
+// client that fails is started again after retryAfter, up to tries times in total.
 const (
 	retryAfter = 100 * time.Millisecond
 	tries      = 50

@@ -100,7 +100,8 @@ func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 	return times, finish(c)
 }
 
-// finish ends the program of rank 1. Up to two windows of rank 1's messages are not received.
+// finish ends the program of rank 1. Rank 0 does not receive the last messages of rank 1, which are at most
+// two windows of messages.
 func finish(c *runtime.Comm) error {
 	if *busy == 0 {
 		return nil

@@ -33,9 +33,10 @@ var cgProblems = map[Class]cgProblem{
 // two.
 func CG(c *runtime.Comm, class Class) (*Report, error) { return CGFrom(c, class, nil, nil) }
 
-// CGFrom does the same as CG, and saves its state in a store after each iteration except the last. If the
-// store already has a state, CGFrom continues from it. After each save, each rank calls saved with the number
-// of the iteration. The reported time is the time of the iterations that this call has done.
+// CGFrom does the same as CG, and also saves its state in a store after each iteration except the last. If
+// the store already has a state, CGFrom continues from it. After each save, each rank calls the function
+// saved with the number of the iteration. The reported time is the time of the iterations that this call has
+// done.
 func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(iteration int)) (*Report, error) {
 	problem, ok := cgProblems[class]
 	if !ok {
@@ -95,8 +96,8 @@ func (s *solver) solve(first, last int, store *checkpoint.Store, saved func(iter
 	return zeta, nil
 }
 
-// solver is a rank's part of the computation. x, z, p, q and r are this rank's blocks of vectors that
-// are distributed by columns of the matrix. w is its block of a vector that is distributed by rows.
+// solver is a rank's part of the computation. x, z, p, q and r are this rank's blocks of vectors that are
+// distributed by columns of the matrix. w is this rank's block of a vector that is distributed by rows.
 type solver struct {
 	comm          *runtime.Comm
 	grid          *Grid

@@ -11,8 +11,7 @@ import (
 type Grid struct {
 	Rows, Cols int
 	Block      Block
-	// Part is the range of the block's rows whose sums this rank sends to its
-	// transpose partner.
+	// Part is a range of the rows of Block. This rank sends the sums of these rows to its transpose partner.
 	Part Range
 	// Transpose is the transpose partner. The numbers of its columns are the numbers of this rank's rows in
 	// Part.

@@ -28,7 +28,7 @@ func addUp(t *testing.T, n, size int) {
 		require.NoError(t, err)
 		grids[rank] = g
 		for row := g.Block.FirstRow; row < g.Block.LastRow; row++ {
-			w[rank] = append(w[rank], 1000*row+1) // the added ones count the ranks in the sum
+			w[rank] = append(w[rank], 1000*row+1) // +1: a sum also shows how many ranks it includes
 		}
 	}
 	for s := range grids[0].Steps {

@@ -126,7 +126,7 @@ func (s *epSums) addBatch(batch int) {
 
 // epAccept stores the pairs inside the unit circle at the front of x and y, and the squares of their
 // distances from the origin in t, and returns their number. It has no branch that depends on the random
-// numbers, because the processor would mispredict such a branch in one of five executions.
+// numbers. The processor would mispredict such a branch in one of five executions.
 func epAccept(numbers *[2 * epChunk]float64, x, y, t *[epChunk]float64) int {
 	n := 0
 	for i := range epChunk {

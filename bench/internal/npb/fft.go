@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
 )
 
-// lanes is the number of transforms whose values an octet holds.
+// lanes is the number of transforms whose values an octet (row.Octet) holds.
 const lanes = row.Octet / 2
 
 // transform computes unscaled complex Fourier transforms of length n, a power of two of at least 8. It
@@ -16,7 +16,7 @@ const lanes = row.Octet / 2
 type transform struct {
 	n, groups         int
 	forward, backward [][]float64 // the roots of unity of each pass
-	a, b              []float64   // octets, groups of them for each point: the input and output of passes
+	a, b              []float64   // input and output of a pass; the field groups is the number of octets per point
 }
 
 func newTransform(n, groups int) *transform {

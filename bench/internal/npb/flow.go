@@ -9,14 +9,14 @@ const (
 	pressure   = gamma - 1
 	viscous    = 0.1                     // c3*c4 of lu.f90
 	conducting = gamma * gamma * viscous // c1*c3*c4*c5
-	third      = 4.0 / 3                 // factor of the viscous term of the velocity along an axis itself
+	third      = 4.0 / 3                 // on each axis, factor of the viscous term of the velocity along the axis
 	fourth     = 0.25                    // coefficient of the dissipation by fourth differences
 	relaxation = 1.2
 	ghosts     = 2 // neighbours' rows that a rank keeps before and after its own
 )
 
-// Message tags. The forward sweep passes on rows with luForth, and the backward sweep with luBack. halo
-// exchanges the neighbours' rows with luNext and luPrev.
+// Message tags. The forward sweep passes on rows with luForth, and the backward sweep with luBack. The method
+// halo exchanges the neighbours' rows with luNext and luPrev.
 const (
 	luForth = 1
 	luBack  = 2
@@ -43,7 +43,7 @@ type flow struct {
 	dt                float64
 	t1, t2, t3        float64 // 1/h^2, 1/(2h), 1/h
 	initial, u        []cell
-	r, force          []cell // residual, in a sweep the correction; residual of the exact solution
+	r, force          []cell // r: residual, or in a sweep the correction; force: residual of the exact solution
 	states            []state
 	outgoing, arrived []cell
 	diagonal          diagonal

@@ -5,9 +5,9 @@ package npb
 // dissipation by fourth differences.
 type fivePoints [5]float64
 
-// factors returns the factors at place i of an axis with diffusion d. They are the second difference times
-// d*t1, minus the dissipation. The dissipation is the fourth difference times the constant fourth. Near the
-// border the fourth difference has fewer points.
+// factors returns the factors at place i of an axis with diffusion d. They are the factors of the second
+// difference times d*t1, minus the factors of the dissipation. The dissipation is the fourth difference times
+// the constant named fourth. Near the border the fourth difference has fewer points.
 func (f *flow) factors(i int, d float64) fivePoints {
 	c := fivePoints{1, -4, 6, -4, 1}
 	switch i {

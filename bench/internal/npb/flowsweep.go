@@ -15,8 +15,9 @@ func (f *flow) axis(sign, diffusion float64) axis {
 	return axis{w * sign * f.t2, w * f.t1, w * f.t1 * diffusion}
 }
 
-// diagonal holds the coefficients of the blocks of D: for the diagonal of all quantities, for each component
-// of momentum, for the energy by component of momentum, and for the energy itself.
+// diagonal holds the coefficients of the blocks of D. The field all is the coefficient on the diagonal, for
+// every quantity. The other fields are further coefficients: momentumX, momentumY and momentumZ in the rows
+// of the momentum, and energyX, energyY, energyZ and temperature in the row of the energy.
 type diagonal struct {
 	all                                    float64
 	inverse                                float64 // 1/all
@@ -120,8 +121,8 @@ func (f *flow) step() error {
 	return f.evaluate()
 }
 
-// receive receives row j of plane k of the corrections from a neighbour. It does nothing if there is no
-// neighbour (rank < 0). send sends such a row to a neighbour.
+// receive receives row j of plane k of the corrections from a neighbour. The method send sends such a row to
+// a neighbour. Both do nothing if there is no neighbour (rank < 0).
 func (f *flow) receive(k, j, rank, tag int) error {
 	if rank < 0 {
 		return nil

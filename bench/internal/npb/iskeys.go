@@ -18,7 +18,8 @@ type keys struct {
 
 	buckets int
 	// counts holds the number of this rank's keys in each bucket. totals holds the number of all ranks' keys
-	// in each bucket. The keys under test follow after the last bucket.
+	// in each bucket. After the numbers of the last bucket, both arrays contain the values of the keys under
+	// test.
 	counts, totals [isBuckets + isTests]int32
 	owners         [isBuckets]int32 // the rank that owns each bucket
 	next           [isBuckets]int32 // the index in sorted of the next key for each rank
@@ -74,8 +75,9 @@ func (k *keys) rank(it int) (passed int, err error) {
 	return k.test(it), nil
 }
 
-// sortByOwner copies this rank's keys to sorted, those for rank 0 first. The reference code orders them by
-// bucket, of which there are too many for a cache: most keys would then be written to a line that is not in it.
+// sortByOwner copies this rank's keys to the slice sorted, in the order of the ranks that own their buckets.
+// The reference code orders the keys by bucket instead. There are so many buckets that most keys would be
+// written to a cache line that is not in the cache.
 func (k *keys) sortByOwner() {
 	var at int32
 	for j, n := range k.sends {
@@ -103,7 +105,8 @@ func tally(counts *[isBuckets]int32, keys []int32, shift int) {
 	}
 }
 
-// scatter copies each key to the next place of its owner in sorted, and advances that place.
+// scatter copies each key to the next free place for the rank that owns its bucket in the slice sorted, and
+// advances that place.
 func scatter(sorted []int32, next, owners *[isBuckets]int32, keys []int32, shift int) {
 	shift &= 31
 	put := func(key int32) {

@@ -2,9 +2,9 @@ package npb
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// verify sorts the keys of the last iteration by their ranks. It returns how many keys of this rank are not
-// smaller than the previous key. All of them must be so. The previous key of the first key is the last key of
-// the lower ranks.
+// verify sorts the keys of the last iteration by their ranks. It returns how many keys of this rank are at
+// least as large as the key before them. The result is correct only if this number is the number of the
+// rank's keys. The key before the first key of this rank is the last key of the lower ranks.
 func (k *keys) verify() (int64, error) {
 	var all int
 	if n := len(k.places); n > 0 {

@@ -26,7 +26,7 @@ func makeLogTable() *[1 << logBits]logPoint {
 		next := math.Float64frombits(logOffset + uint64(i+1)<<(52-logBits))
 		point := 0.5 * (first + next)
 		if first == 1 || next == 1 {
-			point = 1 // exact near 1, where the logarithm is 0
+			point = 1 // this makes the result exact near 1, where the logarithm is 0
 		}
 		reciprocal := 1 / point
 		table[i] = logPoint{reciprocal, -math.Log(reciprocal)}

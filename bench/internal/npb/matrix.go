@@ -88,8 +88,8 @@ func cgVectors(n, nonzer int) []sparseVector {
 	return vectors
 }
 
-// scatter stores every product that falls into the block in its row, in the order of computation.
-// m.Start contains the start of the space of each row.
+// scatter stores every product that falls into the block in its row, in the order of computation. At the
+// call, m.Start[i] is the index at which the space of row i starts.
 func (m *Matrix) scatter(vectors []sparseVector, n int, shift float64, b Block) {
 	next := slices.Clone(m.Start)
 	size, ratio := 1.0, root(cgRcond, n)

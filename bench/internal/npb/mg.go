@@ -12,7 +12,8 @@ import (
 
 const mgTolerance = 1e-8 // mg.f90
 
-// Coefficients of S for the centre, the faces and the edges. The coefficient of the corners is 0.
+// Coefficients of S, the smoothing operator of MG, for the centre, the faces and the edges. The coefficient
+// of the corners is 0.
 var (
 	mgSmoothS = row.Weights{-3.0 / 8, 1.0 / 32, -1.0 / 64} // classes S, W, A
 	mgSmoothB = row.Weights{-3.0 / 17, 1.0 / 33, -1.0 / 61}
@@ -95,8 +96,8 @@ type multigrid struct {
 type level struct {
 	u, r       grid
 	whole      bool
-	up, down   int // the ranks of the next and the previous planes; -1 if all planes are here
-	firstPlane int // the number of planes before this rank's
+	up, down   int // the ranks that have the next and the previous planes; -1 if this rank has all planes
+	firstPlane int // the number of planes before the planes of this rank
 }
 
 // mgWhole is the side, in points, up to which a level is whole for any number of ranks.

@@ -78,8 +78,9 @@ func restrict(coarse, fine grid) {
 	}
 }
 
-// prolong adds Q*coarse to plane k of fine, which may also be 0 or fine.planes+1, the neighbours'
-// planes. first is the number of the plane of coarse that coincides with plane 0 of fine.
+// prolong adds Q*coarse, the interpolation of coarse, to plane k of fine. k may also be 0 or fine.planes+1,
+// which are copies of the neighbours' planes. first is the number of the plane of coarse that coincides with
+// plane 0 of fine.
 func (m *multigrid) prolong(fine, coarse grid, k, first int) {
 	z := first + k/2
 	for j := 1; j <= fine.side; j++ {

@@ -8,8 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Transforms along y and z process groups octets of columns at a time, which are across columns. These are
-// enough bytes of each row to make the access to another page worthwhile.
+// Each transform along y or z processes several columns at a time. The constant groups is their number in
+// octets, and the constant across is their number in columns. So many columns are enough bytes of each row to
+// make the access to another page worthwhile.
 const (
 	groups = 2
 	across = groups * lanes

@@ -5,7 +5,8 @@ package row
 // numbers.
 var Lanes = [block]int{0, 4, 1, 5, 2, 6, 3, 7}
 
-// Split gathers octets: for every p, groups consecutive octets from src[at[p]:].
+// Split gathers octets. For every p, it gathers as many consecutive octets from src[at[p]:] as the argument
+// groups says.
 func Split(dst []float64, src []complex128, at []int, groups int) {
 	if len(at) == 0 || groups <= 0 {
 		return
@@ -40,7 +41,7 @@ func split(dst []float64, src []complex128, at []int, groups int) {
 	}
 }
 
-// Join is the inverse of [Split]: it stores octets of src in dst[at[p]:] for every p.
+// Join is the inverse of [Split]: for every p, it stores the next octets of src in dst[at[p]:].
 func Join(dst []complex128, src []float64, at []int, groups int) {
 	if len(at) == 0 || groups <= 0 {
 		return

@@ -57,8 +57,8 @@ func pairOf(a, b []float64) []float64 {
 	return p
 }
 
-// around returns the sum of the points of a class around a point. Class 0 is the point itself, 1
-// its faces, 2 its edges, 3 its corners. The sums are the definition of the stencils.
+// around returns the sum of the points of a class around a point. Class 0 is the point itself, 1 its faces, 2
+// its edges, 3 its corners. The operators that the stencils compute are defined by these sums.
 func (c cube) around(k, j, i, class int) (sum, size float64) {
 	for dk := -1; dk <= 1; dk++ {
 		for dj := -1; dj <= 1; dj++ {
