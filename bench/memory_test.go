@@ -40,8 +40,8 @@ func TestMemoryOfAllToAll(t *testing.T) {
 // mib is a MiB in KiB, the unit of the table.
 const mib = 1 << 10
 
-// usage is the memory in KiB that the largest rank takes, its part of shared pages included, and
-// that all ranks share.
+// usage holds two amounts of memory in KiB. rank is the memory of the largest rank, including its share of
+// shared pages. shared is the shared memory of all ranks together.
 type usage struct{ rank, shared float64 }
 
 func memoryOf(t *testing.T, ranks int, coll string) usage {

@@ -18,8 +18,8 @@ import (
 type site struct {
 	hosts  []string
 	rsh    string                       // the command that reaches the hosts from where jobs are started
-	inside []string                     // the command that runs another one where jobs start, nil on this machine
-	net    string                       // the network that connects the hosts, "" if the systems have to find it out
+	inside []string                     // runs a command on the host where jobs start; nil if jobs start on this machine
+	net    string                       // the network that connects the hosts, "" if the launchers must find it
 	used   func() (time.Duration, bool) // returns the processor time of all hosts until now, nil if it is unknown
 	clear  func()                       // ends processes that a job has left on the hosts, nil if not possible
 }

@@ -132,8 +132,8 @@ func occupy(c *runtime.Comm, long int) error {
 }
 
 // mourn waits for the error that the victim's death causes at this rank. If long is 0, it returns the time
-// from the death to the error. Otherwise it returns the time from since, which is a result of read, to the
-// error.
+// from the death to the error. Otherwise it returns the time from the result since of the function read to
+// the error.
 func mourn(c *runtime.Comm, long int) (ending, error) {
 	var since time.Time
 	var partly int64
@@ -154,10 +154,10 @@ func mourn(c *runtime.Comm, long int) (ending, error) {
 	return ending{time.Since(since), partly}, nil
 }
 
-// read receives messages of len(buf) bytes until a receive fails. It tells the victim once that the
-// first bytes of a message are in buf. since is the time at which the first bytes of the last
-// message arrived. If no byte of the last message arrived, since is the time at which its receive
-// failed. partly is 1 if the receive failed in the middle of the message.
+// read receives messages of len(buf) bytes until a receive fails. It tells the victim once that the first
+// bytes of a message are in buf. The result since is the time at which the first bytes of the last message
+// arrived. If no byte of the last message arrived, since is the time at which the receive of that message
+// failed. The result partly is 1 if the receive failed in the middle of the message.
 func read(c *runtime.Comm, buf []byte) (since time.Time, partly int64, err error) {
 	for told := false; err == nil; {
 		clear(buf)

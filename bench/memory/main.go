@@ -1,9 +1,9 @@
 // Command memory prints how much memory a rank uses after one barrier. It prints the proportional set size
-// (PSS). In the PSS, each process counts its share of the pages that it shares with other processes.
+// (PSS). In the PSS of a process, a page that n processes share counts as 1/n of a page.
 //
 //	gorun -np 64 ./bench/memory
 //
-// With -alltoall all ranks first exchange blocks, so that every pair has exchanged messages. With
+// With -alltoall all ranks first exchange blocks, so that every pair of ranks has exchanged messages. With
 // -shared the first column is the sum of the shared memory of all ranks.
 package main
 
@@ -17,8 +17,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The number of words in a block of the all-to-all, and the number of its rounds if -i is not given. There
-// are several rounds, because a pair that has exchanged some messages may get a ring of its own.
+// The number of words in a block of the all-to-all, and the number of all-to-alls if -i is not given. There
+// are several all-to-alls, because a pair of ranks may get a ring of its own after it has exchanged some
+// messages.
 const (
 	blockWords = 16
 	rounds     = 20
@@ -49,8 +50,8 @@ func run(w *runtime.World, o *osu.Options) error {
 		return err
 	}
 	all := make([]float64, 2*c.Size())
-	// No rank may end before all ranks have measured, because its share of common pages would be added to the
-	// shares of the other ranks.
+	// No rank may end before all ranks have measured. If a rank ended, the kernel would add its share of the
+	// common pages to the shares of the other ranks.
 	if err := collectives.AllGather(c, []float64{mine.total, mine.shared}, all); err != nil {
 		return err
 	}

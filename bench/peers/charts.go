@@ -104,7 +104,7 @@ func (c *comparison) ratioChart() *chart.Bars {
 }
 
 // bar returns the bar of a row, which shows by which factor gorun is better than the peer. It returns false
-// for a row without such a comparison.
+// for a row that is not compared with a peer.
 func (c *comparison) bar(r *row) (chart.Ratio, bool) {
 	_, system, _ := c.reference(r)
 	l := c.line(r)
@@ -151,7 +151,7 @@ func (c *comparison) titleOf(system string) string {
 	return system
 }
 
-// The versions that systems and modules print. The matched part is shown.
+// The versions that systems and modules print. The charts show the part that the expression matches.
 var (
 	versionNumber = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
 	versionDate   = regexp.MustCompile(`^v0\.0\.0-(\d{4})(\d\d)(\d\d)`)

@@ -23,9 +23,9 @@ func decodePicture(t *testing.T, name string) image.Image {
 	return img
 }
 
-// TestStoredPictures checks that the pictures in the tree show the results in the tree, so that
-// whoever changes the results also draws the pictures. A small difference is allowed, because
-// other processors round the edges of letters differently.
+// TestStoredPictures checks that the pictures in the tree show the results in the tree, so that a change of
+// the results without new pictures is noticed. A small difference is allowed, because other processors round
+// the edges of letters differently.
 func TestStoredPictures(t *testing.T) {
 	const results = "../results"
 	samples, err := filepath.Glob(filepath.Join(results, "*.json"))
@@ -80,9 +80,9 @@ func TestNothingIsStored(t *testing.T) {
 	require.ErrorContains(t, drawStored(&options{part: []string{"rdma"}, out: dir}), "rdma.json: unexpected end")
 }
 
-// TestBar checks the bar of a row. The bar says how many times gorun is better, both for rows
-// where less is better and for rows where more is better. The bar also gives the extremes of the
-// rounds, the two values, and the compared system.
+// TestBar checks the bar of a row. The bar says how many times better gorun is. This must hold for rows in
+// which smaller values are better and for rows in which larger values are better. The bar also gives the
+// extremes of the rounds, the two values, and the compared system.
 func TestBar(t *testing.T) {
 	c := &comparison{plan: plan{name: "part"}, systems: systems("", false), result: newResult(3)}
 	for round, v := range []float64{2, 4, 8} {

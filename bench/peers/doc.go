@@ -27,8 +27,8 @@
 // collective operation), crowd (more ranks than cores), rdma (through the network), actors, npb, and curves
 // (latency and bandwidth from 1 B to 4 MiB). For each part the program prints a table. The table contains
 // either ratios or medians and extremes. A ratio is gorun's value divided by the value of the better peer.
-// With a ratio, the table has a bar, which gorun must reach, and an aim. The program writes the table, all
-// samples as JSON, and pictures as PNG to bench/results. A partial run (-only, -quick) writes nothing unless
-// -out names a directory. If a peer is not installed, fails or hangs, the program reports that, and compares
-// without the peer.
+// For each ratio, the table also has a bar, which gorun must reach, and an aim, which gorun should reach. The
+// program writes the table, all samples as JSON, and pictures as PNG to bench/results. A partial run (-only,
+// -quick) writes nothing unless -out names a directory. If a peer is not installed, fails or hangs, the
+// program reports this, and compares gorun with the other peers.
 package main

@@ -152,7 +152,8 @@ func compare(ctx context.Context, o *options) error {
 	return nil
 }
 
-// resume loads the samples and problems of earlier runs from the stored results in out, if any.
+// resume loads the samples and problems of earlier runs from the stored results in the directory out. It does
+// nothing if there are no stored results.
 func (c *comparison) resume(out string) error {
 	name := filepath.Join(out, c.name+".json")
 	before, err := stored(name)

@@ -43,10 +43,10 @@ type row struct {
 	measurement string
 	size        int
 	against     string // better, the name of a peer, absolute, or the key of another measurement of gorun
-	theirs      string // key of the peers' values, "": the same as measurement
+	theirs      string // key of the peers' values; "" means the key in the field measurement
 	higher      bool   // larger is better
 	bar, aim    float64
-	free        bool // no bar: shown for information
+	free        bool // the row has no bar, and is shown only for information
 }
 
 // The values of row.against that are not names of systems or measurements.

@@ -17,7 +17,7 @@ var (
 // osuOperations contains the collective operations that have a message size.
 var osuOperations = []string{"bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"}
 
-// osuPlan compares in the way of OSU's benchmarks. For each row, processes of its own are started. They do
+// osuPlan compares in the way of OSU's benchmarks. Each row is measured by new processes. The processes do
 // OSU's default numbers of warm-up and timed iterations, with buffers from the heap.
 func osuPlan() plan {
 	var p plan
@@ -80,8 +80,8 @@ func collectiveOf(operation string, size int) measurement {
 	return measurement{program: "collective", args: args}
 }
 
-// addOSU adds a measurement and its row. If there are more than two ranks, they are not bound, and
-// systems whose ranks poll without sleeping, such as MPICH, do fewer iterations.
+// addOSU adds a measurement and its row. If there are more than two ranks, the ranks are not bound to cores.
+// In this case, systems whose ranks poll without sleeping, such as MPICH, do fewer iterations.
 func (p *plan) addOSU(ranks int, kind, name string, size int, m measurement) {
 	r := row{unit: "us", size: size, against: better, bar: 1, aim: 0.7}
 	switch kind {

@@ -40,7 +40,7 @@ type system struct {
 	variant    bool     // shown in the table, but not a peer that rows compare with
 }
 
-// systems returns gorun, the peers and, if ucx is true, their variants over UCX.
+// systems returns gorun, the peers and, if ucx is true, the variants of the peers over UCX.
 func systems(dir string, ucx bool) []system {
 	asRoot := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
 	all := make([]system, 0, 5)

@@ -96,7 +96,7 @@ func (c *comparison) reference(r *row) (key, system string, size int) {
 	default: // another measurement of gorun
 		size = r.size
 		if _, ok := c.result.Samples[r.against][gorun][size]; !ok {
-			size = 8 // such rows compare with the small message
+			size = 8 // the other measurement has no value for the row's size, but one for 8 bytes
 		}
 		return r.against, gorun, size
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/simulation"
 )
 
-// Lengths, in bytes, at which messages are timed. The segments of a level end at some of them.
-// Messages of the lengths in announced use rendezvous.
+// Lengths, in bytes, of the messages that are timed. Some of these lengths are the ends of the segments of a
+// level. The messages of the lengths in the slice announced use rendezvous.
 var (
 	edges     = []int{1 << 10, 4 << 10, 16 << 10}
 	announced = []int{32 << 10, 64 << 10, 256 << 10, 1 << 20}

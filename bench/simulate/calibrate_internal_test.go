@@ -27,7 +27,7 @@ func TestLevel(t *testing.T) {
 		require.NoError(t, err)
 		got := res.Time.Seconds() * 1e6
 		if n > 16<<10 {
-			got -= m.Node[0].Latency / 1e3 // the root of a rendezvous returns this much later than the receiver
+			got -= m.Node[0].Latency / 1e3 // in a rendezvous, the root returns one latency later than the receiver
 		}
 		require.InDelta(t, us, got, 1e-5, n)
 	}

@@ -73,7 +73,7 @@ func (s *series) drawn() []point {
 	return all
 }
 
-// write writes the picture to to.
+// write writes the picture to the writer to.
 func (c *curves) write(to io.Writer) error {
 	x, y := c.axis(func(p point) float64 { return p.x }), c.axis(func(p point) float64 { return p.y })
 	if math.IsInf(x.low, 0) {

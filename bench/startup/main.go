@@ -1,5 +1,4 @@
-// Command startup joins a job, does one barrier and ends. The duration of the whole job is
-// measured:
+// Command startup joins a job, does one barrier and ends. The user measures the duration of the whole job:
 //
 //	time gorun -np 64 startup
 package main

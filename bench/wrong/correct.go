@@ -295,8 +295,9 @@ var rights = []program{
 // busy is longer than the time for which gorun waits before it searches for a deadlock.
 const busy = 2500 * time.Millisecond
 
-// farm is a program in which rank 0 gives pieces of work to the rank that asks first. It is correct in any
-// order of the questions. Every rank has posted its first question when rank 0 begins.
+// farm is a program in which rank 0 gives each piece of work to the rank that asks first. A rank asks by
+// sending a message to rank 0. The program is correct for every order of these messages. When rank 0 begins,
+// every other rank has already posted the send of its first message.
 func farm(c *runtime.Comm) error {
 	const pieces = 20
 	if c.Rank() > 0 {

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// introduction is the format of the head of the page. Its numbers are, in order: wrong programs, and wrong
-// programs that are reported; the reported wrong programs again, and those that are reported with a source
-// line; all reported programs, and the wrong programs among them; correct programs, and correct programs that
-// are reported as wrong.
+// introduction is the format of the head of the page. It has four rows of two numbers. The first row has the
+// number of wrong programs, and how many of them are reported. The second row has the number of reported
+// wrong programs, and how many of them are reported with a source line. The third row has the number of all
+// reported programs, and how many of them are wrong. The fourth row has the number of correct programs, and
+// how many of them are reported as wrong.
 const introduction = `# Wrong programs
 
 Which mistakes ` + "`gorun -check`" + ` reports: small programs that make one mistake each, in the families of

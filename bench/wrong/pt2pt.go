@@ -167,7 +167,8 @@ var matching = []program{
 }
 
 // ordering contains calls that match, in an order in which they cannot complete (MisplacedCall, call
-// ordering). Some of these programs would complete if the runtime stored the messages (resource).
+// ordering). Some of these programs would complete if the runtime stored the messages (family "resource" of
+// the MPI Bugs Initiative).
 var ordering = []program{
 	{name: "both receive first", finds: `deadlock`, run: func(c *runtime.Comm) error {
 		if _, err := runtime.Recv(c, room(1), 1-c.Rank(), 7); err != nil {

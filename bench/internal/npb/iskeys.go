@@ -18,8 +18,8 @@ type keys struct {
 
 	buckets int
 	// counts holds the number of this rank's keys in each bucket. totals holds the number of all ranks' keys
-	// in each bucket. After the numbers of the last bucket, both arrays contain the values of the keys under
-	// test.
+	// in each bucket. After the last bucket, counts contains the keys under test that this rank has, and
+	// totals contains all keys under test.
 	counts, totals [isBuckets + isTests]int32
 	owners         [isBuckets]int32 // the rank that owns each bucket
 	next           [isBuckets]int32 // the index in sorted of the next key for each rank

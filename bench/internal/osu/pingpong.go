@@ -8,13 +8,14 @@ import (
 
 // Tags of the messages of the benchmarks.
 const (
-	tagData = 1 // as OSU
+	tagData = 1 // the tag that OSU uses
 	tagAck  = 101
 	tagSync = 102
 )
 
-// PingPong sends s back and forth between two ranks. The rank with first set begins. It returns the time of
-// one way in microseconds: the duration of the timed round trips, divided by twice their number.
+// PingPong sends s back and forth between two ranks. The rank whose argument first is true begins. PingPong
+// returns the time of one way in microseconds: the duration of the timed round trips, divided by twice their
+// number.
 func PingPong[T Element](c *runtime.Comm, peer int, first bool, s, r []T, timed, warmup int) (float64, error) {
 	if err := Sync(c, peer); err != nil {
 		return 0, err

@@ -67,7 +67,7 @@ func (t *Table) Rows(measure func(size int) ([]float64, error)) error {
 	return t.Close()
 }
 
-// Only adds the only row of a table and ends the table.
+// Only adds a single row to an empty table and ends the table.
 func (t *Table) Only(size int, values ...float64) error {
 	if err := t.Row(size, values...); err != nil {
 		return err

@@ -14,8 +14,8 @@ const Window = 64
 type Stream[T Element] struct {
 	Comm     *runtime.Comm
 	Peer     int
-	Send     []T // nil: nothing is sent
-	Recv     []T // nil: nothing is received; all messages are received in the same memory
+	Send     []T // memory of the messages; if it is nil, this rank sends nothing
+	Recv     []T // memory into which every message is received; if it is nil, this rank receives nothing
 	Windows  int // number of timed windows
 	Warmup   int // number of untimed windows before them
 	requests []runtime.Request

@@ -1,7 +1,8 @@
 // Command netrpc measures net/rpc of the standard library between two processes over loopback TCP. Its values
-// are a sanity check beside bench/actors and protoactor's remote. It starts itself again as the peer. net/rpc
-// has no one-way messages. In place of a rate of one-way messages, netrpc measures a rate of calls with empty
-// answers. window calls are in flight at a time.
+// are a sanity check beside bench/actors and protoactor's remote. The command starts a second process of
+// itself as the peer. net/rpc has no one-way messages. In place of a rate of one-way messages, netrpc
+// measures a rate of calls with empty answers. The constant window is the number of calls that are in flight
+// at a time.
 //
 //	go -C bench/peers run ./netrpc
 package main

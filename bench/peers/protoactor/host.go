@@ -42,7 +42,8 @@ func echo(c actor.Context) {
 // record is a message within a process.
 type record [8]int64
 
-// returner forwards messages to an actor. It has received the PID of that actor before.
+// returner forwards messages to an actor. The PID of that actor reaches the returner as a message before the
+// messages that it forwards.
 type returner struct{ partner *actor.PID }
 
 // Receive implements actor.Actor.

@@ -1,6 +1,6 @@
-// Command protoactor measures protoactor's own remote between two processes over loopback TCP, and
-// its actors within a process. bench/actors is compared with its values. It is a module of its own,
-// so that gorun's module does not depend on gRPC. It starts itself again as the peer.
+// Command protoactor measures protoactor's own remote between two processes over loopback TCP, and its actors
+// within a process. bench/actors is compared with its values. The command is a module of its own, so that
+// gorun's module does not depend on gRPC. The command starts a second process of itself as the peer.
 //
 //	go -C bench/peers/protoactor run .
 //	go -C bench/peers/protoactor run . -local

@@ -141,7 +141,8 @@ func TestReduced(t *testing.T) {
 	}
 }
 
-// TestColors checks that losses have a color of their own, and that each curve has one.
+// TestColors checks that bars of ratios below 1 have a color of their own, and that each curve has a color of
+// its own.
 func TestColors(t *testing.T) {
 	for name, c := range map[string]struct{ wins, losses bool }{
 		"bars": {true, true}, "a win alone": {true, false}, "a loss alone": {false, true}, "even": {false, false},
