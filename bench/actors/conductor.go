@@ -9,7 +9,8 @@ import (
 
 // conductor is the name of an actor of rank 1. It receives the orders of isends and passes them to the main
 // goroutine of its rank. With the conductor, the main goroutine is not blocked in a receive while actors are
-// measured. If it were, the poll token would move between the main goroutine and the serving goroutine.
+// measured. If the main goroutine were blocked, the poll token would move between the main goroutine and the
+// serving goroutine.
 const conductor = "conductor"
 
 func init() { actors.RegisterType[order]() }

@@ -89,8 +89,8 @@ const (
 	window  = 64
 )
 
-// order tells rank 1 how many windows of messages to receive, and the size of a message in bytes. An
-// order of no windows ends serve.
+// order tells rank 1 how many windows of messages to receive, and the size of a message in bytes. An order
+// with 0 windows ends the function serve.
 type order struct{ Windows, Bytes int64 }
 
 // isends measures the rate of messages without actors, for comparison, in millions per second.

@@ -103,8 +103,8 @@ func (c *comparison) ratioChart() *chart.Bars {
 	return all
 }
 
-// bar returns the bar of a row, which shows by which factor gorun is better than the peer. It returns false
-// for a row that is not compared with a peer.
+// bar returns the bar in the chart for a row of the table. It shows by which factor gorun is better than the
+// peer. It returns false for a row that is not compared with a peer.
 func (c *comparison) bar(r *row) (chart.Ratio, bool) {
 	_, system, _ := c.reference(r)
 	l := c.line(r)

@@ -52,7 +52,7 @@ type row struct {
 // The values of row.against that are not names of systems or measurements.
 const (
 	better   = "better"   // the better of the default peers
-	absolute = "absolute" // the bar is a value, not a ratio
+	absolute = "absolute" // the bar that gorun must reach is a value, not a ratio
 )
 
 // keyOf returns the key of the values of one line that a named measurement prints. Their size is 0.

@@ -31,7 +31,7 @@ const (
 	attained = "aim"
 	missed   = "MISSED"
 	unknown  = "?" // there are no values to compare
-	shown    = ""  // no bar
+	shown    = ""  // the row has no bar
 )
 
 // lines returns the lines of the table.
@@ -192,8 +192,8 @@ func summary(lines []line) string {
 		len(ratios), below, number(median, true))
 }
 
-// curveText returns the points of a curve, medians and extremes, as a table in Markdown, or "" if
-// there are none.
+// curveText returns the points of a curve, medians and extremes, as a table in Markdown, or "" if the curve
+// has no points.
 func (c *comparison) curveText(what *curve) string {
 	all := c.curveChart(what)
 	if len(all.Series) == 0 {

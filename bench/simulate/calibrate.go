@@ -17,7 +17,7 @@ var (
 const (
 	short = 8
 	long  = 64 << 10 // length of the vectors that are copied and combined
-	few   = 2        // the smaller number of ranks per processor in the measurements of visits
+	few   = 2        // the smaller number of ranks per processor in the measurements of Model.Visit
 	many  = 8        // the larger number
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// TestOthersRunMeanwhile checks that other goroutines run on the only processor while a goroutine
-// sleeps in the kernel, and that they can wake it. A garbage collection during the sleep must be
-// able to scan its stack.
+// TestOthersRunMeanwhile checks that other goroutines run on the only processor while a goroutine sleeps in
+// the kernel, and that they can wake it. A garbage collection during the sleep must be able to scan the stack
+// of the sleeping goroutine.
 func TestOthersRunMeanwhile(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
 	const rounds = 50

@@ -21,8 +21,8 @@ func exitsyscall()
 // goroutines at once. The release wakes a thread, so that syscall.Syscall6 is better for a call that is
 // likely to return soon.
 //
-// Between entersyscallblock and exitsyscall, no code may read the stack or use the P. The race detector would
-// do so, which is why go:norace is set.
+// Between entersyscallblock and exitsyscall, no code may read the stack or use the P. Code of the race
+// detector would do both. For this reason, go:norace keeps that code out of this function.
 //
 //go:noinline
 //go:norace

@@ -134,8 +134,8 @@ func place(f goruntime.Frame) (line, function string) {
 	return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), filepath.Base(f.Function)
 }
 
-// caller does the work of Caller, but skips the frames inside of the innermost function whose name has the
-// prefix within.
+// caller does the work of Caller. If the argument within is not "", caller begins at the innermost function
+// whose name has within as its prefix, and skips the frames of the functions that this function has called.
 func caller(stack []uintptr, within string) (line, function string) {
 	if len(stack) == 0 {
 		return "", ""

@@ -1,9 +1,11 @@
 // Package flight implements the flight recorder of a rank. It keeps the rank's last operations and its
 // counters of messages in memory that other processes can read while the rank runs, when it is stopped, and
-// after it was killed. A Recorder writes the memory. The function Read reads it.
+// after it was killed. A Recorder writes the memory. The function Read reads it. The recorder distinguishes
+// operations on messages of the program from operations of libraries. In this package, a library is a package
+// of gorun on top of package runtime, such as package collectives.
 //
-// The memory is 33,280 bytes of the rank's range of the node's memory (package transport/shm), or of
-// Go's heap. Words have 64 bits in the processor's byte order. Initially all words are zero.
+// The memory is 33,280 bytes of the rank's range of the node's memory (package transport/shm), or of Go's
+// heap. Words have 64 bits in the processor's byte order. At first, all words are zero.
 //
 //	offset  bytes   what                                                      written
 //	0       64      magic, version, start (wall clock, ns), clock (ns since)  now and then

@@ -167,8 +167,8 @@ func TestNoRecord(t *testing.T) {
 	require.ErrorIs(t, err, flight.ErrLayout)
 }
 
-// TestReaderAgainstWriters checks that a reader never sees a mix of two records while others are
-// written: all fields of a record have the same number.
+// TestReaderAgainstWriters checks that a reader never sees a mix of two records while records are written.
+// For this check, every writer derives all fields of a record from one number.
 func TestReaderAgainstWriters(t *testing.T) {
 	m := memory()
 	r := flight.New(m)
@@ -236,9 +236,9 @@ func BenchmarkStartEnd(b *testing.B) {
 	}
 }
 
-// TestNumbersTakenAhead lets two goroutines take numbers of operations ahead. All their recent
-// operations must be in the log. The last operation of one goroutine must be there, even if the
-// other has begun many more operations since.
+// TestNumbersTakenAhead uses two Numbers, as two goroutines do. Each of them takes numbers of operations in
+// advance. All recent operations must be in the log. The last operation with a number of one Numbers must be
+// in the log even if many more operations with numbers of the other Numbers have begun later.
 func TestNumbersTakenAhead(t *testing.T) {
 	m := memory()
 	r := flight.New(m)
@@ -261,8 +261,8 @@ func TestNumbersTakenAhead(t *testing.T) {
 	}
 }
 
-// TestNumbersWithoutRecords checks that a number that was taken ahead is not listed before it is
-// used. This must also hold for the first numbers, when the memory still contains zeros.
+// TestNumbersWithoutRecords checks that a number that was taken in advance is not listed before it is used.
+// This must also hold for the first numbers, when the memory still contains zeros.
 func TestNumbersWithoutRecords(t *testing.T) {
 	m := memory()
 	r := flight.New(m)
@@ -278,8 +278,8 @@ func TestNumbersWithoutRecords(t *testing.T) {
 	}
 }
 
-// TestPlaceOfIsPlace checks that PlaceOf gives a callsite.Site the place that Place gives its
-// stack, after other sites have been looked up.
+// TestPlaceOfIsPlace checks that PlaceOf and Place return the same place for a stack. This must also hold if
+// PlaceOf has looked up other stacks before.
 func TestPlaceOfIsPlace(t *testing.T) {
 	r := flight.New(memory())
 	stacks := []callsite.Site{{}}

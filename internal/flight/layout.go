@@ -8,14 +8,15 @@ import (
 // Bytes is the length of the memory of a Recorder.
 const Bytes = 33280
 
-// Offset is the offset of this memory in the range of a rank in the node's memory.
+// Offset is the offset of the memory of a Recorder in the range of a rank in the node's memory.
 const Offset = 1142784
 
 // Contexts is the number of the engine's contexts that a communicator has. The first is for the messages of
 // the program, and identifies the communicator in a record.
 const Contexts = 5
 
-// Slots is the number of operations on messages that are kept. As many operations of libraries are kept.
+// Slots is the number of operations on messages that are kept. The same number of operations of libraries is
+// kept.
 const Slots = 256
 
 const (
@@ -74,9 +75,9 @@ const (
 	timeMask  = 1<<32 - 1
 )
 
-// generation returns the top byte of the words of record n, at its place in a word. For the first records,
-// the top byte differs from the top byte of zero memory. For this reason, a slot whose number was taken in
-// advance and that has no record yet is not read as a record.
+// generation returns the top byte of the words of record n, shifted to the place of the top byte in a word.
+// For the first records, the top byte differs from the top byte of zero memory. For this reason, a slot whose
+// number was taken in advance and that has no record yet is not read as a record.
 func generation(n uint64) uint64 { return (n/Slots + 1) << generationShift }
 
 // State is the state of an operation.

@@ -6,7 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// Started identifies an operation of a library that is under way. The zero Started identifies none.
+// Started identifies an operation of a library (see the package comment) that is under way. The zero Started
+// identifies none.
 type Started struct {
 	recorder *Recorder
 	number   uint64
@@ -17,8 +18,9 @@ type Started struct {
 // operation. The zero Numbers is empty.
 type Numbers struct{ next, end uint64 }
 
-// numbersAhead is the number of numbers that are taken at once. If a number is never used, no other operation
-// can use its slot until the slot's next number. For this reason, numbersAhead is a small part of Slots.
+// numbersAhead is the number of numbers that are taken at once. If a number is never used, its slot holds no
+// record until an operation gets the slot's next number. For this reason, numbersAhead is a small part of
+// Slots.
 const numbersAhead = 8
 
 // Call holds the fields that are the same in the records of many calls of an operation.

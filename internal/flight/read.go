@@ -14,7 +14,8 @@ type Log struct {
 	// and four times a second while it computes.
 	Time time.Time `json:"time"`
 	// Messages contains the rank's last operations on messages. Operations contains the last operations of
-	// libraries, most of which are collective operations. In both lists, the oldest operation comes first.
+	// libraries (see the package comment), most of which are collective operations. In both lists, the oldest
+	// operation comes first.
 	Messages   []Operation `json:"messages,omitempty"`
 	Operations []Operation `json:"operations,omitempty"`
 	Counts     Counts      `json:"counts"`
@@ -50,7 +51,8 @@ type Operation struct {
 	Caller string `json:"caller,omitempty"`
 }
 
-// Counts contains the counters of a rank. They do not include messages of the library itself.
+// Counts contains the counters of a rank. Messages and Bytes count only messages of the program. Waited and
+// Unexpected also count waits and messages of libraries and of gorun itself.
 type Counts struct {
 	// Messages is the number of operations on messages. Bytes is the number of bytes that these operations
 	// have sent and received.
@@ -86,7 +88,7 @@ func Read(memory []byte) (Log, error) {
 	return l, nil
 }
 
-// ReadCounts reads only the counters, and the time that a Log has in its field Time.
+// ReadCounts reads only the counters of a rank. It also returns the time that Read stores in Log.Time.
 func ReadCounts(memory []byte) (Counts, time.Time, error) {
 	r, err := open(memory)
 	if err != nil {
@@ -107,8 +109,8 @@ func open(memory []byte) (reader, error) {
 	return reader{page: p, start: time.Unix(0, int64(atomic.LoadUint64(&p.header.start))), clock: atomic.LoadUint64(&p.header.clock)}, nil
 }
 
-// read returns the counters. clock is the time of the rank's clock. A wait under way is counted up to that
-// time.
+// read returns the counters. clock is the time of the rank's clock. The counters include a wait that is under
+// way, up to this time.
 func (c *counts) read(clock uint64) Counts {
 	waited := atomic.LoadUint64(&c.waited)
 	if since := atomic.LoadUint64(&c.waiting); since != 0 && clock > since {
@@ -136,7 +138,8 @@ func (r *reader) ring(slots *[Slots]slot, next *uint64, message bool) []Operatio
 	list := make([]Operation, 0, Slots)
 	for n := end - min(end, Slots); n != end; n++ {
 		words, whole := slots[n%Slots].read(n)
-		if whole && atomic.LoadUint64(next)-n < generations*Slots { // else a later record has the same top byte
+		// After generations*Slots further records, a slot has the same top byte again.
+		if whole && atomic.LoadUint64(next)-n < generations*Slots {
 			o := r.operation(n, words)
 			o.Message = message
 			list = append(list, o)

@@ -13,7 +13,8 @@ type Recorder struct {
 	page *page
 	// generation, high and low are parts of words 0, 1 and 2 of the next record that Moved writes.
 	generation, high, low uint64
-	// clock is the time from born to the last Tick in nanoseconds. millis is the same time in milliseconds.
+	// clock is the time from the time in the field born to the last Tick, in nanoseconds. millis is the same
+	// time in milliseconds.
 	clock  uint64
 	millis uint64
 	waits  int // number of goroutines that wait
@@ -60,8 +61,8 @@ func (r *Recorder) turn(n uint64) {
 	r.low = r.generation | r.millis&0xffff | short
 }
 
-// Moved records a message that was sent or received immediately. op is a number from Text. peer is a world
-// rank.
+// Moved records a message that was sent or received without an earlier call of Begin. op is a number from
+// Text. peer is a world rank.
 func (r *Recorder) Moved(op uint8, context uint32, peer, tag, bytes int) {
 	p := r.page
 	n := p.counts.next

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// processorBytes is more than the size of a runtime.p in bytes. processorsMax is more than the number of
-	// runtime.p.
+	// A runtime.p is the structure of Go's scheduler for one of its processors. processorBytes is larger than
+	// the size of a runtime.p in bytes. processorsMax is larger than the number of these structures.
 	processorBytes = 1 << 16
 	processorsMax  = 1 << 20
 	// globalsMax bounds the bytes of global variables that are searched for the list of all runtime.p.
@@ -54,13 +54,14 @@ func (m *memory) words(at uint64, n int) []uint64 {
 	return list
 }
 
-// heaps returns the addresses of the heaps of timers of all runtime.p. one is the known address of one of the
-// heaps. The others are computed from it, because every p has its heap at the same offset.
+// heaps returns the addresses of the heaps of timers of all runtime.p. The argument one is the address of one
+// of these heaps. heaps computes the other addresses from it, because every runtime.p has its heap at the
+// same offset.
 func (m *memory) heaps(one uint64) []uint64 {
 	all := m.processors(one)
 	offset := uint64(processorBytes)
 	for _, p := range all {
-		offset = min(offset, one-p) // for a p behind one, the difference is huge, because it is computed modulo 2^64
+		offset = min(offset, one-p) // if p is larger than one, the difference is huge, because it is modulo 2^64
 	}
 	for i := range all {
 		all[i] += offset
@@ -72,8 +73,8 @@ func (m *memory) heaps(one uint64) []uint64 {
 var allProcessors atomic.Uint64
 
 // processors returns the addresses of all runtime.p. They are the elements of the slice runtime.allp.
-// processors searches the global variables for this slice. It recognizes the slice by its length, and by the
-// fact that one of its elements is the p that contains heap.
+// processors searches the global variables for this slice. It recognizes the slice by two facts: its length
+// is GOMAXPROCS, and one of its elements is the address of the runtime.p that contains the given heap.
 func (m *memory) processors(heap uint64) []uint64 {
 	n := uint64(goruntime.GOMAXPROCS(0))
 	if at := allProcessors.Load(); at != 0 {

@@ -8,7 +8,7 @@ import (
 // AllIn reports whether exactly n goroutines are in one of several functions, and each other goroutine
 // of the program
 //   - waits for ever,
-//   - is in sync.WaitGroup.Wait, which other goroutines of the program end, or
+//   - is in sync.WaitGroup.Wait, which returns only when other goroutines of the program have called Done, or
 //   - waits for an actor: for its answer, or for room in its mailbox.
 //
 // text is the text of goruntime.Stack for all goroutines, including the caller's. Goroutines of gorun,
@@ -61,8 +61,8 @@ func (s *Stack) runsActor() bool {
 }
 
 // serves reports whether the goroutine works for the program without belonging to it. Such a goroutine was
-// started by gorun, protoactor, Go's runtime or the standard library's handling of signals. It has called
-// only functions of these and of the standard library, and does not run an actor.
+// started by gorun, protoactor, Go's runtime or the standard library's handling of signals. Each function on
+// its stack has a prefix of the list servants or of the list standard. It does not run an actor.
 func (s *Stack) serves() bool {
 	if !isServant(s.Creator) || s.runsActor() {
 		return false

@@ -67,7 +67,8 @@ const (
 	heapSlice = word
 )
 
-// layout holds facts about all timers that were read from the timer of a context with a deadline.
+// layout holds facts that are true for all timers. They were read from the timer of one context with a
+// deadline.
 type layout struct {
 	timer, heap uint64 // the addresses of the context's timer and of the heap that contains it
 	call        uint64 // the function of all timers of time.AfterFunc; it starts a goroutine

@@ -23,7 +23,6 @@ func TestFaultIn(t *testing.T) {
 
 // readFaults maps new shared memory, calls prepare with the memory, and returns how many page
 // faults this process takes while it reads each page.
-// while it reads each page.
 func readFaults(t *testing.T, prepare func(b []byte)) int64 {
 	t.Helper()
 	b, err := unix.Mmap(-1, 0, faultInPages*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)

@@ -64,7 +64,7 @@ type Traffic struct {
 }
 
 type block struct {
-	left  int // bytes still to be copied before the block is collapsed, or settled
+	left  int // bytes still to be copied before the block is collapsed, or the constant settled
 	tries int // failed attempts
 }
 

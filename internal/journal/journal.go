@@ -51,7 +51,8 @@ func (j *Journal) Log(line string) {
 	}
 }
 
-// confess enqueues a line that states how many lines were dropped, if any. mu is held.
+// confess enqueues a line that states how many lines were dropped. It does nothing if no line was dropped. mu
+// is held.
 func (j *Journal) confess() {
 	if j.dropped > 0 {
 		j.lines = append(j.lines, fmt.Sprintf("%d lines were dropped here, because the output was blocked", j.dropped))
@@ -83,8 +84,8 @@ func (j *Journal) next() (line string, ok bool) {
 	return line, true
 }
 
-// Flush waits until the queue is empty and its last line is written, but not longer than most. It
-// returns false if most has passed before that.
+// Flush waits until the queue is empty and its last line is written, but not longer than the duration most.
+// It returns false if most has passed before the last line was written.
 func (j *Journal) Flush(most time.Duration) bool {
 	if j == nil {
 		return true

@@ -241,9 +241,9 @@ func TestMaliciousBootstrap(t *testing.T) {
 	}
 }
 
-// TestManyVotes lets a rank vote in agreements that do not end. The agent that gathers the votes
-// must refuse the rank. This agent is the server or the relay. An agent that only forwards its
-// votes ignores them. The other ranks must end in order.
+// TestManyVotes lets a rank vote in agreements that do not end. The agent that gathers the votes, which is
+// the server or the relay, must refuse the rank. An agent that only forwards the votes of the rank does not
+// refuse it. The other ranks must end in order.
 func TestManyVotes(t *testing.T) {
 	for _, c := range []struct {
 		rank, other int

@@ -217,8 +217,8 @@ func TestMaliciousRank(t *testing.T) {
 	require.Positive(t, all.Load())
 }
 
-// TestHonestRank checks that every message arrives if no FPDU is changed, so that moves can
-// affect all messages.
+// TestHonestRank checks that every message arrives if no FPDU is changed. Without this, messages might be
+// missing in the other tests for another reason than a changed FPDU.
 func TestHonestRank(t *testing.T) {
 	changed, well := attack(t, nil)
 	require.Zero(t, changed)

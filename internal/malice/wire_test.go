@@ -17,13 +17,13 @@ import (
 const (
 	// startupHead is the length of the part of an MPA frame that precedes the private data.
 	startupHead = 20
-	// honest is how many first FPDUs of the malicious rank stay unchanged: the RTR and the proof
-	// of the job's secret, without which the victim refuses the connection.
+	// honest is the number of FPDUs at the start of a connection that stay unchanged: the RTR and the proof
+	// of the job's secret. Without them, the victim refuses the connection.
 	honest = 2
-	// quiet is how long nothing passes before the wire is cut. The cut ends the waits for
-	// messages that were dropped.
+	// quiet is the time without data after which the wire is cut. The cut ends the waits for messages that
+	// were dropped.
 	quiet = 25 * time.Millisecond
-	// quietTimes is the factor by which the wait is longer before any FPDU was changed.
+	// While no FPDU has been changed yet, the wire is cut only after quietTimes times the time quiet.
 	quietTimes = 40
 )
 
@@ -39,7 +39,8 @@ type wire struct {
 	// told is the text that must not pass to the malicious rank.
 	told []byte
 
-	// passed counts what has passed in both directions. changed counts the changed FPDUs.
+	// passed counts the bytes that have passed in both directions, and the MPA frames at the start as 1 each.
+	// changed counts the changed FPDUs.
 	passed, changed atomic.Int64
 	leaked          atomic.Bool
 

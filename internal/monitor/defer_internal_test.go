@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alone runs a test in a process of its own, because the threads of the process keep the changed
-// policies. It reports whether the current process is this process.
+// alone runs a test in a process of its own, because the threads of the process keep the changed policies. It
+// reports whether the current process is the new process.
 func alone(t *testing.T) bool {
 	t.Helper()
 	const env = "GORUN_TEST_MONITOR"

@@ -14,20 +14,22 @@ const (
 	Always
 )
 
-// Slowest is a rate in bytes per second. A way with this rate, or with a higher rate, is too fast for
-// compression: no payload becomes so much shorter that compression is worth the time of both sides.
+// Slowest is a rate in bytes per second. A way (the connection or the disk for which a Decider decides) with
+// this rate, or with a higher rate, is too fast for compression: no payload becomes so much shorter that
+// compression is worth the time of both sides.
 const Slowest = 1 << 30
 
-// vainMost is a number of consecutive pieces. After so many pieces that were not worth compressing, a Decider
-// turns off.
+// vainMost is the number of consecutive pieces that were not worth compressing after which a Decider turns
+// off.
 const vainMost = 4
 
-// Limits are the parameters of a [Decider]. Min, First, Most and Packed are in bytes.
+// Limits are the parameters of a [Decider]. Min, First, Most and Packed are in bytes. A look is a call of the
+// caller's function that returns the Pace of the way.
 type Limits struct {
 	// Min is the length of the shortest piece that may be compressed.
 	Min int
-	// First is the payload in bytes between two looks while the Decider is off. It doubles with every look
-	// after which no piece is compressed, up to Most.
+	// First is the payload in bytes until the first look. If no piece is compressed after a look, the payload
+	// until the next look doubles, up to Most. It starts again from First when a piece was worth compressing.
 	First, Most int
 	// Packed is the payload in bytes between two looks while the Decider is on.
 	Packed int

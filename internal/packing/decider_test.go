@@ -21,7 +21,7 @@ func way(p packing.Pace, looks *int) func() packing.Pace {
 	return func() packing.Pace { *looks++; return p }
 }
 
-// wanting returns a decider that has measured a slow path and wants to try to compress a piece.
+// wanting returns a decider that has measured a slow way and wants to try to compress a piece.
 func wanting(t *testing.T, l packing.Limits) (d packing.Decider, slow func() packing.Pace, looks *int) {
 	t.Helper()
 	d, looks = packing.New(packing.Auto, l), new(int)
@@ -102,8 +102,8 @@ func TestGoesOffWhereTheWayGetsFast(t *testing.T) {
 	require.Equal(t, 2, *looks)
 }
 
-// TestShortEnough checks that a piece that gets short enough is compressed at any speed of the
-// path, and that other pieces are not.
+// TestShortEnough checks that a piece that gets short enough is compressed at every rate of the way. On a
+// fast way, the Decider must turn off after some pieces that do not get short enough.
 func TestShortEnough(t *testing.T) {
 	enough := limits
 	enough.Enough = 4

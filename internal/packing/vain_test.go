@@ -20,9 +20,9 @@ func noise(n int) []byte {
 	return b
 }
 
-// vain sends bytes of payload in pieces over a link of 1 Gbit/s that is always full. It calls try
-// for each piece that the decider wants to try. It returns how many bytes were sent when each
-// such piece ended.
+// vain sends bytes of payload in pieces over a link of 1 Gbit/s that is always full. It calls try for each
+// piece that the decider wants to try. It returns, for each such piece, how many bytes had been sent when the
+// piece ended.
 func vain(bytes int, try func(d *packing.Decider)) (at []int) {
 	d := packing.New(packing.Auto, limits)
 	for sent := 0; sent < bytes; sent += piece {
@@ -35,9 +35,9 @@ func vain(bytes int, try func(d *packing.Decider)) (at []int) {
 	return at
 }
 
-// TestRandomDataIsTriedRarely checks how many pieces of random data the decider tries in vain: at
-// first at most one in four, later one in a thousand. Therefore the cost of one try gives the
-// cost of all.
+// TestRandomDataIsTriedRarely checks how many pieces of random data the decider tries in vain: at first at
+// most one in four, later one in a thousand. The cost of all tries is therefore the cost of one try times
+// this number.
 func TestRandomDataIsTriedRarely(t *testing.T) {
 	random := noise(piece)
 	at := vain(1<<30, func(d *packing.Decider) {

@@ -102,8 +102,8 @@ func runAll(t *testing.T, list []outcome) {
 // aStall matches the start of a report that nothing has moved.
 var aStall = regexp.MustCompile(`(?m)^gorun: nothing has moved for 1s: `)
 
-// noAlarm fails the test if a program failed, printed anything unexpected, or reported a stall of
-// 1 s that was none.
+// noAlarm fails the test if a program failed, printed anything unexpected, or reported a stall of 1 s
+// although there was none.
 func noAlarm(t *testing.T, o outcome) {
 	t.Helper()
 	require.Zero(t, o.Code, o)
@@ -125,8 +125,8 @@ func proven(t *testing.T, o outcome) {
 	require.Contains(t, o.Errors, "what the ranks are doing:", o)
 }
 
-// TestNoFalseAlarms checks that no deadlock is reported for programs with late ranks, and that a
-// stall is reported only if nothing has moved for that long.
+// TestNoFalseAlarms checks that no deadlock is reported for programs with late ranks, and that a stall of 1 s
+// is reported only if nothing has moved for 1 s.
 func TestNoFalseAlarms(t *testing.T) {
 	list := make([]outcome, seeds(t, 6))
 	for i := range list {

@@ -95,7 +95,7 @@ var messageDeadlocks = []deadlock{
 	}},
 	{name: "two of the ranks", run: func(r *rank) error {
 		if r.Rank() > 1 {
-			select {} // in a select, it could still act
+			select {} // the other ranks wait for ever, so that they do not prevent the proof
 		}
 		return r.hear(1-r.Rank(), 0)
 	}},

@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// mismatch is a pair of calls that do not match. Rank 0 makes the call odd, and the other ranks
-// make the call rest. Each call has about n elements.
+// mismatch consists of two calls that do not match. Rank 0 makes the call in the field odd, and the other
+// ranks make the call in the field rest. Each call has about n elements.
 type mismatch struct {
 	name      string
 	odd, rest func(c *runtime.Comm, b buffers) error
@@ -72,8 +72,7 @@ var mismatches = []mismatch{
 	},
 }
 
-// untouched is the value in the receive buffers before the call, own the value that every rank
-// sends.
+// untouched is the value in the receive buffers before the call. own is the value that every rank sends.
 const untouched, own = -7, 1000
 
 // lengths has the length of a message that shares a cache line with its announcement, and of a

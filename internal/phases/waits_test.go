@@ -25,7 +25,8 @@ func init() {
 	waits = slices.Concat(messageWaits, actorWaits)
 }
 
-// late runs one of two functions. The late rank pauses and runs late. The other ranks run others.
+// late calls one of two functions. The late rank pauses, and then calls the function late. The other ranks
+// call the function others.
 func (r *rank) late(p phase, late, others func() error) error {
 	if r.isLate(p) {
 		p.pause.run(p.length)
@@ -34,7 +35,7 @@ func (r *rank) late(p phase, late, others func() error) error {
 	return others()
 }
 
-// told returns a way to wait for a message. The operation hear receives it.
+// told returns a way to wait for a message. The function hear receives the message.
 func told(name string, hear func(r *rank, late int) error) wait {
 	return wait{name: name, run: func(r *rank, p phase) error {
 		return r.late(p, func() error { return r.tell(0) }, func() error { return hear(r, p.late) })

@@ -40,8 +40,8 @@ func Shrink(s *actor.ActorSystem) {
 	if n := len(table.LocalPIDs); n <= Buckets || n%Buckets != 0 {
 		return
 	}
-	// The bucket of an actor is a hash modulo the number of buckets. The new number divides the old number.
-	// For this reason, the actors in the first buckets stay there.
+	// The bucket of an actor is a hash modulo the number of buckets. The new number of buckets divides the
+	// old number. For this reason, an actor in one of the buckets that are kept stays in its bucket.
 	all := table.LocalPIDs
 	table.LocalPIDs = slices.Clone(all[:Buckets])
 	for _, bucket := range all[Buckets:] {

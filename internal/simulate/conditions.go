@@ -8,8 +8,8 @@ import (
 // Conditions are the properties of a simulated network and its ranks. Draw draws them from a seed;
 // a test may set them.
 type Conditions struct {
-	// MaxEager, EagerBest, MaxReads, Get, Put and Batched set transport.Caps of every endpoint. Get, Put and
-	// MaxReads take effect when the endpoint is connected. Batched sets the field CostlySend.
+	// MaxEager, EagerBest, MaxReads, Get, Put and Batched set fields of transport.Caps at every endpoint.
+	// Get, Put and MaxReads take effect when the endpoint is connected. Batched sets the field CostlySend.
 	MaxEager, EagerBest, MaxReads int
 	Get, Put, Batched             bool
 
@@ -39,7 +39,7 @@ type Conditions struct {
 
 	// Budget is the limit in bytes of a rank's memory for unexpected messages.
 	Budget int64
-	// Slow has the ranks that wake up late. They are late by up to Lag.
+	// Slow has the ranks that wake up late. They wake up late by up to Lag.
 	Slow map[int]bool
 	Lag  time.Duration
 	// EarlyWake is the probability that a sleep ends at once.
@@ -65,7 +65,7 @@ const (
 	Sound   Flaw = iota // none
 	Loses               // a message is lost
 	Doubles             // a message is delivered twice
-	Swaps               // two messages of a pair are delivered in the wrong order
+	Swaps               // two messages from one rank to another are delivered in the wrong order
 	Deaf                // the arrival of a message does not wake the rank
 )
 

@@ -15,19 +15,20 @@
 //
 // The job runs in a bubble of testing/synctest, whose clock advances when every goroutine is blocked. One
 // goroutine of the network executes the events, one at a time. Before the next event it lets all other
-// goroutines run until they block. No two events of a pair have the same time. For these reasons, ranks
-// influence each other only through the order of the events, and the run of a rank with one goroutine repeats
-// exactly. Go's scheduler determines the order in which the goroutines of one rank run. To make this order
-// repeatable, RunSeeds and the tests set GOMAXPROCS to 1, and Run disables garbage collection. Go fires
-// timers of a bubble that expire at the same time in random order (timerWhen.less in runtime/time.go). For
-// this reason, no two sleeps of a rank end at the same time, and the record sorts the events that have the
-// same time.
+// goroutines run until they block. No two events of an ordered pair of ranks (type pair) have the same time.
+// For these reasons, ranks influence each other only through the order of the events, and the run of a rank
+// with one goroutine repeats exactly. Go's scheduler determines the order in which the goroutines of one rank
+// run. To make this order repeatable, RunSeeds and the tests set GOMAXPROCS to 1, and Run disables garbage
+// collection. Go fires timers of a bubble that expire at the same time in random order (timerWhen.less in
+// runtime/time.go). For this reason, no two sleeps of a rank end at the same time, and the record sorts the
+// events that have the same time.
 //
 // Two causes of differences between runs of one seed remain. A goroutine that runs for 10 ms of real time is
-// preempted. Every 61st turn of the scheduler takes the goroutine that has yielded. In a measurement, 30
-// seeds were run four times, each run in a process of its own. With the programs exchange and survive, all 30
-// seeds had the same events in every run. TestSeedRepeatsTheRun counts them. Under the race detector, which
-// shuffles goroutines, a seed repeats only the decisions of the network.
+// preempted. In every 61st decision, Go's scheduler prefers a goroutine that has yielded to the other
+// goroutines. In a measurement, 30 seeds were run four times, each run in a process of its own. With the
+// programs exchange and survive, all 30 seeds had the same events in every run. TestSeedRepeatsTheRun counts
+// the seeds that repeat a run. Under the race detector, which shuffles goroutines, a seed repeats only the
+// decisions of the network.
 //
 // # Hangs
 //
@@ -54,8 +55,8 @@
 //
 // TestSimulated of the examples heat, pi and ring runs these examples in the simulator.
 // TestFlawsOfTheNetworkAreFound checks that the programs detect, within a few seeds, a network that loses,
-// doubles or swaps messages, or does not announce them. The breaks of package internal/mutation can be tried
-// on the programs:
+// doubles or swaps messages, or does not announce them. The breaks of package internal/mutation, which are
+// plausible mistakes in gorun's code, can be tried on the programs:
 //
 //	go run ./internal/mutation -by internal/simulate -only 'credit that came back' runtime/internal/engine
 //

@@ -20,8 +20,8 @@ type generation struct {
 var _ localjob.Network = (*generation)(nil)
 
 // generationPairs is the difference between the numbers of the first pairs of two consecutive generations.
-// The numbers of streams have the same difference. generationPairs exceeds the number of ranks and the number
-// of pairs.
+// The numbers of their streams of random numbers have the same difference. generationPairs exceeds the number
+// of ranks and the number of pairs in a generation.
 const generationPairs = 1 << 16
 
 func newGeneration(net *Network, number, n int, seed int64) *generation {
@@ -63,8 +63,8 @@ func (g *generation) Explain(rank, peer int) string {
 func (g *generation) pair(from, to int) *pair { return g.pairs[from*len(g.ranks)+to] }
 
 // vanish schedules, for each other rank of the generation, the event at which that rank notices the loss of
-// d. The event comes within notice after all messages of d have arrived. If lossy is true, it may come before
-// that. The caller holds the network's lock.
+// d. The event comes within notice after all messages of d have arrived. If lossy is true, the event may come
+// before these messages have arrived. The caller holds the network's lock.
 func (d *node) vanish(cause error, notice time.Duration, lossy bool) {
 	net := d.in.net
 	for _, other := range d.in.ranks {

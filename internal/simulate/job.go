@@ -73,7 +73,7 @@ type Rank struct {
 	meeting *meeting
 }
 
-// Silence is longer than the time that any message is in flight.
+// Silence is longer than the longest time for which a message is in flight.
 const Silence = 3 * time.Second
 
 // meeting is the state of Meet, which the ranks of a job share.

@@ -15,7 +15,7 @@ type pair struct {
 	random   *rand.Rand
 	turns    uint64 // number of events so far
 
-	asked, stands bool          // the connection was requested; it is established
+	asked, stands bool          // asked: the connection was requested; stands: it is established
 	broken        time.Duration // until this time the connection is lost: nothing is sent or arrives
 	last          time.Duration // the time at which the last message arrives
 

@@ -85,8 +85,8 @@ func (d *node) complete(h transport.Handler) int {
 	}
 }
 
-// lose ends the operations on a lost peer. It reports their ends and the loss to the handler, and returns the
-// number of these events.
+// lose ends the operations of this rank that access the memory of a lost peer. It reports their ends and the
+// loss to the handler, and returns the number of these events.
 func (d *node) lose(h transport.Handler, rank int) int {
 	down := &transport.PeerDown{Peer: rank, Cause: d.peers[rank].cause}
 	d.peers[rank].reported = true

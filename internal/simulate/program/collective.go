@@ -79,8 +79,8 @@ func collectiveSteps(r simulate.Rank) (err error) {
 	}
 	part, err := r.Comm().Split(color[r.Rank()], draw.IntN(3)*r.Rank()%2)
 	if err != nil {
-		// Other ranks may have made their communicator of the part already. This rank has no such
-		// communicator, so that it cannot break theirs.
+		// Other ranks may already have made the communicator of the part. This rank does not have this
+		// communicator, so that it cannot break it for the other ranks.
 		if err = newLosses(r.Conditions).unexpected(err); err == nil {
 			err = simulate.ErrGivenUp
 		}

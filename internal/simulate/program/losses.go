@@ -20,8 +20,8 @@ func newLosses(c *simulate.Conditions) *losses {
 	return &losses{mortal: true, rank: c.Deaths[0].Rank}
 }
 
-// unexpected returns nil if err is the loss of the rank that may die. It returns simulate.ErrGivenUp if a
-// communicator is broken because of that loss, and err in all other cases.
+// unexpected returns nil if err reports the loss of the rank that may die. It returns simulate.ErrGivenUp if
+// a communicator is broken because of that loss, and err in all other cases.
 func (l *losses) unexpected(err error) error {
 	var lost *runtime.PeerError
 	switch {

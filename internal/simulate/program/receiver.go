@@ -128,7 +128,7 @@ func (r *receiver) loosen(p pattern) pattern {
 	return p
 }
 
-// receive receives one message in a random one of the blocking ways.
+// receive receives one message by a blocking operation that it chooses at random.
 func (r *receiver) receive(p pattern) error {
 	p = r.loosen(p)
 	room := make([]byte, r.longest+1)

@@ -9,7 +9,8 @@ import (
 )
 
 // beside calls one operation in each step. The operation is drawn at random, and is the same at all ranks.
-// Every kind of operation must end with the loss of a rank when the generation of its World ends.
+// When a generation ends because of the loss of a rank, operations of every kind must end with this loss as
+// their error.
 func (e *enduring) beside(w *runtime.World, step int) error {
 	kinds := []func(*runtime.Comm) error{
 		collectives.Barrier, agreed, duplicated, halved, overlapped, probed, shared, persistent, e.visited,

@@ -40,7 +40,7 @@ func shrink(r simulate.Rank) error {
 	s := &survivor{r, newLosses(r.Conditions), r.Random(uint32(streamShrinkRanks + r.Rank()))}
 	steps := simulate.Pick(r.Random(streamShrink), 1, 3, 8)
 	half, err := r.Comm().Split(r.Rank()%2, 0)
-	if err != nil { // this rank has no half, and cannot revoke the half of a rank that has made it
+	if err != nil { // this rank has no communicator of its half that it could revoke
 		r.Comm().Revoke(err)
 		return s.lost.unexpectedEnd(err)
 	}

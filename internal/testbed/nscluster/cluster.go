@@ -33,7 +33,7 @@ type Cluster struct {
 	hosts map[string]*host
 	names []string
 	hub   *process      // the process whose network namespace contains the bridge
-	spawn chan func()   // functions for the thread that starts the processes; the kernel kills them when it ends
+	spawn chan func()   // functions for the thread that starts the processes; its end kills the processes
 	sshd  bool          // the hosts run sshd
 	close chan struct{} // closed to end the thread of spawn
 	group string        // directory of the hosts' cgroup, "" if they have none

@@ -7,7 +7,7 @@
 //	exec.Command("gorun", "-host", "h0,h1", "-rsh", c.Rsh(), ...)
 //	c.Kill("h1")                                 // as a power failure of h1
 //
-//	      bridge (in a network namespace of its own: this machine's is not changed)
+//	      bridge (in a network namespace of its own, so that this machine's network is unchanged)
 //	     /      |      \
 //	    h0      h1      h2      10.77.0.1, .2, .3/24 and fd77::1, ::2, ::3/64 on eth0
 //

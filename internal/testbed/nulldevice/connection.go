@@ -107,8 +107,9 @@ func (p *pair) Connect(remote netip.AddrPort, proposal *provider.Proposal) (neti
 // Contacted implements provider.QueuePair.
 func (p *pair) Contacted() bool { return p.contacted }
 
-// request reports the connection request of the queue pair active to the consumer. If the point is
-// closed or the consumer does not take the request, it calls refuse.
+// request reports a connection request to the consumer. active is the queue pair that requests the
+// connection. If the point is closed or the consumer does not take the connection request, the method request
+// calls the function refuse.
 func (p *point) request(active *pair, asked *provider.Proposal, refuse func()) {
 	if p.closed || p.config.Arrived(&handshake{active}, p.address, active.local, asked) != nil {
 		refuse()
@@ -140,8 +141,9 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 	}
 }
 
-// accepted completes the connection attempt of p, the active side, after queue pair by has accepted it. If p
-// is no longer connecting, accepted calls gone, which makes the attempt fail at the passive side.
+// accepted completes the connection attempt of p, the active side. The argument by is the queue pair that has
+// accepted the attempt. If p is no longer connecting, accepted calls the function gone, which makes the
+// attempt fail at the passive side.
 func (p *pair) accepted(by *pair, answer *provider.Proposal, gone func()) {
 	if p.phase != phaseConnecting {
 		gone()

@@ -42,8 +42,9 @@ type device struct {
 
 var _ provider.Device = (*device)(nil)
 
-// completion reports the end of request number of a queue pair and of all its earlier requests. It is
-// reported at the time due. The zero time means at once.
+// completion reports the end of a request of a queue pair and of all earlier requests of this queue pair. The
+// field number is the number of the request. The completion is reported at the time in the field due. The
+// zero time means at once.
 type completion struct {
 	pair   *pair
 	number uint64
@@ -96,8 +97,8 @@ func (d *device) report(p *pair) {
 	}
 }
 
-// event is an entry of the queue that the device's next Progress empties. It is either a message from
-// a peer to report, or a function to call.
+// event is an entry of the queue that the device's next Progress empties. The event is either a message from
+// a peer, which Progress reports, or a function, which Progress calls.
 type event struct {
 	pair    *pair
 	receive *provider.Receive
@@ -124,7 +125,7 @@ func (d *device) tell(run, lost func()) bool {
 	return !closed
 }
 
-// push enqueues an event. The caller holds the wire.
+// push enqueues an event. The caller holds the mutex wire.
 func (d *device) push(e event) {
 	d.events = append(d.events, e)
 	if !d.pending.Load() {

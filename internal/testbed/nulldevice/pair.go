@@ -24,9 +24,9 @@ type pair struct {
 	quiet int
 	last  uint64
 
-	// receives holds the posted receives of the endpoint, or of its shared receive queue if shared
-	// is true. While receiving is true, requests of the peer are executed and may consume
-	// receives. The wire of the device guards receives and receiving.
+	// receives holds the posted receives of the endpoint, or of its shared receive queue if shared is true.
+	// While receiving is true, requests of the peer are executed and may consume receives. The mutex wire of
+	// the device guards receives and receiving.
 	receives  *receives
 	shared    bool
 	receiving bool
@@ -137,8 +137,8 @@ func (p *pair) RequestsPosted() {
 	}
 }
 
-// refused reports request number as failed with status s, after the completion of all earlier
-// requests, and breaks the connection at both sides.
+// refused reports the request with the given number as failed with status s, after the completion of all
+// earlier requests. It also breaks the connection at both sides.
 func (p *pair) refused(number uint64, s provider.Status) {
 	p.stopped = true
 	p.device.tell(func() {
@@ -180,7 +180,8 @@ func (p *pair) execute(r *provider.Request) (bool, provider.Status) {
 // arrivalFlags are the flags of a request that the receiver's Arrival reports.
 const arrivalFlags = provider.FlagSolicited | provider.FlagInvalidate | provider.FlagImmediate
 
-// take copies a Send of the peer into the oldest posted receive. The caller holds the wire.
+// take copies a Send of the peer into the oldest posted receive. The caller holds the mutex wire of the
+// device.
 func (p *pair) take(r *provider.Request) provider.Status {
 	d := p.device
 	to := p.receives.take()
@@ -208,8 +209,8 @@ func (p *pair) take(r *provider.Request) provider.Status {
 	return provider.StatusSuccess
 }
 
-// starve breaks the connection because a message of the peer has found no posted receive. The caller
-// holds the wire.
+// starve breaks the connection because a message of the peer has found no posted receive. The caller holds
+// the mutex wire of the device.
 func (p *pair) starve() provider.Status {
 	p.receiving = false
 	p.device.push(event{run: func() { p.broken(errNoReceive) }})
@@ -230,7 +231,7 @@ func scatter(to, from []provider.Segment) {
 	}
 }
 
-// write executes an RDMA Write of the peer. The caller holds the wire.
+// write executes an RDMA Write of the peer. The caller holds the mutex wire of the device.
 func (p *pair) write(r *provider.Request) provider.Status {
 	d := p.device
 	data, ok := d.reach(p.domain, r.RKey, r.RemoteAddress, r.Length, provider.AccessRemoteWrite)
@@ -254,7 +255,8 @@ func (p *pair) write(r *provider.Request) provider.Status {
 	return provider.StatusSuccess
 }
 
-// serve executes an RDMA Read or an atomic operation of the peer. The caller holds the wire.
+// serve executes an RDMA Read or an atomic operation of the peer. The caller holds the mutex wire of the
+// device.
 func (p *pair) serve(r *provider.Request) provider.Status {
 	d := p.device
 	need := provider.AccessRemoteRead

@@ -2,7 +2,7 @@ package nulldevice
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// receives is a ring of posted receives. The wire of its device guards it.
+// receives is a ring of posted receives. The mutex wire of its device guards the ring.
 type receives struct {
 	device     *device
 	ring       []*provider.Receive
@@ -34,7 +34,7 @@ func (q *receives) Post(r *provider.Receive) {
 }
 
 // take removes the oldest posted receive and returns it, or returns nil if no receive is posted. The caller
-// holds the wire.
+// holds the mutex wire of the device.
 func (q *receives) take() *provider.Receive {
 	if q.head == q.tail {
 		return nil

@@ -48,14 +48,14 @@ type Config struct {
 	// interfaces are eth0, eth1 (only in guests of StartPair), and dummyN, which gets the address
 	// 10.9.N.1. An empty list means rxe:dummy0 and siw:dummy1.
 	Devices []string
-	// Forward are TCP ports of the guest. A port of this machine is forwarded to each of them. The method
-	// Port returns that port.
+	// Forward are TCP ports of the guest. For each of them, a port of this machine is forwarded to it. The
+	// method Port returns the port of this machine.
 	Forward []int
 	// Limit is the time after which the guest is killed. 0 means two minutes.
 	Limit time.Duration
 
 	// wire is the directory of the sockets that connect the two guests of StartPair. number is the guest's
-	// number, 1 or 2. Without a wire, number is 0.
+	// number, 1 or 2. For a guest that Start has made, wire is "" and number is 0.
 	wire   string
 	number int
 }

@@ -69,8 +69,8 @@ func join(dst []complex128, src []float64, at []int, groups int) {
 	}
 }
 
-// Damp first multiplies values in place and then gathers them as [Split] does. It multiplies the
-// values at at[p] by steps[p] and by factors. factors contains eight numbers for each group, in the
+// Damp first multiplies values in place and then gathers them as [Split] does. It multiplies the values that
+// begin at values[at[p]] by steps[p] and by factors. factors contains eight numbers for each group, in the
 // order of the lanes.
 func Damp(dst []float64, values []complex128, at []int, steps, factors []float64) {
 	groups := len(factors) / block
