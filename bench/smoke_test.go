@@ -257,8 +257,8 @@ func TestHelp(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out.Errors, "-heard"), out.Errors)
 }
 
-// TestAdapters checks the report on this machine. Most machines have no adapter, and this is no
-// failure.
+// TestAdapters checks the report on this machine. A machine without an adapter is not a failure, because most
+// machines have none.
 func TestAdapters(t *testing.T) {
 	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "adapters"), "-quick", "-bin", bin)
 	require.NoError(t, err)

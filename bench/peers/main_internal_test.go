@@ -69,8 +69,8 @@ func TestChoose(t *testing.T) {
 	require.Empty(t, c.curves, "curves are no rows")
 }
 
-// TestResume checks that -resume skips what was already measured on the same machine and measures
-// the rest.
+// TestResume checks that -resume skips the measurements that were already made on the same machine, and makes
+// the others.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	fresh := func() *comparison {

@@ -20,7 +20,7 @@ type measurement struct {
 	args      []string
 	ours      []string // more arguments for gorun's program alone
 	env       []string // environment of gorun's program alone
-	network   bool     // through the network, even on one machine
+	network   bool     // the ranks communicate through the network, even on one machine
 	launch    []string // more arguments for gorun's launcher
 	spinning  []string // more arguments (fewer iterations) for a system whose ranks poll without sleeping
 	quick     []string // more arguments for all systems with -quick

@@ -30,7 +30,7 @@ var (
 // plan is a comparison: the measurements, the systems, and the table and the pictures of the
 // results.
 type plan struct {
-	name         string // of the files of results
+	name         string // name of the files of results
 	title        string // title of the picture of ratios; if it is "", there is no such picture
 	measurements []measurement
 	rows         []row

@@ -2,7 +2,7 @@ package main
 
 // curve is a picture of a quantity over the size of a message.
 type curve struct {
-	name         string // of the file of the picture
+	name         string // name of the file of the picture
 	title        string
 	unit         string
 	measurements []string // keys of measurements; each covers some of the sizes

@@ -33,13 +33,14 @@ type Transport interface {
 // Launcher delays the messages between ranks and the launcher of a job. It keeps the order of the
 // calls for each rank.
 type Launcher interface {
-	// Up calls arrive when a message of the rank reaches the launcher. Down calls arrive when a message of
-	// the launcher reaches the rank. Each call of arrive is on a goroutine of its own.
+	// Up calls the function arrive when a message of the rank reaches the launcher. Down calls the function
+	// arrive when a message of the launcher reaches the rank. Each call of arrive is on a goroutine of its
+	// own.
 	Up(rank int, arrive func())
 	Down(rank int, arrive func())
 }
 
-// Config describes a job. A waiting goroutine polls a few times before it sleeps.
+// Config describes a job. In this job, a waiting goroutine polls a few times before it sleeps.
 type Config struct {
 	// Ranks is the number of ranks.
 	Ranks int
@@ -69,10 +70,10 @@ type Job interface {
 	Wait(ctx context.Context) error
 	// Report describes what each rank is doing.
 	Report() string
-	// Kill ends the operations of a rank with cause. The other ranks do not wait for this rank at the end of
-	// the job. The Network and the Launcher report the loss to the other ranks. Without a Network, this
-	// process reports the loss. Kill returns false and does nothing if the rank has left its program or, with
-	// Restarts, the job.
+	// Kill ends the operations of a rank with the error cause. The other ranks do not wait for this rank at
+	// the end of the job. The Network and the Launcher report the loss to the other ranks. Without a Network,
+	// this process reports the loss. Kill returns false and does nothing if the rank has left its program or,
+	// with Restarts, the job.
 	Kill(rank int, cause error) bool
 }
 

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// move is a change of the FPDU with a number. Eight bytes of a script encode a move:
+// move is a change of one FPDU. The field number is the number of this FPDU. Eight bytes of a script encode a
+// move:
 //
 //	0 kind   1 number   2 offset (2)   4 value   5 length   6 an earlier FPDU (2)
 //

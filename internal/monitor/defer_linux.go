@@ -51,8 +51,8 @@ func Restore() {
 	}
 }
 
-// change changes the policy of a thread from the policy from to the policy to. It returns true if it has
-// changed the policy. If the policy of the thread is not from, change does nothing.
+// change gives a thread the policy in the argument to, if the thread has the policy in the argument from.
+// Otherwise it does nothing. It returns true if it has changed the policy.
 func change(tid int, from, to uint32) bool {
 	a, err := unix.SchedGetAttr(tid, 0)
 	if err != nil || a.Policy != from {

@@ -29,7 +29,7 @@ func (net *Network) Down(rank int, arrive func()) {
 }
 
 // carry schedules the arrival of a message between a rank and the launcher, after the messages before it.
-// At that time it calls arrive on a goroutine of its own.
+// When the message arrives, carry calls the function arrive on a goroutine of its own.
 func (net *Network) carry(rank int, arrive func()) {
 	net.mu.Lock()
 	defer net.mu.Unlock()

@@ -103,8 +103,8 @@ func (net *Network) stop() {
 	}
 }
 
-// run executes the events until stop is called. It calls kill to end a rank that has to die. It calls
-// stuck if all goroutines were blocked without an event for patience.
+// run executes the events until stop is called. It calls the function kill to end a rank that has to die. It
+// calls the function stuck if all goroutines were blocked without an event for the time patience.
 func (net *Network) run(kill func(rank int) bool, stuck func()) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

@@ -21,8 +21,8 @@ type node struct {
 	peers   []peer
 
 	dead, closed bool
-	// abandoned is true after Abandon, by which the rank leaves without notice to its peers. closed is then
-	// true, too.
+	// abandoned is true after Abandon, by which the rank leaves without notice to its peers. If abandoned is
+	// true, closed is true, too.
 	abandoned  bool
 	armed      bool
 	waiting    int // messages that have arrived and were not delivered to the engine yet

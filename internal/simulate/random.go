@@ -32,7 +32,7 @@ func Chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 // Pick returns one of the values at random.
 func Pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// Within returns a random duration below most, or 0 if most is 0.
+// Within returns a random duration that is shorter than the argument most, or 0 if most is 0.
 func Within(r *rand.Rand, most time.Duration) time.Duration {
 	if most <= 0 {
 		return 0

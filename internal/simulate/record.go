@@ -20,8 +20,8 @@ type record struct {
 	tail   [recordTail]string // a ring of the last lines; event i is at i%recordTail
 	trace  io.Writer          // receives all lines; may be nil
 
-	// now has the lines of the events at the time at. Go's scheduler decides the order of events of
-	// the same time, so settle sorts them.
+	// The field now has the lines of the events whose time is the field at. Go's scheduler determines the
+	// order of events of the same time. For this reason, settle sorts the lines.
 	at  time.Duration
 	now []string
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/internal/simulate/program"
 )
 
-// TestDeathAtEveryEventOfARestart kills a rank at each event of a job that restarts lost ranks.
-// Up to three more ranks die a little later, while the others enter the next generation or after
-// that.
+// TestDeathAtEveryEventOfARestart kills a rank at each event of a job that restarts lost ranks. Up to three
+// more ranks die a little later, while the other ranks enter the next generation or after they have entered
+// it.
 func TestDeathAtEveryEventOfARestart(t *testing.T) {
 	seeds, stride := int64(2), 23 // each seed starts at another event
 	switch {

@@ -34,7 +34,7 @@ func (s *sleeper) Sleep(ticket uint32, nanos int64) {
 // Idle implements transport.Sleeper.
 func (s *sleeper) Idle(ticket uint32, nanos int64) { s.Sleep(ticket, nanos) }
 
-// draw returns a random duration below most.
+// draw returns a random duration that is shorter than the argument most.
 func (s *sleeper) draw(most time.Duration) time.Duration {
 	s.node.net.mu.Lock()
 	defer s.node.net.mu.Unlock()

@@ -107,7 +107,7 @@ func measure() error {
 	return nil
 }
 
-// line runs a measurement, first a tenth of it as a warm-up, and prints its line.
+// line runs a tenth of a measurement as a warm-up. Then it runs the whole measurement and prints its line.
 func line(name, unit string, run func(scale float64) (float64, error)) error {
 	if _, err := run(*scale / 10); err != nil {
 		return err

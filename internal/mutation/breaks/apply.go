@@ -51,8 +51,8 @@ func (c *Change) apply(text string) (string, error) {
 	return strings.Replace(text, found, put, 1)[1:], nil
 }
 
-// occurrences counts the places where found begins in text. Unlike strings.Count it also counts
-// places that overlap because they share a line break.
+// occurrences counts the places in the argument text at which the argument found begins. Unlike
+// strings.Count, it also counts places that overlap because they share a line break.
 func occurrences(text, found string) int {
 	n := 0
 	for {

@@ -33,7 +33,7 @@ func (v Verdict) String() string {
 
 // Trial runs the tests of packages of one module.
 type Trial struct {
-	Root    string        // of the module
+	Root    string        // root directory of the module
 	Scratch string        // directory for changed files, which only this trial uses
 	Timeout time.Duration // time limit for the tests of a package
 	By      string        // the package whose tests run, empty for the package of the break
@@ -43,7 +43,7 @@ type Trial struct {
 type Result struct {
 	Verdict Verdict
 	Test    string // the first test that failed or, if no test failed, the test that was running at the end
-	Output  string // of the tests and of the compiler
+	Output  string // output of the tests and of the compiler
 	Took    time.Duration
 }
 

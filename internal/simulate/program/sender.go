@@ -119,8 +119,8 @@ func (s *sender) strided(c *runtime.Comm, m *parcel, b []byte) error {
 	return runtime.SendStrided(c, apart, runtime.Strided{Count: len(b), Block: 1, Stride: 2}, m.to, m.tag)
 }
 
-// impatient sends with a context that may end before the send completes. If the context ends before that,
-// impatient sends again without the context.
+// impatient sends with a context that may end before the send completes. If the context ends first, impatient
+// sends again without the context.
 func (s *sender) impatient(c *runtime.Comm, m *parcel, b []byte) error {
 	ctx, cancel := context.WithTimeout(c.Context(), simulate.Within(s.random, 5*time.Millisecond))
 	defer cancel()

@@ -18,8 +18,8 @@ func group(cmd *exec.Cmd) {
 }
 
 // Marked returns the IDs of the running processes that have entry in their environment, except this process.
-// A process group does not contain all processes of a job, because some launchers start ranks in sessions of
-// their own.
+// entry has the form NAME=VALUE. A process group does not contain all processes of a job, because some
+// launchers start ranks in sessions of their own.
 func Marked(entry string) []int {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 	var found []int

@@ -91,13 +91,14 @@ func openTap(pid int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "slow0"), nil
 }
 
-// packet is a frame in flight on the slow link. It is delivered at the time due.
+// packet is a frame in flight on the slow link. It is delivered at the time in the field due.
 type packet struct {
 	data []byte
 	due  time.Time
 }
 
-// carry forwards frames from the file from to the file to, until from is closed.
+// carry forwards frames. It reads them from the file in the argument from, and writes them to the file in the
+// argument to, until the file that it reads is closed.
 func (s Slow) carry(from, to *os.File) {
 	const frameMax = slowMTU + 14
 	queue := make(chan packet, 2*int(float64(s.Rate)/8/frameMax*(s.Delay.Seconds()+0.02))+1000)

@@ -70,7 +70,7 @@ func (d *device) reportDue() int {
 	return n
 }
 
-// transfer advances free by the time in which the link carries the bytes of a request.
+// transfer advances the field free by the time in which the link carries the bytes of a request.
 func (d *device) transfer(bytes int) {
 	if d.rate == 0 {
 		return

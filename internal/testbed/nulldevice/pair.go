@@ -217,7 +217,8 @@ func (p *pair) starve() provider.Status {
 	return provider.StatusReceiverNotReady
 }
 
-// scatter copies the bytes of the segments from to the segments to, in order.
+// scatter copies the bytes of the segments in the argument from into the segments in the argument to, in
+// order.
 func scatter(to, from []provider.Segment) {
 	i, at := 0, 0
 	for _, f := range from {

@@ -42,7 +42,8 @@ func LinkedTestProgram(tb testing.TB, dir string) {
 	buildTests(tb, filepath.Join(dir, "tests"), "CGO_ENABLED=1")
 }
 
-// buildTests builds the tests of the package under test, with setting added to the environment.
+// buildTests builds the tests of the package under test. The argument setting, in the form NAME=VALUE, is
+// added to the environment of the build.
 func buildTests(tb testing.TB, to, setting string) {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), "go", "test", "-c", "-o", to)

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Bars is a chart of ratios. A bar to the right of 1 shows how many times better the first system
-// is. A bar to the left, in another colour, shows that it is worse.
+// Bars is a chart of ratios. A bar to the right of 1 shows how many times better the first system is. A bar
+// to the left, in another colour, shows that the first system is worse.
 type Bars struct {
 	Header
 	First string // name of the first system

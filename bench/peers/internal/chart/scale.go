@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// scale is a logarithmic axis. The value low has the coordinate from, and the value high has the coordinate
-// to.
+// scale is a logarithmic axis. The field from is the coordinate of the value low, and the field to is the
+// coordinate of the value high.
 type scale struct {
 	low, high float64
 	from, to  vg.Length
