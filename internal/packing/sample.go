@@ -14,7 +14,7 @@ const sampleBytes = 4 << 10
 // samples has buffers for compressed samples. Compression makes a sample at most 64 bytes longer.
 var samples = sync.Pool{New: func() any { return new([sampleBytes + 64]byte) }}
 
-// pays reports whether packed is at least an eighth less than n. Both are lengths in bytes.
+// pays reports whether packed is at most 7/8 of n. Both are lengths in bytes.
 func pays(n, packed int) bool { return packed <= n-n/8 }
 
 // Promises reports whether the caller should compress the whole piece. Wants must have returned true for the

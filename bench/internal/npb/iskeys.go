@@ -139,8 +139,8 @@ func (k *keys) pickTests() {
 	}
 }
 
-// share assigns consecutive buckets to the ranks. Rank j gets buckets until the ranks up to j have at least
-// the fraction (j+1)/size of all keys.
+// share assigns consecutive buckets to the ranks. Rank j gets buckets until ranks 0 to j together have at
+// least the fraction (j+1)/size of all keys.
 func (k *keys) share() {
 	size, me := k.comm.Size(), k.comm.Rank()
 	each := 1 << k.problem.log2Keys / size

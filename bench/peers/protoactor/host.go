@@ -11,7 +11,7 @@ import (
 // The messages of the actors:
 //
 //	BytesValue   a payload of 64 bytes or 64 KiB
-//	Int64Value   asks a counter to answer when it has received that many messages
+//	Int64Value   asks a counter to answer when it has received this number of messages
 //	PID          the actor to send messages to
 //	UInt64Value  how many messages each sender of a founder sends
 //	Int32Value   how many idle actors a founder starts

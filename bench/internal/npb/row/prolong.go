@@ -1,9 +1,9 @@
 package row
 
-// Prolong adds the interpolation of a coarser grid to points 1 to 2n of out, which has 2n+2 points.
-// The row out lies between the rows a, b, c and d of the coarser grid, which have n+2 points. Each
-// of the four has the weight 1/4. If out lies on or between fewer rows, the caller passes the same
-// row several times.
+// Prolong adds the interpolation of a coarser grid to points 1 to 2n of out, which has 2n+2 points. The row
+// out lies between the rows a, b, c and d of the coarser grid, which have n+2 points. Each of the four rows
+// has the weight 1/4. If out lies on a row of the coarser grid, or between two rows, the caller passes these
+// rows several times.
 func Prolong(out, a, b, c, d []float64) {
 	n := len(a) - 2
 	_, _, _, _ = out[:2*n+2], b[:n+2], c[:n+2], d[:n+2]
