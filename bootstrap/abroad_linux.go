@@ -21,8 +21,8 @@ type abroad struct {
 	launcher *pmi.Client   // nil if the launcher offers no PMI connection
 	stream   *os.File      // the connection of launcher
 	parent   *os.File      // pidfd of the parent process, nil if the parent is not watched
-	watched  chan struct{} // closed when the goroutine that reads stream ends; nil before met, or if stream is nil
-	ready    chan struct{} // closed when host is set, or will stay nil; nil unless this is rank 0
+	watched  chan struct{} // closed when the goroutine that reads stream ends; nil if there is none
+	ready    chan struct{} // closed when host is set or it is certain that host stays nil; nil if this is not rank 0
 	host     *host         // in rank 0, serves all ranks; nil if the ranks have not met
 	aborting atomic.Bool   // this process has called Abort, and is about to exit with its own code
 }
@@ -34,8 +34,8 @@ const endGrace = 5 * time.Second
 // launcherTimeout is the timeout for the launcher's answer when a process leaves or aborts the job.
 const launcherTimeout = 30 * time.Second
 
-// met is called when the ranks have met. From then until finalize or abort, this process sends no request to
-// the launcher. It watches the launcher, and ends when the launcher ends.
+// met is called when the ranks have met. After this call, and until finalize or abort is called, this process
+// sends no request to the launcher. It watches the launcher, and ends when the launcher ends.
 func (a *abroad) met() error {
 	if a.stream == nil {
 		go a.watchParent()
@@ -54,9 +54,10 @@ func (a *abroad) met() error {
 	return nil
 }
 
-// openParent opens a pidfd of the parent process, which watchParent polls. The parent is a launcher that
-// offers no connection, or a wrapper that this launcher has started. If the kernel has no pidfds, or if the
-// parent is in another PID namespace, this process does not notice the end of the launcher.
+// openParent opens a pidfd of the parent process, which watchParent polls. openParent is called if the
+// launcher offers no connection. The parent is then the launcher, or a wrapper that the launcher has started.
+// If the kernel has no pidfds, or if the parent is in another PID namespace, this process does not notice the
+// end of the launcher.
 func (a *abroad) openParent() {
 	pid := os.Getppid()
 	if pid <= 0 {
@@ -102,7 +103,7 @@ func (a *abroad) finalize() error {
 		}
 	}
 	if a.parent != nil {
-		_ = a.parent.Close() // from here on the launcher may end
+		_ = a.parent.Close() // after this, the end of the launcher does not end this process
 	}
 	if a.launcher == nil {
 		return nil

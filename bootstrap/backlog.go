@@ -14,7 +14,7 @@ type backlog struct {
 
 	mu   sync.Mutex // guards the fields below
 	list []Notice   // oldest first
-	over bool       // the list was empty, and the goroutine ends
+	over bool       // the goroutine has found the list empty, and ends or has ended
 }
 
 // newBacklog starts a backlog that holds one notice.

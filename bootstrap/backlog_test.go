@@ -22,8 +22,8 @@ func revocations(t *testing.T, s *bootstrap.Session, first uint64) (count uint64
 	return count
 }
 
-// A rank that reads no notices still completes the exchange and its fences. When it reads the
-// notices later, they come complete and in order.
+// A rank that reads no notices still completes the exchange and its fences. When the rank reads the notices
+// later, it receives all of them in order.
 func TestNoticesThatAreNotTaken(t *testing.T) {
 	w := newWorld(t, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -74,8 +74,8 @@ func TestCardIsNotThatBuffer(t *testing.T) {
 	require.Equal(t, richCard(2), c)
 }
 
-// ParseCard returns ErrMalformed for each truncation of a card, and for bytes with values that no
-// card can have there.
+// ParseCard returns ErrMalformed for each truncation of a card, and for a card with an invalid value in a
+// field.
 func TestCardTruncatedOrDamaged(t *testing.T) {
 	whole := encoded(t, richCard(3))
 	for n := range whole {

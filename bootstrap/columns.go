@@ -17,12 +17,12 @@ import (
 // Before compression by zstd, packed cards consist of the number of cards as uvarint, and the columns in the
 // following order. Each column is preceded by its length as uvarint. Each number in a column is encoded as
 // the zigzag varint of its difference to the previous number of the column. The first number is encoded as
-// its difference to 0.
+// its difference to 0. The column of ranks has other differences.
 //
-//	rank        difference to the previous rank + 1; -1 is the rank before the first
+//	rank        rank - previous rank - 1; the rank before the first card counts as -1
 //	pid
 //	slot
-//	node        index into nodes; an index that occurs first here refers to the next entry of nodes
+//	node        index into nodes; a new node has the number of its entry, which is the next one of nodes
 //	provider    index into providers, in the same way
 //	addresses   number of addresses of the card
 //	ip          for each address, index into ips, in the same way

@@ -11,9 +11,9 @@ import (
 // results. No agreement waits for another agreement. Council is a state machine without a lock, a clock and
 // connections. A [Server] has one Council, and a job within one process has one Council.
 //
-// An agreement is decided when each member has voted, has ended, or has left the job. A vote counts even if
-// its rank has ended since. Votes that differ in their members belong to different agreements. A rank that
-// names wrong members therefore delays no agreement of the other ranks.
+// An agreement is decided when each member has voted, has ended, or has left the job. If a rank ends after
+// its vote, the vote still counts. Votes that name different lists of members belong to different agreements.
+// A rank that names wrong members therefore delays no agreement of the other ranks.
 type Council struct {
 	size   int
 	absent []bool // by rank: it has ended or has left the job
@@ -43,8 +43,8 @@ type count struct {
 	members []int
 	missing map[int]bool // members that have neither voted nor ended nor left the job
 	voted   []int        // members that have voted
-	flags   uint64       // bitwise and of the flags of the votes
-	purpose Purpose      // 0 if the votes differ in it
+	flags   uint64       // bitwise AND of the flags of the votes
+	purpose Purpose      // 0 if the votes have different purposes
 	// acknowledged has, by member, the number of voters that have acknowledged the end of the member. voters
 	// is the number of all voters.
 	acknowledged map[int]int
@@ -231,8 +231,8 @@ func (c *Council) decide(key round, k *count) *Decision {
 	return d
 }
 
-// Revoke records a revocation. It returns true if the caller has to pass the revocation on. This is so for
-// the first revocation of a communicator.
+// Revoke records a revocation. It returns true for the first revocation of a communicator, which the caller
+// has to pass on to the ranks.
 func (c *Council) Revoke(comm uint64) bool {
 	if c.revoked[comm] {
 		return false

@@ -8,17 +8,17 @@ import (
 )
 
 // Deadlocked returns the ranks of a world that wait and can never continue, in ascending order. list has the
-// reports of the ranks. left reports whether a rank without a report has left the job in order. If a rank
-// without a report has not left, it may do anything.
+// reports of the ranks. left reports whether a rank without a report has left the job in order. Deadlocked
+// assumes that a rank can continue if the rank has neither reported nor left.
 //
 // A rank is dead in two cases. In the first case, it has left the job. In the second case, it is stuck
 // (Doing.Stuck), no message to it is in flight, and every rank that could end one of its waits or send a
 // message to its actors is dead, too. The result has the dead ranks that wait and have not left their
 // program. The other dead ranks have finished, or have only idle actors.
-//
-// The set of dead ranks is the largest set with this property. At first, all stuck ranks count as dead. Then
-// each rank that waits for a rank that is not dead is removed from the set, until nothing changes (E. Knapp,
-// "Deadlock detection in distributed databases", ACM Computing Surveys 19 (1987), the OR model).
+// The set of dead ranks is the largest set that meets this definition. At first, all ranks that are stuck or
+// have left count as dead. Then each rank that waits for a rank that is not dead is removed from the set,
+// until nothing changes (E. Knapp, "Deadlock detection in distributed databases", ACM Computing Surveys 19
+// (1987), the OR model).
 func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
 	reports := byRank(list, size)
 	dead := make([]bool, size) // initially true for a rank that is stuck or has left the job
@@ -107,8 +107,8 @@ func awaiting(reports []*Doing) []int {
 // text is parsed once, even if many ranks have the same text.
 type waiters struct {
 	ranks map[string][]int // by text: the ranks that wait for the ranks in the text
-	one   map[int][]string // by rank: the texts in which the rank is a range of its own
-	wide  []textRange      // the ranges of several ranks
+	one   map[int][]string // by rank: the texts with a range that consists of this rank alone
+	wide  []textRange      // the ranges of more than one rank
 }
 
 // textRange is one of the ranges of ranks in a text.

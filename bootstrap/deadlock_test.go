@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// stuck returns the report of a rank, in a world of six, whose goroutines all wait. There is one goroutine
-// for each element of among. The element lists the ranks that could end the goroutine's wait.
+// stuck returns the report of a rank of a world of six ranks. All goroutines of the rank wait. There is one
+// goroutine for each element of among. The element lists the ranks that could end the goroutine's wait.
 func stuck(rank int, among ...string) bootstrap.Doing {
 	d := bootstrap.Doing{Rank: rank, Size: 6, Stuck: 1}
 	for _, ranks := range among {
@@ -25,7 +25,7 @@ func finished(rank int) bootstrap.Doing {
 	return bootstrap.Doing{Rank: rank, Size: 6, Finished: true, Stuck: 1}
 }
 
-// with returns d with the message counts of lanes.
+// with returns d with the frame counts of lanes.
 func with(d bootstrap.Doing, lanes ...bootstrap.Lane) bootstrap.Doing {
 	d.Lanes = lanes
 	return d
@@ -131,7 +131,7 @@ func TestDeadlockedIsTheLargestSet(t *testing.T) {
 				list = append(list, d)
 			}
 		}
-		for range size { // no chain of waits is longer
+		for range size { // a chain of waits has at most size ranks
 			for rank := range size {
 				for _, among := range awaited[rank] {
 					for _, other := range among {
@@ -154,8 +154,8 @@ func TestDeadlockedIsTheLargestSet(t *testing.T) {
 	require.Greater(t, deadlocks, 1000)
 }
 
-// withOperation returns d with one additional wait. The wait is that of a goroutine which gorun itself has
-// started for an operation of the waiting rank.
+// withOperation returns d with one additional wait. gorun itself has started the goroutine that waits, for an
+// operation of the rank.
 func withOperation(d bootstrap.Doing, among string) bootstrap.Doing {
 	d.Waits = append(d.Waits, bootstrap.Wait{Among: among})
 	return d

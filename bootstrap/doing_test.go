@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// receiving returns the report of a rank, in a world of six, that waits at a line for a message from peer.
+// receiving returns the report of a rank of a world of six ranks. The rank waits at a line for a message from
+// peer.
 func receiving(rank int, what, line string, seconds float64, peer int) bootstrap.Doing {
 	return bootstrap.Doing{
 		Rank: rank, Size: 6, Process: 100 + rank,

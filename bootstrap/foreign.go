@@ -75,7 +75,7 @@ func FindForeign(getenv func(string) string) (Foreign, bool) {
 		if pods && getenv(EnvRank) != "" { // a rank of gorun has started this process
 			continue
 		}
-		if size == 1 { // stop: variables of other launchers would describe the process that started this launcher
+		if size == 1 { // try no other entry: its variables would describe the process that started this launcher
 			return Foreign{}, false
 		}
 		found := Foreign{Launcher: f.launcher, Rank: rank, Size: size, Pods: pods, pmi: f.pmi}

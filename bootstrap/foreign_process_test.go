@@ -135,8 +135,8 @@ func TestRanksThatDoNotSeeEachOtherAreNodes(t *testing.T) {
 	require.Equal(t, h.said[0].Job.Node, h.said[2].Job.Node)
 }
 
-// A process that a rank starts is not taken for a rank of the foreign launcher, unless it belongs
-// to another job that was started within the job.
+// A process that a rank starts does not join the job of the foreign launcher. It may join another job that
+// was started within that job.
 func TestChildrenOfARankAreNoRanks(t *testing.T) {
 	env := map[string]string{"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "7"}
 	getenv := func(name string) string { return env[name] }
@@ -154,8 +154,8 @@ func TestChildrenOfARankAreNoRanks(t *testing.T) {
 // the errors name these ranks. A rank other than rank 0 refuses a meeting file that other users may read.
 func TestAFileThatAnEarlierJobLeftIsReplaced(t *testing.T) {
 	dir := t.TempDir()
-	// Rank 2 is missing, so this job ends with an error and removes its file. The file of a job
-	// that is killed stays.
+	// Rank 2 is missing, so this job ends with an error and removes its file. A killed job would not remove
+	// its file. The test writes such a file below.
 	of := mpirun(dir, 3)
 	h := startTogether(t, 2, func(rank int) []string { return append(of(rank), bootstrap.EnvAnswer+"=300ms") }, nil)
 	for rank := range 2 {
@@ -225,7 +225,7 @@ func servePMI(t *testing.T, n int, heed func(request string) bool) ([]*os.File, 
 				answer = "cmd=get_result rc=0 msg=success value=" + store[fields["key"]]
 				mu.Unlock()
 			}
-			over := heed(in.Text()) // before the answer, because a process that aborts may have exited after it
+			over := heed(in.Text()) // before the answer, because an aborting process may exit after the answer
 			if _, err := io.WriteString(conn, answer+"\n"); err != nil {
 				return
 			}
@@ -328,7 +328,7 @@ func TestARankAbortsTheJobOfAnotherLauncher(t *testing.T) {
 				return append(of(rank), fmt.Sprintf("%s=abort %d", diesEnv, victim), bootstrap.EnvOnFailure+"="+policy)
 			}, func(rank int) []*os.File { return conns[rank : rank+1] })
 			for _, c := range conns {
-				require.NoError(t, c.Close()) // when all are closed, the launcher has read all requests
+				require.NoError(t, c.Close()) // when all connections are closed, the launcher has read all requests
 			}
 			served.Wait()
 			require.Len(t, aborted, 1, "the launcher is told")

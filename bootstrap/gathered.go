@@ -67,8 +67,8 @@ func (p *poll) has(rank int) bool {
 }
 
 // count sends and removes the complete polls. A poll is complete when every member on this node has voted,
-// has ended or has left the job. by is the rank whose vote or end is the reason for the call. The relay has
-// not told the server yet that by has ended or left. Callers hold gathering.
+// has ended or has left the job. by is the rank whose vote or end is the reason for the call. If by has ended
+// or left, the relay has not told the server yet. Callers hold gathering.
 func (r *Relay) count(by int) error {
 	for key, p := range r.polls {
 		complete := true

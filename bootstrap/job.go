@@ -40,8 +40,8 @@ const (
 const EnvHostID = "GORUN_HOSTID"
 
 // EnvSpare is set in a spare process, which waits to take the place of a lost rank, see [Session.Spare].
-// Until then, the other variables do not describe the identity of the process. [Join] sets them when the
-// process gets the place of a rank.
+// While a spare waits, the other variables do not describe the identity of the process. [Join] sets them when
+// the process gets the place of a rank.
 const EnvSpare = "GORUN_SPARE"
 
 // Names of the variables with the network settings of the launcher's command line. The launcher checks their

@@ -77,8 +77,8 @@ func (f Foreign) alone(away *abroad) (*Session, error) {
 	return joinAlone()
 }
 
-// hide changes the environment that child processes of this rank inherit. Because of the change, they do not
-// take themselves for ranks of the launcher's job.
+// hide changes the environment that child processes of this rank inherit. Because of the change, these
+// processes do not try to join the launcher's job.
 func (f Foreign) hide() error {
 	var err error
 	if f.pmi {

@@ -37,7 +37,7 @@ func Join() (*Session, error) {
 		return nil, fmt.Errorf("bootstrap: %w", err)
 	}
 	// Another launcher, such as srun, may have started gorun. The child processes of this rank inherit the
-	// variables of that launcher, and would take themselves for its processes.
+	// variables of that launcher, and would try to join its job as ranks.
 	if f, found := findLauncher(os.Getenv); found {
 		if err := f.hide(); err != nil {
 			return nil, fmt.Errorf("bootstrap: %w", err)

@@ -34,7 +34,7 @@ type joined struct {
 	CloExec []bool
 	FDsLeft string
 	Secrets int  // number of open descriptors of the secret
-	Foreign bool // whether a child of the rank would take itself for a rank of another launcher
+	Foreign bool // whether a child of the rank would try to join another launcher's job as a rank
 }
 
 func TestMain(m *testing.M) {

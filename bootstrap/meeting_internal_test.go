@@ -33,7 +33,7 @@ func TestPoints(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, p, got)
 		for n := range text {
-			if cut, err := parsePoint(text[:n]); err == nil { // a text that is cut after an address is valid
+			if cut, err := parsePoint(text[:n]); err == nil { // the text is still valid if it ends after an address
 				require.Equal(t, p.addresses[:len(cut.addresses)], cut.addresses)
 			}
 		}
@@ -206,7 +206,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 		strangers = append(strangers, conn)
 		defer func() { _ = conn.Close() }()
 	}
-	for i := range 2 { // more connections have come than the size of the job and the limit of strangers allow
+	for i := range 2 { // more connections than the ranks of the job and the limit for strangers allow
 		_, err := strangers[i].Read(make([]byte, 1))
 		require.ErrorIs(t, err, io.EOF)
 	}

@@ -76,7 +76,7 @@ func (m *meeting) gather(d *Door, own *os.File) error {
 		err = m.start()
 	}
 	if err != nil {
-		for _, v := range slices.Backward(m.ranks) { // rank 0, which is this process, is the last: it may end then
+		for _, v := range slices.Backward(m.ranks) { // rank 0, this process, is last: it may end when it is told
 			if v != nil {
 				_ = v.send(kindRefused, numbered(0, err.Error())) // errors are ignored: the job does not begin
 				_ = v.conn.Close()

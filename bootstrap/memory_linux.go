@@ -24,8 +24,8 @@ const (
 // NodeMemory makes the memory that the ranks of a node share, and returns its file and the number of bytes
 // per rank. The file is a sparse memfd with one range per rank. The kernel allocates its memory at the first
 // access, and the memfd leaves no file name behind. The size of the file is sealed, so that no rank can cause
-// a SIGBUS in other ranks. The length of a range is a power of two. It is about the size of the machine's
-// memory, and less for many ranks or under a file size limit.
+// a SIGBUS in other ranks. The length of a range is a power of two. A range is about as long as the machine's
+// memory. It is shorter if there are many ranks or a file size limit.
 func NodeMemory(ranks int) (*os.File, int64, error) {
 	f, each, _, err := nodeMemory(ranks, 0, 1)
 	return f, each, err
@@ -33,8 +33,8 @@ func NodeMemory(ranks int) (*os.File, int64, error) {
 
 // SharedMemory does the same as NodeMemory, and adds a shelf behind the ranges for the book of a world of
 // size ranks. The shelf is nil if there is no room for it. generations is the largest number of generations
-// of the job. A rank may have the node memories of all of them mapped. The caller closes the file. The shelf
-// has a descriptor of its own, which stays open until the end of its generation or of the process.
+// of the job. A rank may have the node memories of all generations mapped. The caller closes the file. The
+// shelf has a descriptor of its own, which stays open until the end of its generation or of the process.
 func SharedMemory(ranks, size, generations int) (*os.File, int64, *Shelf, error) {
 	return nodeMemory(ranks, int64(bookBytesMax(size)), generations)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // simulate runs a simulated job in which ranks are killed at the events in kills, and returns the numbers of
-// events and generations. With wholeHosts, a kill ends all ranks of the node. On the first node, a kill ends
-// only one rank.
+// events and generations. If wholeHosts is true, a kill ends all ranks of the node. On the first node, a kill
+// ends only one rank even if wholeHosts is true.
 func simulate(t *testing.T, seed uint64, kills []int, wholeHosts bool) (events, generations int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -44,10 +44,10 @@ func simulate(t *testing.T, seed uint64, kills []int, wholeHosts bool) (events, 
 	return events, generations
 }
 
-// TestKillsAtEveryEventOfARenewal runs a simulated job for each event, and kills ranks from that event on. It
-// kills one rank, or three ranks within a few events and two more while the other ranks renew. In each
-// generation, only the cards and votes of its own processes may count. All ranks must finish in the last
-// generation, and no rank may wait forever.
+// TestKillsAtEveryEventOfARenewal runs a simulated job for each event, and kills ranks from that event on. In
+// some runs it kills one rank. In other runs it kills three ranks within a few events and two more while the
+// other ranks renew. In each generation, only the cards and votes of its own processes may count. All ranks
+// must finish in the last generation, and no rank may wait forever.
 func TestKillsAtEveryEventOfARenewal(t *testing.T) {
 	seeds, steps := uint64(30), 3
 	if os.Getenv("GORUN_SOAK") == "1" {

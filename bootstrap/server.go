@@ -86,14 +86,14 @@ type Server struct {
 
 	mu      sync.Mutex // orders the frames to the ranks; guards the fields below
 	members []member   // by rank
-	near    []int      // ranks without a link that tell has not found ended or left; nil until tell sets it
+	near    []int      // ranks without a link, except those that tell saw end or leave; nil until tell sets it
 	links   []*Link
 	shelf   *Shelf // of the server's own node, nil for none
 	missing int    // number of ranks that have neither handed in a card nor left nor ended
 	books   uint32 // number of books sent in this generation
 	fences  uint32 // number of complete fences
 	active  int    // number of ranks that take part in fences
-	behind  int    // number of active ranks that have called exactly fences fences
+	behind  int    // number of active ranks whose calls of Fence are as many as the field fences
 	council *Council
 	// generation counts the calls of Renew.
 	generation int
@@ -201,8 +201,8 @@ func (s *Server) Gone(rank int, cause string) {
 }
 
 // Formed reports whether the exchange of the generation is complete. The exchange is complete when every rank
-// has handed in its card, has left or has ended. The server has then sent the book to all ranks that are
-// left.
+// has handed in its card, has left or has ended. The server has then sent the book to all ranks that have
+// neither left nor ended.
 func (s *Server) Formed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

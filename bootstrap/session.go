@@ -192,9 +192,9 @@ func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 	}
 }
 
-// Fence returns when every rank that is neither down nor finalized has called Fence as many times in this
-// generation as this rank. A call that ended with the context's error also counts. If the generation of the
-// job ends meanwhile, the error is ErrRenewed.
+// Fence returns when every rank that is neither down nor finalized has called Fence, in this generation, at
+// least as many times as this rank. A call that ended with the context's error also counts. If the generation
+// of the job ends meanwhile, the error is ErrRenewed.
 func (s *Session) Fence(ctx context.Context) error {
 	if s.conn == nil {
 		return ctx.Err()
@@ -223,11 +223,11 @@ func (s *Session) Fence(ctx context.Context) error {
 }
 
 // Abort tells the agent that this rank ends the job with an exit code, and the reason. The launcher reports
-// the reason. If there is no agent, Abort tells rank 0 and the launcher. Afterwards, the caller has to exit
-// with the same code. The agent ends the other ranks. Abort ignores errors, because the process is about to
-// exit.
+// the reason. If there is no agent, Abort tells rank 0 and the launcher. After Abort has returned, the caller
+// has to exit with the same code. The agent ends the other ranks. Abort ignores errors, because the process
+// is about to exit.
 func (s *Session) Abort(code int, reason string) {
-	if s.away != nil { // before send, because when rank 0 knows of the abort, it may tell this process to end at once
+	if s.away != nil { // before send, because rank 0 may tell this process to end as soon as it knows of the abort
 		s.away.abort(s.Job().Rank, code, reason)
 	}
 	_ = s.send(kindAbort, numbered(code, reason))

@@ -1,9 +1,9 @@
 package bootstrap
 
 // Fail tells the agent that this rank is about to end with the error text. Rank origin, which may be this
-// rank, has caused it. lost is the rank whose loss the error names, or -1. The agent may learn of that loss
-// later than of the end of this rank. The agent prints the text once for all ranks with the same text. Fail
-// returns an error if no agent prints the text. The caller then has to print it.
+// rank, has caused the error. lost is the rank whose loss the error names, or -1. The agent may learn of that
+// loss after it learns of the end of this rank. The agent prints the text once for all ranks with the same
+// text. Fail returns an error if no agent prints the text. The caller then has to print it.
 func (s *Session) Fail(origin, lost int, text string) error {
 	if s.conn == nil || s.away != nil && origin == s.Job().Rank {
 		return errNoAgent

@@ -36,7 +36,7 @@ func Summary(list []Doing) string {
 			among[w.Line] = make([]bool, size)
 		}
 		for i, also := range d.Waits {
-			if i == 0 || also.Line == "" { // no line: an operation of the program has started the goroutine
+			if i == 0 || also.Line == "" { // without a line: gorun itself waits
 				addAmong(among[w.Line], also.Among)
 			}
 		}

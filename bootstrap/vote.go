@@ -11,7 +11,7 @@ type Purpose uint8
 
 // Purposes of a vote.
 const (
-	// PurposeFlags: the members agree on the bitwise and of the votes' Flags.
+	// PurposeFlags: the members agree on the bitwise AND of the votes' Flags.
 	PurposeFlags Purpose = iota + 1
 	// PurposeShrink: the members agree on the members of a new communicator.
 	PurposeShrink
@@ -41,7 +41,7 @@ type Decision struct {
 	Comm    uint64
 	Round   uint32
 	Purpose Purpose // 0 if the votes have different purposes
-	Flags   uint64  // bitwise and of the Flags of all votes, including votes of ranks that have ended since
+	Flags   uint64  // bitwise AND of the Flags of all votes, including votes of ranks that have ended since
 	// Epoch is the number of ranks of the job that had ended before the decision without leaving the job. A
 	// rank gets the notices of these ends before the notice of the decision.
 	Epoch uint32
@@ -59,7 +59,7 @@ type Decision struct {
 
 // Revocation says that a communicator is broken.
 type Revocation struct {
-	Generation int // as in Vote: the generation of the communicator; not sent
+	Generation int // the generation in which the communicator was made; not sent
 	Comm       uint64
 	Number     uint32 // number of the communicator at its members
 	Rank       int    // world rank that broke the communicator; the launcher sets it

@@ -83,8 +83,8 @@ func (c *Client) Get(key string) (string, error) {
 	return m.fields["value"], outcome(m, err)
 }
 
-// Finalize leaves the job and closes the stream. If a process ends without Finalize, the launcher takes its
-// end for a failure.
+// Finalize leaves the job and closes the stream. If a process ends without Finalize, the launcher treats the
+// end as a failure.
 func (c *Client) Finalize() error {
 	_, err := c.ask("finalize", "finalize_ack")
 	return errors.Join(err, c.conn.Close())
@@ -115,7 +115,7 @@ func outcome(m message, err error) error {
 }
 
 // ask sends a request and receives its answer. The command of the answer must be the string answer. fields
-// are names and values in turn.
+// are alternately names and values.
 func (c *Client) ask(command, answer string, fields ...string) (message, error) {
 	line, err := format(command, fields...)
 	if err != nil {
