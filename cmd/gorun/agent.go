@@ -19,8 +19,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// agentCommand is the argument that makes gorun the node agent of another gorun.
-// The two communicate through the agent's standard input and output.
+// agentCommand is the argument that makes gorun the node agent of another gorun, the launcher. The launcher
+// and the agent communicate through the agent's standard input and output.
 const agentCommand = "-gorun-agent"
 
 // agent runs the ranks of a job on this machine for the launcher, which is another gorun. The agent makes no
@@ -54,7 +54,7 @@ type agent struct {
 	mu sync.Mutex // guards node.ranks, and the fields of a rank that change when the rank ends
 }
 
-// runAgent is the agent's main function. scratch and inside are as in newJob.
+// runAgent is the agent's main function. scratch and inside are the parameters of newJob with these names.
 func runAgent(scratch string, inside bool) int {
 	a := &agent{started: make(chan struct{}), left: make(chan struct{}), out: newForwarder(), up: newWindow()}
 	code, err := a.run(scratch, inside)
@@ -173,7 +173,7 @@ func (a *agent) heedTerm() {
 var errTerminated = errors.New("SIGTERM before the ranks were started")
 
 // lost ends the process, because the connection to the launcher is lost. It prints nothing if the launcher
-// has closed the connection, because then another host may have made the job fail.
+// has closed the connection, because the launcher may have done so after a failure on another host.
 func (a *agent) lost(why error) {
 	a.leave(fmt.Errorf("gorun is lost: %w", why), exitLauncher)
 }
@@ -270,7 +270,7 @@ func (a *agent) input(data []byte, end bool) {
 	default:
 		a.feed.append(data)
 		if a.feed.all {
-			a.wantInput(len(data)) // at once, because no rank waits for a slower rank
+			a.wantInput(len(data)) // at once, so that a slow rank does not delay the other ranks
 		}
 	}
 }
@@ -284,7 +284,7 @@ func (a *agent) wantInput(n int) {
 func (a *agent) serve(r *rank) {
 	defer close(r.served)
 	if err := a.relay.Serve(r.number, r.conn); errors.Is(err, bootstrap.ErrMalformed) {
-		// Send a frame without a kind, which the server reports as malformed.
+		// The frame has no kind, so that the server reports the rank's frame as malformed.
 		<-a.started
 		a.conn.Send(link.KindUp, link.Target{Rank: r.number}.Append(nil))
 	}
@@ -353,7 +353,7 @@ func (a *agent) report() {
 func (a *agent) end() {
 	a.over.Do(func() {
 		a.ending.Store(true)
-		a.unlessLost(a.below.running.Wait) // first, because the kill below might end these commands, too
+		a.unlessLost(a.below.running.Wait) // before kill, which might end these commands, too
 		err := a.node.contain.kill()
 		a.out.finish()
 		err = errors.Join(err, a.node.cleanUp())

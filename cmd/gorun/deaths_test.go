@@ -21,7 +21,7 @@ type death struct {
 	victim string
 	ssh    string   // the host on which gorun runs and uses ssh; "": gorun runs outside and needs no network
 	flags  []string // additional flags of gorun
-	script string   // the program of the ranks; "": waits
+	script string   // the program of the ranks; if it is "", the ranks run the script waits
 	strike func(c *nscluster.Cluster, r *run) error
 	code   int
 	says   []string // regular expressions that gorun's standard error matches

@@ -59,8 +59,9 @@ func (j *job) copyFiles(kept []*host) error {
 	return err
 }
 
-// sendFile sends file i to the host's agent, no faster than the slowest of the hosts in to. The hosts in to
-// get the file through this agent. They may include this host itself.
+// sendFile sends file i to the host's agent, for the hosts in the argument to. These hosts get the file
+// through this agent, and may include this host itself. sendFile sends no faster than the slowest of these
+// hosts receives.
 func (h *host) sendFile(i int, to []*host) error {
 	f := h.job.files
 	packed, err := f.pack(i)
@@ -200,7 +201,7 @@ func (j *job) spreads(kept []*host) ([]spread, error) {
 	return all, nil
 }
 
-// under returns the hosts in s among h and all hosts below h in the tree.
+// under returns those hosts of s that are h or are below h in the tree.
 func (s spread) under(h *host) []*host {
 	var list []*host
 	if s[h] {
@@ -212,8 +213,7 @@ func (s spread) under(h *host) []*host {
 	return list
 }
 
-// commands returns the numbers of those commands of h that have started agents which get the file from h's
-// agent.
+// commands returns the numbers of the commands of h whose agents get the file from the agent of h.
 func (s spread) commands(h *host) []int {
 	var numbers []int
 	for _, b := range h.below {

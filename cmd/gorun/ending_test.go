@@ -96,7 +96,7 @@ func TestSignalsAreForTheGroupOfARank(t *testing.T) {
 	require.Zero(t, r.wait(t))
 }
 
-// An abort ends the job with a nonzero exit code, even if its own code is zero modulo 256.
+// An abort ends the job with a nonzero exit code, even if the code of the abort is zero modulo 256.
 func TestAbortWithoutACode(t *testing.T) {
 	for code, want := range map[string]int{"0": 1, "256": 1, "7": 7} {
 		got := gorun(t, nil, helper([]string{"-np", "2"}, "abort", "1", code)...)

@@ -23,8 +23,8 @@ type failures struct {
 	waiting map[int]func()
 }
 
-// await registers give, which is called in a goroutine of its own failureDelay after the first failure. The
-// caller prevents this call if it calls leave before.
+// await registers the function give. failureDelay after the first failure, a goroutine of its own calls give.
+// The caller prevents this call by calling leave before that time.
 func (f *failures) await(give func()) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,7 @@ func (f *failures) await(give func()) (leave func()) {
 	}
 }
 
-// first starts the failureDelay if no host has failed before. The caller calls it after the failure of a
+// first starts the time of failureDelay if no host has failed before. It is called after each failure of a
 // host.
 func (f *failures) first() {
 	f.mu.Lock()

@@ -28,10 +28,10 @@ const gather = 100 * time.Millisecond
 // retryMax is the longest pause between two attempts to prove a deadlock.
 const retryMax = 16 * time.Second
 
-// attemptsMax is a number of consecutive failed attempts to prove a deadlock. Before this number is reached,
-// the launcher keeps the report that a rank has sent by itself, even if the rank answers that it is not
-// stuck. A rank that still waits may give this answer because it has just handled a message of the network.
-// It would not report the same wait by itself a second time.
+// attemptsMax is a number of consecutive failed attempts to prove a deadlock. A rank that still waits may answer
+// that it is not stuck, because it has just handled a message of the network. Before attemptsMax attempts have
+// failed, the launcher does not trust this answer, and keeps the report that the rank has sent by itself. The
+// rank would not report the same wait by itself a second time.
 const attemptsMax = 5
 
 // hang is the state of the search for ranks that wait for each other. A rank reports by itself when it has
@@ -47,8 +47,9 @@ type hang struct {
 	// arrived.
 	suspecting bool
 	suspects   map[int]int64
-	// retry fires when suspect has to examine the reports. If gathering is true, that is gather after the
-	// arrival of a report. Otherwise it is pause after the last attempt, which did not prove a deadlock.
+	// retry fires when suspect has to examine the reports. If gathering is true, retry fires at the time
+	// gather after the arrival of a report. If gathering is false, it fires at the time pause after the last
+	// attempt, which did not prove a deadlock.
 	retry     <-chan time.Time
 	gathering bool
 	pause     time.Duration
@@ -162,8 +163,8 @@ func (j *job) judge(list []bootstrap.Doing) {
 	}
 }
 
-// prove compares list, which has the second answers, with suspects. It reports a deadlock if the deadlocked
-// ranks have the same numbers of waits in both. It then ends the job if -on-deadlock allows that.
+// prove compares list, which has the second answers, with suspects. It reports a deadlock if Doing.Stuck of
+// each deadlocked rank is the same in both. It then ends the job if -on-deadlock allows that.
 func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 	proof := make([]bootstrap.Doing, len(list))
 	for i, d := range list {
@@ -192,8 +193,8 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 }
 
 // stagnant reports that, for the time of -stall, no rank has called gorun or ended a wait (Doing.Quiet). The
-// job goes on, because this does not prove a deadlock. If a rank has done so, stagnant sets the timer again
-// for the rest of the time.
+// job goes on, because this does not prove a deadlock. If a rank has called gorun or ended a wait within this
+// time, stagnant sets the timer again for the rest of the time.
 func (j *job) stagnant(list []bootstrap.Doing) {
 	waiting, quiet := false, j.opts.stall.Seconds()
 	for _, d := range list {

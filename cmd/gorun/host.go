@@ -170,7 +170,7 @@ func (h *host) greet() error {
 	}
 	conn := link.NewConn(in, h.in)
 	greeting := link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths), Whole: h.job.opts.copies})
-	early := h.via == nil // if true, only the agent can read the greeting, even before its preamble arrives
+	early := h.via == nil // the greeting may precede the preamble if only the agent can read it
 	if early {
 		conn.Send(link.KindGreet, greeting)
 	}

@@ -63,7 +63,7 @@ func TestHostsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// While gorun waits for a slow host, it does not take the hosts that are ready for silent.
+// While gorun waits for a slow host, it does not declare those hosts lost that are ready.
 func TestSlowHostDoesNotLoseTheOthers(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	slow := script(t, fmt.Sprintf("h=$1; shift; export GORUN_HOSTID=$h; [ $h = b ] && sleep %v; exec \"$@\"", (link.Silence+time.Second).Seconds()))
@@ -254,7 +254,7 @@ func TestSilentHostIsLost(t *testing.T) {
 	r, _ := ready(t, 4, "ready", nil, helper(onHosts(t), "grandchildren"))
 	pids := agents(t, r)
 	require.Len(t, pids, 2)
-	// SIGSTOP simulates a halt of the machine, because only this test continues the agent.
+	// SIGSTOP simulates a halt of the machine: the agent stays stopped until this test continues it.
 	require.NoError(t, unix.Kill(pids[0], unix.SIGSTOP))
 	require.Equal(t, 125, r.wait(t))
 	require.Regexp(t, `host [ab] is lost with rank .*: it has been silent for 4.75s`, r.err.String())
@@ -279,7 +279,7 @@ func TestSilentGorunIsLost(t *testing.T) {
 // A job that is suspended by Ctrl-Z goes on when it is continued.
 func TestStoppedJobOfHostsGoesOn(t *testing.T) {
 	t.Parallel() // it waits most of the time
-	// After Ctrl-Z, the agents must not take gorun for lost, even if the suspension takes long.
+	// After Ctrl-Z, the agents must not declare gorun lost, even if the suspension takes long.
 	r, out := ready(t, 2, "ready", nil, append([]string{"-host", "a,b", "-rsh", rsh(t)}, helper(nil, "signals", "SIGTERM")...))
 	pids := agents(t, r)
 	require.NoError(t, r.Process.Signal(unix.SIGTSTP))

@@ -65,7 +65,7 @@ func (e *noRoomError) Error() string {
 	return fmt.Sprintf("no other host has room for rank %d: give hosts more slots (-host H:N), or name more", e.rank)
 }
 
-// letting is what lost ranks use of a host: spares, by program, and free slots.
+// letting has the spares, by program, and the number of free slots that lost ranks use of one host.
 type letting struct {
 	spares map[*app]int
 	room   int
@@ -74,8 +74,9 @@ type letting struct {
 // lettings has the letting of each host that house has chosen for a lost rank.
 type lettings map[*host]*letting
 
-// best returns the best host for a lost rank, or nil if no host has room for it. For a rank that is not cold,
-// it prefers hosts with a spare. Among the hosts that remain, it prefers hosts with many free slots.
+// best returns the best host for a lost rank, or nil if no host has room for it. If the rank's next process
+// may be a spare (rank.cold is false), best prefers hosts with a spare. Among the hosts that remain, it
+// prefers hosts with many free slots.
 func (l lettings) best(hosts []*host, r *rank) *host {
 	best, most := (*host)(nil), 0
 	for _, h := range hosts {

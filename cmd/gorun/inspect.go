@@ -185,7 +185,7 @@ func (v *view) show(r *inspection.Report) error {
 	before := v.before
 	v.before = r
 	if v.watching && !v.json && r.Ended == r.Ranks && before != nil {
-		return nil // the previous table, of ranks that had not ended, says more
+		return nil // the previous table says more, because it has ranks that had not ended
 	}
 	var text string
 	switch {

@@ -45,7 +45,7 @@ func TestSocketOfAJob(t *testing.T) {
 			// The test waits, because the rank may print before the socket exists, and the socket may exist
 			// before gorun listens on it.
 			require.Eventually(t, func() bool { return len(left()) == 1 }, time.Minute, time.Millisecond)
-			job, _, _ := strings.Cut(left()[0].Name(), ".") // other tests run jobs, which have sockets elsewhere
+			job, _, _ := strings.Cut(left()[0].Name(), ".") // by name, because inspect also finds jobs of other tests
 			shown := inspectIn(t, tmp, job)
 			for shown.code != 0 {
 				shown = inspectIn(t, tmp, job)
@@ -83,7 +83,7 @@ func TestJobWithoutASocket(t *testing.T) {
 	require.Zero(t, r.wait(t))
 	require.Equal(t, "done\n", r.out.String())
 	require.Regexp(t, `^gorun: gorun inspect cannot show this job: socket of job \S+: directory `+sockets(tmp)+`: it is a link: it is not used\n$`, r.err.String())
-	shown := inspectIn(t, tmp, "no-such-job") // other tests run jobs, which have sockets elsewhere
+	shown := inspectIn(t, tmp, "no-such-job") // by name, because inspect also finds jobs of other tests
 	require.Equal(t, 125, shown.code)
 	require.Contains(t, shown.err, "directory "+sockets(tmp)+": it is a link: it is not used")
 }

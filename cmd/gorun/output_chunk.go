@@ -47,7 +47,7 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 		}
 		s := &source{rank: r.number, which: which, fd: -1, room: newWindow()}
 		s.written = func(n int) {
-			s.room.give(n) // before written, because the agent sends more as soon as it has the credit
+			s.room.give(n) // before the call of written, because the agent sends more as soon as it has the credit
 			written(which, n)
 		}
 		if o.running {

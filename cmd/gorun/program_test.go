@@ -88,8 +88,8 @@ func TestGoPackagesAreBuiltForRaces(t *testing.T) {
 	require.Equal(t, "race\nsay\n", r.err.String())
 }
 
-// gorun looks up a bare name in PATH and does not take it for a directory. If there is such a directory, the
-// error suggests it.
+// gorun looks up a bare name in PATH, even if there is a directory of this name. The error then suggests the
+// directory.
 func TestBareNameOfADirectoryIsLookedUp(t *testing.T) {
 	r := command(t, nil, "cmd")
 	r.Dir = module(t)

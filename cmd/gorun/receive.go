@@ -152,8 +152,8 @@ func (b *inbox) credit(n int) {
 	b.conn.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(n))
 }
 
-// pass sends a frame to agents below. It skips an agent that has ended. The launcher learns of that end in
-// another way.
+// pass sends a frame to agents below. It skips an agent that has ended. The launcher learns of that end by an
+// ExecEnd.
 func (b *inbox) pass(to []int, k link.Kind, body []byte) {
 	for _, number := range to {
 		if r := b.below.find(number); r != nil {

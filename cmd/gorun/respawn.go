@@ -41,7 +41,7 @@ type restarts struct {
 func (o *options) respawns() bool { return o.onFailure == bootstrap.OnFailureRespawn }
 
 // respawn starts ranks that were lost together again, in the next generation of the job, and returns true. If
-// it does not start them, it returns false and adds the reason to f, their failure.
+// it does not start them, it returns false and adds the reason to f, the failure of these ranks.
 func (j *job) respawn(lost []*rank, f *failure) bool {
 	if !j.opts.respawns() || j.watch.ending {
 		return false
@@ -189,8 +189,9 @@ func (j *job) renew(lost []*rank) error {
 }
 
 // renew makes the resources that the ranks of the next generation share on this node. Then it calls begin,
-// which begins the generation, and starts the lost ranks. It uses the processes of spares as long as there
-// are any. The caller has already set s.describe and the ranks of the node to those of the next generation.
+// which begins the generation. Finally, renew starts the lost ranks. It uses the processes of spares as long
+// as there are any. The caller has already set s.describe and the ranks of the node to those of the next
+// generation.
 func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.Next) error) error {
 	if err := s.share(); err != nil {
 		return err

@@ -41,7 +41,7 @@ type spawner struct {
 	wires    *wiring
 	environ  []string // of every rank
 	memory   *os.File
-	shelf    *bootstrap.Shelf // the node's part of the book, open until this process ends
+	shelf    *bootstrap.Shelf // the part of the node memory for the book, open until this process ends
 	secret   *os.File
 	null     *os.File
 	describe bootstrap.Job // values that all ranks have in common

@@ -30,7 +30,7 @@ type stdinFeed struct {
 // sink is the pipe of a rank.
 type sink struct {
 	w  *os.File
-	at int // number of bytes that the rank has got; the constant closed after the pipe is closed
+	at int // number of bytes that the rank has got; the constant closed if the pipe is closed
 }
 
 // newFeed returns a feed without sinks.

@@ -18,7 +18,7 @@ const causeDelay = 2 * time.Second
 // by itself. In the zero value, no rank is named.
 type suspense struct {
 	of    *rank            // the named rank
-	heard <-chan struct{}  // closed when that rank's agent has sent a frame since; nil for a rank of this machine
+	heard <-chan struct{}  // closed when that rank's agent has sent a frame since the wait began; nil for a local rank
 	late  <-chan time.Time // fires when the wait is over
 	// patient is true if the wait was extended once, because the agent is silent.
 	patient bool

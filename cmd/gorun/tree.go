@@ -78,7 +78,8 @@ func (j *job) pause() {
 }
 
 // silence returns the reason for which a silent host is given up. The frames of a host come through the hosts
-// above it. When a host above sends a frame, or is lost, silence knows which host is the cause.
+// above it. silence waits until each host above has sent a frame, or one of them is lost. If all have sent a
+// frame, the host itself is the cause. If one is lost, the lost host is the cause.
 func (h *host) silence() error {
 	for up := h.via; up != nil; up = up.via {
 		select {
@@ -235,7 +236,7 @@ func (h *host) sort() {
 			err = h.handOn(k, body, ended)
 		}
 		if err == nil && k == link.KindDone {
-			return // the commands of the hosts below have ended before that
+			return // the commands of the hosts below ended before KindDone
 		}
 		if err == nil {
 			continue

@@ -19,7 +19,7 @@ type failure struct {
 	// told names the message that was printed when the failure occurred. If told is not "", text refers to
 	// that message and does not print it again.
 	told string
-	then string // appended to how: why the rank was not started again
+	then string // why the rank was not started again; printed after how
 	// lost is the rank that ended, if the other ranks have continued after the failure.
 	lost *rank
 	// ended are the ranks that have ended with this failure. cause is the rank whose loss they name as the

@@ -8,8 +8,9 @@ var fluxExec = []string{"flux", "exec", groupArgument}
 
 // flux finds an instance of Flux in three cases: in the shell of flux alloc, in the script of flux batch, and
 // in the program that flux start runs. In a task of flux run, the variables describe the instance around the
-// task. The task shares this instance with other tasks, so that flux does not use it and returns nil. The
-// brokers are numbered in the order of the attribute hostlist (flux-broker-attributes(7)).
+// task. The task shares this instance with other tasks. For this reason, the function flux does not use the
+// instance and returns nil. The brokers are numbered in the order of the attribute hostlist
+// (flux-broker-attributes(7)).
 func flux(getenv func(string) string) (*Allocation, error) {
 	if getenv("FLUX_URI") == "" || getenv("FLUX_TASK_RANK") != "" {
 		return nil, nil //nolint:nilnil // no allocation is no error

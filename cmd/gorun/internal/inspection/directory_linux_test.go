@@ -142,8 +142,8 @@ func TestDirectoryOfOthers(t *testing.T) {
 	}
 }
 
-// A process that lists the jobs removes the socket that a killed gorun has left. The next job removes it,
-// too.
+// A process that lists the jobs removes the socket that a killed gorun has left. The start of the next job
+// also removes such a socket.
 func TestStaleSockets(t *testing.T) {
 	dir := here(t)
 	path := stale(t, dir, name(t))

@@ -82,8 +82,8 @@ func (c *Conn) wake() {
 	}
 }
 
-// Pass queues whole frames that come from another link. If frames is empty, it marks the end of the
-// stream: after the queue there is an empty write to out.
+// Pass queues whole frames that come from another link. If frames is empty, Pass marks the end of the stream
+// by an empty write to out after the queue.
 func (c *Conn) Pass(frames []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

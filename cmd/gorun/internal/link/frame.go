@@ -30,7 +30,7 @@ const (
 	KindDown                       // frames for bootstrap.Relay.Tell
 	KindOutput                     // Target, and bytes of the stream
 	KindOutputEnd                  // Target
-	KindCredit                     // Target, and Amount of bytes that have left the window; Stdin: of Up, input or files
+	KindCredit                     // Target, Amount of bytes that left the window; for Stdin: of Up, input or files
 	KindInput                      // bytes of the standard input
 	KindInputEnd                   // empty
 	KindSignal                     // Target, and the number of the signal as an Amount
@@ -41,7 +41,7 @@ const (
 	KindBeat                       // empty
 	KindPause                      // empty
 	KindExec                       // Exec
-	KindExecInput                  // 4 bytes number of the command, bytes of its standard input; none end the input
+	KindExecInput                  // 4 bytes number of the command, bytes of its standard input; no bytes: end
 	KindExecKill                   // 4 bytes number of the command
 	KindExecOutput                 // 4 bytes number of the command, bytes of its output
 	KindExecRemark                 // 4 bytes number of the command, bytes of its standard error

@@ -23,7 +23,7 @@ type Plan struct {
 	Generations int
 	Place       int
 	Spares      []int
-	Secret      []byte // the job's secret, SecretBytes; with Salted a salt
+	Secret      []byte // the job's secret, SecretBytes long; a salt in its place if Salted is true
 	Salted      bool   // the job's secret is derived from the secret of the pods and the salt
 
 	Dir       Text      // the working directory of ranks whose Program has none
@@ -31,7 +31,7 @@ type Plan struct {
 	Programs  []Program // the programs to which Ranks refer
 	Ranks     []Rank    // the ranks of this agent, ascending by number
 	Input     InputMode // which of the ranks get the standard input
-	InputRank int       // the rank that gets it with InputOne
+	InputRank int       // the rank that gets the standard input if Input is InputOne
 	Bind      placement.Kind
 	Merge     bool // the standard error of ranks goes to their standard output
 }

@@ -140,10 +140,10 @@ func (m *Model) ask() tea.Cmd {
 	}
 }
 
-// take handles a report. In two cases the table does not change. First, if the report was requested to show
-// the operations of a rank, and was made less than half a period after the previous report, because rates
-// over such a short time mean little. Second, if all ranks have ended, because the previous table is more
-// useful.
+// take handles a report. In two cases the table does not change. In the first case, the report was requested
+// to show the operations of a rank, and was made less than half a period after the previous report. Rates
+// over such a short time mean little. In the second case, all ranks have ended. The previous table is then
+// more useful.
 func (m *Model) take(r Reported) tea.Cmd {
 	m.asking = false
 	if r.Err != nil {

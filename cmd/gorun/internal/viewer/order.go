@@ -35,8 +35,8 @@ type order struct {
 	reversed bool
 }
 
-// press returns the order for a key. The order is by the key's column. It is reversed if o is the order by
-// the same column, not reversed.
+// press returns the order for a key. The ranks are then sorted by the key's column. If o already sorts by
+// this column, the new order is the reverse of o.
 func (o order) press(by string) order {
 	return order{by: by, reversed: o.by == by && !o.reversed}
 }

@@ -83,7 +83,7 @@ type session struct {
 
 // fail ends the view because a write to the terminal has failed.
 func (s *session) fail(err error) {
-	s.once.Do(func() { go s.program.Send(failed{err}) }) // not in this goroutine, for whose write the program waits
+	s.once.Do(func() { go s.program.Send(failed{err}) }) // with go, because the program waits for this write
 }
 
 // obey carries out the default actions of signals, but leaves the alternate screen first. The second signal that
