@@ -117,8 +117,9 @@ type textRange struct {
 	text string
 }
 
-// waitersOf returns the waiters among the ranks for which dead is set. It clears dead for a rank that waits
-// for unknown ranks. It also clears dead for a rank that does not wait, has not finished and has no actors.
+// waitersOf returns the waiters among the ranks whose element of dead is true. It sets the element to false
+// for a rank that waits for unknown ranks. It does the same for a rank that does not wait, has not finished
+// and has no actors.
 func waitersOf(reports []*Doing, dead []bool) *waiters {
 	w := &waiters{ranks: map[string][]int{}, one: map[int][]string{}}
 	bad := map[string]bool{"": true}

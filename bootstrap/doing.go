@@ -216,7 +216,7 @@ func inOrder(list []Doing) []Doing {
 // same lines share an entry. The entries are in the order of their lowest ranks.
 func Entries(list []Doing) string { return entries(inOrder(list)) }
 
-// entries is Entries for a list that is sorted by rank.
+// entries does the work of Entries for a list that is sorted by rank.
 func entries(list []Doing) string {
 	var b strings.Builder
 	groups := map[string][]Doing{}

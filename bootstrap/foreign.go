@@ -108,9 +108,9 @@ func jobOf(launcher string, names []string, getenv func(string) string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// findLauncher is FindForeign for launchers whose processes can join each other. For a launcher that offers
-// PMI-1 at a port, Rank and Size are not set, because the launcher sends them over the connection to that
-// port.
+// findLauncher does the same as FindForeign, but only for launchers whose processes can join each other. For
+// a launcher that offers PMI-1 at a port, Rank and Size are not set, because the launcher sends them over the
+// connection to that port.
 func findLauncher(getenv func(string) string) (Foreign, bool) {
 	if getenv("PMI_PORT") != "" && getenv("PMI_ID") != "" && getenv("PMI_FD") == "" && getenv("PMI_RANK") == "" {
 		return Foreign{Launcher: "mpiexec", pmi: true}, true

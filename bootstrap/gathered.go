@@ -30,8 +30,8 @@ func (r *Relay) vote(rank int, body []byte) error {
 // pollsMost is the largest number of incomplete polls of a node in which one rank may have voted.
 const pollsMost = 1 << 12
 
-// isFull reports whether a rank would exceed pollsMost or loadLimit(sizeMax) by a vote in next. It visits all
-// polls of the node, which usually has few polls. Callers hold gathering.
+// isFull reports whether a rank would exceed pollsMost or loadLimit(sizeMax) by a vote in the poll next. It
+// visits all polls of the node, which usually has few polls. Callers hold gathering.
 func (r *Relay) isFull(rank int, next *poll) bool {
 	n, load := 1, next.load()
 	for _, p := range r.polls {

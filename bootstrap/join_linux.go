@@ -12,9 +12,9 @@ import (
 // Join makes this process a rank of its job. It first sets close-on-exec on the inherited descriptors. Then
 // it reads the descriptors and the environment.
 //
-// If GORUN_FDS is not set, a launcher other than gorun may have started this process together with
-// others. Then the process joins these processes, see [FindForeign]. Without such a launcher, the
-// process is a world of one rank.
+// If GORUN_FDS is not set, a launcher other than gorun may have started this process together with others. In
+// this case, this process and the others form the ranks of one world, see [FindForeign]. Without such a
+// launcher, the process is a world of one rank.
 func Join() (*Session, error) {
 	text, ok := os.LookupEnv(EnvFDs)
 	if !ok {

@@ -161,8 +161,8 @@ func (j *job) each(patience time.Duration, f func(h *host) error) error {
 }
 
 // within runs f for a host, and gives the host up if f takes longer than patience. If f fails for another
-// host, the job will not run. within then gives this host up, too, failureDelay after that failure, and
-// returns nil.
+// host, the job will not run. In this case, failureDelay after that failure, this host is given up, too, and
+// within returns nil.
 func (h *host) within(patience time.Duration, f func(h *host) error) error {
 	timer := time.AfterFunc(patience, func() { h.giveUp(fmt.Errorf("no answer within %v", patience)) })
 	defer timer.Stop()

@@ -28,8 +28,8 @@ type rank struct {
 	served  chan struct{} // closed when all frames of the rank have been read
 	streams [2]*source    // output of a remote rank
 	started time.Time
-	// record is a mapping that contains the memory of its flight recorder at recordAt; nil for a
-	// remote rank.
+	// record is a mapping that contains, at the offset recordAt, the memory of the rank's flight recorder. It
+	// is nil for a remote rank.
 	record   []byte
 	recordAt int
 

@@ -85,8 +85,8 @@ func (r *rank) look(l link.Look, now time.Time) (link.Record, bool) {
 	return seen, true
 }
 
-// block returns lines below a title, in the form of the last block of a job, or "" if there are no
-// lines.
+// block returns lines below a title, in the form in which gorun prints them at the end of a job. It returns
+// "" if there are no lines.
 func block(title string, lines []string) string {
 	if len(lines) == 0 {
 		return ""

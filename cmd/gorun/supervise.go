@@ -30,8 +30,8 @@ type news struct {
 type watch struct {
 	running  int
 	ending   bool              // the ranks have been asked to end
-	kill     <-chan time.Time  // the grace period is over
-	dump     <-chan time.Time  // the wait for reports is over
+	kill     <-chan time.Time  // fires when the grace period is over
+	dump     <-chan time.Time  // fires when the wait for reports is over
 	question int               // number of the last request for reports
 	reports  int               // how many reports are still awaited
 	doing    []bootstrap.Doing // the reports that have arrived

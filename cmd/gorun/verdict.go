@@ -28,8 +28,9 @@ type failure struct {
 	cause *rank
 }
 
-// verdict collects what determines the exit code and the last block of a job's output. Only the
-// first failure that the program has not handled counts: later failures may be its consequences.
+// verdict collects the facts that determine the exit code, and the text that gorun prints at the end of a
+// job. Only the first failure that the program has not handled counts: later failures may be its
+// consequences.
 type verdict struct {
 	first     *failure
 	later     []failure      // after the first, in order
@@ -113,7 +114,7 @@ func (v *verdict) code() int {
 // tailLinesMax is how many lines of a rank's standard error are repeated.
 const tailLinesMax = 10
 
-// text returns the last block of a job's output, or "" after success.
+// text returns the text that gorun prints at the end of a job, or "" after success.
 func (v *verdict) text(j *job) string {
 	if v.silent || (v.first == nil && v.timeout == 0) {
 		return ""

@@ -12,7 +12,7 @@ type window struct {
 
 	mu     sync.Mutex // guards what follows
 	more   *sync.Cond
-	room   int // bytes; at most most, and may be negative after spend
+	room   int // in bytes; at most the field most; may be negative after spend
 	closed bool
 }
 

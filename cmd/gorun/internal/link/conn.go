@@ -19,7 +19,7 @@ type Conn struct {
 	out io.Writer
 
 	mu      sync.Mutex // guards what follows
-	changed *sync.Cond // signals a change of writing, err or the queue's length
+	changed *sync.Cond // signals a change of the fields writing and err, or of the length of queue
 	queue   []byte     // the frames that wait to be written
 	writing bool       // a goroutine is in write
 	pausing bool       // true between Pause and Resume, when no beats are sent

@@ -45,7 +45,7 @@ func ParsePerHost(text string) (int, error) {
 	return n, nil
 }
 
-// Room returns the number of ranks that the hosts take in one round, given the slots of each host.
+// Room returns the number of ranks that the hosts take in one round of Deal, given the slots of each host.
 func (p Policy) Room(slots []int) int {
 	if p.PerHost > 0 {
 		return p.PerHost * len(slots)
@@ -57,9 +57,9 @@ func (p Policy) Room(slots []int) int {
 	return n
 }
 
-// Deal returns the index of the host of each of n ranks, given the slots of each host, which are
-// positive. If there are more ranks than slots, Deal begins another round. It returns an error if
-// there are more ranks than PerHost allows.
+// Deal returns the index of the host of each of n ranks, given the slots of each host, which are positive.
+// When all slots are used, Deal begins again with the first host. This is called another round. Deal returns
+// an error if there are more ranks than PerHost allows.
 func (p Policy) Deal(slots []int, n int) ([]int, error) {
 	if p.PerHost > 0 && n > p.Room(slots) {
 		return nil, fmt.Errorf("%d ranks, and %d hosts with %d ranks each take %d: name more hosts, allow more ranks per host, or start fewer",
