@@ -12,8 +12,8 @@ import (
 //
 // A message is sent at once in two cases. In the first case the peer has sent something since the
 // last message that this rank sent at once, as in a dialogue. In the second case that last message
-// was sent more than batchWithin ago. Short messages that follow share a frame, called the open
-// frame of the endpoint. The open frame is sent
+// was sent more than batchWithin ago. Short messages that are not sent at once share a frame,
+// called the open frame of the endpoint. The open frame is sent
 //
 //   - by the next Poll or Arm; if the rank is armed, the transport rings the rank so that the rank
 //     polls;
@@ -29,11 +29,11 @@ type batches struct {
 	locked func(f func())
 	// open are the endpoints that may have an open frame.
 	open []*endpoint
-	// held is true if there are open frames or work requests that the method begin has to begin.
-	// beginning is true while begin runs.
+	// held is true if there are open frames, or work requests that the adapters hold back. The
+	// method begin sends both. beginning is true while begin runs.
 	held, beginning bool
 	// armed is true while the rank is armed, so that it may sleep. rung is true if the rank was
-	// rung for an open frame since the last begin.
+	// rung for an open frame since the last call of begin.
 	armed, rung bool
 	// timer calls begin if no Poll calls begin earlier. running is true while the timer runs.
 	timer   *time.Timer
@@ -44,15 +44,15 @@ type batches struct {
 	within time.Duration
 }
 
-// batch is the state of the open frame of an endpoint. The open frame is the last frame that has a
-// slot of the flow, and the only one that has never been posted.
+// batch is the state of the open frame of an endpoint. The open frame is the newest of the
+// unacknowledged frames (endpoint.slots), and the only one of them that has never been posted.
 type batch struct {
 	// open is true if there is an open frame. listed is true if the endpoint is in batches.open.
 	open, listed bool
 	sequence     uint16 // sequence number of the open frame
 	// size is the least size in bytes of the buffer of the next open frame. It is the length of the
-	// last open frame. If the last open frame was full, size is a size of the next larger class of
-	// buffers.
+	// last open frame. If the last open frame was full, size is larger than its buffer, so that the
+	// next open frame gets a buffer of the next larger class.
 	size int
 	// answered is true if the peer has sent something since the last message that was sent at
 	// once. began is the time of that message, as the time since batches.base.
@@ -64,8 +64,8 @@ const (
 	// batchedMax is the length in bytes of the longest record in an open frame. A longer record is
 	// sent as a frame of its own.
 	batchedMax = 2 << 10
-	// batchWithin is the longest time after a message that was sent at once within which the
-	// following messages share a frame.
+	// batchWithin is a time that begins when a message is sent at once. Messages that follow within
+	// this time share a frame.
 	batchWithin = 20 * time.Microsecond
 	// batchMost is the longest time for which a message waits in an open frame. The wait can be
 	// longer if no processor is free to run the timer.
@@ -183,7 +183,7 @@ func (t *Transport) startTimer() {
 	c.timer = time.AfterFunc(batchMost, func() { locked(late) })
 }
 
-// stop stops the timer. From then on messages share frames only during a Poll.
+// stop stops the timer. After the call of stop, messages share frames only during a Poll.
 func (c *batches) stop() {
 	if c.timer != nil {
 		c.timer.Stop()

@@ -14,8 +14,8 @@ import (
 )
 
 // batching returns two connected ranks, and a function that sends a message of n bytes from rank 0 to rank 1.
-// Rank 0 sends a message at once if rank 1 has sent a message since the last one. Otherwise rank 0 holds the
-// message back until the next Poll.
+// Rank 0 sends a message at once if rank 1 has sent something since the last message that rank 0 sent at once.
+// Otherwise rank 0 holds the message back until the next Poll.
 func batching(t *testing.T, places []place) (ranks []*rank, next func(n int) error) {
 	t.Helper()
 	ranks = newWorld(t, places, nil).ranks(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// bounces lends staging buffers: registered memory of bounceBytes, called pieces, through which the
-// bytes of operations are copied.
+// bounces lends staging buffers, called pieces. A piece is bounceBytes bytes of registered memory,
+// through which the bytes of operations are copied.
 type bounces struct {
 	domain registrar
 	// access is the access rights of the pieces. Pieces are lent to peers only if access includes
@@ -23,7 +23,7 @@ type bounces struct {
 	exposed int
 }
 
-// bounce is one piece: bounceBytes at off of region.
+// bounce is one piece: the bounceBytes bytes at the offset off in region.
 type bounce struct {
 	region *verbs.MemoryRegion
 	off    int
@@ -58,11 +58,11 @@ func (s *bounces) take() (bounce, bool) {
 // give returns a piece.
 func (s *bounces) give(b bounce) { s.free = append(s.free, b) }
 
-// expose lends a piece that peers may read, until conceal. expose leaves half of the pieces for
-// operations. Otherwise two peers that have exposed all their pieces could wait forever for a piece
-// in which to receive. expose returns false if no piece can be lent, or if access includes no
-// AccessRemoteRead. access includes it only on adapters on which the key of a piece does not let
-// peers write to the piece.
+// expose lends a piece that peers may read, until conceal is called. expose leaves half of the
+// pieces for operations. Otherwise two ranks that have exposed all their pieces to each other could
+// wait forever: each of them needs a free piece to receive in. expose returns false if no piece can
+// be lent, or if access includes no AccessRemoteRead. access includes it only on adapters on which
+// the key of a piece does not let peers write to the piece.
 func (s *bounces) expose() (bounce, bool) {
 	if s.access&verbs.AccessRemoteRead == 0 || s.exposed >= s.total/2 && (s.total >= s.most || s.grow() != nil) {
 		return bounce{}, false
@@ -97,7 +97,7 @@ func (s *bounces) grow() error {
 // flight is a Read or Write in flight whose bytes are copied through a piece.
 type flight struct {
 	bounce bounce
-	// at is the offset of its n bytes in the data of the operation.
+	// at is the offset in the data of the operation at which the n bytes of the flight begin.
 	at, n int
 }
 
@@ -183,8 +183,9 @@ func measureCopies(d registrar) int {
 }
 
 // crossing returns the length at which the cost of a registration is equal to the cost of a copy.
-// Both are linear in the length: registerShort and registerLong are the costs of registering short
-// and long bytes, and whole is the cost of copying long bytes.
+// Both costs are linear in the length. The arguments short and long are two lengths in bytes.
+// registerShort and registerLong are the costs of registering memory of these lengths. whole is the
+// cost of copying memory of the length long.
 func crossing(registerShort, registerLong, whole float64, short, long int) int {
 	slope := max((registerLong-registerShort)/float64(long-short), 0)
 	constant := max(registerShort-slope*float64(short), 0)

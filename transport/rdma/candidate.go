@@ -9,27 +9,28 @@ import (
 )
 
 // candidate is a way to connect with a peer: a rail of this rank, and a rail of the peer in the
-// same fabric.
+// same fabric. In the comments of this package, a way is always such a combination of two rails.
 type candidate struct {
 	rail *rail
 	to   Location
 }
 
-// pair names the two rails of a connection, whichever side has requested the connection.
+// pair has the numbers of the two rails of a connection: own at this rank, and peer at the peer.
+// The pair is the same whichever side has requested the connection.
 type pair struct{ own, peer uint8 }
 
 func (c candidate) pair() pair { return pair{c.rail.index, c.to.Rail} }
 
-// loss records when and why a connection in use was lost. If look is true, loss records instead
-// when and why a look at a better way failed (see type comeback).
+// loss records when and why a connection in use was lost. If look is true, loss records when and
+// why a look failed. A look tests whether a better way works (see type comeback).
 type loss struct {
 	at   time.Time
 	err  error
 	look bool
 }
 
-// trialMost bounds the duration of an attempt on an adapter if there is another candidate after it.
-// It is long enough for the retransmissions of the connection managers.
+// trialMost bounds the duration of an attempt to connect, if another candidate is left to try.
+// trialMost is long enough for the retransmissions of the connection managers.
 const trialMost = 2 * time.Second
 
 // candidates returns the ways to a peer, best first, in the order of pair.worse. But ways on which
@@ -60,7 +61,7 @@ func (a *connector) candidates(list []Location) []candidate {
 	return all
 }
 
-// lookup returns the ways to the peer, or an error that says why there are none.
+// lookup returns the ways to the peer, or an error that says why there is no way.
 func (a *connector) lookup() ([]candidate, error) {
 	list, err := a.t.config.Lookup(a.peer)
 	switch {

@@ -42,8 +42,8 @@ func (t *Transport) ended(peer int, err error) {
 // because all messages are acknowledged by then.
 func (t *Transport) Close() error { return t.close(true) }
 
-// Abandon is Close without waiting for peers. Messages that they have not acknowledged may be lost,
-// and the peers see the loss of their connections.
+// Abandon closes the transport like Close, but does not wait for the peers. Messages that the peers
+// have not acknowledged may be lost, and the peers see the loss of their connections.
 func (t *Transport) Abandon() error { return t.close(false) }
 
 // close implements Close, and Abandon if orderly is false.
@@ -96,12 +96,12 @@ func (t *Transport) close(orderly bool) error {
 // flushMost is the maximum time for which Close waits until the log is written.
 const flushMost = time.Second
 
-// goodbyeMost bounds the time in which the actors send BYE on all connections. Only a busy machine
-// delays them. The time for the answers of the peers is Config.Goodbye.
+// goodbyeMost bounds the time in which the actors send BYE on all connections. Only a busy host
+// delays the actors. The time for the answers of the peers is Config.Goodbye.
 const goodbyeMost = 10 * time.Second
 
-// parted reports whether no connection is in use any more: on each of them BYE was sent, or it has
-// ended.
+// parted reports whether no connection is in use any more. A connection is in use until BYE was
+// sent on it, or until it has ended.
 func (t *Transport) parted() bool {
 	for _, p := range t.peers {
 		if p != nil && p.link != nil {

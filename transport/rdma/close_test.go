@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// abrupt configures a rank whose Close waits for the acknowledgement of its messages, but not for the goodbyes
+// abrupt configures a rank whose Close waits for the acknowledgement of its messages, but not for the BYE frames
 // of its peers.
 func abrupt(c *rdma.Config) {
 	impatient(c)
@@ -96,7 +96,8 @@ func TestCloseAsksAgainForWhatFollowed(t *testing.T) {
 	}
 }
 
-// question returns a record that asks whether memory may be read. The memory that it names does not exist.
+// question returns a recordCheck, which asks whether memory may be read. The memory that the record names does
+// not exist.
 func question() []byte {
 	b := message(0, string(make([]byte, 8)))
 	b[4] = recordCheck

@@ -11,15 +11,16 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// comeback brings the connection of a pair of ranks back to its best adapters. From time to time,
-// and when a port of this rank comes up, the connector looks whether a better way works: the
-// connector requests a connection on that way. This request is called a look. The peer rejects a
-// look, so that the connection in use is not affected. If the way works, both ends finish their
-// Gets and Puts and end the connection in order (leave.go). The next connection is then requested
-// on the better way.
+// comeback brings the connection of two ranks back to their best adapters. From time to time, and
+// when a port of this rank comes up, the connector tests whether a better way (type candidate)
+// works: the connector requests a connection on that way. This request is called a look. The peer
+// rejects a look, so that the connection in use is not affected. If the way works, both ends finish
+// their Gets and Puts and end the connection in order (leave.go). The next connection is then
+// requested on the better way.
 type comeback struct {
 	// pause is the time from one look to the next. pause doubles after each look, up to pauseRatio
-	// times Config.Recovery. When a connection has lasted for longer than pause, pause is reset.
+	// times Config.Recovery. When a connection has lasted for longer than pause, pause is set to
+	// Config.Recovery again.
 	pause time.Duration
 	timer *time.Timer
 	// used is the link in use, and since is the time at which it was put in use.
@@ -45,7 +46,8 @@ type (
 )
 
 // worse returns the distance of a way from the best way; the distance of the best way is 0. Both
-// ends compute the same value. Otherwise each end would leave the way that the other end prefers.
+// ranks compute the same value. Otherwise each rank would leave the way that the other rank
+// prefers.
 func (p pair) worse() int { return int(p.own) + int(p.peer) }
 
 // pair returns the two rails of a link.
@@ -162,7 +164,8 @@ func (a *connector) revived(c actor.Context) {
 	a.look(c)
 }
 
-// lostInUse records that a connection in use was lost, as a loss of its pair of rails.
+// lostInUse records the loss of a connection in use. The record is kept under the pair of rails of
+// the connection.
 func (a *connector) lostInUse(conn peering.Conn, err error) {
 	if l := a.links[conn]; l != nil && l == a.comeback.used {
 		a.losses[l.pair()] = loss{time.Now(), err, false}

@@ -87,24 +87,24 @@ type Config struct {
 	Own     func(peer int, address netip.Addr) bool
 	// Host returns the name of the host of a rank, for errors. Host may be nil. Actors call Host.
 	Host func(rank int) string
-	// Supervised reports whether the launcher reports the end of a rank by MarkDown. If Supervised
-	// is true, and the operating system of a peer accepts requests but the peer does not answer
-	// them, the peer was only stopped. Then this rank goes on waiting for the peer after GiveUp,
-	// and logs a line about the wait.
+	// Supervised reports whether the launcher reports the end of a rank by MarkDown. Suppose that
+	// Supervised is true, that the operating system of a peer accepts requests, and that the peer
+	// does not answer them. Then the peer was only stopped. This rank goes on waiting for the peer
+	// after GiveUp, and logs a line about the wait.
 	Supervised bool
 	// Departure bounds the wait for the last messages of a peer that was marked down (250 ms). The
 	// transport waits until the peer's connections have ended, because until then messages of the
 	// peer may arrive. When a process is killed, its operating system ends the connections at once.
-	// If the machine of the peer has lost power, or if the peer still runs, the connections do not
+	// If the host of the peer has lost power, or if the peer still runs, the connections do not
 	// end.
 	Departure time.Duration
 	// Linger bounds the time for which Close waits while no peer acknowledges any of the messages
 	// that were sent (30 s). Messages that are not acknowledged after this time may be lost, and
 	// Close logs a line about them.
 	Linger time.Duration
-	// Recovery is the time after the loss of a connection for which its adapter is tried after all
-	// others. Recovery is also the time for which a connection on a worse adapter lasts before this
-	// rank looks whether a better adapter works. The default is 10 s. Each pause between later
+	// After the loss of a connection, its adapter is tried after all other adapters, for the time
+	// Recovery. Recovery is also the time for which a connection on a worse adapter lasts before
+	// this rank looks whether a better adapter works. The default is 10 s. Each pause between later
 	// looks is twice as long as the pause before it.
 	Recovery time.Duration
 	// Idle is the time after which a connection without traffic is ended; 0 means never.

@@ -15,9 +15,9 @@ import (
 )
 
 // connector is the actor of one peer. It owns the connections with the peer: it requests them, answers the
-// peer's requests, checks the records, and keeps the deadlines. Its machine decides which connection is
-// used and when each ends. The connector enqueues its decisions about endpoints as commands, and the next
-// Poll executes the commands in order.
+// peer's requests, checks the records, and keeps the deadlines. Its peering.Machine decides which
+// connection is used and when each connection ends. The connector enqueues its decisions about endpoints
+// as commands, and the next Poll executes the commands in order.
 type connector struct {
 	t       *Transport
 	peer    int
@@ -34,7 +34,7 @@ type connector struct {
 	met bool
 	// losses are the last losses of connections in use and the last failed looks, by pair of rails.
 	losses map[pair]loss
-	// resort is the Contact of the last attempt on the last rail.
+	// resort says how far the last attempt on the last rail came.
 	resort peering.Contact
 	// idle is the timer for the next check whether the connection in use is still needed.
 	idle     *time.Timer
@@ -159,9 +159,9 @@ func (a *connector) tried(e peering.Event) peering.Event {
 	if e.Contact == peering.Absent && a.search.over(list) {
 		return peering.Event{Kind: peering.Gone, Err: fmt.Errorf("%w: %w", peering.ErrAbsent, e.Err)}
 	}
-	// The last resort decides whether the peer is there. A failure on another adapter does not decide
-	// that. An adapter may fail for reasons of its own, and its connection manager also refuses requests
-	// when a process listens.
+	// Only the last rail shows whether a process listens at the peer. A failure on another rail does not
+	// show it: the adapter may have failed, and its connection manager may refuse requests although a
+	// process listens.
 	if l.rail.index < resortOf(list) {
 		e.Contact = a.resort
 	} else {

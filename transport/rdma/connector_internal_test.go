@@ -47,8 +47,8 @@ func TestAbsenceIsOfTheLastRail(t *testing.T) {
 }
 
 // TestReplacedWayIsTriedLast checks the order in which a rank tries its rails. If the peer has lost a connection
-// and has replaced it before this rank noticed the loss, the rank tries the rail of the lost connection last.
-// After an orderly end the order does not change.
+// and has requested another one before this rank noticed the loss, this rank tries the rail of the lost
+// connection last. After an orderly end the order does not change.
 func TestReplacedWayIsTriedLast(t *testing.T) {
 	network := verbstest.NewNetwork(verbstest.StyleInfiniBand)
 	for _, c := range []struct {
@@ -82,9 +82,9 @@ func TestReplacedWayIsTriedLast(t *testing.T) {
 	}
 }
 
-// TestRecordedLook checks that a look (a trial connection) of the peer clears the recorded loss of the rail
-// once. A look that a stranger has recorded and sends again clears nothing, whatever incarnation of the peer it
-// came from.
+// TestRecordedLook checks that a look of the peer (a connection request that tests a rail, see type comeback)
+// clears the recorded loss of the rail once. A look that a stranger has recorded and sends again clears nothing.
+// This holds for looks of every incarnation of the peer.
 func TestRecordedLook(t *testing.T) {
 	x := newExposedTest(t)
 	a := newConnector(x.t, 1)

@@ -41,7 +41,7 @@ func (t *Transport) unstash(h transport.Handler, left *int) int {
 
 // deliver delivers the messages of a frame to the handler as far as the budget left allows. It
 // returns true when the frame is finished. The receive of a finished frame was posted again, or
-// release will post it, or hold keeps it.
+// will be posted by the method release, or is kept by the method hold.
 func (t *Transport) deliver(h transport.Handler, d *delivery, left *int) bool {
 	l := d.link
 	b := l.rail.receives.bytes(d.slot, d.length)

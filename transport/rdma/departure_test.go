@@ -17,7 +17,7 @@ import (
 
 var errKilled = errors.New("killed by the test")
 
-// leaver is a scripted rank 1 whose connection rank 0 has accepted. It ends without a goodbye.
+// leaver is a scripted rank 1 whose connection rank 0 has accepted. The leaver ends without a BYE.
 type leaver struct {
 	*hand
 	r *rank
@@ -46,7 +46,8 @@ func everywhere(t *testing.T, change func(c *rdma.Config), test func(l leaver)) 
 	}
 }
 
-// speak sends the first frames of a connection: an update, and then so many frames with so many messages each.
+// speak sends the first frames of a connection: an update, and then frames with messages. The arguments are the
+// number of frames and the number of messages in each frame.
 func (l leaver) speak(frames, messages int) {
 	l.Helper()
 	l.say(frame(word(0, 0, 8, 0), kindUpdate))
@@ -108,7 +109,7 @@ func TestLastWordsThatComeLate(t *testing.T) {
 }
 
 // TestLastWordsOutliveTheirConnection has a rank deliver at most three messages in each Poll, so that the rank
-// sees the end of the connection before it has delivered all messages. The test checks that none is lost.
+// sees the end of the connection before it has delivered all messages. The test checks that no message is lost.
 func TestLastWordsOutliveTheirConnection(t *testing.T) {
 	everywhere(t, patient, func(l leaver) {
 		l.speak(1, 1)
@@ -134,9 +135,9 @@ func TestLastWordsOutliveTheirConnection(t *testing.T) {
 	})
 }
 
-// TestLossOfAPeerWhoseConnectionStands marks a peer down whose connection does not end, as that of a machine
-// without power or of a process that still runs. The test checks that the rank reports the loss once, after
-// Departure.
+// TestLossOfAPeerWhoseConnectionStands marks a peer down whose connection does not end. This happens if the host
+// of the peer has lost power, or if the process of the peer still runs. The test checks that the rank reports
+// the loss once, after Departure.
 func TestLossOfAPeerWhoseConnectionStands(t *testing.T) {
 	everywhere(t, func(c *rdma.Config) { c.Departure = time.Millisecond }, func(l leaver) {
 		l.speak(1, 1)

@@ -10,18 +10,18 @@
 //	                    ^ commands, in order      | events
 //	------------------------------------------------------------------------------
 //	supervisor      one actor: supervises
-//	connector     one actor per peer: records, addresses, deadlines; its machine (package
-//	              peering) decides which connection is used and when each ends
+//	connector     one actor per peer: records, addresses, deadlines; its peering.Machine
+//	              decides which connection is used and when each connection ends
 //
 // An actor decides and Poll executes. A connector never accesses an endpoint of verbs. A connector
 // enqueues commands (dial, accept, use, retire, goodbye, end, forget) and rings the rank's Sleeper.
 // Commands are functions, which the next Poll calls in order. Poll sends events to the actors:
-// established, rejected, lost, first message, BYE. So all code of this package outside of the
-// actors runs under the engine's lock and needs no lock of its own. No message of the engine passes
-// through the mailbox of an actor. The only operation that an actor executes itself is the
-// rejection of a connection request, because a rejection shares no state. A link is made by an
-// actor, or by Poll for a request of a peer, and passed on with a command or an event; link.go says
-// which goroutine may access which field.
+// established, rejected, lost, first message, BYE. So all code of this package outside of the actors
+// runs under the engine's lock and needs no lock of its own. No message of the engine passes through the
+// mailbox of an actor. The only operation that an actor executes itself is the rejection of a connection
+// request, because a rejection accesses no state of Poll. A link is made by an actor, or by Poll for a
+// request of a peer, and passed on with a command or an event; link.go says which goroutine may access
+// which field.
 //
 // The actor system is created with the first connection, or by Transport.ActorSystem. An actor
 // that panics is stopped, and its peer is lost.
@@ -29,48 +29,48 @@
 // # Rails
 //
 // A rail is an adapter with its receives, send memory, completion queue and listener (rail.go). A
-// transport has one or more rails: RDMA adapters, and iWARP over TCP as the last resort. The
-// connector requests connections between rails of one fabric, best pair first (candidate.go). Lanes
-// and operations survive the loss of a connection, even if the next connection is on another rail.
-// If a better rail works again, a pair of ranks moves its connection back to that rail
-// (comeback.go). Every Poll polls the first rail (with Config.Companion less often); it polls the
-// other rails as their pace allows (pace.go).
+// transport has one or more rails: RDMA adapters, and iWARP over TCP as the last resort. The connector
+// requests connections between rails of one fabric, the best two rails first (candidate.go). Lanes and
+// operations survive the loss of a connection, even if the next connection is on another rail. If a
+// better rail works again, the two ranks move their connection back to that rail (comeback.go). Every
+// Poll polls the first rail (with Config.Companion less often); it polls the other rails as their pace
+// allows (pace.go).
 //
 // # Small messages
 //
-// A message is copied into a registered buffer and posted as a Send, which consumes a receive that
-// the peer has posted. The credits of package credit ensure that no Send is posted without a
-// receive. The buffer is kept until the peer has acknowledged the frame. After the loss of a
-// connection, unacknowledged frames are retransmitted on the next connection, and the receiver
-// drops the frames that it has already received. frame.go defines the layout. Each frame has room
-// before and behind it for the provider's headers and trailers, so that a message is copied only
-// once between engine and network. The receive of the last delivered message is not posted again at
-// once, so that the program's answer can be sent first. The next Poll or Arm, or the delivery of
-// the next message, posts it.
+// A message is copied into a registered buffer and posted as a Send, which consumes a receive that the
+// peer has posted. The credits of package credit ensure that no Send is posted without a receive. The
+// buffer is kept until the peer has acknowledged the frame. After the loss of a connection,
+// unacknowledged frames are retransmitted on the next connection, and the receiver drops the frames that
+// it has already received. frame.go defines the layout. Each frame has room before and behind it for the
+// provider's headers and trailers, so that a message is copied only once between engine and network. The
+// receive of the last delivered message is not posted again at once, so that the program's answer can be
+// sent first. The next Poll or Arm, or the delivery of the next message, posts this receive.
 //
 // All peers share one queue of receives (package credit's Pool). A Send that was accepted has been
 // posted, or waits in a frame that the next Poll posts (batch.go). If there is no credit or no
-// connection, a Send is refused. So the only queued frames are frames to be retransmitted.
+// connection, a Send is refused. So the only other queued frames are frames to be retransmitted.
 //
 // # Bulk
 //
-//	Get       Reads of at most 1 MiB, as many at a time as negotiated (ORD), the Gets
-//	          to one peer in turn
-//	Put       Writes, and a marker message behind them: its acknowledgement confirms that
-//	          they are placed (RFC 5040 section 5.5: a Write's completion does not)
+//	Get       Reads of at most 1 MiB, as many at a time as negotiated (ORD); the Gets
+//	          to one peer take turns
+//	Put       Writes, and a marker message behind them; the acknowledgement of the marker
+//	          confirms that the bytes are placed (RFC 5040 section 5.5: the completion of
+//	          a Write does not confirm this)
 //	FetchAdd  a message to the owner, which is delivered exactly once
 //
-// interruption.go describes the effect of a lost connection on these operations. Bytes are
-// transferred from the sender's slice or Buffer directly into the receiver's slice or Buffer. For a
-// provider in software a registration is an entry in a table; memory is registered by Expose, and
-// for the duration of an operation. If a registration pins pages, registrations.go decides how
-// memory is registered. The chunks of the arena stay registered. Short slices of the heap are
-// copied through registered memory. Long slices of the heap are registered, and pinned, for the
-// duration of an operation. If a long slice is transferred repeatedly, it stays registered until
-// the garbage collector ends the registration (heap.go). On such adapters the key of an exposure
-// for reading gives a peer read access to more than the exposed bytes: to the whole chunk of the
-// arena, until the chunk is deregistered. This is acceptable, because the ranks of a job trust each
-// other with their arenas, as they do on a node.
+// interruption.go describes the effect of a lost connection on these operations. Bytes are transferred
+// from the sender's slice or Buffer directly into the receiver's slice or Buffer. For a provider in
+// software a registration is an entry in a table; memory is registered by Expose, and for the duration
+// of an operation. If a registration pins pages, registrations.go decides how memory is registered. The
+// chunks of the arena stay registered. Short slices of the heap are copied through registered memory.
+// Long slices of the heap are registered, and pinned, for the duration of an operation. If a long slice
+// is transferred repeatedly, it stays registered until the garbage collector ends the registration
+// (heap.go). On adapters whose registrations pin pages, the key of an exposure for reading gives a peer
+// read access to more than the exposed bytes: to the whole chunk of the arena, until the chunk is
+// deregistered. This is acceptable, because the ranks of a job trust each other with their arenas, as
+// they do on a node.
 //
 // # Waiting
 //
@@ -81,28 +81,30 @@
 //
 // # Ends
 //
-//	Close               waits until all frames are acknowledged (or none was acknowledged
-//	                    for Config.Linger), then sends BYE to every peer, and waits for the
+//	Close               waits until all frames are acknowledged, or until no frame was
+//	                    acknowledged for Config.Linger; then sends BYE to every peer, and waits for the
 //	                    answers for at most Config.Goodbye
 //	idle (Config.Idle)  BYE, and a new connection with the next message
 //	lost connection     a new connection is tried for Config.GiveUp; then the peer is down
 //	connection refused  the peer is down: at once if the address is this host's own,
-//	                    else after Config.Absence, or after some attempts if it was
-//	                    connected before. A peer that was never connected may have called
-//	                    Close; this cannot be distinguished
-//	no answer           the peer is down after Config.GiveUp. But if the peer is
-//	                    Config.Supervised and its system accepts TCP connections, it was
-//	                    stopped, and this rank goes on waiting for it
-//	MarkDown            its connections are read to the end of the stream, which the peer's
-//	                    system sends, for at most Config.Departure; then the peer is down
+//	                    otherwise after Config.Absence, or after some attempts if the
+//	                    peer was connected before. The address of a peer that has called
+//	                    Close refuses connections, too, so that a peer that was never
+//	                    connected and has called Close is also down
+//	no answer           the peer is down after Config.GiveUp. But if Config.Supervised is
+//	                    true and the peer's operating system accepts TCP connections, the
+//	                    peer was stopped, and this rank goes on waiting for the peer
+//	MarkDown            the connections of the peer are read up to the end of the stream,
+//	                    which the peer's operating system sends, for at most
+//	                    Config.Departure; then the peer is down
 //	malformed frame     the peer is down with transport.ErrDamaged
 //
 // # Strangers
 //
-// Both sides prove that they know the job's secret before the other side accepts anything else from
-// them. The proofs are records in the private data of the request and of the reply, and a proof in
-// the first message of the active side; package negotiation defines them. Until the proofs are
-// verified, the endpoint is guarded (Guarded in verbs.EndpointConfig).
+// Each side proves that it knows the job's secret before the other side accepts anything else from it.
+// The proofs are records in the private data of the request and of the reply, and a proof in the first
+// message of the active side; package negotiation defines them. Until the proofs are verified, the
+// endpoint is guarded (Guarded in verbs.EndpointConfig).
 //
 // The provider limits half-open connections by a deadline and by a maximum number, and drops data
 // that is no request. A request whose record does not verify is rejected with the reason, and

@@ -42,7 +42,7 @@ type endpoint struct {
 	connects        int
 
 	// wanted reports whether the actor was told that a connection is needed. silent is the time since which
-	// the peer has not answered although the transport goes on waiting for the peer. It is zero in all
+	// the peer has not answered although the transport goes on waiting for the peer. silent is zero in all
 	// other states.
 	wanted bool
 	silent time.Time
@@ -318,7 +318,7 @@ func (p *endpoint) retire(l *link) {
 	}
 }
 
-// acknowledged frees the slots of the oldest freed frames, which the peer has acknowledged.
+// acknowledged frees the slots of frames that the peer has acknowledged. freed is their number.
 func (p *endpoint) acknowledged(freed int) {
 	for range freed {
 		s := &p.slots[p.flow.Slot(p.acked)]
@@ -331,7 +331,7 @@ func (p *endpoint) acknowledged(freed int) {
 	}
 }
 
-// update sends the peer an acknowledgement, and the credit that the peer has.
+// update sends the peer an acknowledgement and the current credit of the peer.
 func (p *endpoint) update() {
 	p.prompt = false
 	p.t.sendControl(p.link, p.flow.Update(), frameUpdate, false)
@@ -374,7 +374,7 @@ func (p *endpoint) rest() {
 	p.quiet = p.activity
 	switch {
 	case quiet && p.flow.Owed():
-		p.update() // without it the connection would not be quiet for the peer
+		p.update() // without the update, the peer would regard the connection as busy
 	case quiet:
 		p.relax()
 	}

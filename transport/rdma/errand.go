@@ -10,9 +10,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
-// A link whose purpose is not negotiation.Lane is an errand: a look, or a side connection. An
-// errand carries no messages of the lane. The machine of package peering does not know errands. The
-// connector handles errands itself.
+// Besides the connection that carries the lane (purpose negotiation.Lane), a rank requests two other
+// kinds of connections. A look tests whether a better way works (type comeback). A side connection
+// carries parts of long Gets and Puts (type side). The link of a look or of a side connection is
+// called an errand. The connector handles errands itself, because package peering decides only about
+// connections of the lane.
 
 // errandEnded tells the connector that an errand has ended, or could not be established.
 type errandEnded struct {
@@ -41,28 +43,29 @@ func (a *connector) requested(l *link) {
 	a.t.reject(l.request, negotiation.Reject{Reason: a.reachable(l)}, l.asked)
 }
 
-// reachable returns the answer to a look of the peer: Reachable if a connection could be made. A
-// new look also proves that the way works. So reachable deletes the recorded loss on this way.
+// reachable returns the answer to a look of the peer: Reachable if a connection could be made on the
+// rail of the link, and Busy otherwise. A new look also proves that its way works. So reachable
+// deletes the loss that is recorded for this way.
 func (a *connector) reachable(l *link) negotiation.Reason {
 	switch {
 	case l.rail.out() != nil:
 		return negotiation.Busy
 	case a.seen.newer(&l.proposal):
 		delete(a.losses, l.pair())
-	default: // a replay of a recorded look, which proves nothing about the way now
+	default: // a replay of a recorded look, which does not prove that the way works now
 		a.t.strangers.declined(negotiation.Duplicate)
 	}
 	return negotiation.Reachable
 }
 
-// looks identifies the newest look of a peer that was seen.
+// looks identifies the newest look that this rank has received from a peer.
 type looks struct {
 	incarnation, attempt uint16
 	known                bool
 }
 
-// newer reports whether a look is newer than all looks seen before. It records a newer look.
-// Numbers are compared as serial numbers (RFC 1982).
+// newer reports whether a look is newer than all earlier looks of the peer. If the look is newer,
+// the method records it. Incarnations and attempt numbers are compared as serial numbers (RFC 1982).
 func (s *looks) newer(r *negotiation.Record) bool {
 	if life := int16(r.Incarnation - s.incarnation); s.known && (life < 0 || life == 0 && int16(r.Attempt-s.attempt) <= 0) {
 		return false

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// Vanish ends the transport as the death of its process does: no peer gets a goodbye.
+// Vanish ends the transport as the death of its process does: no peer gets a BYE.
 func (t *Transport) Vanish() error {
 	t.closed = true
 	t.commands.end()
@@ -54,8 +54,8 @@ func (t *Transport) SendMemory(peer int) (used, frames int) {
 	return used, t.peers[peer].flow.Unacknowledged()
 }
 
-// HoldBatches makes batches independent of the clock. After it, Send sends a message at once only if the peer
-// has answered, and no timer sends the other messages.
+// HoldBatches makes batches independent of the clock. After the call, Send sends a message at once only if the
+// peer has sent something since the last message that was sent at once. No timer sends the other messages.
 func (t *Transport) HoldBatches() {
 	if t.batches.locked == nil {
 		t.UseLock(func(func()) {})
@@ -64,7 +64,7 @@ func (t *Transport) HoldBatches() {
 }
 
 // Bounces returns how many bounce buffers are in use, and how many operations and exposures have been copied
-// through one.
+// through bounce buffers.
 func (t *Transport) Bounces() (lent, copied int) {
 	r := t.rails[0].registered
 	return r.bounces.total - len(r.bounces.free), r.counts.copied

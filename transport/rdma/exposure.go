@@ -14,10 +14,10 @@ type exposure struct {
 	access transport.Access
 	rights verbs.Access
 	empty  bool
-	// home is the rail whose key was given to the peers, for data at address. If copied is false,
-	// memory is the registration on home. If copied is true, data is a copy in bounce. others are
-	// the registrations on other rails. Each of them is made when a peer asks for its key. others
-	// is nil if no peer has asked.
+	// home is the rail whose key was given to the peers. address is the address of data for this
+	// key. If copied is false, memory is the registration on home. If copied is true, data is a
+	// copy in bounce. others are the registrations on other rails. Each of these registrations is
+	// made when a peer asks for its key. others is nil if no peer has asked for such a key.
 	home    *rail
 	address uint64
 	memory  registration
@@ -38,7 +38,8 @@ const (
 	numberShift = 40
 )
 
-// slice returns n bytes at a key that a peer has sent, or false if the peer may not access them.
+// slice returns the n bytes at a key that a peer has sent. It returns false if the peer may not
+// access these bytes.
 func (x exposures) slice(k transport.Key, n int, access transport.Access) ([]byte, bool) {
 	e := x[k.Token]
 	if e == nil || e.empty || e.access&access != access || n < 0 {

@@ -55,8 +55,8 @@ func at(addresses ...netip.AddrPort) []rdma.Location {
 	return list
 }
 
-// newWorld makes the transports of the ranks at places. change, if not nil, may change the configuration of each
-// rank.
+// newWorld makes the transports of the ranks at places. The function change, if not nil, may change the
+// configuration of each rank.
 func newWorld(tb testing.TB, places []place, change func(c *rdma.Config)) *world {
 	tb.Helper()
 	w := &world{}

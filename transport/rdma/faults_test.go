@@ -15,8 +15,8 @@ var errCut = errors.New("cut by the test")
 // scissors is a provider whose connections break at random or on demand.
 type scissors struct {
 	verbs.Provider
-	// every is the average number of calls of Progress from one broken connection to the next; 0 means that none
-	// breaks at random.
+	// every is the average number of calls of Progress from one broken connection to the next; 0 means that no
+	// connection breaks at random.
 	every int64
 	seed  uint64
 	// orders counts the calls of cutAll; cuts counts the connections that were broken.

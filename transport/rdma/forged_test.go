@@ -13,7 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// rejecting returns the MPA reply of a peer that rejects with this private data.
+// rejecting returns the MPA reply of a peer that rejects a connection. The argument is the private data of the
+// reply.
 func rejecting(private []byte) []byte {
 	b := startup(replyKey, private)
 	b[16] |= 0x20
@@ -21,7 +22,7 @@ func rejecting(private []byte) []byte {
 }
 
 // untagged returns a refusal in the old wire form, which has a nonce in place of an authentication tag. Anybody
-// can write it without the job secret.
+// can write such a refusal without the job secret.
 func untagged(reason negotiation.Reason, nonce uint32) []byte {
 	b := []byte{0x67, 0x52, 0x20, 0x35}
 	b = binary.BigEndian.AppendUint16(b, uint16(reason))

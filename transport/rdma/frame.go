@@ -18,7 +18,7 @@ const (
 	frameUpdate
 	frameBye
 	frameByeAck
-	frameProof // an update, the first message of the active side
+	frameProof // an update with the proof; the first message of the active side
 	frameMark  // on a side connection: follows the Writes of a Put, see side.go
 )
 

@@ -15,8 +15,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/kernel"
 )
 
-// inGuestRails names the environment variable with the two devices of a virtual machine that stripes use. Both
-// devices are of the same kind, because the measurements would give a slower one a smaller share.
+// inGuestRails is the name of an environment variable. The variable holds the names of the two devices of a
+// virtual machine between which transfers are striped. Both devices are of the same kind, because a slower
+// device would get a smaller share of the bytes.
 const inGuestRails = "GORUN_TEST_RDMA_RAILS"
 
 // packets returns how many packets an rxe device has sent.
@@ -37,7 +38,7 @@ func TestDeviceStripes(t *testing.T) {
 		t.Skip("runs in a guest machine: see TestKernel")
 	}
 	ranks := newWorld(t, make([]place, 2), func(c *rdma.Config) {
-		c.Rails, c.Recovery = nil, time.Second // an attempt may take too long on a busy machine
+		c.Rails, c.Recovery = nil, time.Second // an attempt may take too long on a busy host
 		for _, name := range names {
 			c.Rails = append(c.Rails, rdma.Rail{Provider: kernel.New(kernel.Config{}), Interface: name, Fabric: "roce"})
 		}

@@ -13,7 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// inGuest is the environment variable with the name of the kernel device on which the tests of a device run.
+// inGuest is the name of an environment variable. The variable holds the name of the kernel device on which
+// the tests of this file run.
 const inGuest = "GORUN_TEST_RDMA"
 
 // siwExcept skips the one test of the suite that the siw driver fails. siw sends a Read Response from any

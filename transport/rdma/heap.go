@@ -10,31 +10,32 @@ import (
 // Memory of Go's heap that operations use repeatedly stays registered, as chunks of the arena do. A
 // registered piece of the heap is one range that an operation has used. The registration refers to
 // the memory, so that the garbage collector neither frees the memory nor reuses its addresses.
-// Collections also end registrations: a piece that no operation has used for keptCycles collections
-// is deregistered. After that the collector can free the memory if the program has dropped it.
-// Memory that the program has mapped itself never stays registered, because this package does not
-// learn when such memory is unmapped.
+// Garbage collections also end registrations: a piece that no operation has used for keptCycles
+// collections is deregistered. After the deregistration, the collector can free the memory if the
+// program has dropped it. Memory that the program has mapped itself never stays registered, because
+// this package does not learn when such memory is unmapped.
 //
 // Only operations of this side use such registrations. An exposure does not use them, because the
 // key of an exposure has to become invalid when the exposure ends.
 
 const (
 	// keptMost is the maximum number of pieces of the heap that stay registered on a rail.
-	// keptBytes is the maximum number of their bytes on all rails together. It bounds the memory
-	// that the program has dropped and that the collector cannot free because of the registrations.
+	// keptBytes is the maximum number of their bytes on all rails together. keptBytes bounds the
+	// memory that the program has dropped and that the collector cannot free because of the
+	// registrations.
 	keptMost  = 64
 	keptBytes = 256 << 20
 	// keptCycles is the number of collections after which an unused piece is deregistered.
 	keptCycles = 2
-	// noticedMost is the number of pieces, registered for one operation each, that are remembered.
-	// A remembered piece that is used again stays registered.
+	// A piece that was registered for one operation is remembered. When it is used again, it stays
+	// registered. noticedMost is the number of pieces that are remembered.
 	noticedMost = 16
 )
 
 // span is the range of addresses of a slice.
 type span struct{ from, to uintptr }
 
-// keep finds the registration of memory that was registered before with this access, or makes a
+// keep finds an earlier registration of the memory data with the rights access, or makes a
 // registration that stays. It returns the registration and the offset of data in the registered
 // piece. It returns nil if the caller has to register the memory for one operation.
 func (r *registrations) keep(data []byte, access verbs.Access) (m *lasting, off int) {
@@ -89,10 +90,10 @@ func (r *registrations) addKept(data []byte, at span, access verbs.Access) *last
 	return m
 }
 
-// roomFor evicts pieces that nothing uses until there is room for a piece of n bytes. most bounds
-// the bytes of the heap that are registered. If there would be too little room even without the
-// unused pieces, roomFor evicts nothing and returns false. The number of pieces is bounded for each
-// rail, and the bytes for all rails together.
+// roomFor evicts pieces that nothing uses until there is room for a piece of n bytes. The argument
+// most bounds the bytes of the heap that are registered. If the eviction of all unused pieces would
+// not make enough room, roomFor evicts nothing and returns false. The number of pieces is bounded
+// for each rail, and the bytes for all rails together.
 func (r *registrations) roomFor(n, most int) bool {
 	full := len(r.kept) >= keptMost
 	over := max(r.pool.kept+n-most, r.pool.bytes+n-r.pool.most)

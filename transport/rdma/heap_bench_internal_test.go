@@ -15,8 +15,8 @@ import (
 )
 
 // locking is a provider whose registrations lock their pages with mlock. Locking costs the kernel about as much
-// as pinning pages for an adapter: a walk over the pages, and their accounting. Only the adapter's own part is
-// missing.
+// as pinning pages for an adapter: a walk over the pages, and their accounting. Only the work of the adapter
+// itself is missing.
 type locking struct{ provider.Provider }
 
 type lockingDevice struct{ provider.Device }
@@ -57,8 +57,8 @@ func (d *lockingDomain) Deregister(keys provider.Registered) error {
 	return d.ProtectionDomain.Deregister(keys)
 }
 
-// BenchmarkHeapMemory measures the overhead at one end of a transfer of heap memory, without the transfer. The
-// variants register the memory for the operation, find it registered, and copy it.
+// BenchmarkHeapMemory measures the overhead at one end of a transfer of heap memory, without the transfer. One
+// variant registers the memory for the operation, one finds the memory registered, and one copies the bytes.
 func BenchmarkHeapMemory(b *testing.B) {
 	addr := netip.AddrFrom4([4]byte{10, 0, 0, 1})
 	host := &verbstest.Host{Network: verbstest.NewNetwork(verbstest.StyleInfiniBand), Addr: addr, PinsMemory: true}

@@ -22,7 +22,8 @@ func withoutCollections(t *testing.T) {
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 }
 
-// newHeapStore returns registrations without an arena, at most most bytes of which stay registered.
+// newHeapStore returns registrations without an arena. The argument most is the maximum number of bytes that
+// stay registered.
 func newHeapStore(t *testing.T, most int) *registrations {
 	t.Helper()
 	r := newStore(t, 1, most)
@@ -66,8 +67,8 @@ func TestOnHeap(t *testing.T) {
 	goruntime.GC() // so that no object stays pinned
 }
 
-// TestHeapStaysRegistered checks that heap memory that is moved a second time stays registered, and with it all
-// its parts. Memory that was moved once does not stay registered.
+// TestHeapStaysRegistered checks that heap memory that an operation uses a second time stays registered, so that
+// each part of this memory is registered, too. Memory that an operation has used once does not stay registered.
 func TestHeapStaysRegistered(t *testing.T) {
 	withoutCollections(t)
 	r := newHeapStore(t, 64<<20)
@@ -173,7 +174,7 @@ func TestUnusedRegistrationsEnd(t *testing.T) {
 }
 
 // TestHeapHasABound checks that pieces of the heap and parts of the arena share the bound of registered memory,
-// and that the least recently used one is evicted first.
+// and that the least recently used piece or part is evicted first.
 func TestHeapHasABound(t *testing.T) {
 	withoutCollections(t)
 	stores := newStores(t, 2, 4, 3*arenaChunk)
@@ -293,7 +294,7 @@ func TestNothingStaysAfterClose(t *testing.T) {
 	require.False(t, func() bool { pool.collected(); return pool.watching }(), "nothing is left to be watched")
 }
 
-// TestHeapIsNeverStale allocates, drops and moves memory at random while the garbage collector runs. The test
+// TestHeapIsNeverStale allocates, drops and uses memory at random while the garbage collector runs. The test
 // checks that the registration that an operation gets always covers the memory that the operation names.
 func TestHeapIsNeverStale(t *testing.T) {
 	r := newHeapStore(t, 1<<20)

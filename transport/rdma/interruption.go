@@ -56,7 +56,7 @@ func (b *bulk) reaches() bool {
 // resume continues the operations after a connection was put in use.
 func (b *bulk) resume(p *endpoint) { b.drive(p) }
 
-// end ends every operation with err.
+// end ends every operation with the error err.
 func (b *bulk) end(p *endpoint, err error) {
 	ids := make([]uint32, 0, len(b.all))
 	for id := range b.all {

@@ -18,8 +18,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// knocksPerSecond is the number of connections per second that a crowd tries to make. A slow machine makes
-// fewer.
+// knocksPerSecond is the number of connections per second that a crowd tries to make. A slow host makes fewer
+// connections.
 const knocksPerSecond = 1000
 
 // crowd is a group of strangers at several addresses. They know everything about the job except its secret.
@@ -88,8 +88,9 @@ func tlsHello(tb testing.TB) []byte {
 	return hello[:n]
 }
 
-// asked makes connections to a rank one after the other, with attempt numbers from first+1. It returns the time
-// that each took to be accepted, in ascending order. asked calls established when a connection is accepted.
+// asked makes connections to a rank one after the other, with attempt numbers from first+1. It returns the
+// times from the requests to the acceptances, in ascending order. asked calls established when a connection is
+// accepted.
 func asked(t *testing.T, r *rank, u *puppet, connections, first int, established func()) []time.Duration {
 	t.Helper()
 	c, times := credentials(1, 2), make([]time.Duration, connections)
@@ -112,8 +113,8 @@ func asked(t *testing.T, r *rank, u *puppet, connections, first int, established
 }
 
 // TestStrangersDoNotKeepRanksOut checks that a rank accepts every request of another rank while strangers
-// connect at a high rate. It also checks that the strangers start a bounded number of goroutines, that they are
-// counted, and that the log names only the first of each kind.
+// connect at a high rate. It also checks that the strangers start a bounded number of goroutines, that the
+// strangers are counted, and that the log names only the first stranger of each kind.
 func TestStrangersDoNotKeepRanksOut(t *testing.T) {
 	connections := 100
 	switch {

@@ -9,21 +9,22 @@ import (
 )
 
 // leaving is the state of a connection that is to end in order. A connection ends in order because
-// a connection on a better way or with new keys is to replace it, or because it is idle. At the end
-// of a connection, Puts in flight fail, and Gets in flight begin again. To avoid this, the end that
-// wants the connection to end accepts no more Gets and Puts, and sends a recordLeave when the last
-// of them has ended. The other end then does the same, and sends BYE. Messages are accepted all the
-// time, because messages that are not acknowledged are retransmitted on the next connection.
+// a connection on a better way or with new keys is to replace it, or because it is idle. When a
+// connection ends, Puts in flight fail, and Gets in flight begin again. Therefore the rank that
+// wants to end the connection first accepts no more Gets and Puts, and sends a recordLeave when the
+// last of them has ended. The peer then also accepts no more Gets and Puts, waits for the last of
+// them, and sends BYE. Messages are accepted all the time, because messages that are not
+// acknowledged are retransmitted on the next connection.
 type leaving uint8
 
 const (
 	// staying: the connection is not to end.
 	staying leaving = iota
-	// resolved: this end wants the connection to end, and has not sent recordLeave yet.
+	// resolved: this rank wants to end the connection, and has not sent recordLeave yet.
 	resolved
-	// proposed: this end has sent recordLeave, and the peer has to send BYE.
+	// proposed: this rank has sent recordLeave, and the peer has to send BYE.
 	proposed
-	// agreed: the peer has sent recordLeave, and this end has to send BYE.
+	// agreed: the peer has sent recordLeave, and this rank has to send BYE.
 	agreed
 	// told: the actor was told to send BYE.
 	told
@@ -43,7 +44,7 @@ func (p *endpoint) leave(l *link) {
 }
 
 // relax begins to end the connection in use because it is idle. The peer may answer that it needs
-// the connection. No other connection replaces it.
+// the connection. No other connection replaces a connection that ends because it is idle.
 func (p *endpoint) relax() {
 	if p.leaving == staying {
 		p.leaving, p.idle = resolved, true
@@ -58,8 +59,8 @@ func (p *endpoint) moves() bool { return p.leaving != staying && !p.idle }
 const wearEvery = 1024
 
 // wear begins to end an encrypted connection that has carried as much data as its keys allow. The
-// next connection has new keys. Only the lower of the two ranks makes this check, because each end
-// counts the data of both directions.
+// next connection has new keys. Only the lower of the two ranks makes this check. That is
+// sufficient, because each rank counts the data of both directions.
 func (p *endpoint) wear() {
 	if l := p.link; l.rail.encrypted && p.t.config.Rank < p.peer && l.endpoint.Worn() {
 		p.leave(l)
@@ -93,8 +94,8 @@ func (p *endpoint) stay(nonce uint64) {
 	}
 }
 
-// nonce returns a number from the request for a link. The number is the same at both ends, and each
-// connection has another number.
+// nonce returns a number from the request for a link. The number is the same at both ends of a
+// connection, and differs between connections.
 func (l *link) nonce() uint64 {
 	request := &l.proposal
 	if l.conn.Active {

@@ -11,7 +11,7 @@ import (
 
 // TestLeaveIsOfOneConnection checks that a peer's wish to end a connection (a leave record) ends only the
 // connection that it names. If that connection was lost, the record may arrive on the next connection, or while
-// there is none.
+// there is no connection.
 func TestLeaveIsOfOneConnection(t *testing.T) {
 	x := newExposedTest(t)
 	// own and peers are the two ends of each of two connections.
@@ -44,7 +44,8 @@ func TestLeaveIsOfOneConnection(t *testing.T) {
 
 // TestIdleRankAsks checks that a rank that sees no traffic asks the peer before it ends the connection, because
 // the rank does not see the peer's Reads and Writes. If the peer has operations in progress, it answers that the
-// connection stays. If it has none, the connection ends, and no other one replaces it.
+// connection stays. If the peer has no operation in progress, the connection ends, and no other connection
+// replaces it.
 func TestIdleRankAsks(t *testing.T) {
 	x := newExposedTest(t)
 	p := x.p

@@ -31,8 +31,8 @@ type link struct {
 	way      candidate // of an active link
 	// timeout is the maximum duration of the request of an active link.
 	timeout time.Duration
-	// beside is set for a side connection that this rank has requested. It is the connection that
-	// was in use at the time of the request.
+	// beside is set only for a side connection that this rank has requested. beside is the
+	// connection that was in use at the time of the request.
 	beside   *link
 	greeting peering.Greeting
 	remote   netip.AddrPort
@@ -50,8 +50,7 @@ type link struct {
 	offer   negotiation.Record
 	offered []byte
 	// terms are the negotiated terms. Poll sets terms when it accepts a request. The actor sets
-	// terms when the peer has accepted. From the command that puts the link in use on, Poll reads
-	// terms.
+	// terms when the peer has accepted. When the link is in use, Poll reads terms.
 	terms negotiation.Terms
 
 	// Only Poll accesses the fields below.

@@ -37,7 +37,7 @@ func TestControlFramesHavePlacesOfTheirOwn(t *testing.T) {
 }
 
 // TestZoned checks which addresses of peers get a zone. Addresses of peers come without a zone. Only link-local
-// IPv6 addresses need one, and they get the zone of the rank's own interface.
+// IPv6 addresses need a zone, and they get the zone of the rank's own interface.
 func TestZoned(t *testing.T) {
 	for _, c := range []struct{ address, zone, want string }{
 		{"fe80::1", "eth0", "fe80::1%eth0"},

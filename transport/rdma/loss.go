@@ -18,7 +18,7 @@ func (t *Transport) damaged(l *link, err error) {
 	t.lose(l.peer, err)
 }
 
-// linkEnd is the end of a link some of whose messages are not delivered to the handler yet.
+// linkEnd records that a link has ended before all its messages were delivered to the handler.
 type linkEnd struct {
 	link    *link
 	contact peering.Contact
@@ -26,9 +26,9 @@ type linkEnd struct {
 }
 
 // adopt puts a link in use if the first messages of the peer have arrived on it and no other link
-// is in use. The actor knows of the first message and would also put the link in use. But until
-// then the peer may end, and then it would not send these messages again. adopt returns true if
-// there are messages to deliver.
+// is in use. The actor knows of the first message and would also put the link in use. But the peer
+// may end before the actor does so. Then the peer would not send these messages again. adopt
+// returns true if there are messages to deliver.
 func (t *Transport) adopt(l *link) bool {
 	p := t.meet(l.peer)
 	if l.purpose != negotiation.Lane || l.used || l.gone || l.conn.Active || len(l.held) == 0 || p.link != nil || p.end != nil {

@@ -49,8 +49,8 @@ func newExposedTest(tb testing.TB) *exposedTest {
 	return x
 }
 
-// allows reports whether the model permits an access to n bytes at a key. It compares the key with the key of
-// every byte.
+// allows reports whether the model permits an access to n bytes at a key. The model compares the key with the
+// key of every byte.
 func (x *exposedTest) allows(k transport.Key, n int64, access transport.Access) (m exposedMemory, off int, ok bool) {
 	for _, m := range x.memory {
 		if m.key.Token != k.Token || m.access&access != access {
@@ -65,7 +65,8 @@ func (x *exposedTest) allows(k transport.Key, n int64, access transport.Access) 
 	return exposedMemory{}, 0, false
 }
 
-// question returns a record about memory in the form in which it arrives.
+// question returns a record that asks about memory (recordFetch, recordCheck or recordKey), as it arrives from a
+// peer.
 func question(k recordKind, h transport.Header, id uint32, access byte) []byte {
 	payload := binary.LittleEndian.AppendUint32(nil, id)
 	payload = append(payload, access, 0, 0, 0)
@@ -117,7 +118,7 @@ func (x *exposedTest) serve(tb testing.TB, b []byte) error {
 	return nil
 }
 
-// questions returns valid and invalid records about memory.
+// questions returns valid and invalid records that ask about memory.
 func (x *exposedTest) questions() [][]byte {
 	var all [][]byte
 	for _, m := range x.memory {
@@ -137,7 +138,7 @@ func (x *exposedTest) questions() [][]byte {
 }
 
 // TestQuestionsAboutMemory checks that a rank answers the peer's questions about memory according to what was
-// exposed, and that a truncated question is reported as damaged wherever it was cut.
+// exposed, and that a truncated question is reported as damaged, whatever its length.
 func TestQuestionsAboutMemory(t *testing.T) {
 	x := newExposedTest(t)
 	good := 0
@@ -194,8 +195,8 @@ func TestRefusedMemory(t *testing.T) {
 	require.Len(t, x.t.finished, 1)
 	require.ErrorIs(t, x.t.finished[0].err, errRefused)
 	require.NotErrorIs(t, x.t.finished[0].err, transport.ErrBadKey)
-	// If the rail is removed, the peer is to ask again. If the adapter can register the memory, the owner
-	// answers with its address.
+	// If the rail is removed, the answer makes the peer ask again. If the adapter can register the memory, the
+	// owner answers with the address of the memory.
 	x.p.rail.removed = true
 	require.EqualValues(t, statusGood, ask().header.B&statusMask)
 	x.p.rail.removed = false
@@ -206,7 +207,8 @@ func TestRefusedMemory(t *testing.T) {
 	x.t.finished, x.p.bulk.answers = nil, nil
 }
 
-// TestQuestionsHaveABound checks that more questions than a peer may have in progress are reported as damaged.
+// TestQuestionsHaveABound checks that the rank reports the peer as damaged if the peer asks more questions than
+// it may have in progress.
 func TestQuestionsHaveABound(t *testing.T) {
 	x := newExposedTest(t)
 	r, _, err := parseRecord(question(recordCheck, transport.Header{}, 1, 1))

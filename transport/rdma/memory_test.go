@@ -18,8 +18,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// caller is a scripted peer that takes no memory of this process except a file descriptor. It builds a frame
-// when it sends the frame. It only counts the bytes that it receives.
+// caller is a scripted peer that takes almost no memory of this process, because it holds only a file
+// descriptor. It builds a frame when it sends the frame. It only counts the bytes that it receives.
 type caller struct {
 	fd, heard int
 	// last is the buffer that hear has filled last.
@@ -28,8 +28,8 @@ type caller struct {
 	segments uint32
 }
 
-// call connects to a rank and sends an MPA request with this private data, as a peer of this module does. The
-// caller of call closes the descriptor.
+// call connects to a rank and sends an MPA request, as a peer of this module does. The argument private is the
+// private data of the request. The test closes the descriptor.
 func call(tb testing.TB, to netip.AddrPort, private []byte) *caller {
 	tb.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
@@ -101,8 +101,8 @@ func await(r *rank, what string, done func() bool) {
 }
 
 // TestMemoryOfConnections connects up to 1000 peers to one rank over TCP. The test checks that the rank uses at
-// most 64 MiB for receives, and at most 16 KiB of other memory for each connection. The peers take no memory of
-// this process.
+// most 64 MiB for receives, and at most 16 KiB of other memory for each connection. The peers take almost no
+// memory of this process (type caller).
 func TestMemoryOfConnections(t *testing.T) {
 	for _, peers := range []int{2, 64, 1000} {
 		t.Run(strconv.Itoa(peers), func(t *testing.T) { testMemory(t, peers) })

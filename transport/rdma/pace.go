@@ -13,9 +13,9 @@ import "time"
 // The span is measured by the clock and not in polls, because the duration of polls differs widely.
 // A poll of a rank that yields its processor at every poll takes a thousand times as long as a poll
 // of a rank that spins. But reading the clock costs more than a poll. So between two readings of
-// the clock some polls are only counted. Their number is an estimate of the polls in the rest of
-// the span, but at most countMax, so that the delay stays short if the polls of the rank become
-// longer.
+// the clock some polls are only counted. The number of these polls is an estimate of the polls in
+// the rest of the span, but at most countMax, so that the delay stays short if the polls of the
+// rank become longer.
 type pace struct {
 	companion bool
 	// wait is the number of polls to count before the clock is read again. counted is the number of
@@ -30,12 +30,11 @@ type pace struct {
 }
 
 const (
-	// lookShare bounds the share of the time that looks at an idle adapter take, to 1/lookShare. A
-	// look at an idle adapter takes 0.3 us. With lookShare, it is repeated after 15 us, which is
-	// about the round-trip time of a small message through TCP.
+	// Looks at an idle adapter take at most the share 1/lookShare of the time. A look at an idle
+	// adapter takes 0.3 us. So the next look follows after 15 us, which is about the round-trip
+	// time of a small message through TCP.
 	lookShare = 50
-	// quietShare bounds the time until the next look to 1/quietShare of the time since the last
-	// event.
+	// The time from one look to the next is at most 1/quietShare of the time since the last event.
 	quietShare = 8
 	// countMax is the maximum number of polls that are only counted.
 	countMax = 64
@@ -73,7 +72,8 @@ func (p *pace) now() time.Duration {
 	return time.Since(p.base)
 }
 
-// note records a look that lasted from began to ended and found that many events.
+// note records a look: found is the number of events that the look found, began and ended are the
+// times of its begin and its end.
 func (p *pace) note(found int, began, ended time.Duration) {
 	p.looked, p.read, p.wait, p.counted = ended, ended, 0, 0
 	if found > 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// run simulates polling for the time span, and returns when each look at the adapter began. A poll takes the
-// time poll, and a look takes the time look. Each time in finds is when an event arrives; the next look finds
-// it.
+// run simulates polling. It returns the times at which the looks at the adapter began. The argument span is the
+// duration of the simulation, poll is the duration of a poll, and look is the duration of a look. finds are the
+// times at which events arrive. The next look after each of these times finds the event.
 func (p *pace) run(span, poll, look time.Duration, finds ...time.Duration) []time.Duration {
 	var looks []time.Duration
 	for now, end := p.looked, p.looked+span; now < end; {

@@ -78,8 +78,8 @@ func (t *Transport) skips() bool {
 	return all
 }
 
-// look polls the rails for completions, as their pace allows. moves reports whether this Poll had
-// other work. look returns the number of completions.
+// look polls the completion queues of the rails, as their pace allows. This is called a look. moves
+// reports whether this Poll had other work. The method returns the number of completions.
 func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 	if len(t.polled) == 1 {
 		return t.polled[0].look(h, left, moves)
@@ -89,9 +89,8 @@ func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 	return events + lookAt(t.polled[:first], h, left, moves)
 }
 
-// turnEvery is the number of looks of which one begins with another rail than the first rail.
-// Otherwise a first rail that always has more completions than the budget would starve the other
-// rails.
+// turnEvery sets how many looks begin with a later rail: one of turnEvery looks. Otherwise a first
+// rail that always has more completions than the budget would starve the other rails.
 const turnEvery = 8
 
 // nextFirst returns the index in polled of the rail with which this look begins.

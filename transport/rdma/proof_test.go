@@ -41,8 +41,8 @@ func sends(msn uint32, message []byte) []byte {
 // hello returns the first frame of a connection, without the proof.
 func hello() []byte { return frame(word(0, 0, 8, 0), kindUpdate) }
 
-// unhurried configures a rank that waits for a proof as long as a test may take, because on a busy machine the
-// test itself may send the proof late.
+// unhurried configures a rank that waits for a proof as long as a test may take, because on a busy host the test
+// itself may send the proof late.
 func unhurried(c *rdma.Config) {
 	impatient(c)
 	c.Confirm = patience
@@ -159,8 +159,8 @@ func TestSlowProofIsTaken(t *testing.T) {
 type meddler struct {
 	listener net.Listener
 	to       string
-	// at is the index of the byte. If answer is set, the byte is in the bytes of the passive side, otherwise in
-	// those of the active side.
+	// at is the index of the byte. If answer is set, the byte is in the bytes of the passive side, otherwise the
+	// byte is in the bytes of the active side.
 	at     int
 	answer bool
 

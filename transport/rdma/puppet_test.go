@@ -66,8 +66,8 @@ func newPuppet(tb testing.TB, p place, hands int) *puppet {
 	return u
 }
 
-// post posts a receive. All receives share their memory, because no test of the puppet reads more than the start
-// of it.
+// post posts a receive. All receives share their memory, because no test of the puppet reads more than the first
+// bytes of this memory.
 func (u *puppet) post() {
 	s := u.memory.Segment(0, puppetReceive)
 	require.NoError(u, u.receives.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{s}}))
@@ -100,8 +100,8 @@ func guessing(rank, size int) negotiation.Credentials {
 	return negotiation.NewCredentials([]byte("a guess"), "test", uint32(rank), uint32(size))
 }
 
-// prove makes an update the first message of a connection. request and reply are the private data with which the
-// connection was made.
+// prove returns the first message of a connection: an update with the proof. request and reply are the private
+// data with which the connection was made.
 func prove(update, request, reply []byte) []byte {
 	c := credentials(0, 2) // the rank does not matter: the proof depends on request and reply
 	update[8] = kindProof
@@ -115,7 +115,7 @@ func request(attempt uint16) negotiation.Record {
 	}
 }
 
-// dial asks for a connection with this private data.
+// dial requests a connection. The argument data is the private data of the request.
 func (u *puppet) dial(to netip.AddrPort, data []byte) *hand {
 	u.Helper()
 	ep, err := u.adapter.NewEndpoint(verbs.EndpointConfig{
@@ -166,7 +166,7 @@ func word(sequence, ack, limit, heard uint16) uint64 {
 	return uint64(sequence)<<48 | uint64(ack)<<32 | uint64(limit)<<16 | uint64(heard)
 }
 
-// frame returns a frame with this word, kind and body.
+// frame returns a frame that consists of the word w, the kind and the body.
 func frame(w uint64, kind byte, body ...byte) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, w)
 	b = append(b, kind, 0, 0, 0, 0, 0, 0, 0)

@@ -9,8 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// TestQuiet checks that Quiet reports true until some frames of a connection are not acknowledged, and again
-// after their acknowledgement. The test also checks that a message of 16 KiB fits into one receive (EagerAlone).
+// TestQuiet checks that Quiet returns true while few frames of a connection are unacknowledged, false while more
+// frames are unacknowledged, and true again after their acknowledgement. The test also checks that a message of
+// 16 KiB fits into one receive (EagerAlone).
 func TestQuiet(t *testing.T) {
 	ranks := newWorld(t, memory(verbstest.StyleIWARP, 2), nil).ranks(t)
 	e := ranks[0].to(1)

@@ -138,7 +138,7 @@ func (r *rail) prepare(slot int) error {
 	if r.t.stripes && r.striped() {
 		r.sidesMax = min(sidesMost, 2*peers)
 	}
-	// The factor is 2, because a pair may have two connections for a short time: the connection
+	// The factor is 2, because two ranks may have two connections for a short time: the connection
 	// that was lost at one end, and the connection that replaces it.
 	most := min(2*peers*(m.slots+credit.Reserve)+r.sidesMax*credit.Reserve, credit.BudgetBytes/slot+(peers+r.sidesMax)*credit.Reserve, a.MaxSharedReceives)
 	if r.receives, err = newReceives(r.adapter, r.domain, slot, most); err != nil {
@@ -251,7 +251,7 @@ func withCause(err, cause error) error {
 }
 
 // takeOut ends the connections of a rail that has failed, so that they are made again on other
-// rails. It logs this once.
+// rails. If the rail was taken out before, takeOut does nothing. So the failure is logged once.
 func (r *rail) takeOut(why error) {
 	if r.out() != nil {
 		return

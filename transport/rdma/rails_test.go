@@ -69,7 +69,8 @@ func (l *lines) count(text string) int {
 }
 
 // TestConformanceOnTwoRails runs the suite of package transporttest with two rails. In one variant the ranks use
-// the first rail; in the other one they have to use the second rail, because the first one connects nothing.
+// the first rail; in the other variant they have to use the second rail, because no connection is possible on
+// the first rail.
 func TestConformanceOnTwoRails(t *testing.T) {
 	for name, second := range map[string]bool{"first": false, "second": true} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestFailoverUnderAStorm(t *testing.T) {
 	t.Fatal("nothing went by TCP")
 }
 
-// failoverUnderAStorm runs one round. It reports whether connections of TCP broke, too.
+// failoverUnderAStorm runs one round. It reports whether connections over TCP broke, too.
 func failoverUnderAStorm(t *testing.T, seed uint64) bool {
 	t.Helper()
 	t.Logf("seed %#x", seed)
@@ -132,8 +133,8 @@ func failoverUnderAStorm(t *testing.T, seed uint64) bool {
 	return cut.cuts.Load() > 0
 }
 
-// stream sends n numbered messages of various lengths from one rank to another, and calls then after the first
-// at messages.
+// stream sends n numbered messages of various lengths from one rank to another. After the first messages, whose
+// number is the argument at, stream calls the function then.
 func stream(t *testing.T, ranks []*rank, from, to, n, at int, then func()) {
 	t.Helper()
 	e, first := ranks[from].to(to), ranks[to].next[from]
@@ -219,7 +220,7 @@ func TestAdapterIsRemoved(t *testing.T) {
 }
 
 // TestPortDown checks that the ranks leave an adapter whose port goes down, and return to it when the port is
-// up. The log names the adapter once.
+// up. The log names the adapter only once.
 func TestPortDown(t *testing.T) {
 	r, cut := fragileRails(2)
 	log := new(lines)

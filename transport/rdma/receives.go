@@ -17,11 +17,11 @@ const (
 	lead = (line - (headBytes+recordBytes)%line) % line
 	line = 64
 	// leadMin is the size of frames in bytes from which on lead is used. In large jobs the frames
-	// are shorter, and the memory for lead would not pay.
+	// are shorter, and saving the memory for lead is more important.
 	leadMin = 16 << 10
 )
 
-// leadOf returns lead, or 0 for frames of a size for which lead makes no difference.
+// leadOf returns lead for frames of at least leadMin bytes, and 0 for shorter frames.
 func leadOf(size int) int {
 	if size < leadMin {
 		return 0
@@ -66,8 +66,8 @@ type receives struct {
 	lead   int // offset of the first slot of a chunk, without room
 	room   room
 	chunks []*verbs.MemoryRegion
-	// active is the number of slots that are posted or in use, and wanted the number that is
-	// needed.
+	// active is the number of slots that are posted or in use. wanted is the number of slots that
+	// are needed.
 	active, wanted int
 	spare          []uint32
 	// request is a receive into segments. The method post sets the other fields of request.
@@ -75,7 +75,7 @@ type receives struct {
 	segments [1]verbs.Segment
 }
 
-// newReceives makes a shared receive queue for at most most slots.
+// newReceives makes a shared receive queue. The argument most is the maximum number of slots.
 func newReceives(a *verbs.Adapter, d *verbs.ProtectionDomain, slot, most int) (*receives, error) {
 	queue, err := a.NewSharedReceiveQueue(verbs.SharedReceiveConfig{Domain: d, MaxReceives: most, MaxSegments: 1})
 	if err != nil {

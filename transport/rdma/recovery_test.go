@@ -339,7 +339,7 @@ func TestIdleRanksReconnect(t *testing.T) {
 }
 
 // TestDeathOfAPeerIsSeen checks that a rank whose adapter vanishes without a goodbye is soon reported as down to
-// its peers, because nothing listens at its address any more.
+// its peers, because nothing listens at the address of the vanished rank any more.
 func TestDeathOfAPeerIsSeen(t *testing.T) {
 	for name, places := range providers(func(p verbs.Provider) *scissors { return &scissors{Provider: p} }) {
 		t.Run(name, func(t *testing.T) {

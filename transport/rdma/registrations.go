@@ -70,7 +70,7 @@ type pinned struct {
 	bytes, most int
 	rails       []*registrations
 	clock       uint64
-	// kept is the number of these bytes that are in the heap. cycle counts collections while kept is not 0.
+	// kept is the number of bytes of the heap among them. cycle counts collections while kept is not 0.
 	// watching reports whether the next collection calls collected.
 	kept     int
 	cycle    uint64
@@ -164,9 +164,9 @@ func (r *registrations) expose(data []byte, access verbs.Access) (registration, 
 	return r.alone(data, access)
 }
 
-// use registers data. If data is in the arena, use returns it as a part that stays registered, with the
-// access rights lasting. If there is no room for the part, or data is not in the arena, use registers data
-// alone, with the access rights access.
+// use registers data. If data is in the arena, use returns a part of the arena that stays registered. The
+// argument lasting gives the access rights of this part. If there is no room for the part, or data is not
+// in the arena, use registers data alone. The argument access gives the access rights of data alone.
 func (r *registrations) use(data []byte, access, lasting verbs.Access) (registration, error) {
 	if r.arena != nil {
 		if off, ok := r.arena.Offset(data); ok {

@@ -24,13 +24,14 @@ type wideArena struct {
 func (a *wideArena) Size() int                      { return a.size }
 func (a *wideArena) Bytes(_, n int) ([]byte, error) { return a.memory[:n], nil }
 
-// newStore returns registrations with an arena of so many chunks. At most most bytes stay registered.
+// newStore returns registrations with an arena. The argument chunks is the size of the arena in chunks. The
+// argument most is the maximum number of bytes that stay registered.
 func newStore(t *testing.T, chunks, most int) *registrations {
 	t.Helper()
 	return newStores(t, 1, chunks, most)[0]
 }
 
-// newStores returns the registrations of so many rails.
+// newStores returns the registrations of several rails. The argument rails is the number of rails.
 func newStores(t *testing.T, rails, chunks, most int) []*registrations {
 	t.Helper()
 	pool := newPinned([]*rail{{}, {limits: verbs.Attributes{PinsMemory: true, MaxPinned: 2 * most}}, {limits: verbs.Attributes{PinsMemory: true}}})
@@ -113,8 +114,8 @@ func TestOldestPartGoesFirst(t *testing.T) {
 	require.Equal(t, verbs.AccessRemoteRead, readable.access)
 }
 
-// TestRailsShareThePinnedMemory checks that all rails together keep to the bound of the process, and that the
-// least recently used part of any rail is evicted.
+// TestRailsShareThePinnedMemory checks that all rails together register no more bytes than the bound of the
+// process allows, and that the least recently used part of any rail is evicted.
 func TestRailsShareThePinnedMemory(t *testing.T) {
 	stores := newStores(t, 2, 6, 3*arenaChunk)
 	use := func(rail, chunk int) {
@@ -223,7 +224,8 @@ type discarded struct{ transport.Arena }
 
 func (*discarded) Discard(int, int) error { return nil }
 
-// scarce is a domain with room for so many registrations. It counts the registrations that it refuses.
+// scarce is a domain with room for a limited number of registrations. It counts the registrations that it
+// refuses.
 type scarce struct {
 	registrar
 	room, refused int
@@ -307,8 +309,8 @@ func TestCrossing(t *testing.T) {
 	}
 }
 
-// TestMeasureCopies checks that the measured length is within the permitted range. Its value depends on the
-// machine.
+// TestMeasureCopies checks that the measured length is within the permitted range. The value depends on the
+// host.
 func TestMeasureCopies(t *testing.T) {
 	r := newStore(t, 1, arenaChunk)
 	n := measureCopies(r.domain)

@@ -52,7 +52,7 @@ func arenas(t *testing.T, length, pinMost int) ([]*rank, []*testArena) {
 	return ranks, all
 }
 
-// pull has rank 0 Get memory that rank 1 has exposed. push has rank 0 Put to it.
+// In pull, rank 0 gets the bytes of memory that rank 1 has exposed. In push, rank 0 puts bytes into such memory.
 func pull(t *testing.T, ranks []*rank, dst []byte, k transport.Key) error {
 	t.Helper()
 	return bulk(t, ranks, func(token uint64) error { return ranks[0].to(1).Get(dst, k, token) })
@@ -73,7 +73,8 @@ func bulk(t *testing.T, ranks []*rank, begin func(token uint64) error) error {
 
 // TestArenaIsRegisteredOnce exposes, reads and writes arena memory many times. The test checks that each end
 // registers a chunk of its arena only once, and again after the chunk was given back to the operating system.
-// Memory that is exposed for writing is registered for each exposure, so that its key covers nothing else.
+// Memory that is exposed for writing is registered for each exposure, so that the key of the exposure covers no
+// other memory.
 func TestArenaIsRegisteredOnce(t *testing.T) {
 	const chunk, length = 4 << 20, 100_000
 	ranks, all := arenas(t, 3*chunk, 0)
@@ -100,7 +101,7 @@ func TestArenaIsRegisteredOnce(t *testing.T) {
 		require.Equal(t, 2, lasting)
 		require.Equal(t, 20*i, single)
 	}
-	// Discard fails for memory in use. For unused memory it ends the registration.
+	// Discard fails for memory in use. For unused memory Discard ends the registration.
 	k, err := ranks[1].Expose(all[1].memory[:10], transport.AccessRead)
 	require.NoError(t, err)
 	require.Error(t, ranks[1].Arena().Discard(chunk, 4096))

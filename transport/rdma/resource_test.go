@@ -98,8 +98,8 @@ func TestSendMemoryComesBack(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestMessagesOutliveAGoodbye has a peer say goodbye while a message is not acknowledged. The test checks that
-// the rank asks for another connection.
+// TestMessagesOutliveAGoodbye has a peer send BYE while a message is not acknowledged. The test checks that the
+// rank asks for another connection.
 func TestMessagesOutliveAGoodbye(t *testing.T) {
 	var lookups atomic.Int32
 	r, u := lone(t, 2, func(c *rdma.Config) {
@@ -138,8 +138,9 @@ func TestNoReads(t *testing.T) {
 	closeAll(t, ranks)
 }
 
-// TestManyGetsAtOnce starts more Gets than the connection can issue RDMA Reads at once and than the send queue
-// has entries. The test checks that all of them end with the right bytes.
+// TestManyGetsAtOnce starts many Gets at once. Their number exceeds the number of RDMA Reads that the
+// connection can issue at once, and the number of entries of the send queue. The test checks that all of them
+// end with the right bytes.
 func TestManyGetsAtOnce(t *testing.T) {
 	const gets, length = 64, 100
 	ranks := newWorld(t, memory(verbstest.StyleIWARP, 2), func(c *rdma.Config) { c.ReadsOut = 1 }).ranks(t)

@@ -43,7 +43,7 @@ func seeker(t *testing.T, change func(c *rdma.Config), addresses ...netip.AddrPo
 	return r
 }
 
-// loss polls the rank until it reports its peer as down, and returns the reason.
+// loss polls the rank until the rank reports its peer as down, and returns the reason.
 func (r *rank) loss() *rdma.UnreachedError {
 	r.Helper()
 	pump(r.TB, []*rank{r}, "the loss", func() bool { return len(r.downs) == 1 })

@@ -19,9 +19,9 @@ import (
 // lost, no operation fails, because its parts are transferred on the connection in use (package stripe).
 //
 // A recordKey asks the owner of memory for the key on the adapter of the side connection. A frame of kind
-// frameMark follows the Writes of a Put, and the owner answers the frame by a recordMarked. After a loss of
-// the side connection, a recordClose asks the owner to close its end, because Writes may still arrive until
-// the owner has closed its end.
+// frameMark, called a mark, follows the Writes of a Put. The owner answers the mark by a recordMarked.
+// After a loss of the side connection, a recordClose asks the owner to close its end, because Writes may
+// still arrive until the owner has closed its end.
 type side struct {
 	line  stripe.Line
 	judge *stripe.Judge
@@ -55,15 +55,16 @@ const (
 
 // stripeConfig holds the parameters of striping. Tests use other values.
 type stripeConfig struct {
-	// above is the length in bytes from which on a transfer is striped, and chunk the maximum length of a
-	// part. The connection in use alone, and both connections together, are measured for trial bytes each.
-	// Both connections are used if together they are gain times as fast as the connection in use alone.
+	// A transfer is striped if both connections carry parts of it. above is the length in bytes from which
+	// on a transfer is striped. chunk is the maximum length of a part in bytes. The connection in use
+	// alone, and both connections together, are measured for trial bytes each. Both connections are used if
+	// together they are gain times as fast as the connection in use alone.
 	above, chunk, trial int
 	gain                float64
 }
 
-// stripeDefault is used outside of tests. In a transfer shorter than above, most parts would be posted
-// before the key is known.
+// stripeDefault is used outside of tests. Striping a transfer shorter than above would have little effect,
+// because most parts would be posted before the key for the side connection is known.
 var stripeDefault = stripeConfig{above: 2 << 20, chunk: 512 << 10, trial: 32 << 20, gain: stripe.Gain}
 
 func newSide(t *Transport) side {

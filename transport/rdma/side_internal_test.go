@@ -14,7 +14,8 @@ import (
 )
 
 // TestOwnerOfASide checks that the owner of memory closes the side connection that the peer names, and no other
-// one, before it answers with recordClosed. The answer is sent although the owner has nothing else to send.
+// side connection, before the owner answers with recordClosed. The answer is sent although the owner has nothing
+// else to send.
 func TestOwnerOfASide(t *testing.T) {
 	x := newExposedTest(t)
 	x.p.rail.sidesMax = 2
@@ -64,7 +65,8 @@ func TestKeysForASide(t *testing.T) {
 	x.p.bulk.answers = nil
 }
 
-// newSides returns n side connections of the peer that are accepted but not yet proved.
+// newSides returns n side connections that the peer has requested. They are accepted, but their proofs (package
+// negotiation) have not arrived yet.
 func newSides(t *testing.T, x *exposedTest, n int) []*link {
 	t.Helper()
 	x.p.rail.sidesMax = n
@@ -77,8 +79,9 @@ func newSides(t *testing.T, x *exposedTest, n int) []*link {
 	return sides
 }
 
-// TestSidesOfThePeerEnd checks when a rank closes the side connections of its peer. They end with the connection
-// in use, so that no Write of a failed Put arrives later. They also end when another side connection is proved.
+// TestSidesOfThePeerEnd checks when a rank closes the side connections of its peer. The side connections end
+// together with the connection in use, so that no Write of a failed Put arrives later. They also end when the
+// peer has proved another side connection (negotiation.AppendProof).
 func TestSidesOfThePeerEnd(t *testing.T) {
 	x := newExposedTest(t)
 	sides := newSides(t, x, 2)
@@ -93,8 +96,8 @@ func TestSidesOfThePeerEnd(t *testing.T) {
 	require.Zero(t, x.p.rail.sides)
 }
 
-// TestSideThatEndedBeforeItWasAttached checks that a rank can ask for another side connection when one has ended
-// before it was attached.
+// TestSideThatEndedBeforeItWasAttached checks that a rank can request another side connection if the first side
+// connection has ended before it was attached (put in use).
 func TestSideThatEndedBeforeItWasAttached(t *testing.T) {
 	x := newExposedTest(t)
 	s := &x.p.side
@@ -161,8 +164,8 @@ func TestSidesThatComeAndGo(t *testing.T) {
 	p.bulk.answers = nil
 }
 
-// TestQuestionsForKeysHaveABound checks that a rank asks for at most as many keys at once as its peer has to
-// answer. Questions of operations that ended without the answer count, too.
+// TestQuestionsForKeysHaveABound checks that a rank has at most as many unanswered requests for keys (recordKey)
+// as its peer has to accept. Requests of operations that ended before the answer arrived count, too.
 func TestQuestionsForKeysHaveABound(t *testing.T) {
 	x := newExposedTest(t)
 	p := x.p
@@ -181,9 +184,10 @@ func TestQuestionsForKeysHaveABound(t *testing.T) {
 	p.side.link = nil
 }
 
-// TestLostSideHadAllThatWasLeft loses a side connection that carries the rest of a transfer, when the connection
-// in use has finished its part. The test checks when the rest is posted again on the connection in use. For a
-// Get this happens at once. For a Put it happens when the owner has closed its end of the side connection.
+// TestLostSideHadAllThatWasLeft loses a side connection that carries the last bytes of a transfer, when the
+// connection in use has finished its own bytes. The test checks when the lost bytes are posted again on the
+// connection in use. For a Get they are posted at once. For a Put they are posted when the owner has closed its
+// end of the side connection.
 func TestLostSideHadAllThatWasLeft(t *testing.T) {
 	for _, kind := range []operationKind{operationGet, operationPut} {
 		t.Run(operationNames[kind], func(t *testing.T) {

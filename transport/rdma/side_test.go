@@ -85,7 +85,7 @@ func TestBothRailsCarry(t *testing.T) {
 			r, _ := pairOfRails(kind, 2, 1, 0)
 			ranks := stripedRanks(t, r, 2, nil)
 			length := 3<<20 + 12345
-			if kind == "tcp" { // the buffers of TCP hold as much before the key is known
+			if kind == "tcp" { // before the key is known, the buffers of TCP take as many bytes
 				length *= 8
 			}
 			source, target := numbered(3, length), make([]byte, length)
@@ -132,7 +132,7 @@ func TestSideIsLostUnderTransfers(t *testing.T) {
 	require.NoError(t, err)
 	e, dst := ranks[0].to(1), make([]byte, length)
 	require.NoError(t, drive(t, ranks, "send", func() error { return e.Send(transport.Header{}, nil) }))
-	pump(t, ranks, "the first rail", func() bool { return onFirst(ranks[0]) }) // its first attempt may time out
+	pump(t, ranks, "the first rail", func() bool { return onFirst(ranks[0]) }) // the first attempt on the first rail may time out
 	connects := ranks[0].Connects(1)
 	for round := range 6 {
 		was, _ := ranks[0].Striped(1)

@@ -53,7 +53,8 @@ func (a *connector) sideWay(used *link) (candidate, error) {
 	return slices.MinFunc(list, func(x, y candidate) int { return cmp.Compare(x.pair().worse(), y.pair().worse()) }), nil
 }
 
-// refuseSide tells the endpoint that there is no side connection, if used is still in use.
+// refuseSide tells the endpoint that there is no side connection. The endpoint ignores this if the
+// connection used is not in use any more.
 func (a *connector) refuseSide(used *link, err error) {
 	a.side = nil
 	a.t.command(func() {
@@ -97,11 +98,11 @@ func (a *connector) sideAccepted(m answered) {
 // isAside reports whether the link is a side connection that the peer has requested.
 func (l *link) isAside() bool { return l.purpose == negotiation.Bulk && !l.conn.Active }
 
-// closeAsides frees the side connections that the peer has requested, except the side connection
-// but. The peer has only one side connection at a time, and only as long as the connection beside
-// it is in use. When the connection in use is lost, a Put of the peer fails, but may still have
-// Writes in flight on the side connection. These Writes must not arrive after the next connection
-// is in use, because the peer then sends the bytes again as messages.
+// closeAsides frees the side connections that the peer has requested, except one: the argument but.
+// The peer has only one side connection at a time, and only as long as the connection beside it is
+// in use. When the connection in use is lost, a Put of the peer fails, but may still have Writes in
+// flight on the side connection. These Writes must not arrive after the next connection is in use,
+// because the peer then sends the bytes again as messages.
 func (p *endpoint) closeAsides(but *link) {
 	for _, l := range p.t.links {
 		if l != but && l.peer == p.peer && l.isAside() {

@@ -1,11 +1,11 @@
 package rdma
 
-// spare is a free list of records. A long message needs an exposure at one side and an operation at
-// the other side. The list lets the transport reuse these records.
+// spare is a free list of objects that the transport reuses. A long message needs an exposure at
+// one rank and an operation at the other rank. Free lists keep both kinds of objects.
 type spare[T any] []*T
 
-// take returns a record. A record that was in the list has the contents that it had at give. A new
-// record is zero.
+// take returns an object. An object from the list has the contents that it had when give was
+// called. A new object is zero.
 func (s *spare[T]) take() *T {
 	n := len(*s) - 1
 	if n < 0 {
@@ -16,5 +16,5 @@ func (s *spare[T]) take() *T {
 	return x
 }
 
-// give puts a record into the list. No references to the record may remain.
+// give puts an object into the list. No other references to the object may remain.
 func (s *spare[T]) give(x *T) { *s = append(*s, x) }

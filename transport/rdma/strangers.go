@@ -22,10 +22,10 @@ type Strangers struct {
 	// job.
 	OtherJob, Unproved, Foreign, Misplaced atomic.Uint64
 	// Repeated counts requests whose record verifies but is not the newest record of its rank. Such
-	// a request may be a replay. It may be from an earlier epoch of a rank, or from a rank that was
-	// declared dead. It may also be late because two requests crossed each other. Declined counts
-	// requests of ranks that have to try again later or with other terms. If two requests cross
-	// each other, the request that is rejected with the reason Simultaneous is not counted.
+	// a request may be a replay. It may be from an earlier incarnation of a rank, or from a rank
+	// that was declared dead. It may also be late because two requests crossed each other. Declined
+	// counts requests of ranks that have to try again later or with other terms. If two requests
+	// cross each other, the request that is rejected with the reason Simultaneous is not counted.
 	Repeated, Declined atomic.Uint64
 	// Refusals counts rejections of this rank's requests without a valid proof that the requested
 	// rank has sent them. Each of these rejections has ended one attempt.

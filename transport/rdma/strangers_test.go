@@ -199,8 +199,8 @@ func damage(t *testing.T, frames [][]byte) {
 	require.NoError(t, r.Close())
 }
 
-// TestPortIsOpenToStrangers opens TCP connections that send nothing, a partial request or nonsense. The test
-// checks that ranks still connect and exchange messages.
+// TestPortIsOpenToStrangers opens TCP connections on which strangers send nothing, a part of a request, or
+// invalid bytes. The test checks that ranks still connect and exchange messages.
 func TestPortIsOpenToStrangers(t *testing.T) {
 	var lines []string
 	p := iwarp.New(iwarp.Config{HalfOpenMax: 16, Log: func(line string) { lines = append(lines, line) }})

@@ -32,7 +32,7 @@ type supervision struct {
 	supervisor *actor.PID
 	log        switchboard
 	struck     bool
-	// turns is the number of the next Polls that yield the processor to the actors.
+	// turns is the number of Polls, from the next one on, that yield the processor to the actors.
 	turns int
 }
 
@@ -150,8 +150,8 @@ type supervisor struct {
 	ended    map[int]bool
 	ending   bool
 	finished int
-	// stopping is true after the actors were told to stop. An actor that is started after that
-	// would not be stopped.
+	// stopping is true after the actors were told to stop. Nothing would stop an actor that is
+	// started later.
 	stopping bool
 }
 

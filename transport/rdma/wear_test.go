@@ -12,9 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
 
-// TestWornKeysAreReplaced has an encrypted pair move as many bytes as its keys may protect, with messages, Gets
-// and Puts in both directions. The test checks that the pair then makes a new connection, that no operation
-// fails, and that messages arrive in order. A pair without encryption keeps its connection.
+// TestWornKeysAreReplaced has two ranks with an encrypted connection move as many bytes as the keys of the
+// connection may protect, with messages, Gets and Puts in both directions. The test checks that the ranks then
+// make a new connection, that no operation fails, and that messages arrive in order. Two ranks without
+// encryption keep their connection.
 func TestWornKeysAreReplaced(t *testing.T) {
 	for name, sealed := range map[string]bool{"encrypted": true, "in clear": false} {
 		t.Run(name, func(t *testing.T) { wear(t, sealed, sealed) })

@@ -56,7 +56,7 @@ func (w *wire) write(b []byte) {
 	require.NoError(w, err)
 }
 
-// until polls the rank and reads the bytes that it sends until done returns true.
+// until polls the rank, and reads the bytes that the rank sends, until done returns true.
 func (w *wire) until(what string, done func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(patience); !done(); {
@@ -70,7 +70,7 @@ func (w *wire) until(what string, done func() bool) {
 	}
 }
 
-// startup waits for an MPA request or reply, and returns its flags and private data.
+// startup waits for an MPA request or reply of the rank, and returns its flags and private data.
 func (w *wire) startup(key string) (flags byte, private []byte) {
 	w.Helper()
 	require.True(w, w.started(key), "the connection ended")
@@ -100,7 +100,7 @@ func (w *wire) rejection() negotiation.Reason {
 	return reasonOf(w, private, w.asked, uint32(w.r.number))
 }
 
-// ask sends an MPA request with this private data.
+// ask sends an MPA request. The argument private is the private data of the request.
 func (w *wire) ask(private []byte) *wire {
 	w.Helper()
 	w.asked = private
@@ -108,14 +108,15 @@ func (w *wire) ask(private []byte) *wire {
 	return w
 }
 
-// record returns the request of rank from, in a job of two ranks, to the other rank.
+// record returns the record of a request in a job of two ranks. The argument from is the rank that requests.
 func record(from uint32, incarnation, attempt uint16) []byte {
 	c, n := credentials(int(from), 2), request(attempt)
 	n.Incarnation = incarnation
 	return c.AppendRequest(nil, &n, 1-from)
 }
 
-// reply returns the answer of rank from to the request asked of the other rank.
+// reply returns the record of a reply. The argument from is the rank that replies, and asked is the request of
+// the other rank.
 func reply(from uint32, asked []byte) []byte {
 	c, n := credentials(int(from), 2), request(1)
 	return startup(replyKey, c.AppendReply(nil, &n, 1-from, asked))
@@ -163,8 +164,8 @@ type pair struct {
 	listener *net.TCPListener
 }
 
-// newPair returns a pair whose rank has this number, of two, and connects to the scripted peer. change, if not
-// nil, may change its configuration.
+// newPair returns a pair of a rank and a scripted peer, to which the rank connects. The argument number is the
+// number of the rank, 0 or 1. The function change, if not nil, may change the configuration of the rank.
 func newPair(t *testing.T, number int, change func(c *rdma.Config)) *pair {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -271,7 +272,7 @@ func TestFaultSimultaneous(t *testing.T) {
 // package: updates arrive twice, and both sides use up their credits. The test checks that updates with new
 // credits need no credit themselves.
 func TestFaultCredits(t *testing.T) {
-	const credits = 8 // request asks for this number
+	const credits = 8 // the function request asks for this number
 	everywhere(t, nil, func(l leaver) {
 		send := func() error { return l.r.to(1).Send(transport.Header{}, nil) }
 		exhaust := func() {
