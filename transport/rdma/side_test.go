@@ -132,7 +132,7 @@ func TestSideIsLostUnderTransfers(t *testing.T) {
 	require.NoError(t, err)
 	e, dst := ranks[0].to(1), make([]byte, length)
 	require.NoError(t, drive(t, ranks, "send", func() error { return e.Send(transport.Header{}, nil) }))
-	pump(t, ranks, "the first rail", func() bool { return onFirst(ranks[0]) }) // the first attempt on the first rail may time out
+	pump(t, ranks, "the first rail", func() bool { return onFirst(ranks[0]) }) // its first attempt may time out
 	connects := ranks[0].Connects(1)
 	for round := range 6 {
 		was, _ := ranks[0].Striped(1)

@@ -25,7 +25,8 @@ const (
 // replay.
 var ErrRepeated = errors.New("the first flight of another connection was sent again")
 
-// nonce is the random part of a name. It makes each name different from all other names.
+// nonce is the random part of a name in a ClientHello (see type admission). The nonce makes each
+// name different from all other names.
 type nonce [admissionBytes]byte
 
 // admission makes and checks the names (SNI) in a ClientHello: NONCE.TAG in hexadecimal digits,
@@ -36,8 +37,9 @@ type admission struct {
 	key []byte
 
 	mu sync.Mutex
-	// seen has the last admissionsKept nonces that were admitted. kept has the same nonces as a
-	// ring, in the order of admission. When the ring is full, its oldest entry is at next.
+	// seen has the last admissionsKept nonces that were admitted. kept has the same nonces in the
+	// order of admission, as a circular buffer. When the buffer is full, its oldest entry is at the
+	// index next.
 	seen map[nonce]struct{}
 	kept []nonce
 	next int

@@ -11,14 +11,14 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/certificate"
 )
 
-// admit shows a name to the passive side.
+// admit lets the passive side check a name, as in the ClientHello of a connection.
 func admit(s *certificate.Sides, name string) error {
 	_, err := s.Passive.GetConfigForClient(&tls.ClientHelloInfo{ServerName: name})
 	return err
 }
 
-// TestNamesAreAdmittedOnce checks that each connection has another name, that every rank of the job admits this
-// name, and that no rank admits it twice.
+// TestNamesAreAdmittedOnce checks that each connection has a name of its own, that every rank of the job admits
+// this name, and that no rank admits the same name twice.
 func TestNamesAreAdmittedOnce(t *testing.T) {
 	a, b := sides(t, "secret", "job"), sides(t, "secret", "job")
 	seen := map[string]bool{}
@@ -34,7 +34,8 @@ func TestNamesAreAdmittedOnce(t *testing.T) {
 	}
 }
 
-// TestAdmissionsAreBounded checks that a side remembers only the last names of many.
+// TestAdmissionsAreBounded checks that a side remembers a limited number of names: the names that were admitted
+// last.
 func TestAdmissionsAreBounded(t *testing.T) {
 	s := sides(t, "secret", "job")
 	names := make([]string, certificate.AdmissionsKept+1)

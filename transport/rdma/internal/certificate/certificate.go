@@ -39,7 +39,8 @@ func New(secret []byte, job string) (*Sides, error) {
 	public, _ := key.Public().(ed25519.PublicKey)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "gorun"},
-		// The certificate is always valid: the clocks of hosts differ, and verify ignores these dates.
+		// These dates span all times, because the clocks of hosts may be wrong. The function verify
+		// does not check the dates.
 		NotBefore: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),
 	}
 	der, err := x509.CreateCertificate(nil, template, template, public, key) // Ed25519 needs no randomness
@@ -50,11 +51,11 @@ func New(secret []byte, job string) (*Sides, error) {
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
 		MinVersion:   tls.VersionTLS13, NextProtos: []string{protocol},
 		ClientAuth: tls.RequireAnyClientCert,
-		// There is no certificate authority. On both sides verify decides about the certificate.
+		// There is no certificate authority. On both sides the function verify checks the certificate.
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyConnection:   func(s tls.ConnectionState) error { return verify(&s, public) },
-		// Session tickets are disabled, because with a session ticket a connection could begin
-		// without proof of the key.
+		// Session tickets are disabled. With a session ticket, a side could connect without a proof
+		// that it has the private key.
 		SessionTicketsDisabled:      true,
 		DynamicRecordSizingDisabled: true,
 	}
@@ -66,8 +67,9 @@ func New(secret []byte, job string) (*Sides, error) {
 	return &Sides{passive, active, door}, nil
 }
 
-// Active returns the configuration for one connection that this side requests. The configuration is
-// for one connection only, because the peer admits the name in its ClientHello only once.
+// Active returns the configuration for one connection that this side requests. Each connection needs a
+// new configuration. The configuration contains the name that this side sends in its ClientHello, and
+// the peer accepts each name only once.
 func (s *Sides) Active() *tls.Config {
 	c := s.active.Clone()
 	c.ServerName = s.admission.name()

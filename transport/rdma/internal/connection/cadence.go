@@ -2,11 +2,12 @@ package connection
 
 import "time"
 
-// Cadence chooses the rounds of a polled device in which the kernel is asked for events, which
-// costs a system call. A round is one call of Due. While rounds follow each other closely, one in
-// up to Most rounds asks the kernel. While rounds are further apart than Period, each round asks.
-// An example is an adapter that is polled beside another adapter. When the rounds become rarer, at
-// most the next few rounds (glances) do not ask.
+// Cadence decides how often the kernel is asked for the events of a polled device, because asking
+// costs a system call. A round is one call of Due. While rounds follow each other closely, one of
+// up to Most rounds asks the kernel. While rounds are further apart than Period, each round asks
+// the kernel. Rounds may be far apart for an adapter that is polled beside another adapter. When
+// the rounds become rarer, at most the next few rounds (the constant glances) do not ask the
+// kernel.
 type Cadence struct {
 	Most   int
 	Period time.Duration
@@ -19,7 +20,7 @@ type Cadence struct {
 // long as twenty rounds.
 const glances = 8
 
-// Due counts a round and reports whether the kernel is to be asked for events in it.
+// Due counts a round, and reports whether the kernel is to be asked for events in this round.
 func (c *Cadence) Due() bool {
 	if c.left > 1 {
 		c.left--

@@ -11,12 +11,12 @@ import (
 )
 
 // TestCadence checks how often a device asks the kernel for events. A device that is polled all the time asks in
-// one round of 64. A device that is polled rarely asks in almost each round. When the rate of polls changes, the
-// cadence follows soon.
+// one of 64 rounds. A device that is polled rarely asks in almost each round. When the rate of polls changes,
+// the rate of questions to the kernel changes after a few rounds.
 func TestCadence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connection.Cadence{Most: 64, Period: time.Millisecond}
-		// asked returns how many rounds asked the kernel, and the longest time between two of these.
+		// asked returns how many rounds asked the kernel, and the longest time between two rounds that asked.
 		asked := func(rounds int, apart time.Duration) (n int, longest time.Duration) {
 			last := time.Now()
 			for range rounds {
@@ -55,7 +55,7 @@ func TestCadence(t *testing.T) {
 }
 
 // TestCadenceOfADeviceThatCools makes any number of rounds in quick succession, and then one round every 11 ms,
-// as a background goroutine does. The test checks that one of the next nine rounds asks.
+// as a background goroutine does. The test checks that one of the next nine rounds asks the kernel for events.
 func TestCadenceOfADeviceThatCools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []connection.Cadence{{Most: 64, Period: time.Millisecond}, {Most: 1024, Period: 10 * time.Millisecond}} {

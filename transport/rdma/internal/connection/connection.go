@@ -62,8 +62,8 @@ func (d *Device) NewConnection(p Pair, u provider.Upcalls) *Connection {
 // self returns the Connection that a queue pair embeds. handshake.Accept calls it.
 func (c *Connection) self() *Connection { return c }
 
-// enter changes the phase, and counts the connections that expect an event. While the count is not
-// 0, every Progress looks for events.
+// enter changes the phase, and counts the connections that expect an event (Device.attempts). While
+// the count is not 0, every Progress asks the kernel for events.
 func (c *Connection) enter(p phase) {
 	waits := func(p phase) int {
 		switch p {
@@ -105,8 +105,8 @@ func (c *Connection) Connect(remote netip.AddrPort, p *provider.Proposal) (netip
 	return c.local, nil
 }
 
-// propose sets the parameters of a Connect or an Accept. They refer to the caller's private data,
-// which they do not copy.
+// propose sets the parameters of a Connect or an Accept. The parameters contain the caller's slice
+// of private data, and not a copy.
 func (c *Connection) propose(p *provider.Proposal) {
 	c.parameters = rdmacm.Parameters{
 		PrivateData: p.PrivateData, QPNumber: c.pair.Number(), SRQ: c.pair.SharesReceives(),
@@ -115,9 +115,9 @@ func (c *Connection) propose(p *provider.Proposal) {
 	}
 }
 
-// Contacted implements provider.QueuePair. On InfiniBand and RoCE it returns true when the route
-// has been resolved and the request was sent, because a host does not acknowledge a request before
-// it answers.
+// Contacted implements provider.QueuePair. On InfiniBand and RoCE, Contacted returns true when the
+// route has been resolved and the request was sent. It does not wait for a sign of the peer,
+// because the peer's host sends nothing before it answers the request.
 func (c *Connection) Contacted() bool { return c.contacted }
 
 // Disconnect implements provider.QueuePair. An event reports the end of the connection, even if
@@ -156,9 +156,10 @@ func (c *Connection) Heard() {
 	}
 }
 
-// Busy reports whether a goroutine still makes or ends the attempt. While Busy returns true, the
-// kernel uses the queue pair, and destroying the queue pair would block. After Abort a caller has
-// to wait until Busy returns false before it destroys the queue pair.
+// Busy reports whether a goroutine still executes a command that makes or ends the connection.
+// While Busy returns true, the kernel uses the queue pair, and destroying the queue pair would
+// block. After Abort a caller has to wait until Busy returns false before it destroys the queue
+// pair.
 func (c *Connection) Busy() bool {
 	c.device.mu.Lock()
 	defer c.device.mu.Unlock()

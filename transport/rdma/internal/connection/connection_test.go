@@ -42,7 +42,8 @@ func TestConnects(t *testing.T) {
 		require.EqualValues(w, 0x77, binary.NativeEndian.Uint32(body))
 		require.Equal(w, "question\x00", string(body[8:17]))
 		require.Equal(w, []byte{8, 1, 7, 5, 1, 6, 3, 1}, body[264:272])
-		// The peer serves 4 Reads and wants to issue 6. InfiniBand and iWARP report this in different fields.
+		// The peer serves 4 Reads and wants to issue 6. InfiniBand and iWARP report these numbers in
+		// different fields.
 		e := rdmacm.Parameters{PrivateData: []byte("answer"), ResponderResources: 6, InitiatorDepth: 4}
 		steps := []uint32{create, resolve, query, query, route, attributes, connect, attributes, attributes, attributes, accept, query}
 		if w.device.IWARP {
@@ -205,7 +206,7 @@ func TestOutcomes(t *testing.T) {
 	require.Equal(t, provider.FailureTimedOut, p.why) // the TCP connection was established
 }
 
-// TestEnds checks that an established connection ends once, in each way in which it can end.
+// TestEnds checks every event by which an established connection can end, and that the end is reported once.
 func TestEnds(t *testing.T) {
 	established := func(t *testing.T) (*world, *pair) {
 		t.Helper()
@@ -269,8 +270,9 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// TestAbortWhileConnecting aborts an attempt while a command blocks in the kernel: siw's connect may take any
-// time, and destroy waits for the peer's answer. The test checks that Abort and Progress do not wait.
+// TestAbortWhileConnecting aborts an attempt while a command blocks in the kernel: the command connect of siw
+// waits for the TCP connection, and the command destroy waits for the peer's answer. The test checks that
+// Abort and Progress do not wait.
 func TestAbortWhileConnecting(t *testing.T) {
 	for _, test := range []struct {
 		blocks uint32
@@ -333,7 +335,8 @@ func TestOtherDevice(t *testing.T) {
 	require.Zero(t, w.ids())
 }
 
-// TestQuiet checks that a device with established connections only asks the kernel for events in some rounds.
+// TestQuiet checks that a device asks the kernel for events only in some rounds while all its connections are
+// established.
 func TestQuiet(t *testing.T) {
 	w := newWorld(t, false)
 	p := w.requested()

@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// lookEvery and lookPeriod apply while no connection is being made or ended. Then the kernel is
-	// asked for events in at least one of lookEvery rounds, or in each round if the rounds are
-	// further apart than lookPeriod. A request of a peer or the end of a connection can wait that
-	// long.
+	// lookEvery and lookPeriod are the fields Most and Period of the device's Cadence. A round is
+	// one call of Progress. While no connection is being made or ended, the kernel is asked for
+	// events in at least one of lookEvery rounds. If the rounds are further apart than lookPeriod,
+	// the kernel is asked in each round. The only events at such times are requests of peers and
+	// ends of connections, and these can wait for lookEvery rounds.
 	lookEvery  = 64
 	lookPeriod = time.Millisecond
 	// eventsMost bounds the events that one Progress handles.
@@ -33,7 +34,8 @@ type Pair interface {
 	Modify(a *rdmacm.Attributes) error
 	// Take polls the available completions. It may call Connection.Break.
 	Take()
-	// Fail moves the queue pair to IBV_QPS_ERR, which flushes what is posted.
+	// Fail moves the queue pair to the state IBV_QPS_ERR. Then all posted work requests are
+	// flushed.
 	Fail()
 }
 
@@ -86,7 +88,7 @@ func New(c Config) *Device {
 // provider's Sleep waits for it and then calls Stir.
 func (d *Device) Descriptor() int { return d.Channel.Descriptor() }
 
-// Stir makes the next Progress look for events. Any goroutine may call it.
+// Stir makes the next Progress ask the kernel for events. Any goroutine may call it.
 func (d *Device) Stir() { d.stirred.Store(true) }
 
 // Limits returns how many bytes of private data a request, an accept and a reject can carry.
@@ -150,8 +152,9 @@ func (d *Device) conclude() int {
 	return len(results)
 }
 
-// source chooses the local address for connections to a remote address. It is an address in the
-// network of the remote address, otherwise the first address of the same kind (IPv4 or IPv6).
+// source chooses the local address for connections to a remote address. If this device has an
+// address in the network of the remote address, source chooses this address. Otherwise source
+// chooses the first address of the same kind (IPv4 or IPv6).
 func (d *Device) source(remote netip.Addr) (netip.Addr, error) {
 	remote = remote.Unmap()
 	var found netip.Addr
@@ -188,8 +191,8 @@ func (d *Device) addresses(id *rdmacm.ID) (rdmacm.Addresses, error) {
 	return a, err
 }
 
-// owns returns the addresses of an id, and an error if the id is bound to another device, because
-// there may be two devices on one network interface.
+// owns returns the addresses of an id. It returns an error if the kernel has bound the id to
+// another device. This is possible if there are two devices on one network interface.
 func (d *Device) owns(id *rdmacm.ID) (rdmacm.Addresses, error) {
 	a, err := d.addresses(id)
 	if err == nil && a.NodeGUID != d.GUID {

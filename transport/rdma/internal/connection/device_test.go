@@ -87,7 +87,7 @@ func (h *host) listen(ip netip.Addr) provider.ServicePoint {
 	return s
 }
 
-// until runs both sides until a condition holds.
+// until calls Progress of both hosts until a condition holds.
 func until(t *testing.T, active, passive *host, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); {

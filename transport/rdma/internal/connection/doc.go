@@ -8,9 +8,9 @@
 //	Accept  ->                         accepting  -> established -> ended
 //	                         Disconnect: established -> disconnecting -> ended
 //
-// All methods are called under the adapter's lock, except Stir. On iWARP, two commands block: siw
+// All methods except Stir are called under the adapter's lock. On iWARP, two commands block: siw
 // makes its TCP connection within the command Connect, and destroying the id of an attempt waits
-// for the peer's answer. Goroutines execute both; Progress handles the results.
+// for the peer's answer. Goroutines execute both commands, and Progress handles the results.
 //
 // # Two kinds of device
 //
@@ -23,10 +23,10 @@
 //
 // (The row "private data" has the limits of a request, an accept and a reject.)
 //
-// siw serves as many Reads at a time as the active side has asked for, whatever depth the passive
-// side answers, and sends that number in the answer (relaxed_ird_negotiation). So on siw an answer
-// cannot lower the number of Reads that the peer may have in flight. Consumers that need a lower
-// limit exchange it in private data.
+// On the passive side, siw serves as many Reads at a time as the active side has asked for, and
+// sends this number in the answer (relaxed_ird_negotiation). siw ignores the depth that the program
+// on the passive side answers. So on siw an answer cannot lower the number of Reads that the peer
+// may have in flight. Consumers that need a lower limit exchange it in private data.
 //
 // The kernel offers only one way to decline a request: the rejection by the program.
 // Handshake.Refuse therefore rejects with certain private data, by which this package recognizes a

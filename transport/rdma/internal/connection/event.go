@@ -118,8 +118,9 @@ func (c *Connection) connected(err error) {
 }
 
 // modify moves the queue pair to its next state. The attributes that the kernel returns contain the
-// read depths of the peer's answer unchanged. modify limits them to the depths that this side has
-// proposed; on the passive side it sets the depths that this side has answered.
+// read depths of the peer's answer unchanged. On the active side, modify limits these depths to the
+// depths that this side has proposed. On the passive side, modify sets the depths that this side
+// has answered.
 func (c *Connection) modify(next rdmacm.State) error {
 	a, err := c.id.Attributes(next)
 	if err != nil || a.Mask == 0 {

@@ -37,17 +37,18 @@ const (
 // guid is the GUID of the device.
 const guid = 0x0211
 
-// kernel is a connection manager whose events a test writes.
+// kernel simulates the kernel's connection manager. Tests write its events.
 type kernel struct {
 	mu     sync.Mutex
 	errors map[uint32]error
-	// uids are the user IDs of the existing IDs.
+	// uids are the user IDs of the existing rdma_cm IDs, by the kernel's number of the ID.
 	uids   map[uint32]uint64
 	last   uint32
 	seen   []uint32
-	bodies map[uint32][]byte // of the last command of each number
+	bodies map[uint32][]byte // the body of the last command of each number
 	events [][]byte
-	// blocked keeps the command whose number is blocks waiting until blocked is closed.
+	// blocks is the number of a command. The method Do does not execute this command before the
+	// channel blocked is closed. If blocked is nil, no command waits.
 	blocked chan struct{}
 	blocks  uint32
 	// guid is the GUID that the kernel reports for the device of every address.
@@ -180,7 +181,7 @@ func (p *pair) Failed(why provider.Failure, privateData []byte, err error) {
 func (p *pair) Disconnected()    { p.log = append(p.log, "disconnected") }
 func (p *pair) Broken(err error) { p.log, p.err = append(p.log, "broken"), err }
 
-// Connect, Contacted, Disconnect and Abort are those of the connection.
+// Connect, Contacted, Disconnect and Abort call the methods of the Connection.
 func (p *pair) Connect(remote netip.AddrPort, q *provider.Proposal) (netip.AddrPort, error) {
 	return p.Connection.Connect(remote, q)
 }
@@ -188,7 +189,7 @@ func (p *pair) Contacted() bool { return p.Connection.Contacted() }
 func (p *pair) Disconnect()     { p.Connection.Disconnect() }
 func (p *pair) Abort()          { p.Connection.Abort() }
 
-// world is a device on such a kernel.
+// world is a device whose kernel is simulated (type kernel).
 type world struct {
 	*testing.T
 	*kernel
@@ -236,7 +237,7 @@ func asked() *provider.Proposal {
 	return &provider.Proposal{PrivateData: []byte("question"), ResponderResources: 7, InitiatorDepth: 5, RetryCount: 6, RNRRetryCount: 3, FlowControl: true}
 }
 
-// requested returns an active side that has sent its request.
+// requested returns the queue pair of an active side that has sent its request.
 func (w *world) requested() *pair {
 	w.Helper()
 	p := w.pair()
@@ -249,7 +250,8 @@ func (w *world) requested() *pair {
 	return p
 }
 
-// answer reports the event after which such a side is established.
+// answer reports the event by which the peer answers the last request. After this event the
+// connection of the active side is established.
 func (w *world) answer(p rdmacm.Parameters) {
 	kind := rdmacm.ConnectResponse
 	if w.device.IWARP {
@@ -261,5 +263,5 @@ func (w *world) answer(p rdmacm.Parameters) {
 
 var errTest = errors.New("test")
 
-// patience is the timeout for a goroutine.
+// patience is the time for which a test waits for a goroutine.
 const patience = 20 * time.Second

@@ -32,9 +32,10 @@ func isRefusal(privateData []byte) bool {
 // depth returns a number of Reads in the kernel's encoding. 255 would mean the device's maximum.
 func depth(n int) uint8 { return uint8(min(max(n, 0), math.MaxUint8-1)) }
 
-// request returns the proposal of the active side from the parameters of an event. The depths of
-// the event are in the terms of this side, the depths of the proposal in the terms of the active
-// side. MPA revision 1 (iWARP) carries no depths; the kernel reports 0 then.
+// request returns the proposal of the active side from the parameters of an event. In the event,
+// each depth is named from the point of view of this side. In the proposal, each depth is named
+// from the point of view of the active side. MPA revision 1 (iWARP) carries no depths, and the
+// kernel reports 0 for them.
 func (d *Device) request(p *rdmacm.Parameters) *provider.Proposal {
 	q := &provider.Proposal{
 		PrivateData: p.PrivateData, FlowControl: p.FlowControl, RetryCount: p.RetryCount, RNRRetryCount: p.RNRRetryCount,
@@ -46,11 +47,12 @@ func (d *Device) request(p *rdmacm.Parameters) *provider.Proposal {
 	return q
 }
 
-// answer returns the answer of the passive side, in the terms of that side, from the parameters of
-// an event. On InfiniBand the depths of the event are in the terms of this side. On iWARP the
-// kernel swaps the two depths (cma_iw_handler): the number of Reads that this side may have in
-// flight is in the field of the number of Reads that this side serves. So on iWARP the depths are
-// in the terms of the passive side.
+// answer returns the answer of the passive side from the parameters of an event. In the result,
+// each depth is named from the point of view of the passive side. On InfiniBand, the event names
+// the depths from the point of view of this side. On iWARP the kernel swaps the two depths
+// (cma_iw_handler): the number of Reads that this side may have in flight is in the field of the
+// number of Reads that this side serves. So on iWARP the event already names the depths from the
+// point of view of the passive side.
 func (d *Device) answer(p *rdmacm.Parameters) *provider.Proposal {
 	q := &provider.Proposal{
 		PrivateData: p.PrivateData, FlowControl: p.FlowControl, RNRRetryCount: p.RNRRetryCount,

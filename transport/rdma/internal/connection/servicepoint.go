@@ -11,10 +11,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// kernelBacklogMin is the least number of requests that may wait in the kernel. The kernel rejects
-// further requests as if the consumer had rejected them. Arrived enforces the limit that the
-// consumer wants, ServicePointConfig.Backlog, because requests wait in the kernel only for a short
-// time.
+// kernelBacklogMin is the smallest backlog with which a service point listens, in requests. The
+// kernel rejects requests beyond its backlog as if the consumer had rejected them. The backlog of
+// the kernel cannot enforce the limit that the consumer wants (ServicePointConfig.Backlog), because
+// Progress soon takes requests out of the kernel. The function ServicePointConfig.Arrived enforces
+// this limit.
 const kernelBacklogMin = 128
 
 // servicePoint implements provider.ServicePoint.
@@ -25,7 +26,8 @@ type servicePoint struct {
 	arrived func(h provider.Handshake, local, remote netip.AddrPort, p *provider.Proposal) error
 }
 
-// Listen implements provider.Device. Without an address it listens at the device's first address.
+// Listen implements provider.Device. If the configuration has no address, Listen uses the device's
+// first address.
 func (d *Device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, error) {
 	at := c.Address
 	if !at.Addr().IsValid() || at.Addr().IsUnspecified() {

@@ -52,7 +52,7 @@ func TestAccepts(t *testing.T) {
 		require.Equal(w, "answer\x00", string(body[16:23]))
 		require.Equal(w, []byte{6, 1, 5, 6}, body[272:276])
 		require.Empty(w, p.log)
-		for i, a := range p.modified { // the agreed depths, not those of the request
+		for i, a := range p.modified { // the agreed depths, not the depths of the request
 			require.EqualValues(w, 5, a.ReadsServed, i)
 			require.EqualValues(w, 6, a.Reads, i)
 		}
@@ -67,7 +67,8 @@ func TestAccepts(t *testing.T) {
 	})
 }
 
-// TestAcceptFails checks that an accept fails when the peer has gone before or goes during the accept.
+// TestAcceptFails checks that an accept fails if the peer has ended its request before the accept, or
+// ends it during the accept.
 func TestAcceptFails(t *testing.T) {
 	for _, number := range []uint32{attributes, accept, 0} {
 		w := newWorld(t, false)

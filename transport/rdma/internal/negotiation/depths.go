@@ -4,13 +4,14 @@ package negotiation
 // 255 means "the device's maximum" to librdmacm, and 256, which some devices support, would wrap.
 const MaxDepth = 254
 
-// Depths are the numbers of reads and atomics in flight of one side: IRD is the number that the
-// side serves at once, ORD the number that the side issues at once.
+// Depths are the numbers of reads and atomics in flight of one side: IRD is the number that the side
+// serves at once. ORD is the number that the side issues at once.
 type Depths struct{ IRD, ORD int }
 
-// Event has the depths in the connection request event of a provider. They are in the terms of the
-// passive side: ResponderResources is the peer's ORD and InitiatorDepth the peer's IRD
-// (rdma_get_cm_event(3)). If both are 0, the depths are unknown. This happens with MPA revision 1.
+// Event has the depths in the connection request event of a provider. They are named from the point
+// of view of the passive side: ResponderResources is the peer's ORD and InitiatorDepth the peer's
+// IRD (rdma_get_cm_event(3)). If both are 0, the depths are unknown, because MPA revision 1 does not
+// carry depths.
 type Event struct{ ResponderResources, InitiatorDepth int }
 
 // Limits are the depths that a side wants and the depths that its device supports.
@@ -24,9 +25,9 @@ func (l *Limits) Offer() Depths {
 	}
 }
 
-// Grant returns the depths of the reply to a request that offered the depths offered and whose event
-// had the depths ev. Grant never grants more than was offered, because on InfiniBand the active side
-// uses the granted values without a check.
+// Grant returns the depths of the reply to a request. offered are the depths in the record of the
+// request, and ev are the depths in the provider's event. Grant never grants more than was offered,
+// because on InfiniBand the active side uses the granted values without a check.
 func (l *Limits) Grant(offered Depths, ev Event) Depths {
 	own, peer := l.Offer(), Depths{IRD: clamp(offered.IRD), ORD: clamp(offered.ORD)}
 	if ev != (Event{}) {

@@ -57,8 +57,8 @@ func TestDepthsOfAllCombinations(t *testing.T) {
 			Device: negotiation.Depths{IRD: v[6], ORD: v[7]},
 		}
 		offered := active.Offer()
-		// These are the events of a provider that reports the depths, of one that does not know them, and of one
-		// that reports the largest values.
+		// These are the events of three providers. The first provider reports the depths, the second does not
+		// know the depths, and the third reports the largest values.
 		for _, ev := range []negotiation.Event{
 			{ResponderResources: offered.ORD, InitiatorDepth: offered.IRD}, {}, {ResponderResources: 0x3FFF, InitiatorDepth: 0x3FFF},
 		} {

@@ -35,10 +35,9 @@
 //	  5  can do without CRC: RFC 5044 enables CRC if either side asks for it,
 //	     so the bit that can be combined by AND is the one for doing without
 //
-// The tag covers the destination rank, which the record does not contain: a record that is sent to
-// another rank does not verify there. The tag of a reply covers the request, so that a reply is
-// valid for only one request. The tag of a Reject covers the request, too, and the rank that
-// refuses.
+// The tag covers the destination rank, which the record does not contain: if a record is sent to another
+// rank, that rank finds the tag invalid. The tag of a reply covers the request, so that a reply is valid
+// for only one request. The tag of a Reject covers the request and the rank that refuses.
 //
 // # The proof
 //
@@ -47,15 +46,16 @@
 //	                           <-----------  reply(nonce p), covers the request
 //	first message, proof       ----------->  accepts messages from now on
 //
-// The reply proves to the active side that the passive side has the secret and answers this
-// request. A request does not prove that its source has sent it for this connection, because an
-// attacker can record a request and send it again. The proof in the first message proves that:
+// The reply proves to the active side that the passive side has the secret and answers this request. A
+// request does not prove that its source has sent it for this connection, because an attacker can record
+// a request and send it again. The proof in the first message shows that the source has sent the request
+// for this connection:
 //
 //	HMAC-SHA256(key of proofs, what precedes the proof in the message, four bytes 0,
 //	        the request, the reply), first 16 bytes
 //
-// The proof covers both records, and so a new nonce of each side. Through the records the proof
-// also covers both ranks, their incarnations, and the depths, credits, slots and features of both
+// The proof covers both records, so that it covers a new nonce of each side. Through the records the
+// proof also covers both ranks, their incarnations, and the depths, credits, slots and features of both
 // sides. Package peering refuses a replayed request if it remembers the original.
 //
 // # Keys

@@ -60,8 +60,9 @@ type Purpose uint8
 const (
 	// Lane requests the connection of two ranks, which carries messages and transfers.
 	Lane Purpose = iota
-	// Look asks whether a connection could be made between these two adapters. A look is always
-	// refused. The reason is Reachable if the connection could be made.
+	// Look asks whether a connection could be made between the two adapters of the request. A
+	// request with this purpose is called a look, and is always refused. The reason is Reachable if
+	// the connection could be made.
 	Look
 	// Bulk requests an additional connection of two ranks, for parts of long transfers of the
 	// active side.
@@ -78,10 +79,10 @@ type Record struct {
 	// Incarnation is the incarnation of the source.
 	Incarnation uint16
 	// Attempt is, in a request, the number of this attempt of the source to connect to this peer.
-	// In a reply Attempt is the number of the responder's own latest attempt. The responder has
-	// abandoned this attempt and all attempts before it.
+	// In a reply, Attempt is the number of the latest attempt of the replying rank to connect to
+	// this peer. The replying rank has abandoned this attempt and all attempts before it.
 	Attempt uint16
-	// Depths are the reads in flight offered or granted.
+	// Depths are the numbers of reads in flight that the source offers or grants.
 	Depths Depths
 	// Credits is the number of receives that the source has posted for the peer, without the
 	// receives reserved for control frames.
@@ -126,7 +127,8 @@ func (r *Record) append(b []byte, k kind) []byte {
 	return append(b, r.Nonce[:]...)
 }
 
-// slotOf returns the slot that a record contains for a slot of this number of bytes.
+// slotOf returns the size of an eager slot as a record can contain it. The argument bytes is the
+// wanted size.
 func slotOf(bytes int) int { return min(max(bytes/slotUnit, 1)*slotUnit, MaxSlot) }
 
 // parse returns the fields of the record b. The caller has checked the frame of b (checkFrame).

@@ -80,7 +80,8 @@ func TestGoldenBytes(t *testing.T) {
 }
 
 // TestPadding checks records with padding of zeros or other bytes. InfiniBand pads requests to 56 bytes and
-// replies to 196 bytes. An iWARP adapter adds 4 bytes. A length field of one byte ends at 255 bytes.
+// replies to 196 bytes. An iWARP adapter adds 4 bytes. The largest length in a length field of one byte is 255
+// bytes.
 func TestPadding(t *testing.T) {
 	req, rep := unhex(t, goldenRequest), unhex(t, goldenReply)
 	for _, n := range []int{56, 57, 60, 148, 196, 255} {
@@ -180,8 +181,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestReplyFitsOneRequest checks that a reply is valid only for the request that it answers, and only from the
-// rank that was asked.
+// TestReplyFitsOneRequest checks that a reply is valid only for the request that it answers, and only if it
+// comes from the rank to which the request was sent.
 func TestReplyFitsOneRequest(t *testing.T) {
 	first, rep := request(), reply()
 	second := first
@@ -268,8 +269,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // TestOutOfRangeIsClamped checks that values outside the range of the wire format are brought into the range.
-// This happens when a record is written. It also happens when a record of a peer with the key contains such
-// values.
+// They are brought into the range when a record is written, and when a record with a valid tag is read.
 func TestOutOfRangeIsClamped(t *testing.T) {
 	r := negotiation.Record{Depths: negotiation.Depths{IRD: 256, ORD: -1}, Slot: 1 << 30}
 	got, err := credentials(1).OpenRequest(credentials(3).AppendRequest(nil, &r, 1))

@@ -84,16 +84,16 @@ func (r Reason) Temporary() bool { return r == Duplicate || r == Simultaneous ||
 //	 16  16  HMAC-SHA256(key of rejects, bytes 0..15, rank that refuses, the first 56
 //	         bytes of the request as it was received), first 16 bytes
 //
-// Only a refusal with a valid tag ends more than one attempt. So an attacker that can write to the
-// connection can end that connection. But only a rank of the job can prevent further attempts.
+// Only a refusal with a valid tag ends more than one attempt. So an attacker that can write to a
+// connection can end this connection. Only a rank of the job can prevent further attempts.
 type Reject struct {
 	Reason Reason
 	// MajorMin and MajorMax are set by AppendReject.
 	MajorMin, MajorMax uint8
 	// Incarnation is the newest known incarnation of the refused side, for StaleEpoch.
 	Incarnation uint16
-	// Retry is the least delay before the next attempt, for Busy. It has whole milliseconds on the
-	// wire.
+	// Retry is the minimum delay before the next attempt, for Busy. On the wire, Retry is a number
+	// of whole milliseconds.
 	Retry time.Duration
 }
 

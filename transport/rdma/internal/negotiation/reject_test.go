@@ -54,8 +54,8 @@ func unproved(t *testing.T, want negotiation.Reason, b, request []byte, from uin
 	require.Zero(t, got)
 }
 
-// TestRefusalsProveTheirSource checks, for every reason and an unknown one, that only the rank that was asked
-// can write a valid refusal, and only for this one request.
+// TestRefusalsProveTheirSource checks, for every reason and an unknown one, that only the rank to which the
+// request was sent can write a valid refusal, and that the refusal is valid only for this request.
 func TestRefusalsProveTheirSource(t *testing.T) {
 	first := request()
 	asked := credentials(3).AppendRequest(nil, &first, 1)
@@ -172,7 +172,8 @@ func TestRejectOf(t *testing.T) {
 	require.ErrorContains(t, stale, "incarnation 7")
 }
 
-// FuzzOpenReject checks that only bytes of the rank that was asked are accepted as its refusal.
+// FuzzOpenReject checks that no bytes are accepted as a refusal except those that the rank to which the request
+// was sent has written.
 func FuzzOpenReject(f *testing.F) {
 	req := unhex(f, goldenRequest)
 	good := unhex(f, goldenReject)

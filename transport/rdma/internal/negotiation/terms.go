@@ -5,8 +5,8 @@ import "fmt"
 // Policy has the values with which a side negotiates with every peer.
 type Policy struct {
 	Limits Limits
-	// Slot is the size of this side's eager receives in bytes, Features the features that it
-	// supports.
+	// Slot is the size of this side's eager receives in bytes. Features are the features that this
+	// side supports.
 	Slot     int
 	Features Features
 	// Rail is the number of this side's adapter.
@@ -14,13 +14,13 @@ type Policy struct {
 }
 
 // Terms are the values on which two sides have agreed, as seen by one of them. SendCredits of one
-// side are the ReceiveCredits of the other.
+// side are the ReceiveCredits of the other side.
 type Terms struct {
 	// Depths are the depths of this side: ORD is the number of reads and atomics that this side may
-	// have in flight, IRD the number that this side serves at once.
+	// have in flight. IRD is the number that this side serves at once.
 	Depths Depths
-	// SendCredits is the number of frames that this side may send at first,
-	// ReceiveCredits the number that it has granted to the peer.
+	// SendCredits is the number of frames that this side may send before the peer grants more.
+	// ReceiveCredits is the number of frames that this side has granted to the peer.
 	SendCredits, ReceiveCredits uint16
 	// Slot is the size in bytes of the largest eager frame, in both directions.
 	Slot int

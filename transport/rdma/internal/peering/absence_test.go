@@ -31,8 +31,8 @@ func TestAbsentPeerIsGivenUpSoon(t *testing.T) {
 	}
 }
 
-// TestAbsenceIsSettable checks that Config.Absence sets the time after which an absent peer is given up. A
-// refusal that takes long counts as much as a fast one: four are needed, however long they take.
+// TestAbsenceIsSettable checks that Config.Absence sets the time after which an absent peer is given up. Four
+// refusals are needed in every case: a refusal that takes long counts as one refusal, like a fast refusal.
 func TestAbsenceIsSettable(t *testing.T) {
 	m := peering.New(peering.Config{Rank: 1, Peer: 0, Absence: time.Minute, GiveUp: time.Hour, Random: rand.NewPCG(1, 1)})
 	c := &caller{T: t, m: m}
@@ -78,8 +78,8 @@ func TestAbsenceIsInARow(t *testing.T) {
 }
 
 // TestAbsentPeerThatWasMet checks that a peer that was connected and is absent now is given up after a few
-// attempts: it has died, because a peer that leaves says BYE. This does not apply to a restarted peer that never
-// accepted a connection.
+// attempts. Such a peer has died, because a peer that ends in order sends BYE. A restarted peer that has not
+// accepted a connection yet is not given up so early.
 func TestAbsentPeerThatWasMet(t *testing.T) {
 	meet := func() *caller {
 		c := newCaller(t, false)

@@ -2,7 +2,7 @@ package peering
 
 import "time"
 
-// Random is a source of random bits; math/rand/v2 has several.
+// Random is a source of random bits. The sources of math/rand/v2 implement it.
 type Random interface{ Uint64() uint64 }
 
 // Config identifies the two ranks and has the time limits of this side. A duration of 0 stands for
@@ -26,8 +26,8 @@ type Config struct {
 	// is random.
 	RetryMin, RetryMax time.Duration
 	// GiveUp is the time for which new attempts are made, counted from the time when the connection
-	// is first wanted; the default is 30 s. The peer is declared down when the last attempt has
-	// failed.
+	// is first wanted; the default is 30 s. If no attempt succeeds, the peer is declared down when
+	// the last attempt has failed.
 	GiveUp time.Duration
 	// Absence is the time for which connections are attempted to a peer at whose address nothing
 	// listens, counted from the first refusal; the default is 2 s. Absence applies to a peer with
@@ -36,9 +36,9 @@ type Config struct {
 	// BYE. Such a peer is declared down after a few attempts.
 	Absence time.Duration
 	// Supervised reports whether the launcher monitors the peer, so that the death of the peer
-	// causes the event Gone. Suppose that the host of a Supervised peer accepts requests, the peer
-	// does not answer them, and Gone has not come. Then the peer was stopped, and is not declared
-	// down.
+	// causes the event Gone. Suppose that the host of a Supervised peer accepts requests, that the
+	// peer does not answer them, and that the event Gone has not happened. Then the peer was
+	// stopped, and is not declared down.
 	Supervised bool
 	// Random is the source of the random part of pauses. It is used only during Step.
 	Random Random

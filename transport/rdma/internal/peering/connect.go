@@ -20,8 +20,8 @@ func (m *Machine) want(now time.Duration, out []Action) []Action {
 	return out
 }
 
-// need records that a connection is wanted from now on. cause is the error because of which the
-// connection is wanted, or nil.
+// need records that a connection is wanted from now on. If the connection is wanted because another
+// connection was lost, cause is the error of the lost connection. Otherwise cause is nil.
 func (m *Machine) need(now time.Duration, cause error) {
 	m.wanted, m.since, m.giveUp, m.silent, m.cause = true, now, now+m.config.GiveUp, false, cause
 }
@@ -45,7 +45,7 @@ func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []
 		out = m.answered(now, out)
 	case Unanswered:
 		m.silent = true
-	case Unreached: // also the case if the peer is stopped and the backlog of its host is full
+	case Unreached: // also the contact if the peer is stopped and the backlog of its host is full
 	case Absent:
 		out = m.answered(now, out)
 		if m.absent = absent + 1; m.absent == 1 {
@@ -60,8 +60,9 @@ func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []
 }
 
 // absentMin is the number of consecutive attempts that must find that nothing listens before a peer
-// is declared down. A single such attempt is not enough, because it may have met the end of another
-// connection's handshake, or a backlog that was full for a moment.
+// is declared down. A single attempt of this kind is not enough. The peer's host may have refused it
+// although the peer listens, for example because its backlog was full for a moment, or because the
+// handshake of another connection was ending.
 const absentMin = 4
 
 // answered records that the peer has answered, whatever the answer was. If the action Silent was
@@ -75,8 +76,8 @@ func (m *Machine) answered(now time.Duration, out []Action) []Action {
 	return append(out, Action{Kind: Answers})
 }
 
-// persist continues the attempts although the peer is silent, until the time of silence has
-// doubled, and for at least GiveUp. persist emits Silent.
+// persist continues the attempts although the peer is silent. It continues them until the time of
+// silence has doubled, but for at least GiveUp. persist emits Silent.
 func (m *Machine) persist(now time.Duration, out []Action) []Action {
 	m.told, m.giveUp = true, now+max(now-m.since, m.config.GiveUp)
 	return append(out, Action{Kind: Silent, For: now - m.since, Err: m.cause})

@@ -50,8 +50,8 @@ func (m *Machine) retire(now time.Duration, out []Action) []Action {
 	return append(out, Action{Kind: Retire, Conn: m.conn})
 }
 
-// closed handles the end of the connection in the phase closing: it ends the machine, or makes the
-// next connection if one is wanted.
+// closed handles the end of the connection in the phase closing. If this side or the peer ends,
+// closed ends the machine. If a connection is wanted, closed makes the next connection.
 func (m *Machine) closed(now time.Duration, out []Action) []Action {
 	m.conn, m.goodbye = Conn{}, false
 	switch {

@@ -3,8 +3,8 @@
 // It has no sockets, no goroutines and no clock, so that a test can search every interleaving of
 // two sides.
 //
-// A Machine is one rank's view of one other rank. At most one connection of the pair is in use at a
-// time, and both ends agree which connection is used.
+// A Machine (a state machine) is one rank's view of one other rank. At most one connection of the
+// two ranks is in use at a time, and both ranks agree which connection is used.
 //
 //	        Want                Established
 //	idle ---------> dialing ------------------> connected
@@ -34,14 +34,15 @@
 //     and this side still has a connection, the peer has lost that connection. The new request
 //     replaces the connection. A request without a newer number was abandoned, or is a replay, and
 //     is refused with Duplicate.
-//   - A reply contains the responder's own latest attempt number. A request of the responder that
-//     is still in transit was abandoned when the responder accepted. When the abandoned request
-//     arrives, this side recognizes it by this number and refuses it.
+//   - A rank that accepts a request abandons its own requests to the same peer, although one of
+//     them may still be in transit. Therefore the reply contains the latest attempt number of the
+//     accepting rank. When the abandoned request arrives at the peer, the peer recognizes the
+//     request by this number and refuses it.
 //   - A request or reply of a newer incarnation of the peer replaces everything that is known of
 //     the peer. A request of an older incarnation is refused with StaleEpoch.
 //   - A connection ends by BYE and BYE-ACK before the FIN, because some providers take a FIN as the
 //     end of both directions. The side that sent BYE closes when the answer has arrived. If no
-//     answer arrives, this side drops the connection.
+//     answer arrives within Config.Goodbye, the side that sent BYE drops the connection.
 //   - A connection that is lost while in use is made again even if the engine has nothing to send.
 //     Otherwise the death of the peer would not be detected. After Config.GiveUp without an answer
 //     the peer is declared down.
@@ -51,7 +52,7 @@
 //   - If the host of a Supervised peer accepts TCP connections and the rank does not answer, the
 //     peer was stopped, and attempts continue. If the peer refuses TCP connections, or its host
 //     does not accept them, the limits above apply. The Contact of a Lost attempt distinguishes the
-//     cases. Time in which this side was stopped does not count. The machine detects such a time by
+//     cases. Time in which this side was stopped does not count. The machine detects such a stop by
 //     a Step that comes late.
 //
 // Attempt numbers and incarnations are compared as serial numbers mod 2^16 (RFC 1982). Because of

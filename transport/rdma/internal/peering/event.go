@@ -16,7 +16,8 @@ type Conn struct {
 	Number uint32
 }
 
-// String is "->n" for an active connection and "<-n" for a passive one.
+// String returns "->n" for an active connection and "<-n" for a passive connection, where n is the
+// number.
 func (c Conn) String() string {
 	if c.Active {
 		return fmt.Sprintf("->%d", c.Number)
@@ -32,7 +33,7 @@ type EventKind uint8
 
 // The events. The Machine ignores an event of a connection that it has given up.
 const (
-	// Tick: the time returned by Deadline has passed.
+	// Tick: the time that Deadline has returned has come.
 	Tick EventKind = iota
 	// Want: the caller needs a connection. A repeated Want has no effect.
 	Want
@@ -51,8 +52,8 @@ const (
 	// FirstMessage: the first message came in on Conn, a passive connection. The message proves
 	// that the request was not a replay of a recorded request.
 	FirstMessage
-	// Lost: Conn failed or ended, in any state. Err says why; if Conn was a request of
-	// this side, Contact says how far it got.
+	// Lost: Conn failed or ended, in any state. Err says why; if Conn was a request of this side,
+	// Contact says how far the request came.
 	Lost
 	// Bye and ByeAck: a BYE or a BYE-ACK of the peer came in on Conn. Final says that the
 	// peer ends.
@@ -60,7 +61,7 @@ const (
 	ByeAck
 )
 
-// Contact says how far a request of this side got before its connection was Lost.
+// Contact says how far a request of this side came before the event Lost ended it.
 type Contact uint8
 
 const (
@@ -116,8 +117,8 @@ const (
 	// Restarted: the peer has a new incarnation, Greeting.Incarnation. State that was kept for the
 	// old incarnation is not valid any more.
 	Restarted
-	// Down: the peer is given up because of Err. Ended: the peer announced that it ends. At most
-	// one of Down and Ended comes, at most once. Both end every operation on the peer.
+	// Down: the peer is given up because of Err. Ended: the peer announced that it ends. A Machine
+	// returns at most one of Down and Ended, and only once. Both end every operation on the peer.
 	Down
 	Ended
 	// Finished: the Shutdown is complete. Finished comes once.

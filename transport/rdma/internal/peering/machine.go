@@ -53,7 +53,7 @@ type Machine struct {
 	timer time.Duration // the time at which the phase ends by itself; unused in idle, connected, over
 
 	wanted  bool          // a connection is needed, and no connection is in use yet
-	since   time.Duration // since when the connection is needed, or when the peer first answered after a silence
+	since   time.Duration // when the connection was first needed, or when the peer first answered after a silence
 	giveUp  time.Duration // the time from which on no new attempt is made
 	tries   int           // failed attempts since the last connection
 	cause   error         // the error of the last failed attempt
@@ -67,11 +67,11 @@ type Machine struct {
 
 	met         bool          // a connection with the peer's incarnation has been in use
 	absent      int           // consecutive attempts that found that nothing listens
-	absentSince time.Duration // the time at which the first of them ended
+	absentSince time.Duration // the time at which the first of these attempts ended
 
 	silent    bool // an attempt was Unanswered since the peer last answered
 	told      bool // the action Silent was returned, and Answers has not followed yet
-	turned    bool // in dialing: the peer's request was refused in favour of this side's
+	turned    bool // in dialing: a request of the peer was refused in favour of the request of this side
 	goodbye   bool // in closing: this side has sent BYE
 	peerFinal bool // a BYE of the peer announced its end
 	ending    bool // this side ends
@@ -143,8 +143,9 @@ func (m *Machine) Step(now time.Duration, e Event, out []Action) []Action {
 const stopMin = time.Second
 
 // wake detects by a late Step that this process was stopped, or did not get a processor, while it
-// waited for a connection. This time is not counted against the peer, because the peer may have
-// answered in the meantime. So wake adds the lateness to since and giveUp.
+// waited for a connection. The duration of the stop is not counted against the peer, because the
+// peer may have answered in the meantime. So wake adds the lateness to since and giveUp, and leaves
+// time for at least one more attempt.
 func (m *Machine) wake(now time.Duration) {
 	at, ok := m.Deadline()
 	if late := now - at; ok && m.wanted && late > stopMin {
@@ -190,7 +191,7 @@ func (m *Machine) tick(now time.Duration, out []Action) []Action {
 	out = append(out, Action{Kind: Drop, Conn: m.conn})
 	contact := Unreached
 	if m.phase == accepted {
-		contact = Unanswered // the peer had asked for it
+		contact = Unanswered // the peer had requested the connection
 	}
 	return m.missed(now, ErrTimeout, contact, out)
 }

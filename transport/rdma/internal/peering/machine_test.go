@@ -131,8 +131,8 @@ func TestAttemptsOfTheNextLife(t *testing.T) {
 	require.Equal(t, peering.Accept, out[len(out)-1].Kind)
 }
 
-// TestFirstMessageCountsOnce checks that only the first FirstMessage counts, and only on a connection that the
-// peer has requested.
+// TestFirstMessageCountsOnce checks that a machine ignores a second event FirstMessage of a connection, and an
+// event FirstMessage of a connection that the peer has not requested.
 func TestFirstMessageCountsOnce(t *testing.T) {
 	m := machine(1)
 	m.Step(0, peering.Event{Kind: peering.Want}, nil)
@@ -154,8 +154,8 @@ func TestAttemptTimesOut(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestLostConnectionIsMadeAgain checks who dials after a loss: the lower rank at once, and the higher rank after
-// a pause.
+// TestLostConnectionIsMadeAgain checks which rank dials after a loss: the lower rank dials at once, and the
+// higher rank dials after a pause.
 func TestLostConnectionIsMadeAgain(t *testing.T) {
 	for rank := range uint32(2) {
 		m := machine(rank)
@@ -187,8 +187,8 @@ func TestReplacedConnectionIsMadeAgain(t *testing.T) {
 	require.Equal(t, second, m.Step(at, peering.Event{Kind: peering.Tick}, nil)[0].Conn)
 }
 
-// TestBye checks the orderly end of a connection: an answered BYE, a lost one, a BYE of the peer, and BYEs of
-// both sides at once.
+// TestBye checks the orderly end of a connection: a BYE that is answered, a BYE that is lost, a BYE of the peer,
+// and BYEs of both sides at the same time.
 func TestBye(t *testing.T) {
 	say := []peering.ActionKind{peering.Retire, peering.SendBye}
 	t.Run("answered", func(t *testing.T) {

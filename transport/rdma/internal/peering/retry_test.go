@@ -84,7 +84,8 @@ func TestJitterDiffers(t *testing.T) {
 	require.Greater(t, len(pauses), 40)
 }
 
-// TestPausesAreShortAgain checks that pauses start again from the shortest one after a connection.
+// TestPausesAreShortAgain checks that the first pause after the loss of a connection is again the shortest
+// pause.
 func TestPausesAreShortAgain(t *testing.T) {
 	c := newCaller(t, false)
 	for range 8 {

@@ -89,7 +89,7 @@ func (w *world) tick(s int) error {
 // calm delivers everything and lets all timers expire, without further faults. It returns an error unless both
 // sides end with the same connection in use, or both have ended.
 func (w *world) calm() error {
-	// The wish is made twice, because a connection that is ending uses up the first wish.
+	// Each side gets the event Want twice, because a connection that is ending uses up the first event.
 	for range 2 {
 		for s := range 2 {
 			if err := w.step(s, peering.Event{Kind: peering.Want}); err != nil {

@@ -42,7 +42,7 @@ func (c *caller) step(e peering.Event) {
 	}
 }
 
-// fail ends the attempt in progress after some time, and lets the next one begin.
+// fail ends the attempt in progress after some time, and lets the next attempt begin.
 func (c *caller) fail(after time.Duration, contact peering.Contact) {
 	c.Helper()
 	require.NotZero(c, c.conn, "no attempt is under way: %v", c.m)
@@ -96,8 +96,8 @@ func TestSilenceIsSaidOnceItIsLong(t *testing.T) {
 	require.Equal(t, []peering.ActionKind{peering.Use}, kinds(c.said))
 }
 
-// TestOthersAreGivenUp checks which peers are given up after GiveUp: a peer that is not supervised, one whose
-// host does not accept requests, and one that refuses.
+// TestOthersAreGivenUp checks which peers are given up after GiveUp: a peer that is not supervised, a peer whose
+// host does not accept requests, and a peer that refuses.
 func TestOthersAreGivenUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		supervised bool
@@ -186,7 +186,7 @@ func TestEndOfASilentPeer(t *testing.T) {
 // stop adds up to GiveUp.
 func TestOwnStopIsNotThePeers(t *testing.T) {
 	for name, stopped := range map[string]struct {
-		after   time.Duration // of unanswered attempts
+		after   time.Duration // the time of unanswered attempts before the stop
 		waiting bool          // stopped between two attempts
 	}{
 		"at the beginning":       {0, false},
@@ -220,7 +220,7 @@ func TestOwnStopIsNotThePeers(t *testing.T) {
 	}
 }
 
-// TestOwnStopAtTheEnd checks that a process that was stopped after its last attempt makes another one.
+// TestOwnStopAtTheEnd checks that a process that was stopped after its last attempt makes another attempt.
 func TestOwnStopAtTheEnd(t *testing.T) {
 	c := newCaller(t, false)
 	for c.now < 25*time.Second {
@@ -251,8 +251,8 @@ func TestPatienceIsThatOfTheFirstWish(t *testing.T) {
 	require.Less(t, c.now, 32*time.Second)
 }
 
-// TestDeadlinesOfAttempts checks attempts whose end nobody reports. An attempt of this side says nothing about
-// the peer. An attempt of the peer that was accepted shows that the peer lives.
+// TestDeadlinesOfAttempts checks attempts that end because their deadline passes. The end of an attempt of this
+// side says nothing about the peer. An accepted request of the peer shows that the peer lives.
 func TestDeadlinesOfAttempts(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		c := newCaller(t, true)

@@ -17,7 +17,7 @@ type steady struct{}
 
 func (steady) Uint64() uint64 { return 1 << 31 }
 
-// message is an event on its way on a link. Each direction keeps the order.
+// message is an event that is in transit on a link. The messages of each direction arrive in order.
 type message struct {
 	kind     peering.EventKind // Requested, Established, Refused, FirstMessage, Bye, ByeAck, Lost
 	greeting peering.Greeting
@@ -28,14 +28,14 @@ type message struct {
 // link is a connection of the simulated network. Indexes 0 and 1 are its sides.
 type link struct {
 	active  int             // the side that dialed
-	name    [2]peering.Conn // each side's name for it, or the zero Conn before there is one
-	open    [2]bool         // the side has not ended it, and was not told of its end
+	name    [2]peering.Conn // each side's name for the connection; the zero Conn before the side has named it
+	open    [2]bool         // the side has not ended the connection, and was not told of its end
 	used    bool            // the active side has used it
 	toward  [2][]message
 	settled int // final results of the attempt at its active side
 }
 
-// budget is the number of faults and wishes that may still happen.
+// budget has, for each kind of fault and of request of a side, how often it may still happen.
 type budget struct {
 	wants, idles, shutdowns, faults, ticks, kills int
 }
@@ -231,8 +231,8 @@ func (w *world) send(l *link, from int, m message) {
 	}
 }
 
-// detach ends a link at one side, and tells the other side. Messages that are on their way to this side still
-// reach its machine, as late events do.
+// detach ends a link at one side, and tells the other side. Messages that are in transit to the side that
+// ends the link still reach the machine of this side, because a real machine also gets late events.
 func (w *world) detach(l *link, s int) {
 	w.send(l, s, message{kind: peering.Lost})
 	l.open[s] = false
@@ -306,7 +306,7 @@ func (w *world) kill(s int) {
 		if s == l.active {
 			l.settled = 1
 		}
-		l.name[s] = peering.Conn{Number: 1 << 30} // the next incarnation has no name for it
+		l.name[s] = peering.Conn{Number: 1 << 30} // the next incarnation has no name for the connection
 	}
 	w.incarnation[s]++
 	w.side[s] = w.machine(s)
