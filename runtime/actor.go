@@ -13,7 +13,8 @@ import (
 )
 
 // NewMessage returns a message that consists of the whole buffer, to be sent to an actor (see
-// package actors). From then on the message owns the memory, and b is dead as after SendBuffer.
+// package actors). After the call the message owns the memory, and the Buffer b is dead as after
+// SendBuffer.
 func NewMessage(b *Buffer) (*Message, error) {
 	if b == nil || b.end != bufferLives {
 		return nil, b.refuse()
@@ -29,7 +30,7 @@ func init() {
 	port.Of = func(world any) port.World { return (*actorPort)(world.(*World)) }
 }
 
-// actorPort is the view of a World that package actors uses.
+// actorPort is a World with the methods through which package actors uses it (port.World).
 type actorPort World
 
 var _ port.World = (*actorPort)(nil)

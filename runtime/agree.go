@@ -56,10 +56,10 @@ func (c *Comm) Ack() Group {
 // each member has called it or has ended. If a member ends after its call, its flags still count.
 //
 // If a member has ended and not every caller had acknowledged its loss with Ack, every caller gets
-// the result together with a PeerError. The result is valid. If there are several such members, the
-// PeerError names the one that ended first. If a member called Revoke before Agree, this rank knows
-// of the revocation when Agree returns. Any other error is returned at this rank only: the context
-// of the view or the job has ended, or the communicator was closed.
+// the result together with a PeerError. The result is valid. If several such members have ended, the
+// PeerError names the member that ended first. If a member called Revoke before Agree, this rank knows
+// of the revocation when Agree returns. Any other error is returned at this rank only. Its cause is
+// the end of the view's context.Context, the end of the job, or a call of Close.
 //
 // The launcher computes the result, see package bootstrap. Agree sends no message in c.
 func (c *Comm) Agree(flags uint64) (uint64, error) {
@@ -108,8 +108,8 @@ func (c *Comm) Shrink() (*Comm, error) {
 // which errors.Is finds ErrCommBroken and cause. Operations under way end, too: at this rank at once,
 // and at another member as soon as the notice of the revocation arrives. The launcher forwards the
 // notice even if this rank ends. A nil cause stands for ErrRevoked. A member that gives up an
-// operation calls Revoke if other members may wait for it. Agree, Shrink, Ack, Failed and Close still
-// work afterwards.
+// operation calls Revoke if other members may wait for this member. Agree, Shrink, Ack, Failed and
+// Close still work afterwards.
 func (c *Comm) Revoke(cause error) {
 	if cause == nil {
 		cause = ErrRevoked
@@ -157,8 +157,8 @@ func (c *Comm) decide(op string, v bootstrap.Vote) (*bootstrap.Decision, error) 
 	return r.decision, nil
 }
 
-// rulings holds the undecided agreements of a rank. A goroutine waits for the decision of each of
-// them.
+// rulings holds the undecided agreements of a rank. For each agreement, a goroutine waits for the
+// decision.
 type rulings struct {
 	mu      sync.Mutex // guards waiting
 	waiting map[rulingKey]*ruling
@@ -196,8 +196,8 @@ func (s *rulings) drop(v bootstrap.Vote) {
 }
 
 // decided passes a decision to the goroutine that waits for it. If no goroutine waits for the
-// decision, it is discarded: the agreement is one of other ranks, or the wait has ended with an
-// error.
+// decision, decided discards the decision. In this case this rank takes no part in the agreement, or
+// its wait has ended with an error.
 func (w *World) decided(d *bootstrap.Decision) {
 	w.rulings.mu.Lock()
 	defer w.rulings.mu.Unlock()

@@ -115,8 +115,8 @@ func (a *agreement) gather(mine []uint64) ([]uint64, error) {
 //
 // Algorithm: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all
 // communications in multiport message-passing systems" (1997): the number of blocks that a rank has
-// doubles in each of ceil(log2 n) rounds. It works for any number of ranks, at a cost of log2(n)
-// alpha + (n-1) m beta.
+// doubles in each of ceil(log2 n) rounds. It works for any number n of ranks. The time is log2(n)
+// alpha + (n-1) m beta for m bytes per rank, with the latency alpha and the time beta per byte.
 func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
 	n, width := len(a.ranks), len(mine)
 	near := make([]uint64, n*width) // block i has the words of rank (a.rank+i)%n

@@ -112,7 +112,6 @@ func TestPingPongDoesNotAllocate(t *testing.T) {
 			_, _ = runtime.Recv(c, buf, peer, 0)
 		})
 	})
-	// A goroutine that sleeps on a channel allocates once, which happens in a few rounds of a
-	// thousand.
+	// In a few of a thousand rounds, a goroutine sleeps on a channel and allocates once.
 	require.Less(t, allocs, 1.0)
 }

@@ -19,8 +19,8 @@ type neighbours interface {
 	// Ring wakes a rank of the node.
 	Ring(rank int)
 	// Barred reports whether the processors of this process execute a memory barrier whenever the
-	// rank is about to sleep. If so, a store of this process needs no fence before the load that
-	// checks whether that rank sleeps.
+	// rank is about to sleep. If so, this process needs no memory barrier between a store and the load
+	// that checks whether that rank sleeps.
 	Barred(rank int) bool
 }
 
@@ -54,14 +54,15 @@ type memory struct {
 // newMemory returns the memory of a rank. own is the rank's range of memory: node.Arena(), or the
 // arena that the network uses in its place.
 //
-// private reports whether the other ranks are other processes. Only then is the range a mapping of
-// its own. guarded has no effect otherwise, because it needs such a mapping to remove the access of
-// this rank alone.
+// private reports whether the other ranks are other processes. If private is true, this rank has a
+// memory mapping of its own for the range. guarded requests that access to memory that was given away
+// faults. guarded has an effect only if private is true: in a shared mapping, it would remove the
+// access of the other ranks, too.
 func newMemory(node neighbours, own transport.Arena, rank int, private, guarded bool) *memory {
 	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
 	if !private {
-		// The memory is part of Go's heap, so the garbage collector returns it to the system, not the
-		// arena.
+		// The memory is part of Go's heap, so the garbage collector, and not the arena, returns it to
+		// the system.
 		cfg.Keep = math.MaxInt
 	}
 	return &memory{
@@ -75,8 +76,8 @@ func newMemory(node neighbours, own transport.Arena, rank int, private, guarded 
 func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s, m} }
 
 // released records that the rank holder has returned the memory at addr, an address of a Key. If
-// holder does not hold memory there, released changes nothing. It may be called with the engine's
-// lock held.
+// holder does not hold the memory at addr, released changes nothing. It may be called with the
+// engine's lock held.
 func (m *memory) released(holder int, addr uint64) { _ = m.arena.Return(addr-m.base, holder) }
 
 // lost takes back the leases of a rank that is down and whose process was reaped. It may be called
@@ -99,7 +100,7 @@ func (m *memory) lossOf(rank int) error {
 	return m.down[rank]
 }
 
-// alloc leases n bytes. It first frees the parts that no member uses any more.
+// alloc leases n bytes. It first frees the parts of Shareds that no member uses any more.
 func (m *memory) alloc(n int) (arena.Lease, error) {
 	m.sweep()
 	return m.arena.Alloc(n)

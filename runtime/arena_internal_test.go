@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// mapped is like Local, but its node memory is as it is between processes: a memfd that every rank
-// maps for itself.
+// mapped is like Local, except that the ranks have the node memory of processes: a memfd that every
+// rank maps for itself.
 func mapped(t *testing.T, n int, fn func(*World) error) error {
 	t.Helper()
 	const rangeBytes = 256 << 20
@@ -47,8 +47,8 @@ func everywhere(t *testing.T, n int, fn func(*World) error) {
 	require.NoError(t, mapped(t, n, fn), "in a memfd")
 }
 
-// leases returns the number of leases of a rank's arena, after it has ended the leases that no
-// member uses any more.
+// leases returns the number of leases of a rank's arena. Before it counts them, it frees the parts of
+// Shareds that no member uses any more.
 func leases(w *World) int {
 	w.memory.sweep()
 	return w.memory.arena.Stats().Leases()
@@ -101,8 +101,9 @@ func TestMemoryComesHome(t *testing.T) {
 	})
 }
 
-// When a rank is declared lost, its peer gets back the Buffer that the lost rank held. A wait for
-// shared memory of both ends with the loss unless the word has its value already.
+// When a rank is declared lost, its peer gets back the Buffer that the lost rank held. A wait for a
+// word in memory that both ranks share ends with the loss, unless the word already has the awaited
+// value.
 func TestMemoryOfALostHolderComesHome(t *testing.T) {
 	everywhere(t, 2, func(w *World) error {
 		c := w.Comm()
@@ -114,8 +115,8 @@ func TestMemoryOfALostHolderComesHome(t *testing.T) {
 			m, err := RecvMessage(c, 0, 0)
 			require.NoError(t, err)
 			require.Len(t, m.Bytes(), 1<<20)
-			// Rank 0 declares rank 1 lost although rank 1 lives. It then sets a word, because no
-			// message of rank 0 arrives any more.
+			// Rank 0 declares rank 1 lost although rank 1 lives. Rank 0 then sets this word, because
+			// no message of rank 0 arrives at rank 1 any more.
 			for s.Word(1, 0).Load() == 0 {
 				goruntime.Gosched()
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestArguments passes wrong arguments to each function and requires the matching error. MPICH's
-// directory errors/ has a file for each.
+// directory errors/ has a test of wrong arguments for each function.
 func TestArguments(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		closed, err := c.Dup()

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkSelf sends 8 bytes to the rank itself and receives them, which is the whole path through
-// this package without a wait. Engine does the same without this package.
+// this package without a wait. The subbenchmark Engine does the same without this package.
 func BenchmarkSelf(b *testing.B) {
 	b.Run("SendRecv", func(b *testing.B) {
 		alone(b, func(c *runtime.Comm) {

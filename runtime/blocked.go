@@ -33,7 +33,8 @@ func newReports() *journal.Journal {
 }
 
 // listen starts a goroutine that handles the notices of the node agent and, if the rank is a
-// process of its own, SIGQUIT. It also calls look at intervals. w.stop ends the goroutine.
+// process of its own, SIGQUIT. At intervals the goroutine also calls World.look. The function w.stop
+// ends the goroutine.
 func (w *World) listen() {
 	quit := make(chan os.Signal, 1)
 	if w.local == nil {
@@ -168,8 +169,8 @@ func goroutines() [][]uintptr {
 	return stacks
 }
 
-// spareGoroutines is the number of additional records, for goroutines that start before the profile
-// is taken.
+// spareGoroutines is the number of records for which goroutines has room in addition to the number of
+// existing goroutines. They are for goroutines that start before the profile is taken.
 const spareGoroutines = 16
 
 // searcher is implemented by a fabric that connects ranks in the background while operations wait.

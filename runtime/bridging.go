@@ -13,8 +13,8 @@ import (
 // ranks of both groups take part at the same time.
 type bridging struct {
 	local  *Comm
-	leader int // the rank in local of the leader of this rank's group
-	tag    int // of messages in the control context of local
+	leader int // rank of this group's leader in the communicator local
+	tag    int // tag of the messages of this group in the control context of local
 	// The leader reaches the other leader in the communicator over, at world rank peer, with tag
 	// acrossTag. Other ranks do not use these fields.
 	over            *Comm
@@ -57,8 +57,9 @@ func (b *bridging) fail(cause error) {
 	}
 }
 
-// failAll notifies all members of the bridge that this leader has given up. It notifies all, because
-// this leader does not know which of them is the other leader. Only the other leader receives it.
+// failAll notifies all members of the communicator b.over that this leader has given up. It notifies
+// all of them, because this leader does not know which member is the other leader. Only the other
+// leader receives the notice.
 func (b *bridging) failAll() {
 	for rank := range b.over.size {
 		if rank != b.over.rank {

@@ -113,10 +113,11 @@ func (b *Buffer) dead() error {
 }
 
 // SendBuffer sends the whole buffer as elements of type T and transfers its memory to the receiver.
-// On a node only the offset of the memory is sent. SendBuffer never waits for the receiver. When it
-// has returned, the Buffer is dead. The memory returns to this rank when the receiver releases it
-// or, between nodes, when the receiver has its bytes. Any receive can match the message; RecvMessage
-// receives it without a copy. After an error the Buffer still belongs to the caller.
+// If the receiver is on the same node, only the offset of the memory is sent. SendBuffer never waits
+// for the receiver. When it has returned, the Buffer is dead. The memory returns to this rank when the
+// receiver releases it or, between nodes, when the receiver has its bytes. Any receive can match the
+// message; RecvMessage receives it without a copy. After an error the Buffer still belongs to the
+// caller.
 //
 // If the Buffer came with a message, its memory belongs to another rank. SendBuffer then first
 // copies it to memory of this rank.

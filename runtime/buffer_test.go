@@ -76,8 +76,8 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 	}))
 }
 
-// A SendBuffer that is refused because of its arguments leaves the Buffer usable. A send to
-// ProcNull ends its life.
+// A SendBuffer that is refused because of its arguments leaves the Buffer usable. A Buffer that is
+// sent to ProcNull is dead.
 func TestRefusedBufferStaysAlive(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		c := w.Comm()
@@ -196,7 +196,8 @@ func TestAnyReceiveTakesABuffer(t *testing.T) {
 	}))
 }
 
-// The Buffer of a received message can be changed and sent on, also back to its owner.
+// The Buffer of a received message can be changed and sent on, also back to the rank that allocated
+// it.
 func TestBufferIsSentOn(t *testing.T) {
 	const rounds = 5
 	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeCaches writes a directory as of /sys that describes the caches of processors. lists has for
+// fakeCaches writes a directory that describes the caches of processors as /sys does. lists has for
 // each processor the list of processors that share its L3 cache, or "" if it has none.
 func fakeCaches(t *testing.T, lists []string) string {
 	t.Helper()
@@ -35,8 +35,8 @@ func fakeCaches(t *testing.T, lists []string) string {
 	return dir
 }
 
-// fakeNodes writes a directory as of /sys that describes NUMA nodes by the lists of their
-// processors.
+// fakeNodes writes a directory that describes NUMA nodes by the lists of their processors, as /sys
+// does.
 func fakeNodes(t *testing.T, lists []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,8 @@ func fakeNodes(t *testing.T, lists []string) string {
 }
 
 // The domains of a machine are its L3 caches or, if it does not have several of them, its NUMA
-// nodes. The domain of a rank is the one that contains all processors that the rank may use, or -1.
+// nodes. The domain of a rank is the domain that contains all processors that the rank may use. If no
+// domain contains all of them, it is -1.
 func TestCacheDomains(t *testing.T) {
 	two := []string{"0-1,4", "0-1,4", "2-3,5", "2-3,5", "0-1,4", "2-3,5"} // each processor with its SMT sibling
 	for name, c := range map[string]struct {

@@ -14,9 +14,9 @@ func init() {
 	programs["recall"] = func() { runtime.Main(recall) }
 }
 
-// recall makes rank 0 cancel small sends. The first one may wait for a connection; the later ones
-// are copied at once and cannot be canceled. Rank 1 receives exactly the messages for which Wait
-// reports no cancellation.
+// recall makes rank 0 cancel small sends. The first send may wait for a connection. The messages of
+// the later sends are copied at once, so that these sends cannot be canceled. Rank 1 receives exactly
+// the messages for which Wait reports no cancellation.
 func recall(w *runtime.World) error {
 	const rounds, messages, rhythm, total = 20, 5, 6, 7
 	c := w.Comm()
@@ -59,8 +59,8 @@ func recall(w *runtime.World) error {
 	return runtime.Send(c, sent, 1, total)
 }
 
-// A small send that was copied is in flight and cannot be canceled, and one that waits for a
-// connection can be. In both cases Wait reports which of the two happened.
+// A small send cannot be canceled after its message was copied into the lane. A small send can be
+// canceled while it waits for a connection. Wait reports whether the send was canceled.
 func TestCancelOfASmallSend(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		r := launch(t, 2, "recall", "-transport", transport)

@@ -82,10 +82,10 @@ func (t *Cart) CartRank(coords []int) (int, error) {
 	return rank, nil
 }
 
-// Shift returns the ranks with which this rank exchanges messages so that data move by steps along
-// dimension dim: it receives from source and sends to dest. source or dest is ProcNull if it would
-// lie beyond a border. steps may be negative. The error is ErrArgument if the grid has no such
-// dimension.
+// Shift returns the ranks with which this rank exchanges messages if each rank sends its data to the
+// rank that is steps points farther along dimension dim. This rank receives from source and sends to
+// dest. source or dest is ProcNull if it would lie beyond a border. steps may be negative. The error
+// is ErrArgument if the grid has no such dimension.
 func (t *Cart) Shift(dim, steps int) (source, dest int, err error) {
 	if dim < 0 || dim >= len(t.grid.dims) {
 		return ProcNull, ProcNull, callsite.At(fmt.Errorf("%w: dimension %d of %d", ErrArgument, dim, len(t.grid.dims)))
@@ -129,8 +129,10 @@ func (t cartTopology) around(rank int) (sources, dests []int) {
 	return t.grid.neighbors(rank), t.grid.neighbors(rank)
 }
 
-// order swaps the two neighbors of each dimension: what a rank sends to its next neighbor is what
-// that neighbor receives from its previous neighbor.
+// order returns the order for Comm.SendOrder. In the dests of Neighbors, each dimension has the
+// previous rank at an even index and the next rank at the following odd index. order swaps these two
+// indices: a rank sends first to its next rank. In the sources of that next rank, this rank is the
+// previous rank, which has the first place.
 func (t cartTopology) order() []int {
 	order := make([]int, 2*len(t.grid.dims))
 	for i := range order {

@@ -9,9 +9,10 @@ import "slices"
 // The first two candidates are the order of the ranks and the order of their nodes. If all nodes have
 // the same number of ranks, further candidates divide the grid into equal blocks, with one block for
 // each node. Each possible shape of a block is a candidate. place chooses the candidate with the
-// fewest pairs of neighbors on different nodes; of several such candidates, the first. The method
-// follows Gropp, "Using Node Information to Implement MPI Cartesian Topologies" (EuroMPI 2018), which
-// considers only the most cubic shape of a block.
+// fewest pairs of neighbors on different nodes. If several candidates have the fewest pairs, place
+// chooses the first of these candidates. The method follows Gropp, "Using Node Information to
+// Implement MPI Cartesian Topologies" (EuroMPI 2018), which considers only the most cubic shape of a
+// block.
 func (g *grid) place(nodes []uint64) []int {
 	points := g.points()
 	nodes = nodes[:points]

@@ -20,8 +20,8 @@ func nodesOf(ranks, nodes int, inTurn bool) []uint64 {
 	return list
 }
 
-// Reordering reduces the number of pairs of neighbors on different nodes, or leaves it. It reaches
-// the fewest possible where the nodes can be blocks of the grid.
+// Reordering never increases the number of pairs of neighbors on different nodes. If the grid can be
+// divided into one block for each node, reordering reaches the lowest possible number.
 func TestReorderPays(t *testing.T) {
 	for _, c := range []struct {
 		dims   []int

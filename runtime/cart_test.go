@@ -58,8 +58,8 @@ func eachCart(t *testing.T, test func(cart *runtime.Cart, dims []int, periods []
 	}
 }
 
-// Coords and CartRank are inverse to each other for every rank. CartRank wraps coordinates in
-// periodic dimensions, and refuses others outside the grid.
+// Coords and CartRank are inverse to each other for every rank. CartRank wraps coordinates in periodic
+// dimensions. In other dimensions it refuses coordinates outside the grid.
 func TestCartCoordinates(t *testing.T) {
 	eachCart(t, func(cart *runtime.Cart, dims []int, periods []bool) {
 		require.Equal(t, dims, cart.Dims())
@@ -148,8 +148,8 @@ func TestCartSub(t *testing.T) {
 			at, err := part.Coords(part.Rank())
 			require.NoError(t, err)
 			require.Equal(t, wantAt, at)
-			// The members of the part have the same coordinates in the dimensions that are not
-			// kept.
+			// The members of the grid that Sub returns have the same coordinates in the dimensions
+			// that are not kept.
 			for rank := range part.Size() {
 				of, err := part.Coords(rank)
 				require.NoError(t, err)

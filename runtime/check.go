@@ -46,7 +46,7 @@ type check struct {
 	// mu guards the fields below it. Nothing is called under it.
 	mu      sync.Mutex
 	pending map[*watched]bool
-	open    map[any]string // objects to close or to receive, each with the finding if that is omitted
+	open    map[any]string // objects that must be closed or received, each with the finding if it is not
 	found   map[string]int // how often each finding or note occurred
 	order   []string       // findings in the order of their first occurrence
 }
@@ -120,8 +120,8 @@ func (k *check) watch(p *watched) *watched {
 	return p
 }
 
-// refused returns a request that could not be started. The result of the request is the error. It is
-// a finding if the program does not take it.
+// refused returns a request that could not be started. The result of the request is the error. It is a
+// finding if the program does not take this result.
 func (k *check) refused(what string, err error) Request {
 	r := unstarted(err)
 	if err != nil {

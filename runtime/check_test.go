@@ -231,8 +231,8 @@ func TestMistakesWithoutACheck(t *testing.T) {
 	}
 }
 
-// With GORUN_CHECK=1 sends wait for their receives, so that a program that relies on the runtime to
-// store messages deadlocks and is found.
+// With GORUN_CHECK=1 sends wait for their receives. So a program that relies on the runtime to store
+// messages deadlocks, and its mistake is found.
 func TestCheckFindsSendsThatNeedMemory(t *testing.T) {
 	type padded struct {
 		A int8

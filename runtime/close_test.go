@@ -101,7 +101,7 @@ func closeOf(c *runtime.Comm) error {
 }
 
 // A receive that begins while another goroutine closes the communicator ends with ErrCommClosed,
-// whichever is first.
+// whether the receive or the Close takes effect first.
 func TestCloseBesideAReceive(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		for round := range 300 {

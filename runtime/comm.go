@@ -32,8 +32,8 @@ type Comm struct {
 	twin *Comm
 }
 
-// A communicator has contextStride contexts in the engine. Each is the communicator's number times
-// contextStride plus one of these.
+// A communicator has contextStride contexts in the engine. Each context is the communicator's number
+// times contextStride plus one of these constants.
 const (
 	contextUser          = iota // the user's messages
 	contextPrivate              // messages of libraries, see Comm.Private
@@ -77,7 +77,7 @@ type commCore struct {
 	// broken is true once the communicator has been broken, also after Close has replaced failure.
 	broken atomic.Bool
 	// breaking is held while the communicator is being broken and while Close ends its contexts, so
-	// that no part of a break follows the end.
+	// that the whole break happens before the contexts end.
 	breaking sync.Mutex
 	// departed are the world ranks of the other members that have closed the communicator. comms.mu
 	// guards it.

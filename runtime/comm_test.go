@@ -84,7 +84,7 @@ func TestSplitIsStable(t *testing.T) {
 }
 
 // A duplicate has the same group, and its messages are separate from those of the original (MPICH's
-// comm/dup.c). So are the messages of private views.
+// comm/dup.c). The messages of private views are also separate.
 func TestDupHasMessagesOfItsOwn(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()
@@ -338,7 +338,7 @@ func TestCanceledDupBreaksTheCommunicator(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		dup, err := c.Dup()
 		require.NoError(t, err)
-		if c.Rank() == 2 { // takes no part until the others have failed
+		if c.Rank() == 2 { // rank 2 takes no part until the others have failed
 			_, err := runtime.Recv[int](c, nil, 0, 0)
 			require.NoError(t, err)
 			_, err = dup.Dup()
@@ -375,7 +375,7 @@ func TestNamesAndExplanations(t *testing.T) {
 	})
 }
 
-// Errors contain ranks of the communicator, not World ranks, as Status does.
+// Errors contain ranks of the communicator, not World ranks. Status does the same.
 func TestErrorsNameRanksOfTheCommunicator(t *testing.T) {
 	local(t, 3, func(w *runtime.Comm) {
 		c, err := w.Split(0, -w.Rank()) // rank 2 comes first

@@ -43,12 +43,13 @@ const (
 )
 
 // How long a waiting rank polls before it sleeps. The values were measured with 16 ranks on two
-// processors. There, a rank that spins delays each message by a time slice. A rank that yields for
-// less time than the other ranks need to run once sleeps once per message.
+// processors. On these processors, a rank that spins delays each message by a time slice. If a rank
+// yields for a shorter time than all other ranks need to run once, the rank goes to sleep for each
+// message.
 const (
 	// spinAlone is the time for which a rank with a processor of its own spins.
 	spinAlone = 50 * time.Microsecond
-	// yieldPerShare is the time for which a rank yields, for each rank that shares its processor.
+	// A rank yields for yieldPerShare multiplied by the number of ranks per processor.
 	yieldPerShare = 100 * time.Microsecond
 	// yieldLocal is the time for which ranks of one process yield. It is short because they sleep
 	// and wake at low cost.

@@ -42,7 +42,7 @@ type comms struct {
 // earlyNotice is a notice about a communicator that this rank has not made yet.
 type earlyNotice struct {
 	by  int          // world rank
-	why *BrokenError // nil if the rank has closed the communicator
+	why *BrokenError // nil if the notice reports a Close
 	// identity is the communicator's identity if the notice is a revocation. It is 0 if the notice
 	// came in the lane of the member, because such a notice cannot concern another communicator with
 	// this number.
@@ -242,8 +242,9 @@ func (s *comms) abandon(number uint32) {
 	delete(s.serials, number)
 }
 
-// recycle frees the numbers of communicators that all members have closed. Before that it calls
-// forget, without holding mu. forget discards the messages that have arrived for these communicators.
+// recycle frees the numbers of communicators that all members have closed. Before recycle frees the
+// numbers, it calls the function forget without holding mu. forget discards the messages that have
+// arrived for these communicators.
 func (s *comms) recycle(forget func(numbers []uint32)) {
 	s.mu.Lock()
 	settled := s.settled

@@ -30,7 +30,7 @@ func TestNumbersAreClaimedOnce(t *testing.T) {
 }
 
 // The number of a communicator becomes free when this rank and all other members have closed it, in
-// any order, and not earlier. Notices of ranks that are not members, and repeated ones, do not
+// any order, and not earlier. Notices of ranks that are not members, and repeated notices, do not
 // count.
 func TestNumberIsFreeWhenAllHaveClosed(t *testing.T) {
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestNumberIsFreeWhenAllHaveClosed(t *testing.T) {
 	}
 }
 
-// Notices about a number that no agreement has claimed are not stored, and repeated ones of a
+// Notices about a number that no agreement has claimed are not stored. Repeated notices about a
 // claimed number are stored once.
 func TestNoticesOfStrangersAreNotKept(t *testing.T) {
 	var w World

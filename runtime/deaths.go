@@ -13,7 +13,7 @@ type deaths struct {
 	mu    sync.Mutex
 	order []int // lost ranks in the order in which they became known
 	cause map[int]error
-	epoch int // number of ends that the launcher has reported
+	epoch int // number of ranks whose end the launcher has reported
 }
 
 // note records the loss of a rank that the engine reports.

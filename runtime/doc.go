@@ -141,30 +141,31 @@
 //	GORUN_CHECK=1         World.Close reports mistakes in the use of this package, see CheckError
 //	GORUN_DEBUG=1         access to memory that was given away faults
 //	GORUN_CMA=0           no process_vm_readv, as in containers that forbid it
-//	GORUN_TRANSPORT=rdma  shm, rdma or auto: gorun -transport, also for Local
-//	GORUN_NET=eth0        the network between nodes, an interface or a prefix: gorun -net
+//	GORUN_TRANSPORT=rdma  the transport: shm, rdma or auto, as with gorun -transport; also for Local
+//	GORUN_NET=eth0        the network between nodes: an interface or a prefix, as with gorun -net
 //	GORUN_RDMA_DEVICE=rxe0
-//	                      the RDMA adapter of each node: its name, its interface, or an
-//	                      address of its interface; none; or auto for all adapters that
-//	                      can be used: gorun -rdma-device. iWARP over TCP is the last resort
-//	GORUN_RDMA_LIBRARY=1  libibverbs drives all adapters; without it, siw and rxe are driven
+//	                      the RDMA adapter of each node, as with gorun -rdma-device: its name, its
+//	                      interface, or an address of its interface. auto means all adapters that can
+//	                      be used, and none means no adapter. iWARP over TCP is the last resort
+//	GORUN_RDMA_LIBRARY=1  libibverbs drives all adapters. If it is not set, siw and rxe are driven
 //	                      without a library
-//	GORUN_ENCRYPT=yes     TLS on the connections between nodes, which then use only TCP; no; or
-//	                      auto: TLS on the connections over TCP if an address is public: gorun -encrypt
+//	GORUN_ENCRYPT=yes     TLS on the connections between nodes, which then use only TCP. no means no
+//	                      TLS. auto means TLS on the connections over TCP if an address is public.
+//	                      gorun -encrypt sets it
 //	GORUN_CRC=0           no checksums on a connection between nodes if both sides set it
 //	GORUN_COMPRESS=0      no compression of payload over TCP to other nodes, including the
-//	                      copies of package checkpoint; without it, a connection compresses
-//	                      while that is faster: if the link is slower than a processor
+//	                      copies of package checkpoint. If it is not set, a connection compresses
+//	                      while compression makes it faster: if the link is slower than a processor
 //	                      compresses, and the payload gets shorter
 //	GORUN_NET_TIMEOUT=20s how long data sent to another node may stay unacknowledged before
 //	                      the connection is made again
-//	GORUN_NET_IDLE=10m    connections between nodes are closed after that time without traffic
-//	                      and made again for the next message; without it they stay open
+//	GORUN_NET_IDLE=10m    connections between nodes are closed after this time without traffic
+//	                      and made again for the next message. If it is not set, they stay open
 //	GORUN_NET_GIVEUP=30s  how long a rank tries to connect to a rank of another node before
 //	                      the tried rank counts as lost. It does not count as lost while its
 //	                      node reports that it is alive, for example if a debugger has stopped it
 //	GORUN_SPIN=50us       how long a waiting rank polls without yielding its processor
-//	GORUN_YIELD=100us     how long after that it polls and yields its processor, before it sleeps
+//	GORUN_YIELD=100us     how long the rank then polls and yields its processor, before it sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard
 //	                      error: of all peers in a World of up to 8 ranks, else of the peers
 //	                      with which the rank has exchanged messages. Then it prints which
@@ -177,9 +178,9 @@
 //	GORUN_COLL_TABLE      see package collectives
 //
 // Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms. GORUN_SPIN=0 or
-// GORUN_YIELD=0 skips that phase. Init returns an error for any other value. By default, a rank
-// with a processor of its own spins for 50us, and a rank that shares a processor does not spin. A
-// rank yields for 100us times the number of ranks per processor.
+// GORUN_YIELD=0 skips its phase of the wait. Init returns an error for a value with another syntax.
+// By default, a rank with a processor of its own spins for 50us, and a rank that shares a processor
+// does not spin. A rank yields for 100us times the number of ranks per processor.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both
 // import the latter as goruntime.

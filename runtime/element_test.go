@@ -111,7 +111,8 @@ func TestTypesAgreeWhenLayoutsDo(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A receive of another type is an error that names both types, the source and the tag.
+// A receive with another type than the send ends with an error that names both types, the source and
+// the tag.
 func TestTypeMismatchNamesBothTypes(t *testing.T) {
 	for _, c := range []struct {
 		name       string

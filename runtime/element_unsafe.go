@@ -9,8 +9,8 @@ import (
 // of types.
 const elementRecentSize = 256
 
-// elementOf returns the element of T. It looks T up in elementRecent, in the slot given by the
-// address of T's type descriptor, which is constant data of the program. Only the first use of a
+// elementOf returns the element of T. It looks T up in elementRecent. The address of T's type
+// descriptor, which is constant data of the program, determines the slot. Only the first use of a
 // type, or a collision of two types, takes the slow path through reflect.
 func elementOf[T any]() *element {
 	word := typeWord((*T)(nil))

@@ -121,8 +121,8 @@ func (e *ElementTypeError) Unwrap() error { return ErrElementType }
 type BrokenError struct {
 	// Comm is the name of the communicator.
 	Comm string
-	// Rank is the rank of the member that broke the communicator. It is this rank if the World has
-	// ended with the loss of a rank.
+	// Rank is the rank of the member that broke the communicator. If no member broke the communicator,
+	// but its World has ended with the loss of a rank, Rank is the world rank of this process.
 	Rank int
 	// Cause is the reason: at the rank that called Break, the error that was passed to Break; at the
 	// other ranks, the text of that error.
@@ -133,8 +133,9 @@ type BrokenError struct {
 	over   bool
 }
 
-// FailureOrigin returns the world rank whose failure broke the communicator: the rank that the
-// cause blames, or else the member that broke it.
+// FailureOrigin returns the world rank whose failure broke the communicator: the rank that the cause
+// names. If the cause names no rank, it returns the world rank of the member that broke the
+// communicator.
 func (e *BrokenError) FailureOrigin() int { return e.origin }
 
 // Error implements error.
@@ -153,7 +154,7 @@ func (e *BrokenError) Unwrap() []error { return []error{ErrCommBroken, e.Cause} 
 type AbortError struct {
 	// Rank is the rank that aborted the job.
 	Rank int
-	// Code is the exit code that it passed to Abort.
+	// Code is the exit code that this rank passed to Abort.
 	Code int
 	// Cause is the reason, or nil.
 	Cause error

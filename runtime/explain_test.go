@@ -38,8 +38,8 @@ func explained(r result, rank int) []string {
 	return regexp.MustCompile(fmt.Sprintf(`(?m)^rank %d: .*$`, rank)).FindAllString(r.errors, -1)
 }
 
-// -explain prints for each peer the lane and how long messages move, with the reason if the system
-// call is not used.
+// -explain prints for each peer the lane and the path of long messages. If long messages do not use
+// the system call process_vm_readv, -explain prints the reason.
 func TestExplainedWays(t *testing.T) {
 	for _, c := range []struct{ cma, way string }{
 		{"1", `by (process_vm_readv \(probed\)|staged copy \(process_vm_readv: .+\))`}, // the second one in some containers
@@ -76,12 +76,12 @@ func TestExplainedPeers(t *testing.T) {
 		for rank := range c.ranks {
 			lines := explained(r, rank)
 			require.Len(t, lines, c.want, r.errors)
-			for _, line := range lines { // no message was so long that it tested process_vm_readv before
+			for _, line := range lines { // the messages were too short for a test of process_vm_readv
 				if strings.Contains(line, "... and") {
 					continue
 				}
 				require.Regexp(t, `private memory by (process_vm_readv \(probed\)|staged copy \(process_vm_readv: .+\))`, line)
-				if c.ranks <= 9 { // each pair gets its ring before the first message
+				if c.ranks <= 9 { // each pair of ranks gets its ring before the first message
 					require.Regexp(t, `lane ring \d`, line)
 				}
 			}

@@ -9,8 +9,8 @@ import (
 // providers. It is an interface so that programs for one node can be built without that package and
 // its imports, see fabric_none.go. Its methods are called with the engine's lock held.
 type fabric interface {
-	// way returns the transport that the engine polls. Closing that transport leaves the network:
-	// peers see an orderly end.
+	// way returns the transport that the engine polls. If that transport is closed, this rank leaves
+	// the network, and the connections end in an orderly way at the peers.
 	way() transport.Transport
 	// fill writes the addresses at which this rank listens into a card.
 	fill(c *bootstrap.Card)

@@ -23,7 +23,7 @@ const (
 
 // rails returns the rails to open: the adapter of the kernel that was requested by name, or all
 // usable ones, and iWARP over TCP as the last resort. missing has the reasons why other adapters are
-// not among the rails. If here is true, all ranks are on this node.
+// not among the rails. The argument here is true if all ranks are on this node.
 func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
 	host := probe.System()
 	switch device := setting(bootstrap.EnvRDMADevice); {

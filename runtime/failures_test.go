@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// failurePrograms have the behaviour of the programs of ICLDisco/ulfm-testing below api/ and
-// stress/, and the names of their files.
+// failurePrograms behave like the programs in the directories api/ and stress/ of
+// ICLDisco/ulfm-testing, and have the names of the files of those programs.
 var failurePrograms = []failureProgram{
 	{"err_returns", 4, 1, errReturns},
 	{"err_handler", 4, 1, errHandler},
@@ -58,8 +58,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// errReturns: a collective operation with a dead member ends with its loss at all other members,
-// each time it is called. A collective operation of the survivors succeeds.
+// errReturns: each time a collective operation with a dead member is called, it ends at all other
+// members with the loss of the dead member. A collective operation of the survivors succeeds.
 func errReturns(m mortal) error {
 	c, victim := m.Comm(), m.Size()-1
 	living, err := c.Split(map[bool]int{true: 1}[m.Rank() == victim], 0)
@@ -109,8 +109,8 @@ func errHandler(m mortal) error {
 	return err
 }
 
-// errAny: rank 0 receives from any source. It gets an error for each death until it has
-// acknowledged it, and receives all messages of the others.
+// errAny: rank 0 receives from any source. For each death it gets an error until it has acknowledged
+// this death. It receives all messages of the other ranks.
 func errAny(m mortal) error {
 	c := m.Comm()
 	if m.Rank() > 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// go doc does not show the fields of types that are aliases of types elsewhere, so that the
-// comments of the aliases must list them.
+// If a type is an alias of a type of another package, go doc does not show its fields. Therefore the
+// comment of the alias must list the fields.
 func TestCommentsShowTheFieldsOfErrors(t *testing.T) {
 	godoc.Aliases(t, map[string]any{
 		"PeerError": runtime.PeerError{}, "TruncatedError": runtime.TruncatedError{}, "TypeMismatchError": runtime.TypeMismatchError{},

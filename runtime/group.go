@@ -49,8 +49,8 @@ func (g Group) WorldRank(rank int) int {
 	return g.ranks[rank]
 }
 
-// Rank returns the rank in the group of the member with this world rank, or Undefined
-// if it is not a member.
+// Rank returns the rank in the group of the member with this world rank, or Undefined if the group has
+// no such member.
 func (g Group) Rank(worldRank int) int {
 	if i := slices.Index(g.ranks, worldRank); i >= 0 {
 		return i
@@ -62,8 +62,8 @@ func (g Group) Rank(worldRank int) int {
 func (g Group) Ranks() []int { return slices.Clone(g.ranks) }
 
 // Translate returns, for each of these ranks of g, the rank of the same member in other, or
-// Undefined if that member is not in other. ProcNull stays ProcNull. A rank that is not in g is
-// ErrRank.
+// Undefined if that member is not in other. ProcNull stays ProcNull. If a rank is not in g, the error
+// is ErrRank.
 func (g Group) Translate(ranks []int, other Group) ([]int, error) {
 	inOther := other.index()
 	translated := make([]int, len(ranks))
@@ -84,8 +84,8 @@ func (g Group) Translate(ranks []int, other Group) ([]int, error) {
 	return translated, nil
 }
 
-// Include returns the group of the members of g that have these ranks, in this order. A
-// rank that is not in g or appears twice is ErrRank.
+// Include returns the group of the members of g that have these ranks, in this order. If a rank is not
+// in g or appears twice, the error is ErrRank.
 func (g Group) Include(ranks ...int) (Group, error) {
 	picked := make([]int, 0, len(ranks))
 	seen := make(map[int]bool, len(ranks))
@@ -102,8 +102,8 @@ func (g Group) Include(ranks ...int) (Group, error) {
 	return Group{picked}, nil
 }
 
-// Exclude returns g without the members that have these ranks. A rank that is not in g
-// or appears twice is ErrRank.
+// Exclude returns g without the members that have these ranks. If a rank is not in g or appears twice,
+// the error is ErrRank.
 func (g Group) Exclude(ranks ...int) (Group, error) {
 	gone, err := g.Include(ranks...)
 	if err != nil {

@@ -78,7 +78,7 @@ var hangs = map[string]func(c *runtime.Comm) error{
 	},
 	"two of three": func(c *runtime.Comm) error {
 		if c.Rank() == 2 {
-			select {} // would end the deadlock if it ever continued
+			select {} // there is a deadlock only because this rank never continues
 		}
 		_, err := runtime.Recv(c, make([]int, 1), 1-c.Rank(), 7)
 		return err
@@ -121,8 +121,8 @@ func TestDeadlockEndsTheJob(t *testing.T) {
 // hangRun is a program of hangs or pauses together with a transport.
 type hangRun struct{ name, transport string }
 
-// runAll runs programs concurrently, because they mostly wait. Each one runs over shared memory,
-// and every fourth one, with GORUN_SOAK=1 every one, also over the network.
+// runAll runs programs concurrently, because they mostly wait. Every program runs over shared memory.
+// Every fourth program also runs over the network; with GORUN_SOAK=1, all programs do.
 func runAll(t *testing.T, names []string) map[hangRun]result {
 	t.Helper()
 	var mu sync.Mutex
@@ -263,7 +263,8 @@ func pause(fn func(c *runtime.Comm)) func(c *runtime.Comm) error {
 	}
 }
 
-// A job in which a rank does anything but wait for other ranks is not reported as a deadlock.
+// If a rank of a job does something other than wait for other ranks, the job is not reported as a
+// deadlock.
 func TestPausesAreNoDeadlocks(t *testing.T) {
 	for run, r := range runAll(t, slices.Sorted(maps.Keys(pauses))) {
 		t.Run(run.name+", "+run.transport, func(t *testing.T) {

@@ -87,7 +87,7 @@ func pattern(b []byte, seed int) []byte {
 	return b
 }
 
-// Only its members can break a communicator. Notices of other ranks, and about unknown
+// Only the members of a communicator can break it. Notices of other ranks, and about unknown
 // communicators, are discarded and not stored.
 func TestOnlyMembersBreakACommunicator(t *testing.T) {
 	everywhere(t, 3, func(w *World) error {

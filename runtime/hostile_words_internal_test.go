@@ -10,9 +10,9 @@ import (
 // hostile are values that a malicious rank may send as a length.
 var hostile = []uint64{0, wordsMax + 1, 1 << 31, 1 << 40, 1 << 62, math.MaxInt64, 1 << 63, math.MaxUint64}
 
-// together runs for each case the members of a communicator of its own, of which the last rank is
-// malicious. It requires that all other members get an error: the first one that detects it breaks
-// the communicator.
+// together makes a communicator for each case and runs its members. The last member is malicious.
+// together requires that all other members get an error, because the first member that detects the
+// malicious data breaks the communicator.
 func together(t *testing.T, cases int, honest func(c *Comm) error, malicious func(c *Comm, number int)) {
 	t.Helper()
 	require.NoError(t, Local(3, func(w *World) error {

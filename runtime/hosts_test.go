@@ -61,8 +61,8 @@ func TestSurvivorsOnOtherHostsGoOn(t *testing.T) {
 	require.Equal(t, 137, r.code, r.errors)
 }
 
-// outlast exchanges numbered messages until the connection has been lost and made again. A rank
-// that has lost the connection prints that.
+// outlast exchanges numbered messages until the connection has been lost and made again. A rank that
+// has lost the connection prints a line about it.
 func outlast(w *runtime.World) error {
 	c := w.Comm()
 	peer := 1 - c.Rank()
@@ -97,9 +97,9 @@ func outlast(w *runtime.World) error {
 	return nil
 }
 
-// TestCutCableIsMended is item 23 of the faults: the cable of a host is unplugged until the ranks
-// give the connection up, and is then plugged in. The job continues, no message is lost, and none
-// arrives twice.
+// TestCutCableIsMended tests item 23 of the faults in docs/connection-model.md: the cable of a host is
+// unplugged until the ranks give the connection up, and is then plugged in. The job continues, no
+// message is lost, and no message arrives twice.
 func TestCutCableIsMended(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	self, err := os.Executable()

@@ -83,12 +83,12 @@ func NewPersistent(start func() Request) *Persistent { return &Persistent{launch
 // Break marks the communicator as broken. Operations on it, on its views and on its Private twin,
 // including those under way, end with an error in which errors.Is finds ErrCommBroken and cause.
 // They end at this rank at once, and at the other members as soon as the notice of the break
-// arrives. A collective operation that is abandoned calls Break, because the members that continue
-// would wait for ever or match wrong messages. Only the first Break of a communicator counts. Other
-// members get the text of cause, cut after some 250 bytes; if cause is a PeerError, they also get a
-// PeerError of the lost rank. If this rank has closed the communicator, Break still notifies the
-// other members, because Close may have ended a collective operation of another goroutine, and the
-// other members may have begun this operation.
+// arrives. A collective operation calls Break when it gives up at this rank. Otherwise the members
+// that continue would wait for ever or match wrong messages. Only the first Break of a communicator
+// counts. Other members get at most the first 250 bytes of the text of cause. If cause is a PeerError,
+// they also get a PeerError of the lost rank. If this rank has closed the communicator, Break still
+// notifies the other members, because Close may have ended a collective operation of another
+// goroutine, and the other members may have begun this operation.
 func (c *Comm) Break(cause error) {
 	if c == nil || c.Broken() {
 		return

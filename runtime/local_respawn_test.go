@@ -166,7 +166,7 @@ func TestLocalRespawnEnds(t *testing.T) {
 }
 
 // A rank is killed while it and the other ranks wait in their shared memory, and is started again.
-// The others get its loss.
+// The other ranks get an error with the loss of the killed rank.
 func TestKilledRanksOfALocalComeAgain(t *testing.T) {
 	const ranks, kills = 3, 5
 	var job localjob.Job

@@ -18,7 +18,7 @@ import (
 // three places:
 //
 //	die        closes the wire of the process and ends its operations
-//	serve      handles all that the process had sent; then ended makes the Server begin a generation,
+//	serve      handles all that the process had sent, and calls ended. ended begins a generation
 //	           in which the rank is started again
 //	survivors  run World.Resume, as ranks that are processes do
 type restarts struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Local runs the function once for each rank, each of which has its place on one node.
+// Local runs the function once for each rank. All ranks are on one node.
 func TestLocalRunsEveryRank(t *testing.T) {
 	var sum atomic.Int64
 	require.NoError(t, runtime.Local(5, func(w *runtime.World) error {
@@ -111,7 +111,7 @@ func TestLocalServesPeersUntilAllHaveReturned(t *testing.T) {
 			runtime.Isend(w.Comm(), pattern(make([]byte, n), 3), 1, 0) // the request is dropped
 			return nil
 		}
-		// The message has been announced, so that rank 0 has called Isend and is about to return.
+		// The envelope of the message has arrived. So rank 0 has called Isend and is about to return.
 		_, err := runtime.Probe(w.Comm(), 0, 0)
 		require.NoError(t, err)
 		got := make([]byte, n)
@@ -124,8 +124,8 @@ func TestLocalServesPeersUntilAllHaveReturned(t *testing.T) {
 	require.True(t, received.Load())
 }
 
-// After World.Close every operation is an error (MPICH's init/finalized.c), and a second Close is
-// none.
+// After World.Close every operation is an error (MPICH's init/finalized.c), and a second Close returns
+// no error.
 func TestWorldAfterClose(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		require.NoError(t, c.World().Close())

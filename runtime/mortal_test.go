@@ -110,7 +110,7 @@ func killed() error {
 	select {} // until the signal arrives
 }
 
-// isLoss returns an error unless err is the loss of the given rank, or of any rank if it is
+// isLoss returns an error unless err is the loss of the given rank, or of any rank if rank is
 // negative.
 func isLoss(err error, rank int) error {
 	var peer *runtime.PeerError

@@ -17,7 +17,7 @@ const (
 
 // network connects a rank with the ranks that it does not reach by shared memory.
 type network struct {
-	// fabric is nil if there is no network. Then why is the reason.
+	// fabric is nil if there is no network. In this case the field why has the reason.
 	fabric fabric
 	why    error
 	// forced reports whether ranks of one machine use the network, too. Then each rank is a node of

@@ -9,7 +9,7 @@ import (
 )
 
 // numaDomains returns the NUMA nodes of the processors that a rank may use, and ignores lists that
-// cannot be parsed. domainOf returns the node if it is one.
+// cannot be parsed. domainOf returns the number of the NUMA node if there is exactly one.
 func TestNUMADomains(t *testing.T) {
 	dir := t.TempDir()
 	for node, list := range map[string]string{

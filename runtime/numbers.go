@@ -40,7 +40,7 @@ func (n *numbers) free(number uint32) {
 	}
 }
 
-// lowest returns the lowest free number that is not below from.
+// lowest returns the lowest free number that is at least from.
 func (n *numbers) lowest(from uint32) uint32 {
 	for int(from/64) < len(n.words) {
 		if open := n.window(from); open != 0 {
@@ -51,7 +51,8 @@ func (n *numbers) lowest(from uint32) uint32 {
 	return from
 }
 
-// window returns which of the 64 numbers from from on are free: bit i is set if from + i is free.
+// window tells which numbers from the argument from to from+63 are free: bit i is set if from+i is
+// free.
 func (n *numbers) window(from uint32) uint64 {
 	word, shift := int(from/64), from%64
 	var taken uint64
@@ -71,7 +72,7 @@ type proposal struct {
 	top    uint64 // above every number that was ever taken, so that it is free, too
 }
 
-// propose returns the proposal of this rank with only numbers that are not below from.
+// propose returns the proposal of this rank. The proposed numbers are at least from.
 func (n *numbers) propose(from uint32) proposal {
 	lowest := n.lowest(from)
 	return proposal{uint64(lowest), n.window(lowest), uint64(max(n.top, lowest))}

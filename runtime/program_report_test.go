@@ -146,8 +146,8 @@ func TestDumpNamesARankThatHasFinished(t *testing.T) {
 	require.Contains(t, dump, "gorun: rank 1 has left its program, and rank 0 waits for it\n")
 }
 
-// SIGQUIT to a rank prints what it waits for and does not end it. The second of two signals in
-// quick succession has the effect that Go gives it.
+// SIGQUIT to a rank prints what it waits for and does not end it. If a second SIGQUIT follows quickly,
+// it has the effect that it has in any Go program: the process prints its stacks and ends.
 func TestQuitSignal(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

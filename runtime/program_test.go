@@ -168,8 +168,8 @@ func breakAsRankTwo(w *runtime.World) error {
 	return err
 }
 
-// The first failure that gorun reports is that of the rank that broke a communicator, not that of a
-// rank that ended as a consequence.
+// The first failure that gorun reports is the failure of the rank that broke a communicator. It is not
+// the failure of a rank that ended as a consequence.
 func TestFirstFailureIsThatOfTheRankThatBroke(t *testing.T) {
 	for range 3 {
 		r := launch(t, 4, "break", "-grace", "1")
@@ -179,11 +179,11 @@ func TestFirstFailureIsThatOfTheRankThatBroke(t *testing.T) {
 	}
 }
 
-// In dieWhenNamed rank 0 ends with the loss of rank 1, as all ranks do that are told of one, before rank 1 dies.
+// dieWhenNamed makes rank 0 end with an error that names the loss of rank 1, before rank 1 dies.
 func dieWhenNamed(w *runtime.World) error {
 	c := w.Comm()
 	if w.Rank() == 0 {
-		// Synchronous: the break must not overtake it.
+		// The send is synchronous, because the break must not overtake the message.
 		if err := runtime.Ssend(c, []int{os.Getpid()}, 1, 0); err != nil {
 			return err
 		}
@@ -195,13 +195,14 @@ func dieWhenNamed(w *runtime.World) error {
 	if _, err := runtime.Recv(c, other, 0, 0); err != nil {
 		return err
 	}
-	for !errors.Is(syscall.Kill(other[0], 0), syscall.ESRCH) { // until gorun knows of its end
+	for !errors.Is(syscall.Kill(other[0], 0), syscall.ESRCH) { // until gorun knows that rank 0 has ended
 		time.Sleep(time.Millisecond)
 	}
 	return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
 
-// A rank that ends because of the loss of another one names that one: gorun waits for its end.
+// If a rank ends with an error that names the loss of another rank, gorun waits for the end of the
+// named rank, and reports that end as the first failure.
 func TestRankNamesTheOneThatItLost(t *testing.T) {
 	r := launch(t, 2, "named")
 	require.Equal(t, 137, r.code, r.errors)

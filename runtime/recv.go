@@ -133,8 +133,8 @@ func (c *Comm) receiving(e *element, operation engine.Handle) Request {
 	return Request{comm: c, operation: operation}
 }
 
-// refused returns the Request of an operation that was not started: because of err or, if err is
-// nil, because its peer is ProcNull. what is the name of the operation.
+// refused returns the Request of an operation that was not started. The reason is err or, if err is
+// nil, that the peer of the operation is ProcNull. The argument what is the name of the operation.
 func (c *Comm) refused(what string, err error) Request {
 	if c == nil {
 		return unstarted(err)

@@ -46,8 +46,8 @@ var nullRest = new(rest)
 // failedRequest returns the Request of an operation that could not be started.
 func failedRequest(err error) Request { return Request{rest: &rest{err: err}} }
 
-// unstarted returns the Request of an operation that was not started: because of err or, if err
-// is nil, because its peer is ProcNull.
+// unstarted returns the Request of an operation that was not started. The reason is err or, if err is
+// nil, that the peer of the operation is ProcNull.
 func unstarted(err error) Request {
 	if err != nil {
 		return failedRequest(err)
@@ -114,8 +114,8 @@ func (r Request) Done() bool { return r.operation.Look() }
 //
 // A small standard send cannot be canceled once its message has been copied into the lane,
 // although no receive has matched it. It can be canceled only while it waits for the
-// connection to a rank of another node or for room. The result of Wait shows which: after
-// nil the message arrives, after ErrCanceled it never does.
+// connection to a rank of another node or for room in the lane. If Wait returns nil, the message
+// arrives. If Wait returns ErrCanceled, the message never arrives.
 func (r Request) Cancel() {
 	if t := r.task(); t != nil {
 		t.cancel()

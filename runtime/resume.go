@@ -50,8 +50,8 @@ const renewalMost = 30 * time.Second
 func (w *World) Role() Role { return w.role }
 
 // Generation returns how many losses the job had survived when this World was made; 0 if no rank had been
-// lost. Ranks that are lost together with their host count as one loss. A loss whose ranks had to wait for a
-// pod counts twice.
+// lost. Ranks that are lost together with their host count as one loss. A loss counts twice if its
+// ranks had to wait until Kubernetes had started another pod.
 func (w *World) Generation() int { return w.job.Generation }
 
 // Resume runs fn, and runs it again after the loss of a rank, if gorun starts that rank again
@@ -146,8 +146,9 @@ func (w *World) renewed() {
 		w.broken(core, &BrokenError{Comm: core.name, Rank: w.Rank(), Cause: lost, origin: r.Lost[0], over: true}, nil)
 	}
 	w.engine.Abort(lost)
-	// The ranks that live leave this World, too, so no transfer may wait for one of them. MarkDown
-	// follows Abort so that no error names such a rank.
+	// The ranks that live leave this World, too. MarkDown ends the transfers that would wait for them.
+	// MarkDown follows Abort, because the errors of the transfers would otherwise name ranks that
+	// live.
 	for rank := range w.Size() {
 		if rank != w.Rank() {
 			w.engine.MarkDown(rank, causeError(r.Cause))

@@ -52,8 +52,8 @@ func warmOnce() {
 	runtime.Main(resume)
 }
 
-// Lost ranks are replaced by processes that were started with the job. Their output is shown from
-// that time on.
+// Lost ranks are replaced by processes that were started with the job. If such a process replaces a
+// rank, all its output since its start is shown. If it replaces no rank, its output is not shown.
 func TestSpares(t *testing.T) {
 	r := launch(t, 3, "warm", "-l", "-on-failure", "respawn", "-spares", "3", "-x", envDeaths+"=0:1:short,1:2:short")
 	require.Zero(t, r.code, r.errors)
@@ -93,7 +93,7 @@ func TestSparesAreReplaced(t *testing.T) {
 	require.NotContains(t, r.errors, "a spare process")
 }
 
-// gorun starts no more spares than the restarts that are left.
+// The number of spares that gorun starts is at most the number of restarts that are left.
 func TestSparesOfTheLastRestart(t *testing.T) {
 	r := launch(t, 2, "warm", "-v", "-on-failure", "respawn=2", "-spares", "2", "-x", envDeaths+"=0:1:short,1:0:short")
 	require.Zero(t, r.code, r.errors)
@@ -101,7 +101,7 @@ func TestSparesOfTheLastRestart(t *testing.T) {
 	require.Equal(t, 2, strings.Count(r.out, "in generation 2\n"), r.out)
 }
 
-// Spares run one of several programs, and -spares is their number for each program.
+// Spares run one of several programs, and -spares is the number of spares for each program.
 func TestSparesOfSeveralPrograms(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestSparesOfSeveralPrograms(t *testing.T) {
 	require.Equal(t, 4, strings.Count(r.Out, "in generation 3\n"), r.Out)
 }
 
-// bound is like resume at ranks that print on which processors their threads may run.
+// bound is like resume, except that each rank also prints on which processors its threads may run.
 func bound(w *runtime.World) error {
 	return w.Resume(func(w *runtime.World) error {
 		tasks, err := filepath.Glob("/proc/self/task/*")

@@ -110,7 +110,7 @@ func leaveUnreceived(w *runtime.World) error {
 		}
 	}
 	dieAt(w, "unreceived")
-	// The one that is received must not be of an older generation.
+	// The message that is received must not be of an older generation.
 	got := []int{-1}
 	if _, err := runtime.Recv(c, got, runtime.AnySource, 50); err != nil {
 		return err

@@ -28,7 +28,8 @@ const revocationWait = 100 * time.Millisecond
 
 // takeRevocation handles a revocation that the launcher reports. It acts on the revocation when the
 // revoking rank is lost, when a later agreement of the communicator has been decided, or after
-// revocationWait. If the notice of that rank has arrived before, acting has no effect.
+// revocationWait. If the notice of the revoking rank has arrived before, the communicator has failed
+// already, and takeRevocation has no effect.
 func (w *World) takeRevocation(r *bootstrap.Revocation) {
 	if r.Rank == w.Rank() {
 		return

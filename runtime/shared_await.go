@@ -13,11 +13,11 @@ import (
 // sees everything that this rank wrote before Signal. Loads of this rank after Signal may be
 // executed before the store of v; if that matters, call Store before Signal.
 //
-// Signal stores without the fence of Store. That fence would wait until the cache line of the word
-// has arrived from the member that polls it. This wait would be most of the time of a small
-// collective operation. Without the fence, the processor may load sleepers before the store of v is
+// Signal stores without the memory barrier of Store. That barrier would wait until the cache line of
+// the word has arrived from the member that polls it. This wait would be most of the time of a small
+// collective operation. Without the barrier, the processor may load sleepers before the store of v is
 // visible. This is harmless because of what a member does before it sleeps: it counts itself in
-// sleepers, then makes all processors pass a barrier, and then reads the word a last time.
+// sleepers, then makes all processors execute a memory barrier, and then reads the word a last time.
 func (s *Shared) Signal(w *Word, v uint64) {
 	if s.barred {
 		w.publish(v)
@@ -41,8 +41,9 @@ func (s *Shared) SignalAdd(w *Word, d uint64) uint64 {
 
 // wake rings the doorbell of every member that sleeps. The caller changes the word before it reads
 // sleepers, and a sleeper counts itself before it reads the word a last time. So the caller sees
-// the sleeper, or the sleeper sees the change. Engine.wait does the sleeper's part: it calls
-// Sleeper.Prepare, then Transport.Arm, which has the barrier, and then checks whether the wait is over.
+// the sleeper, or the sleeper sees the change. In the sleeper, Engine.wait calls Sleeper.Prepare,
+// which counts the sleeper. It then calls Transport.Arm, which executes the memory barrier, and then
+// checks whether the wait is over.
 func (s *Shared) wake() {
 	for i, set := range s.asleep {
 		for left := set.Load(); left != 0; left &= left - 1 {
@@ -163,9 +164,9 @@ func (s *Shared) announce(asleep bool) {
 	s.asleep[s.me/64].v.And(^bit)
 }
 
-// dozer is the Sleeper of a rank whose goroutines may wait for words in shared memory. Before
-// one of them sleeps, it announces the rank to the writers of the words. As long as no rank is
-// announced, a writer only reads a counter that nobody writes.
+// dozer is the Sleeper of a rank whose goroutines may wait for words in shared memory. Before one of
+// these goroutines sleeps, the dozer announces the rank to the writers of the words. As long as no
+// rank is announced, a writer only reads a counter that nobody writes.
 type dozer struct {
 	transport.Sleeper
 	memory *memory

@@ -104,8 +104,8 @@ func TestSharedWordMisuse(t *testing.T) {
 	}))
 }
 
-// If NewShared fails at one member because of its size, it fails at all members, and a later one
-// succeeds.
+// If NewShared fails at one member because of its size, it fails at all members, and a later call of
+// NewShared succeeds.
 func TestSharedIsRefusedToAllOrNone(t *testing.T) {
 	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {
 		for _, size := range []int{8 + w.Rank()/2, -1, 1 << 45 * (w.Rank() / 2)} {
@@ -236,8 +236,8 @@ func TestSharedFreedByItsCommunicator(t *testing.T) {
 	}))
 }
 
-// NewSharedAmong creates memory of some members. Disjoint groups do so at the same time, and then a
-// group that overlaps with both. Wrong lists of ranks are refused.
+// NewSharedAmong creates memory of some members. Two disjoint groups call it at the same time, and
+// then a group that overlaps with both groups. Wrong lists of ranks are refused.
 func TestSharedAmongSomeMembers(t *testing.T) {
 	require.NoError(t, runtime.Local(5, func(w *runtime.World) error {
 		c := w.Comm()

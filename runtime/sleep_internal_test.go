@@ -28,8 +28,8 @@ func (s policySleeper) Sleep(uint32, int64) {
 }
 
 // If a thread has inherited SCHED_BATCH from the monitor of Go's scheduler, it has the normal
-// policy when its rank sleeps. The monitor keeps its policy until the process ends, so that the
-// test runs in a process of its own.
+// policy when its rank sleeps. The monitor keeps its policy until the process ends. Therefore the test
+// runs in a process of its own.
 func TestSleepRestoresThePolicy(t *testing.T) {
 	const env = "GORUN_TEST_SLEEP_POLICY"
 	if os.Getenv(env) == "" {

@@ -26,8 +26,8 @@ func (c *Comm) Dup() (*Comm, error) {
 
 // Split splits the communicator. All members call it. The members that pass the same color become
 // one new communicator. They are in the order of their keys and, if keys are equal, in the order of
-// their ranks in c. A member that passes the color Undefined gets nil. Any other negative color is
-// ErrArgument at every member.
+// their ranks in c. A member that passes the color Undefined gets nil. If a member passes another
+// negative color, every member gets ErrArgument.
 func (c *Comm) Split(color, key int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -35,12 +35,12 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	return c.split(color, key, byColor, fmt.Sprintf(".split(%d)", color))
 }
 
-// byColor is the argument that Split passes to split as what.
+// byColor is the value that Split passes to split for the argument what.
 const byColor Sharing = -1
 
-// split implements Split and SplitType. what is the resource by which the members are split, or
-// byColor. All members whose color is not Undefined must pass the same what. name is appended to the
-// name of c.
+// split implements Split and SplitType. The argument what names the resource by which the members are
+// split, or is byColor. All members whose color is not Undefined must pass the same value for what.
+// name is appended to the name of c.
 func (c *Comm) split(color, key int, what Sharing, name string) (*Comm, error) {
 	const width = 3 // words per rank
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagSplit}
@@ -72,7 +72,7 @@ func (c *Comm) split(color, key int, what Sharing, name string) (*Comm, error) {
 }
 
 // checkColors returns ErrArgument if the words of all members have a negative color other than
-// Undefined, or different ways to split.
+// Undefined, or if the members have passed different values for the argument what of split.
 func checkColors(all []uint64, width int) error {
 	first := Sharing(Undefined)
 	for at := 0; at < len(all); at += width {
@@ -90,9 +90,9 @@ func checkColors(all []uint64, width int) error {
 	return nil
 }
 
-// Create returns a communicator of the members of g, in the order of g. Only they call it, all with
-// the same group and tag. The tag (0..TagMax) distinguishes calls that overlap in time. The error is
-// ErrRank if the caller is not in g or a member of g is not in c.
+// Create returns a communicator of the members of g, in the order of g. Only the members of g call it,
+// all with the same group and tag. The tag (0..TagMax) distinguishes calls that overlap in time. The
+// error is ErrRank if the caller is not in g or a member of g is not in c.
 func (c *Comm) Create(g Group, tag int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)

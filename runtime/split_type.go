@@ -33,9 +33,9 @@ func (s Sharing) String() string {
 
 // SplitType splits the communicator by a shared resource. The members on one node, or on one NUMA
 // node, become one new communicator. They are in the order of their keys and, if keys are equal, in
-// the order of their ranks in c. All members call it with the same what, or with Undefined, in which
-// case they get nil. If a member passes another value, or members pass different values, the error
-// is ErrArgument.
+// the order of their ranks in c. All members call it with the same value of the argument what. A
+// member can pass Undefined instead, and then gets nil. If a member passes an invalid value, or if
+// members pass different values, the error is ErrArgument.
 func (c *Comm) SplitType(what Sharing, key int) (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)

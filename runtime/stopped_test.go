@@ -102,7 +102,8 @@ func waitForStopped(w *runtime.World, lines <-chan string) error {
 }
 
 // TestStoppedRankIsWaitedFor: a rank that is stopped, for example by a debugger, before its first
-// connection is not lost. A rank that waits for it reports that it does not answer.
+// connection is not lost. A rank that waits for the stopped rank reports that the stopped rank does
+// not answer.
 func TestStoppedRankIsWaitedFor(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "pid")
 	require.NoError(t, unix.Mkfifo(fifo, 0o600))

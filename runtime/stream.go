@@ -90,10 +90,10 @@ type flow struct{ values, bytes uint64 }
 // them by Stream. It sends at most 128 values or 256 KiB, or one longer value, ahead of the
 // receiver, and then waits until the receiver has taken some values. It returns nil when the
 // receiver has taken all values. If seq yields an error, or a value cannot be encoded, SendStream
-// returns the error, and the receiver gets the values before it and a StreamError. SendStream
-// returns ErrStreamStopped if the receiver stops the stream, and a PeerError if the receiver is
-// lost; in both cases it leaves the loop over seq at the next value. At a time, only one stream with
-// a given tag may go from one rank to another. Streams do not match other messages. If dest is
+// returns the error. The receiver gets the values before the error, and then a StreamError. SendStream
+// returns ErrStreamStopped if the receiver stops the stream, and a PeerError if the receiver is lost;
+// in both cases it leaves the loop over seq at the next value. At any time, at most one stream with
+// the same tag may go from one rank to another. Streams do not match other messages. If dest is
 // ProcNull, SendStream sends nothing and does not call seq.
 func SendStream[T any](c *Comm, seq iter.Seq2[T, error], dest, tag int) error {
 	if seq == nil {

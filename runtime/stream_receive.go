@@ -33,7 +33,7 @@ type inflow struct {
 // stream fails, the last pair has an error: a StreamError with the text of the sender's error, a
 // PeerError if the sender is lost, or a ValueError if a value cannot be decoded. If the program
 // leaves the loop early, the sender's SendStream ends with ErrStreamStopped; the receiver does not
-// wait for that. If source is ProcNull, there are no values.
+// wait for the end of SendStream. If source is ProcNull, there are no values.
 //
 //	for v, err := range runtime.Stream[Line](c, 0, 7) {
 //		if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// counting yields make(0), make(1), ... and then err unless it is nil. It adds to made for each value.
+// counting yields n values, make(0), make(1), ..., then err if it is not nil. made counts the values.
 func counting[T any](n int, made *atomic.Int64, err error, make func(i int) T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for i := range n {
@@ -32,7 +32,7 @@ func counting[T any](n int, made *atomic.Int64, err error, make func(i int) T) i
 	}
 }
 
-// A stream delivers values of every length, also more than the window holds, in order, and ends.
+// A stream delivers any number of values in order and ends, also more than the window holds.
 func TestStreams(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		var made atomic.Int64

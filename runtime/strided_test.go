@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Columns, blocks, and no elements at all are sent and received with strides (MPICH's
-// datatype/transpose_pack.c, datatype/subarray.c and datatype/zeroparms.c).
+// Strided sends and receives move a column of a matrix, a block of a matrix, and a message without
+// elements (MPICH's datatype/transpose_pack.c, datatype/subarray.c and datatype/zeroparms.c).
 func TestStrided(t *testing.T) {
 	const rows, cols = 7, 5
 	local(t, 1, func(c *runtime.Comm) {

@@ -24,13 +24,14 @@ const (
 // stalls is the state by which World.look reports long waits of this rank to the launcher. Only the
 // goroutine of World.listen uses it.
 type stalls struct {
-	calls uint64    // Engine.Calls at the last look
+	calls uint64    // Engine.Calls at the last call of look
 	quiet time.Time // since when calls has not changed
-	// handled is Engine.Handled at the last look, idle the time since which it has not changed.
+	// handled is Engine.Handled at the last call of look. idle is the time since which handled has not
+	// changed.
 	handled uint64
 	idle    time.Time
-	// told is the episode that was reported to the launcher last. stuck reports whether the waits of
-	// that episode were proven to depend on other ranks alone.
+	// told is the number, as World.episode returns it, of the waits that were reported to the launcher
+	// last. stuck reports whether it was proven that only other ranks can end these waits.
 	told  int64
 	stuck bool
 	// again is the time of the next attempt at a proof. pause is the time from the last attempt to
@@ -39,8 +40,8 @@ type stalls struct {
 	pause time.Duration
 }
 
-// pauseMax bounds the time between two attempts to prove that the same waits depend on other ranks
-// alone. A later attempt may succeed because another goroutine of the program has ended meanwhile.
+// pauseMax bounds the time between two attempts to prove that only other ranks can end the same waits.
+// A later attempt may succeed because another goroutine of the program has ended meanwhile.
 const pauseMax = 16 * time.Second
 
 // look reports to the launcher that the rank has waited for long. It reports the same waits a second
@@ -232,7 +233,8 @@ func (w *World) lanes() []bootstrap.Lane {
 
 // whereabouts sets d.Quiet to the age of the youngest wait. If no goroutine waits, it sets d.Quiet
 // to the time since the rank last called gorun or, in a rank with actors, since the rank last
-// handled an arrival. Then it also sets the line and the function that the program executes.
+// handled an arrival. If no goroutine waits, it also sets the line and the function that the program
+// executes.
 func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	for i, wait := range d.Waits {
 		if i == 0 || wait.Seconds < d.Quiet {
@@ -244,7 +246,7 @@ func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	}
 	switch s := &w.stalls; {
 	case s.quiet.IsZero():
-	case w.hasActors(): // Calls proves nothing, because the serving goroutine calls the engine
+	case w.hasActors(): // not Engine.Calls, because the serving goroutine calls the engine
 		d.Quiet = now.Sub(s.idle).Seconds()
 	case w.engine.Calls() == s.calls:
 		d.Quiet = now.Sub(s.quiet).Seconds()

@@ -34,8 +34,9 @@ func revShrinkKill(m mortal) error {
 	return meet(c)
 }
 
-// buddyCR: each rank keeps a copy of its left neighbor's state. After Shrink the copy of the dead
-// rank's state is there, and of the same step as all others.
+// buddyCR: each rank keeps a copy of its left neighbor's state. After Shrink, the right neighbor of
+// the dead rank has the copy of the dead rank's state. The copy is of the same step as the states of
+// the other ranks.
 func buddyCR(m mortal) error {
 	c, n := m.Comm(), m.Size()
 	const length, steps = 1 << 12, 6

@@ -23,7 +23,8 @@ type Codec[T any] interface {
 
 // RegisterCodec makes c the codec of the values of type T. Every rank calls it before it sends or
 // receives the first such value, preferably in an init function. Only the first registration of a
-// type counts. If T is registered with package actors afterwards, that package uses the codec, too.
+// type counts. If T is registered with package actors after this call, package actors uses the codec,
+// too.
 func RegisterCodec[T any](c Codec[T]) { value.Register[T](c) }
 
 // JSON is the Codec of encoding/json, for RegisterCodec.

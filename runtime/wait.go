@@ -8,7 +8,7 @@ import (
 
 // Completion is the result of one of several requests.
 type Completion struct {
-	// Index is the index of the request among them.
+	// Index is the index of the request in the slice of requests.
 	Index  int
 	Status Status
 	Err    error
@@ -99,8 +99,8 @@ func WaitAny(requests []Request) (int, Status, error) {
 
 // WaitSome waits until at least one request is complete. It returns the results of
 // all complete requests, in the order of the requests, and sets these to zero Requests.
-// It skips the same requests as WaitAny; if it skips all, it returns nil. The error is the
-// error of the wait itself.
+// It skips the same requests as WaitAny; if it skips all, it returns nil. WaitSome returns an error
+// only if the wait itself fails.
 func WaitSome(requests []Request) ([]Completion, error) {
 	i, s, err := WaitAny(requests)
 	if i == Undefined {

@@ -18,7 +18,7 @@ func (w *Word) Load() uint64 { return w.v.Load() }
 // Store sets the word to v. It does not wake a sleeping rank: see Shared.Signal.
 func (w *Word) Store(v uint64) { w.v.Store(v) }
 
-// publish is Store with release semantics only: no fence follows the store.
+// publish is Store with release semantics only: no memory barrier follows the store.
 func (w *Word) publish(v uint64) { processor.Store64((*uint64)(unsafe.Pointer(w)), v) }
 
 // Add adds d to the word and returns the new value. It does not wake a sleeping rank: see Shared.SignalAdd.

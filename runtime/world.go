@@ -51,9 +51,9 @@ type World struct {
 	rulings rulings
 	// revocations are the revocations that the launcher has reported and that are still pending.
 	revocations revocations
-	// role is how this rank has come into the World. line is shared by the Worlds of this process.
-	// over is true after the World has ended with the loss of a rank. resumed is true after Resume
-	// was called.
+	// role is how this rank has come into the World. line is the state that all Worlds of this process
+	// share. over is true after the World has ended with the loss of a rank. resumed is true after
+	// Resume was called.
 	role    Role
 	line    *lineage
 	over    atomic.Bool

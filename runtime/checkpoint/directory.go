@@ -84,7 +84,7 @@ func (s *Store) fill(f *os.File, d *copied, size int) error {
 	}
 	header := packedHead(d.step, size, d.rank, len(d.image))
 	err := stream(&s.filed, &s.rooms, header, d.image, func(block []byte) error {
-		s.filed.Block() // a disk has no window, so each block counts as one that finds the window full
+		s.filed.Block() // a write always waits for the disk, as a send does if its window is full
 		written += len(block)
 		return measured(func() error { _, err := f.Write(block); return err })
 	})

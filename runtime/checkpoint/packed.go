@@ -98,8 +98,8 @@ func parsePacked(b []byte) (packedImage, error) {
 }
 
 // at returns the first block of blocks. whole is the number of bytes of the image that this block
-// holds. left is the number of bytes of the image that all of blocks hold. If left is 0 or the length
-// of the block is impossible, block is nil.
+// holds. left is the number of bytes of the image that all blocks of the argument blocks hold. If left
+// is 0 or the length of the block is impossible, block is nil.
 func (p *packedImage) at(blocks []byte, left uint64) (block []byte, whole uint64) {
 	if left == 0 {
 		return nil, 0

@@ -44,7 +44,7 @@ func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
 		err = s.introduce(own)
 	}
 	if own.World().LocalRank() == 0 {
-		s.config.sweep() // by one rank of each node, because the nodes may share the directory or have one each
+		s.config.sweep() // one rank of each node does this, because each node may have a directory of its own
 	}
 	if err == nil {
 		err = s.load(own.Size(), own.Rank())
@@ -217,7 +217,7 @@ func (s *Store) replenish(c *runtime.Comm, all []holding, step int) error {
 	return cmpOr(err, handed())
 }
 
-// find returns the copy of a rank at a step in in, or nil if there is none.
+// find returns the copy of a rank at a step from the array in, or nil if the array has no such copy.
 func find(in *[generations]copied, rank, step int) *copied {
 	for i := range in {
 		if in[i].rank == rank && in[i].step == step {

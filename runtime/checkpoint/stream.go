@@ -68,8 +68,8 @@ func (k *carrier) put(block []byte) error {
 	return nil
 }
 
-// end waits until the block in slot i of requests is sent, and tells the way that it is sent. If the
-// slot has no block, end does nothing.
+// end waits until the block in slot i of requests is sent, and reports the end of the send to k.way.
+// If the slot has no block, end does nothing.
 func (k *carrier) end(i int) error {
 	if k.count < windowBlocks {
 		return nil

@@ -9,7 +9,7 @@ import (
 // way measures the rate of the connection to the keeper. While blocks are in flight without interruption, the
 // rate is the number of bytes of the completed blocks divided by the time in which they completed.
 type way struct {
-	last  time.Time // when the last awaited block completed; zero if the way was idle since
+	last  time.Time // when the last awaited block completed; zero if idle was called since
 	bytes int       // bytes of the blocks that have completed since last
 	// taken and took are the bytes and the time that were measured since the last call of pace.
 	taken int

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// passing simulates count blocks of n bytes on a path with a rate. The sender waits for one of
-// every blocks.
+// passing simulates count blocks of n bytes on a path with a rate. The blocks form groups of the
+// length every, and the sender waits for the first block of each group.
 func passing(w *way, now time.Time, count, n int, rate float64, every int) time.Time {
 	for i := range count {
 		now = now.Add(time.Duration(float64(n) / rate * float64(time.Second)))
