@@ -19,8 +19,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// The points are on the line y = slope*x + offset. points is the number of points of each actor,
-// perRank the number of actors of each rank, and rate the learning rate.
+// The points are on the line y = slope*x + offset. points is the number of points of each actor.
+// perRank is the number of actors of each rank. rate is the learning rate.
 const (
 	slope, offset = 3.0, -1.0
 	points        = 64
@@ -85,7 +85,8 @@ func (t *trainer) contribute(c actor.Context) {
 	}
 }
 
-// add adds the gradient of one actor of this rank to the sum of others.
+// add adds values, the gradient of one actor of this rank, to into, the sum of the gradients of other
+// actors.
 func add(into, values []float64) {
 	for i := range into {
 		into[i] += values[i]

@@ -11,7 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// numbered returns a matrix whose elements all differ, also from those of the other ranks.
+// numbered returns a matrix whose elements all differ from each other and from the elements of the
+// other ranks' matrices.
 func numbered(rank, rows, cols int) *mat.Dense {
 	m := mat.NewDense(rows, cols, nil)
 	for i := range rows {

@@ -97,7 +97,7 @@ func (b *block) run(store *checkpoint.Store) error {
 	return err
 }
 
-// rewind restores the film of rank 0 from the frames in its files, up to step done.
+// rewind restores the film of rank 0 from the files of the frames up to the step done.
 func (b *block) rewind(done int) error {
 	for step := *every; step <= done && b.comm.Rank() == 0 && *out != ""; step += *every {
 		file, err := os.Open(frameName(step))
@@ -198,8 +198,8 @@ func (b *block) step() (change float64) {
 }
 
 // swapHalos sends each neighbour the cells of this block at the common edge, and receives the
-// neighbour's cells at this edge. A column of the block consists of one cell of every row. Its cells
-// are not contiguous, so a Strided describes them.
+// neighbour's cells at this edge. A column of the block consists of one cell of every row. The cells
+// of a column are not contiguous, so a Strided describes them.
 func (b *block) swapHalos() error {
 	w, h, rank, col := b.mine.Dx(), b.mine.Dy(), b.comm.Rank(), b.comm.Rank()%b.cols
 	row, column := runtime.Strided{Count: 1, Block: w, Stride: w}, runtime.Strided{Count: h, Block: 1, Stride: b.stride}

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) { launch.Main(m) }
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
 // TestHeat compares lines and frames of several grids of ranks with one loop over the whole
-// plate. They must be equal to the last bit, because the iteration adds the same four numbers in
-// the same order for a cell at any place of the grid.
+// plate. They must be equal to the last bit: for each cell, the iteration adds the same four numbers
+// in the same order, whatever the grid of ranks.
 func TestHeat(t *testing.T) {
 	lines, frames := reference(t)
 	for _, np := range []int{1, 2, 3, 4, 6, 9} {
@@ -76,7 +76,7 @@ func requireFrame(t *testing.T, want [][]float64, img image.Image, colours int) 
 	require.Equal(t, image.Rect(0, 0, len(want[0]), len(want)), img.Bounds())
 	for y, row := range want {
 		for x, temperature := range row {
-			of256 := math.Round(temperature * 255) // a shade of 256, which the picture reduces to fewer
+			of256 := math.Round(temperature * 255) // one of 256 shades; the picture may have fewer colours
 			if is := color.RGBAModel.Convert(img.At(x, y)); is != glow[int(math.Floor(of256*levels/255+0.499))] {
 				require.Equal(t, glow[int(math.Round(of256*levels/255))], is, "pixel %d,%d of %v", x, y, temperature)
 			}

@@ -11,7 +11,7 @@ import (
 )
 
 // TestSimulated runs the program in virtual time over networks that delay messages and lose and
-// restore connections. Every cell must equal that of one loop over the whole plate.
+// restore connections. Every cell must have the value that one loop over the whole plate computes.
 func TestSimulated(t *testing.T) {
 	defer func(s, e, c int) { *steps, *every, *saves = s, e, c }(*steps, *every, *saves)
 	*steps, *every, *saves = 6, 3, 2

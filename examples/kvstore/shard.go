@@ -30,13 +30,13 @@ func init() {
 
 // shard is an actor with the counters of a shard, either the primary or the replica. The primary
 // holds the PID of its replica in replica. The replica holds the PID of its primary in primary. When
-// the other actor is lost, this field becomes nil.
+// the other actor is lost, both fields become nil.
 type shard struct {
 	replica, primary *actor.PID
 	counters         map[string]int64
 	last             map[int]outcome // the answer to the last change of each client
-	// waiting holds the answers that the primary sends when the replica has made their changes, in
-	// the order of the changes.
+	// waiting holds the answers that the primary sends when the replica has made the same changes.
+	// They are in the order of the changes.
 	waiting []pending
 }
 

@@ -91,8 +91,8 @@ const (
 	shades = 256
 	// most is the number of iterations after which a point counts as a member of the set.
 	most = 500
-	// farther is the distance from the origin beyond which the iteration ends. From 2 on a point
-	// is certainly not in the set; a larger distance makes the shades smoother.
+	// farther is the distance from the origin beyond which the iteration ends. A point whose distance
+	// exceeds 2 is certainly not in the set. The larger value makes the shades smoother.
 	farther = 1 << 8
 )
 

@@ -61,8 +61,8 @@ func TestPictureIsColoured(t *testing.T) {
 	require.Greater(t, len(seen), 50)
 }
 
-// TestMandelbrot checks that the picture does not depend on the number of ranks or on the death
-// of one of them.
+// TestMandelbrot checks that the picture does not depend on the number of ranks or on the death of a
+// rank.
 func TestMandelbrot(t *testing.T) {
 	_, want := draw(t, 0, 1, nil)
 	for _, transport := range []string{"shm", "rdma"} {

@@ -89,7 +89,7 @@ func (k *worker) compute(c actor.Context) {
 	y := k.lines[0]
 	k.lines = k.lines[1:]
 	c.Send(k.master, &line{y, lineOf(y)})
-	if k.crasher { // after the first line, because others may steal all further lines
+	if k.crasher { // the crash follows the first line, because other workers may steal the further lines
 		options.Crash()
 	}
 	k.goOn(c)

@@ -19,7 +19,7 @@ type announcement struct {
 	Key, Length uint32
 }
 
-// link is an endpoint and the objects that it needs. Closing the adapter frees them all.
+// link is an endpoint and the objects that it needs. The Close of the adapter frees all of them.
 type link struct {
 	domain   *verbs.ProtectionDomain
 	queue    *verbs.CompletionQueue // takes all completions and connection events of the endpoint

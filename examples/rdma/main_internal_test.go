@@ -115,8 +115,8 @@ func TestInterruptedServer(t *testing.T) {
 	require.Contains(t, serverErrors.String(), "interrupt")
 }
 
-// TestPattern checks two patterns of rping. In the second, the sequence of characters has
-// restarted.
+// TestPattern checks two patterns of rping. In the second pattern, 'A' follows 'z' in the sequence of
+// characters.
 func TestPattern(t *testing.T) {
 	require.Equal(t, "rdma-ping-0: ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqr\x00", string(pattern(64, 0)))
 	require.Equal(t, "rdma-ping-57: zABCDE\x00", string(pattern(21, 57)))
@@ -209,7 +209,8 @@ func full(t *testing.T) string {
 	return address
 }
 
-// TestWhatANewcomerMeets checks that the errors of a newcomer's mistakes say what to look at.
+// TestWhatANewcomerMeets checks that the errors for typical mistakes of new users say what the user
+// should check.
 func TestWhatANewcomerMeets(t *testing.T) {
 	short := 50 * time.Millisecond
 	closed := stranger(t, func(c net.Conn) { _ = c.Close() })
@@ -270,8 +271,8 @@ func liar(t *testing.T, address string, data []byte, change func(source, sink *a
 	require.FailNow(t, "the server goes along")
 }
 
-// TestOneClient checks that a second client gets the error that nothing listens while the first
-// is served.
+// TestOneClient checks that the server serves one client at a time: meanwhile a second client gets the
+// error that nothing listens.
 func TestOneClient(t *testing.T) {
 	address, end := begin(t, "127.0.0.1:0")
 	adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")

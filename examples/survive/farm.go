@@ -13,7 +13,8 @@ import (
 const none = -1
 
 // task is the farm's answer to a worker: range number Part, which consists of the numbers n with From
-// <= n < To. If Part is none, all ranges are counted, and Primes is the number of primes in all.
+// <= n < To. If Part is none, all ranges are counted, and Primes is the number of primes in all
+// ranges.
 type task struct {
 	Part, From, To int
 	Primes         int

@@ -60,7 +60,7 @@ func run(w *runtime.World, store *actors.Store) error {
 	return work(w, s)
 }
 
-// work gets ranges from the farm and counts them, one after the other, until none is left.
+// work gets ranges from the farm and counts them, one after the other, until no range is left.
 func work(w *runtime.World, s *actors.System) error {
 	farm := s.PID(0, "farm")
 	for done := (count{Part: none}); ; {

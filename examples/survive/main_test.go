@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { launch.Main(m) }
 
 func TestUsage(t *testing.T) { launch.Usage(t) }
 
-// TestSurvive checks the count of primes when ranks are killed, also the rank of the farm.
+// TestSurvive checks the count of primes when ranks, including the rank of the farm, are killed.
 func TestSurvive(t *testing.T) {
 	args := []string{"-n", "100000", "-parts", "40"}
 	require.Equal(t, "9592 primes below 100000; 0 ranks were killed\n", launch.Example(t, 3, args...))
@@ -23,7 +23,7 @@ func TestSurvive(t *testing.T) {
 	}{{1, "shm"}, {3, "shm"}, {3, "rdma"}} {
 		out, errors := launch.ExampleEnds(t, 0, c.ranks, []string{"-on-failure", "respawn", "-transport", c.transport}, append(args, "-kill", "3")...)
 		if c.ranks == 1 {
-			// The snapshots of a single rank are lost with it, and the job begins anew.
+			// In a job of one rank, the snapshots are lost with the rank, and the job begins anew.
 			continue
 		}
 		require.Contains(t, out, "9592 primes below 100000; 3 ranks were killed\n", errors)

@@ -34,7 +34,8 @@ func TestGlowHasEvenSteps(t *testing.T) {
 	require.Len(t, glow, 256)
 	require.Less(t, lightness(glow[0]), 3.)
 	require.Equal(t, color.RGBA{255, 255, 255, 255}, glow[255])
-	// step is a number of colours. The step to the next colour alone would mostly show rounding.
+	// step is the number of colours between two compared colours. The difference of adjacent colours
+	// would mostly show rounding.
 	const step = 8
 	for i := step; i < len(glow); i++ {
 		grown := lightness(glow[i]) - lightness(glow[i-step])
