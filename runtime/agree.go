@@ -15,12 +15,13 @@ import (
 // ErrRevoked is the cause of a revocation if Revoke was called with nil.
 var ErrRevoked = errors.New("revoked")
 
-// Failed returns the members of the communicator that this rank knows to be lost: their processes
-// have ended, or they cannot be reached any more. lost lists them by world rank, in the order in
-// which this rank learned of their loss. In an Intercomm, lost contains members of both groups.
+// Failed returns the members of the communicator that this rank knows to be lost: the processes of
+// these members have ended, or these members cannot be reached any more. The result lost lists them by
+// world rank, in the order in which this rank learned of their loss. In an Intercomm, lost contains
+// members of both groups.
 //
-// epoch is the number of ranks of the job whose end the launcher has reported to this rank. The
-// launcher reports the ends to all ranks in the same order. Hence a rank with a higher epoch knows
+// The result epoch is the number of ranks of the job whose end the launcher has reported to this rank.
+// The launcher reports the ends to all ranks in the same order. Hence a rank with a higher epoch knows
 // every end that the launcher has reported to a rank with a lower epoch. Failed is local: no other
 // member has to call it.
 func (c *Comm) Failed() (lost Group, epoch int) {
@@ -34,10 +35,10 @@ func (c *Comm) Failed() (lost Group, epoch int) {
 // Ack acknowledges the losses that Failed returns, and returns the lost members. While the loss of a
 // member is not acknowledged, a receive or probe from AnySource that finds no message ends with a
 // PeerError. The reason is that the lost member may be the sender for which the receive or probe
-// waits. After Ack such operations wait for the other members. If a caller of Agree has not
-// acknowledged all losses, Agree returns an error at every caller. An operation that names a lost
-// rank still ends with a PeerError. Ack is local. It applies to all views of the communicator,
-// including its Private twin.
+// waits. After Ack, a receive or probe from AnySource waits for the other members. If a caller of
+// Agree has not acknowledged all losses, Agree returns an error at every caller. An operation that
+// names a lost rank still ends with a PeerError. Ack is local. It applies to all views of the
+// communicator, including its Private twin.
 func (c *Comm) Ack() Group {
 	lost, _ := c.Failed()
 	if len(lost.ranks) == 0 {
@@ -53,7 +54,7 @@ func (c *Comm) Ack() Group {
 // Agree returns the bitwise AND of the flags of all members that took part. Every member gets the
 // same result, whatever fails meanwhile. Agree also works on a communicator that is broken or
 // revoked. All members make their calls of Agree and Shrink in the same order. The call waits until
-// each member has called it or has ended. If a member ends after its call, its flags still count.
+// each member has called Agree or has ended. If a member ends after its call, its flags still count.
 //
 // If a member has ended and not every caller had acknowledged its loss with Ack, every caller gets
 // the result together with a PeerError. The result is valid. If several such members have ended, the

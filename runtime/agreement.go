@@ -136,8 +136,8 @@ func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
 	return all, nil
 }
 
-// exchange sends out to one rank and receives in from another at the same time. to and from are world
-// ranks.
+// exchange sends the bytes out to the world rank to and, at the same time, receives the bytes in from
+// the world rank from.
 func (a *agreement) exchange(out []byte, to int, in []byte, from int) error {
 	s, err := a.comm.exchange(
 		outgoing{a.comm.control(to, a.tag), byteElement, out},

@@ -56,8 +56,8 @@ type memory struct {
 //
 // private reports whether the other ranks are other processes. If private is true, this rank has a
 // memory mapping of its own for the range. guarded requests that access to memory that was given away
-// faults. guarded has an effect only if private is true: in a shared mapping, it would remove the
-// access of the other ranks, too.
+// faults. guarded has an effect only if private is true. If ranks share a process, memory that faults
+// for one rank faults for all of them.
 func newMemory(node neighbours, own transport.Arena, rank int, private, guarded bool) *memory {
 	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
 	if !private {

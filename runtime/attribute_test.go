@@ -47,7 +47,7 @@ func TestAttributes(t *testing.T) {
 	})
 }
 
-// Of many goroutines that ask for an attribute at the same time, one alone creates it.
+// If many goroutines ask for an attribute at the same time, exactly one of them creates it.
 func TestAttributeIsMadeOnceByManyGoroutines(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		made := 0

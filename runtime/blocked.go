@@ -198,7 +198,7 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 	}
 	slices.Sort(peers)
 	var lines []string
-	_ = w.ask(func() { // after its end the engine calls nothing, and there are no lines
+	_ = w.ask(func() { // after the end of the engine, ask does not call the function, and there are no lines
 		for _, peer := range peers {
 			for _, s := range []string{f.Silence(peer), f.Search(peer)} {
 				if s != "" {
@@ -210,8 +210,8 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 	return lines
 }
 
-// doing returns the current operations that the attributes of each communicator describe. all reports
-// whether one of them is an operation on the World's communicator.
+// doing returns the current operations that the attributes of each communicator describe. The result
+// all reports whether one of them is an operation on the World's communicator.
 func (s *comms) doing() (list []string, all bool) {
 	for _, core := range s.all() {
 		for _, v := range core.attributes.values() {

@@ -11,9 +11,9 @@ import (
 
 // broken marks a communicator as broken at this rank and ends its operations. For an Intercomm it
 // does the same to the communicator of this rank's own group. Nothing happens if the communicator
-// has failed before. Otherwise, if notice is not nil, the other members are notified in two ways:
-// by the launcher, which notifies them even if this rank ends now, and by messages, which may be
-// faster.
+// has failed before. Otherwise, if notice is not nil, the other members are notified in two ways: by
+// the launcher and by messages. The launcher notifies them even if this rank ends now. The messages
+// may be faster.
 func (w *World) broken(core *commCore, why *BrokenError, notice []byte) {
 	core.breaking.Lock()
 	defer core.breaking.Unlock()
@@ -48,9 +48,9 @@ func (w *World) revoke(core *commCore, notice []byte) {
 	})
 }
 
-// takeBreak handles another member's notice that it broke a communicator. text begins with four
-// bytes, the world rank whose failure led to the break. The rest is the cause as appendCause encodes
-// it. The engine calls takeBreak with its lock held.
+// takeBreak handles another member's notice that it broke a communicator. The argument text begins
+// with four bytes, the world rank whose failure led to the break. The rest is the cause as appendCause
+// encodes it. The engine calls takeBreak with its lock held.
 func (w *World) takeBreak(source, number int, text []byte) {
 	if core, why := w.readBreak(source, number, 0, text); core != nil {
 		core.announced.Store(&commFailure{why})
@@ -59,9 +59,10 @@ func (w *World) takeBreak(source, number int, text []byte) {
 }
 
 // readBreak parses the text of the notice of a break. The notice is about the communicator with this
-// number and, if identity is not 0, with this identity. core is nil if there is nothing to do: the
-// text is too short, source is not a member, or the communicator has failed already. core is also nil
-// if the communicator does not exist at this rank yet; then the notice is kept for it.
+// number and, if identity is not 0, with this identity. The result core is nil if the text is too
+// short, if source is not a member, or if the communicator has failed already. If the communicator
+// does not exist at this rank yet, core is also nil, and readBreak keeps the notice for the
+// communicator.
 func (w *World) readBreak(source, number int, identity uint64, text []byte) (core *commCore, why *BrokenError) {
 	if len(text) < 4 {
 		return nil, nil

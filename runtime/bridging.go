@@ -46,8 +46,9 @@ func (b *bridging) fail(cause error) {
 		b.spans.Break(cause)
 	case b.local.rank == b.leader && !b.met:
 		at := b.over.control(b.peer, b.acrossTag)
-		// Receive what the other leader sends, of any length, so that its sends complete. There may
-		// be two messages, because the other leader may already be in the next exchange.
+		// Receive the messages of the other leader, of any length, so that the other leader's sends
+		// complete. There may be two messages, because the other leader may already be in the next
+		// exchange.
 		for range 2 {
 			b.over.engine.Irecv(at, byteElement.typ, nil, 0)
 		}

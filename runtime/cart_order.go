@@ -3,8 +3,8 @@ package runtime
 import "slices"
 
 // place returns an order in which ranks become points of the grid so that few neighbors are on
-// different nodes: order[p] is the rank at point p. nodes[r] is the node of rank r. Only the first
-// ranks take part, as many as the grid has points.
+// different nodes: order[p] is the rank at point p. nodes[r] is the node of rank r. If the grid has n
+// points, only the first n ranks take part.
 //
 // The first two candidates are the order of the ranks and the order of their nodes. If all nodes have
 // the same number of ranks, further candidates divide the grid into equal blocks, with one block for
@@ -79,7 +79,7 @@ func (g *grid) blocks(n int, visit func(block []int)) {
 	choose(0, n)
 }
 
-// tile assigns the ranks, in their order, to the points of the first block, then to those of the
+// tile assigns the ranks, in their order, to the points of the first block, then to the points of the
 // next block, and so on. It returns the order as place does.
 func (g *grid) tile(block, ranks []int) []int {
 	outer := &grid{dims: make([]int, len(block))}

@@ -102,7 +102,7 @@ func TestVerticesAreReordered(t *testing.T) {
 	require.Equal(t, identityOrder(4), placeVertices(make([]vertex, 4), nodesOf(4, 2, true)))
 }
 
-// A vertex that is encoded in words and decoded is unchanged, with empty lists and with nil ones.
+// A vertex that is encoded in words and decoded is unchanged. Its lists may be empty or nil.
 func TestVertexWords(t *testing.T) {
 	for _, v := range []vertex{
 		{}, {sources: []int{}, dests: []int{3}}, {[]int{1, 2}, []int{3, 4}, []int{5}, []int{0}}, {nil, nil, []int{7, 7}, []int{1, 2}},

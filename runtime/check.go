@@ -63,8 +63,9 @@ func newCheck() *check {
 type watched struct {
 	check *check
 	what  string // description with the source line
-	// reads and writes are the memory of the caller that the runtime reads and writes; nil if there
-	// is none. sum is the hash of reads when the request was started.
+	// reads is the memory of the caller that the runtime reads, and writes is the memory of the caller
+	// that the runtime writes. Each is nil if there is no such memory. sum is the hash of reads at the
+	// start of the request.
 	reads, writes []byte
 	sum           uint64
 }

@@ -11,8 +11,8 @@ import (
 
 // race prints a note about a receive from AnySource that messages of several ranks could match. Which
 // of these messages the receive gets depends on timing. race prints a note and records no finding,
-// because a program may intend such a receive. race detects nothing if the messages were not waiting
-// at the same time in this run.
+// because a program may intend such a receive. race detects only messages that wait at the same time
+// in this run.
 func (k *check) race(c *Comm, from engine.Match) {
 	if k == nil || from.Peer != AnySource || c.id%contextStride != contextUser {
 		return

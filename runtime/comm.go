@@ -98,8 +98,8 @@ var errDropped = fmt.Errorf("%w by the receiver, which had not received the mess
 // commFailure boxes an error for an atomic pointer.
 type commFailure struct{ err error }
 
-// newComm makes a communicator. ranks are the world ranks of its members, rank is the caller's
-// index in ranks.
+// newComm makes a communicator. The argument ranks has the world ranks of its members, and rank is the
+// caller's index in ranks.
 func newComm(w *World, number uint32, name string, ranks []int, rank int) *Comm {
 	core := newCore(w, number, name, ranks)
 	w.comms.identify(core)
@@ -108,7 +108,8 @@ func newComm(w *World, number uint32, name string, ranks []int, rank int) *Comm 
 }
 
 // newIntercomm makes the communicator of an Intercomm. ranks are the world ranks of the other
-// group, allies those of the caller's group, local is the communicator of the caller's group.
+// group, allies are the world ranks of the caller's group, and local is the communicator of the
+// caller's group.
 func newIntercomm(local *Comm, number uint32, name string, ranks, allies []int) *Comm {
 	w := local.core.world
 	core := newCore(w, number, name, ranks)
@@ -203,7 +204,7 @@ func (c *Comm) Group() Group {
 }
 
 // WithContext returns a view of the communicator whose blocking calls end with the error of ctx
-// when ctx is done. A receive that ends this way loses no message.
+// when ctx is done. A receive that ends with the error of ctx loses no message.
 func (c *Comm) WithContext(ctx context.Context) *Comm {
 	view := c.core.view(ctx, c.engine, c.rank)
 	if c.twin == c {

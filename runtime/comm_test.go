@@ -83,8 +83,8 @@ func TestSplitIsStable(t *testing.T) {
 	}
 }
 
-// A duplicate has the same group, and its messages are separate from those of the original (MPICH's
-// comm/dup.c). The messages of private views are also separate.
+// A duplicate has the same group, and its messages are separate from the messages of the original
+// (MPICH's comm/dup.c). The messages of private views are also separate.
 func TestDupHasMessagesOfItsOwn(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()
@@ -271,8 +271,8 @@ func TestConcurrentDups(t *testing.T) {
 	})
 }
 
-// Each view of a communicator has one private view with the same context, whose messages are
-// separate.
+// Each view of a communicator has one private view with the same context.Context. The messages of the
+// private view are separate.
 func TestPrivateTwin(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		require.Same(t, c.Private(), c.Private())

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// deaths are the losses of other ranks that this rank knows of. They are reported by the launcher,
-// or by a transport, which may be faster and also detects a rank that cannot be reached any more.
+// deaths are the losses of other ranks that this rank knows of. The launcher reports the end of each
+// rank. A transport may report it earlier, and also reports a rank that cannot be reached any more.
 type deaths struct {
 	// mu guards the fields. The engine's lock may be held when mu is taken, hence nothing is called
 	// while mu is held.

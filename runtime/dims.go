@@ -41,10 +41,10 @@ func DimsCreate(ranks int, dims []int) ([]int, error) {
 	return full, nil
 }
 
-// factors returns count factors whose product is n. They do not increase, and are at most limit. Of
-// several such lists it returns the one with the lowest first factor; if several lists have this
-// first factor, the one with the lowest second factor, and so on. It returns nil if there is no such
-// list. among are the possible factors in ascending order.
+// factors returns count factors whose product is n. They do not increase, and are at most limit. If
+// there are several such lists, it returns the list with the lowest first factor. Among lists with
+// equal first factors, it returns the list with the lowest second factor, and so on. It returns nil if
+// there is no such list. among are the possible factors in ascending order.
 func factors(n, count, limit int, among []int) []int {
 	if count <= 1 {
 		if count == 0 || n > limit {

@@ -127,8 +127,8 @@ type BrokenError struct {
 	// Cause is the reason: at the rank that called Break, the error that was passed to Break; at the
 	// other ranks, the text of that error.
 	Cause error
-	// origin is the world rank whose failure led to the break. over is true if no member broke the
-	// communicator, but its World has ended.
+	// origin is the world rank whose failure led to the break. The flag over is true if no member
+	// broke the communicator, but its World has ended.
 	origin int
 	over   bool
 }

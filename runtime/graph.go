@@ -162,14 +162,14 @@ func (c *Comm) checkEdges(ranks, weights []int) error {
 	return nil
 }
 
-// graph makes the communicator. order[i] is the rank in c of the member that gets the new rank i. v
-// has the edges of the caller.
+// graph makes the communicator. order[i] is the rank in c of the member that gets the new rank i. The
+// argument v has the edges of the caller.
 func (c *Comm) graph(number uint32, order []int, v vertex) *Graph {
 	return &Graph{c.arrange(number, ".graph", order, graphTopology{v}), v}
 }
 
-// reordered makes the communicator with ranks renumbered by placeVertices. all has the edges of each
-// vertex, and nodes has the node of each rank.
+// reordered makes the communicator with ranks renumbered by placeVertices. The argument all has the
+// edges of each vertex, and nodes has the node of each rank.
 func (c *Comm) reordered(number uint32, all []vertex, nodes []uint64) *Graph {
 	order := placeVertices(all, nodes)
 	return c.graph(number, order, all[slices.Index(order, c.rank)])

@@ -166,10 +166,9 @@ func bear(w *runtime.World) error {
 	return nil
 }
 
-// TestLinkThatIsCutForAMoment: a network that fails for 2 s is not the loss of a host, neither for
-// gorun, which reaches its hosts by ssh, nor for the ranks, which keep their connection. If the
-// test itself was delayed so that the cut lasted longer and the job failed, the run proves nothing,
-// and is repeated.
+// TestLinkThatIsCutForAMoment: a network that fails for 2 s does not lose a host. gorun keeps its ssh
+// connections to the hosts, and the ranks keep their connection. If the test itself was delayed so
+// that the cut lasted longer and the job failed, the run proves nothing, and is repeated.
 func TestLinkThatIsCutForAMoment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for seconds")
@@ -253,7 +252,8 @@ func TestHostThatDropsEverything(t *testing.T) {
 }
 
 // TestPublicAddressIsEncrypted: ranks that listen at public addresses encrypt their connections by
-// default, and one of them says so. They do not encrypt on a private network, nor with -encrypt=no.
+// default, and one of them reports the encryption. They do not encrypt on a private network, nor with
+// -encrypt=no.
 func TestPublicAddressIsEncrypted(t *testing.T) {
 	const public = "203.0.113.0/24" // RFC 5737 section 3
 	c := nscluster.Start(t, 2)

@@ -11,8 +11,8 @@ import (
 // goroutine answers within tens of milliseconds.
 const inquiryTime = 2 * time.Second
 
-// inquiry is a question of this rank that is under way. text is written before answered
-// becomes true.
+// inquiry is a question of this rank that is under way. The field text is written before the field
+// answered becomes true.
 type inquiry struct {
 	text     []byte
 	answered atomic.Bool

@@ -89,8 +89,9 @@ func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag 
 	return b.connect("CreateIntercomm", ".inter", c.Dup, intsOf(ranks), intsOf(others))
 }
 
-// connect makes an Intercomm. Both groups agree on its number. group makes the communicator of this
-// rank's group. ranks and others are the world ranks of this group and of the other one.
+// connect makes an Intercomm. Both groups agree on its number. The function group makes the
+// communicator of this rank's group. The argument ranks has the world ranks of this group, and others
+// has the world ranks of the other group.
 func (b *bridging) connect(op, name string, group func() (*Comm, error), ranks, others []int) (*Intercomm, error) {
 	c := b.local
 	a := agreement{comm: c, ranks: ranks, rank: c.rank, tag: tagInter, across: b.all}
@@ -195,7 +196,7 @@ func (t *Intercomm) Dup() (*Intercomm, error) {
 
 // Merge returns a communicator of both groups. All members of both groups call it. If one group
 // passes high = true and the other group passes high = false, the members of the group with true get
-// the higher ranks. If both groups pass the same, the group with the lowest world rank gets the
+// the higher ranks. If both groups pass the same value, the group with the lowest world rank gets the
 // lower ranks. If the members of one group pass different values, all members of both groups get
 // ErrArgument.
 func (t *Intercomm) Merge(high bool) (*Comm, error) {

@@ -10,9 +10,9 @@ import (
 )
 
 // Private returns the communicator's twin: a view with the same group and context.Context, but a
-// message space of its own. Libraries such as package collectives use it, so that their messages
-// never match the user's receives. Private needs no communication and returns the same *Comm each
-// time. Private of the twin returns the twin.
+// message space of its own. Libraries such as package collectives use it, so that the libraries'
+// messages never match the user's receives. Private needs no communication and returns the same *Comm
+// each time. Private of the twin returns the twin.
 func (c *Comm) Private() *Comm { return c.twin }
 
 // Oversubscribed reports whether this node has more ranks than processors that they may
@@ -54,7 +54,7 @@ func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 
 // NewRequestUsing is NewRequest for a function that accesses memory of the program until it returns:
 // it reads from the slice reads and writes to the slice writes. gorun -check reports accesses that
-// conflict with other requests, and changes of reads before the result is taken.
+// conflict with other requests. It also reports changes of the slice reads before the result is taken.
 func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Request {
 	if err := c.Err(); err != nil {
 		return failedRequest(callsite.At(err))

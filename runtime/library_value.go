@@ -40,7 +40,7 @@ func DecodeValue[T any](b []byte, op string, rank int) (T, error) {
 
 // AllocateValues allocates n bytes for values whose lengths other ranks have announced. If the memory
 // is not available, it returns an error that says why. A plain allocation would end the process,
-// because Go does so when the system refuses memory.
+// because Go ends a process to which the system refuses memory.
 func AllocateValues(n int) ([]byte, error) {
 	b, err := allocate(n)
 	if err != nil {

@@ -195,8 +195,8 @@ func TestKilledRanksOfALocalComeAgain(t *testing.T) {
 	require.NoError(t, job.Wait(ctx))
 }
 
-// slowLauncher delivers the messages of the ranks to the launcher in order, but holds those of one
-// rank until release.
+// slowLauncher delivers the messages of the ranks to the launcher in order, but holds the messages of
+// one rank until release.
 type slowLauncher struct {
 	mu   sync.Mutex
 	slow int      // the rank that is held, -1 for none

@@ -150,7 +150,7 @@ func TestManyRanksInOneProcess(t *testing.T) {
 	})
 }
 
-// The end of the context of a view ends every kind of blocked call. No message is lost thereby.
+// The end of the context of a view ends every kind of blocked call. The end loses no message.
 func TestWithContextEndsABlockedCall(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 1 {

@@ -37,8 +37,8 @@ func TestNumbersAreASet(t *testing.T) {
 	}
 }
 
-// The number that common returns is free at all ranks. It is the lowest such number if the
-// proposals show that number.
+// The number that common returns is free at all ranks. If the proposals show the lowest number that is
+// free at all ranks, common returns that number.
 func TestCommonNumberIsFreeEverywhere(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	low := 0

@@ -39,8 +39,8 @@ func Iprobe(c *Comm, source, tag int) (Status, bool, error) {
 }
 
 // Mprobe waits until a message that matches source and tag can be received, and takes it
-// out of the queue. Only RecvMatched or IrecvMatched can receive it then, and one of them must
-// be called. For ProcNull, Mprobe returns a message without elements at once.
+// out of the queue. After that only RecvMatched or IrecvMatched can receive the message, and one of
+// them must be called. For ProcNull, Mprobe returns a message without elements at once.
 func Mprobe(c *Comm, source, tag int) (*Matched, error) {
 	in, err := c.incoming(byteElement, nil, source, tag)
 	if err != nil {

@@ -219,7 +219,8 @@ func TestGeneralizedRequest(t *testing.T) {
 	})
 }
 
-// WaitAny waits for messages and generalized requests together, and returns the one that completes.
+// WaitAny waits for messages and generalized requests together, and returns the request that
+// completes.
 func TestWaitAnyOverMessagesAndTasks(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		got := make([]int, 1)

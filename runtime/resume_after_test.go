@@ -24,8 +24,8 @@ func init() {
 	programs["quit between"] = quitBetween
 }
 
-// failAfterALoss ends the function of Resume with an error that does not wrap the loss although the
-// loss is known, like a program that passes on only the text of an error.
+// failAfterALoss ends the function of Resume after a loss with an error that does not wrap the
+// PeerError. A program does this if it passes on only the text of an error.
 func failAfterALoss(w *runtime.World) error {
 	return w.Resume(func(w *runtime.World) error {
 		dieAt(w, "start")

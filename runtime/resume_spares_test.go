@@ -75,8 +75,8 @@ func TestSpareThatEnds(t *testing.T) {
 	require.Equal(t, 2, strings.Count(r.out, fmt.Sprintf("in generation %d\n", last)), r.out+r.errors)
 }
 
-// Spares that were used are replaced: more ranks are lost than there are spares, and each one is
-// replaced by a process that has waited, which the program checks.
+// Spares that were used are replaced: more ranks are lost than there are spares. Each lost rank must
+// be replaced by a process that was started in advance. The program checks this.
 func TestSparesAreReplaced(t *testing.T) {
 	deaths := "=0:1:short,1:2:short,2:1:dup,3:0:long,4:2:short"
 	r := launch(t, 3, "warm", "-l", "-v", "-on-failure", "respawn=6", "-spares", "1", "-x", envDeaths+deaths)

@@ -25,8 +25,8 @@ type Shared struct {
 	me      int   // index of this rank in members
 	size    int   // bytes of each member's data
 	layout  sharedLayout
-	// parts holds every member's part, including the control words behind the data; nil
-	// for members on other nodes.
+	// parts holds every member's part, including the control words behind the data. The part of a
+	// member on another node is nil.
 	parts  [][]byte
 	lease  arena.Lease
 	closed atomic.Bool
@@ -218,7 +218,7 @@ func (s *Shared) Part(rank int) []byte {
 	return s.parts[rank][:s.size:s.size]
 }
 
-// Word returns the word at byte off of a member's part; off is a multiple of 8. It panics
+// Word returns the word at byte off of a member's part; the argument off is a multiple of 8. It panics
 // if off is invalid or the member is on another node.
 func (s *Shared) Word(rank, off int) *Word {
 	if off < 0 || off%wordBytes != 0 || off+wordBytes > s.size {

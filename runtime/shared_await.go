@@ -16,7 +16,7 @@ import (
 // Signal stores without the memory barrier of Store. That barrier would wait until the cache line of
 // the word has arrived from the member that polls it. This wait would be most of the time of a small
 // collective operation. Without the barrier, the processor may load sleepers before the store of v is
-// visible. This is harmless because of what a member does before it sleeps: it counts itself in
+// visible. This is harmless, because a member checks the word before it sleeps: it counts itself in
 // sleepers, then makes all processors execute a memory barrier, and then reads the word a last time.
 func (s *Shared) Signal(w *Word, v uint64) {
 	if s.barred {

@@ -23,8 +23,7 @@ import (
 func init() { programs["haul"] = func() { runtime.Main(haul) } }
 
 // haul exchanges the edge of a plate with a neighbour HAUL_ROUNDS times, in both directions or in
-// one, with HAUL_BYTES each time. The values are those of a field that changes slowly from cell to
-// cell, or random.
+// one, with HAUL_BYTES each time. The values are either random or change slowly from cell to cell.
 func haul(w *runtime.World) error {
 	c, peer := w.Comm(), 1-w.Rank()
 	bytes, err := strconv.Atoi(os.Getenv("HAUL_BYTES"))
@@ -112,8 +111,8 @@ func TestSlowLinkCompresses(t *testing.T) {
 	require.NotContains(t, said, "compressed")
 }
 
-// TestLongFatLink measures the rate of 64 MiB over a link of 1 Gbit/s with a round trip of 50 ms
-// that loses one packet in 1000, in turn with iperf3 with one connection.
+// TestLongFatLink measures the rate of 64 MiB over a link of 1 Gbit/s. The link has a round trip of 50
+// ms and loses one packet in 1000. For comparison, iperf3 with one connection is measured in turn.
 func TestLongFatLink(t *testing.T) {
 	if !soak() {
 		t.Skip("a measurement: GORUN_SOAK=1")

@@ -40,7 +40,7 @@ const byColor Sharing = -1
 
 // split implements Split and SplitType. The argument what names the resource by which the members are
 // split, or is byColor. All members whose color is not Undefined must pass the same value for what.
-// name is appended to the name of c.
+// The argument name is appended to the name of c.
 func (c *Comm) split(color, key int, what Sharing, name string) (*Comm, error) {
 	const width = 3 // words per rank
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagSplit}

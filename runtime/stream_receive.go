@@ -96,8 +96,8 @@ func (c *Comm) newInflow(source, tag int) (*inflow, error) {
 	return &inflow{comm: c, from: in.from, room: encodings.Get().(*[]byte)}, nil
 }
 
-// next receives the next frame and returns the bytes of its value; first reports whether the frame is
-// the first of the stream. At the end of the stream, next sets ended instead.
+// next receives the next frame and returns the bytes of its value; the result first reports whether
+// the frame is the first of the stream. At the end of the stream, next sets ended instead.
 func (s *inflow) next() (b []byte, first bool, err error) {
 	for {
 		m, err := s.comm.engine.Mprobe(s.comm.ctx, s.from, 0)

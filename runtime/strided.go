@@ -102,8 +102,8 @@ func gather[T any](packed *space, buf []T, s Strided) []T {
 	return to
 }
 
-// scatter copies the elements of from to the elements of buf that s describes, beginning with
-// the first. from may be shorter than s.Len.
+// scatter copies the elements of the slice from to the elements of buf that s describes, beginning
+// with the first. The slice from may have fewer elements than s.Len.
 func scatter[T any](buf []T, s Strided, from []T) {
 	if s.Block == 1 {
 		for i, v := range from {

@@ -206,9 +206,9 @@ func (w *World) serves() string {
 
 // laneCounter is a fabric that counts the frames to and from a peer.
 type laneCounter interface {
-	// Position returns two numbers of frames modulo 65536. sent counts the frames that have a place
-	// in the lane to a peer, and received counts the frames that have arrived from the peer. The
-	// engine's lock is held.
+	// Position returns two numbers of frames modulo 65536. The result sent counts the frames that have
+	// a place in the lane to a peer. The result received counts the frames that have arrived from the
+	// peer. The engine's lock is held.
 	Position(peer int) (sent, received uint16)
 }
 
@@ -231,10 +231,9 @@ func (w *World) lanes() []bootstrap.Lane {
 	return list
 }
 
-// whereabouts sets d.Quiet to the age of the youngest wait. If no goroutine waits, it sets d.Quiet
-// to the time since the rank last called gorun or, in a rank with actors, since the rank last
-// handled an arrival. If no goroutine waits, it also sets the line and the function that the program
-// executes.
+// whereabouts sets d.Quiet to the age of the youngest wait. If no goroutine waits, it sets d.Quiet to
+// the time since the last call of gorun or, in a rank with actors, to the time since the rank last
+// handled a frame. In this case it also sets the line and the function that the program executes.
 func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	for i, wait := range d.Waits {
 		if i == 0 || wait.Seconds < d.Quiet {

@@ -51,8 +51,8 @@ func (c *Comm) arrange(number uint32, name string, order []int, t topology) *Com
 }
 
 // agreeOn runs an agreement of all members on a number. The arguments must be equal at all members;
-// otherwise every member gets ErrArgument. all has the words of all members in the order of their
-// ranks. op is the name of the operation for errors.
+// otherwise every member gets ErrArgument. The result all has the words of all members in the order of
+// their ranks. The argument op is the name of the operation for errors.
 func (c *Comm) agreeOn(op string, tag int, arguments any, words ...uint64) (number uint32, all []uint64, err error) {
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, arguments) // writing to a hash never fails

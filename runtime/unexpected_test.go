@@ -78,9 +78,10 @@ func held() int {
 	return int(m.HeapSys - m.HeapReleased)
 }
 
-// TestUnexpectedMessagesKeepToTheBudget: a flood of more unexpected messages than the budget lets
-// the receiver's memory grow by no more than the budget of 64 MiB, a record for each message, and
-// the overhead of the collector and of the pool of receives, with either transport.
+// TestUnexpectedMessagesKeepToTheBudget: rank 1 floods rank 0 with unexpected messages whose total
+// length exceeds the budget of 64 MiB. With either transport, the memory of rank 0 grows at most by
+// the budget, a record for each message, and the overhead of the garbage collector and of the pool of
+// receives.
 func TestUnexpectedMessagesKeepToTheBudget(t *testing.T) {
 	const budget, slack, record = 64 << 20, 16 << 20, 512
 	if testing.Short() {

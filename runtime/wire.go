@@ -23,8 +23,8 @@ type wire struct {
 
 var _ io.ReadWriteCloser = (*wire)(nil)
 
-// newWires returns the two ends of a connection, for a rank and for the launcher. up carries what the
-// rank writes, and down carries what the launcher writes.
+// newWires returns the two ends of a connection, for a rank and for the launcher. The function up
+// carries the bytes that the rank writes, and down carries the bytes that the launcher writes.
 func newWires(up, down func(arrive func())) (rank, launcher *wire) {
 	rank, launcher = &wire{carry: up}, &wire{carry: down}
 	rank.other, launcher.other = launcher, rank
@@ -76,7 +76,8 @@ func (w *wire) Close() error {
 	return nil
 }
 
-// arrive appends bytes that the other end has written; end reports whether the other end was closed.
+// arrive appends bytes that the other end has written; the argument end reports whether the other end
+// was closed.
 func (w *wire) arrive(b []byte, end bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

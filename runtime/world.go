@@ -52,8 +52,8 @@ type World struct {
 	// revocations are the revocations that the launcher has reported and that are still pending.
 	revocations revocations
 	// role is how this rank has come into the World. line is the state that all Worlds of this process
-	// share. over is true after the World has ended with the loss of a rank. resumed is true after
-	// Resume was called.
+	// share. The flag over is true after the World has ended with the loss of a rank. resumed is true
+	// after Resume was called.
 	role    Role
 	line    *lineage
 	over    atomic.Bool
@@ -82,8 +82,8 @@ type World struct {
 	reports *journal.Journal
 }
 
-// newWorld makes the World of a rank and connects the rank with the other ranks of its node. peers
-// are the world ranks of the ranks of the node; it is nil if the local ranks are the world ranks.
+// newWorld makes the World of a rank and connects the rank with the other ranks of its node. peers are
+// the world ranks of the ranks of the node. peers is nil if each rank's local rank is its world rank.
 // secret is the secret of the job. local is the job of a rank of Local, else nil.
 func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret [32]byte, local *localJob) (*World, error) {
 	w := &World{job: job, local: local, stop: func() {}, reports: newReports(), check: newCheck()}

@@ -97,9 +97,9 @@ func parsePacked(b []byte) (packedImage, error) {
 	return p, nil
 }
 
-// at returns the first block of blocks. whole is the number of bytes of the image that this block
-// holds. left is the number of bytes of the image that all blocks of the argument blocks hold. If left
-// is 0 or the length of the block is impossible, block is nil.
+// at returns the first block of blocks. The result whole is the number of bytes of the image that this
+// block holds. The argument left is the number of bytes of the image that all blocks of the argument
+// blocks hold. If left is 0 or the length of the block is impossible, block is nil.
 func (p *packedImage) at(blocks []byte, left uint64) (block []byte, whole uint64) {
 	if left == 0 {
 		return nil, 0
@@ -119,8 +119,8 @@ func (p *packedImage) at(blocks []byte, left uint64) (block []byte, whole uint64
 	return block, whole
 }
 
-// each calls fn for each block in order; whole is the number of bytes of the image that the block holds.
-// each stops at the first error of fn and returns it.
+// each calls fn for each block in order. The argument whole of fn is the number of bytes of the image
+// that the block holds. At the first error of fn, each returns this error.
 func (p *packedImage) each(fn func(block []byte, whole int) error) error {
 	for blocks, left := p.blocks, p.length; left > 0; {
 		block, whole := p.at(blocks, left)
@@ -168,8 +168,8 @@ func unpack(b []byte, rank int, parts []Part) ([]byte, error) {
 	return image, nil
 }
 
-// unpackBlock writes to the slice to the part of the image that a block holds. The length of to is
-// the length of that part.
+// unpackBlock writes the bytes of the image that a block holds to the slice to. The length of to is
+// the number of these bytes.
 func unpackBlock(to, block []byte) error {
 	if len(block) == len(to) {
 		copy(to, block)

@@ -25,8 +25,8 @@ var (
 type packer struct {
 	packing.Decider
 	look func() packing.Pace
-	// from counts the bytes of images before compression. to counts the bytes of the blocks after
-	// compression.
+	// The counter from has the bytes of images before compression. The counter to has the bytes of the
+	// blocks after compression.
 	from, to atomic.Int64
 }
 
