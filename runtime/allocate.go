@@ -9,7 +9,7 @@ import (
 // the limits first.
 const (
 	// allocateFreely is the length in bytes up to which allocate checks nothing, because a process
-	// uses as much memory for other purposes, too.
+	// needs about as much memory for other purposes.
 	allocateFreely = 64 << 20
 	// allocateSlack is the number of bytes that the heap may need beyond the message: the heap grows
 	// by multiples of 64 MiB, and needs metadata for the added memory.

@@ -5,8 +5,8 @@ package runtime
 import "fmt"
 
 // available returns nil if this process can allocate n more bytes, else the reason why it cannot. It
-// does not check the memory of the machine: all ranks are in this process, so every message is
-// already in the memory of this process.
+// does not check the memory of the host. All ranks are in this process, so an announced length is the
+// length of a message that is already in the memory of this process.
 func available(n int) error {
 	if uint64(n) > memoryMost {
 		return fmt.Errorf("no machine has %d bytes of memory", n)

@@ -23,9 +23,9 @@ var ownDomain = sync.OnceValues(func() (domain, domains int) {
 	return domainAmong(lists, mayRunOn()), len(lists)
 })
 
-// domainLists returns the lists of processors that share an L3 cache. If there is only one such list
-// or none, it returns the lists of processors that share a NUMA node. The arguments are the
-// directories in which Linux describes processors and nodes.
+// domainLists returns the lists of processors that share an L3 cache. If fewer than two such lists
+// exist, it returns the lists of processors that share a NUMA node. The arguments are the directories
+// in which Linux describes processors and nodes.
 func domainLists(processors, nodes string) []string {
 	lists := cacheLists(processors)
 	if len(lists) > 1 {

@@ -213,7 +213,7 @@ func (c *Comm) WithContext(ctx context.Context) *Comm {
 	return view
 }
 
-// Context returns the context that WithContext was given, or context.Background.
+// Context returns the context.Context that WithContext was given, or context.Background.
 func (c *Comm) Context() context.Context {
 	if c.ctx == nil {
 		return context.Background()
@@ -351,7 +351,7 @@ func (c *Comm) reason(err error) error {
 		}
 		return errDropped
 	}
-	// The context has ended with a cause of its own. errors.Is must find the error of the context,
+	// The context.Context has ended with a cause of its own. errors.Is must find the error of the context,
 	// too.
 	var canceled *engine.CancelError
 	if c.ctx != nil && errors.As(err, &canceled) && canceled.Cause != nil && !errors.Is(err, c.ctx.Err()) {

@@ -220,8 +220,8 @@ func churn(parent *runtime.Comm, seed, rounds int) error {
 	return nil
 }
 
-// A communicator that was created through a view with a context remains usable after the end of the
-// context.
+// A communicator that was created through a view with a context.Context remains usable after the end
+// of this context.Context.
 func TestDupOfAViewOutlivesItsContext(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -333,7 +333,7 @@ func TestBreakReachesEveryMember(t *testing.T) {
 }
 
 // If one member abandons a collective call, the call ends with ErrCommBroken at the other members,
-// also at one that calls it later.
+// including a member that begins the call later.
 func TestCanceledDupBreaksTheCommunicator(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		dup, err := c.Dup()

@@ -49,9 +49,10 @@ type earlyNotice struct {
 	identity uint64
 }
 
-// untoldMost bounds how many communicators a rank closes before it notifies the other members, with
-// one notice to each. A rank also notifies the other members as soon as it has closed as many
-// communicators as the latest one has members. So a Close costs one notice on average.
+// untoldMost bounds how many communicators a rank closes before it notifies the other members. Each
+// member gets one notice of all these communicators. A rank also notifies the other members as soon as
+// it has closed as many communicators as the latest one has members. So a Close costs one notice on
+// average.
 const untoldMost = 32
 
 // add enters a communicator, and applies the notices that have arrived for it.

@@ -130,7 +130,8 @@ func TestTypeMismatchNamesBothTypes(t *testing.T) {
 	}
 }
 
-// After a message of another type, the next message is received as usual.
+// After a receive has ended because of a message of another type, the next receive gets the next
+// message.
 func TestTypeMismatchLosesNothingElse(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {

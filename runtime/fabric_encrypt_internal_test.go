@@ -22,7 +22,7 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// GORUN_ENCRYPT is yes, no or auto, which is the default, and other values are an error.
+// The values of GORUN_ENCRYPT are yes, no and auto. The default is auto. Any other value is an error.
 func TestEncryptionIsOneOfThree(t *testing.T) {
 	for value, want := range map[string]string{"": bootstrap.EncryptAuto, "auto": bootstrap.EncryptAuto, "yes": bootstrap.EncryptYes, "no": bootstrap.EncryptNo} {
 		t.Setenv(bootstrap.EnvEncrypt, value)

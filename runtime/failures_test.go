@@ -249,8 +249,8 @@ func revoke(m mortal) error {
 	return nil
 }
 
-// shrink: all survivors get the same members in the same order, in a communicator with its own
-// messages, also if a member dies before or during Shrink.
+// shrink: Shrink returns the same members in the same order at all survivors, even if a member dies
+// before or during Shrink. The new communicator has its own message space.
 func shrink(m mortal) error {
 	c := m.Comm()
 	if m.Rank() == 1 {

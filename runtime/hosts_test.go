@@ -236,7 +236,7 @@ func TestHostsWithTheSameAddress(t *testing.T) {
 }
 
 // TestHostThatDropsEverything: if a host answers nothing, the send fails with an error that lists
-// the attempts, and a report of the job lists them while the send waits.
+// the attempts, and a report of the job lists the attempts while the send waits.
 func TestHostThatDropsEverything(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	c.Cut("h1")

@@ -32,10 +32,10 @@ type Intercomm struct {
 //
 // The error is ErrRank if localLeader is not in c or, at the leader, if remoteLeader is not in
 // bridge. If the groups have a common rank, the error is ErrArgument at all members. A rank gives up
-// if remoteLeader is wrong, if its context has ended or if a member is lost. Then the call ends in
-// both groups, and breaks the communicator c of each group. The next call on bridge must then use
-// another tag. If two goroutines of a rank make calls with the same c at the same time, the second
-// call gets ErrInUse.
+// if remoteLeader is wrong, if the context.Context of its view of c has ended, or if a member is lost.
+// Then the call ends in both groups, and breaks the communicator c of each group. The next call on
+// bridge must then use another tag. If two goroutines of a rank make calls with the same c at the same
+// time, the second call gets ErrInUse.
 func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag int) (*Intercomm, error) {
 	broken := c.ready() // ErrCommBroken: a member gave up, and b.giveUp below tells the other group
 	if broken != nil && !errors.Is(broken, ErrCommBroken) {

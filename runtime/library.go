@@ -42,9 +42,9 @@ func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 	return c.core.attributes.get(key, create)
 }
 
-// NewRequest runs fn on a new goroutine and returns a Request for it. fn gets a view
-// of c whose context also ends when the request is canceled. Wait returns fn's error.
-// A panic in fn is a panic of the rank.
+// NewRequest runs fn on a new goroutine and returns a Request for it. fn gets a view of c whose
+// context.Context also ends when the request is canceled. Wait returns fn's error. A panic in fn is a
+// panic of the rank.
 //
 // When fn has returned, the rank sends itself a message, which completes the request. So WaitAny
 // and its variants need no support for goroutines.

@@ -55,8 +55,8 @@ func TestManyRanksExchangeWithAll(t *testing.T) {
 	}
 }
 
-// Ranks of one node need no network interface, not even loopback, which is down in a new network
-// namespace.
+// Ranks of one node need no network interface. The test runs in a new network namespace, in which even
+// the loopback interface is down.
 func TestNoNetworkInterfaceIsNeeded(t *testing.T) {
 	alone := []string{"-n"}
 	if exec.Command("unshare", "-n", "true").Run() != nil {

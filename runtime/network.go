@@ -20,8 +20,8 @@ type network struct {
 	// fabric is nil if there is no network. In this case the field why has the reason.
 	fabric fabric
 	why    error
-	// forced reports whether ranks of one machine use the network, too. Then each rank is a node of
-	// its own.
+	// forced reports whether ranks on one host also use the network instead of shared memory. If
+	// forced is true, each rank is a node of its own.
 	forced bool
 }
 

@@ -99,8 +99,7 @@ func (p *Persistent) Wait() (Status, error) {
 	return s, err
 }
 
-// Test reports whether the operation started last has ended. If so, it returns the
-// result.
+// Test reports whether the operation started last has ended. If it has ended, Test returns the result.
 func (p *Persistent) Test() (Status, bool, error) {
 	if p.state != persistentStarted {
 		return emptyStatus, true, nil

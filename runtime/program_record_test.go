@@ -100,8 +100,8 @@ func TestLastOperationsOfAStoppedRank(t *testing.T) {
 // stoppedSentence matches what the first sentence of a report says about rank 1, which is stopped.
 const stoppedSentence = `ended\n.*rank 1 is stopped by a signal: kill -CONT \d+ on host \S+ continues it\n`
 
-// TestLastOperationsOnHosts: the last operations of ranks on other hosts are shown, too, through an
-// agent that gorun started and through an agent that another agent started.
+// TestLastOperationsOnHosts: gorun also shows the last operations of ranks on other hosts. It gets
+// them from an agent that gorun has started and from an agent that another agent has started.
 func TestLastOperationsOnHosts(t *testing.T) {
 	near := filepath.Join(t.TempDir(), "rsh") // starts an agent that acts as another node on this machine
 	require.NoError(t, os.WriteFile(near, []byte("#!/bin/sh\nexport GORUN_HOSTID=$1; shift\nexec \"$@\"\n"), 0o755))

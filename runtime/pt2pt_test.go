@@ -367,7 +367,7 @@ func TestProcNull(t *testing.T) {
 }
 
 // A receive into a buffer that is too short gets an error and the beginning of the message, and the
-// next message is received as usual.
+// next receive gets the next message.
 func TestTruncationLosesNothingElse(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		for _, n := range []int{8, 1000, 200000} {

@@ -71,9 +71,8 @@ func shellBlock(t *testing.T, readme, after string) string {
 	return commands
 }
 
-// The commands of the README about a module of one's own and about several machines work as
-// printed. The test replaces the editor by one that writes the first program, and the hosts by this
-// machine.
+// The commands of the README about a module of the user and about several hosts work as printed. The
+// test replaces the editor by a command that writes the first program, and the hosts by this host.
 func TestCommandsOfTheReadme(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	require.NoError(t, err)

@@ -79,9 +79,9 @@ func (r Request) task() *task {
 }
 
 // Wait waits for the end of the operation and takes its result. The Status of a
-// send is empty. If the context of the view on which the operation was started ends
-// first, Wait cancels the operation as Cancel does. It then returns the context's
-// error, or the result if the message had already been matched.
+// send is empty. If the context.Context of the view on which the operation was started ends first,
+// Wait cancels the operation as Cancel does. It then returns the error of this context.Context. If the
+// message had already been matched, it returns the result.
 func (r Request) Wait() (Status, error) {
 	if r.operation.Zero() {
 		return r.early()

@@ -146,7 +146,7 @@ func (w *World) renewed() {
 		w.broken(core, &BrokenError{Comm: core.name, Rank: w.Rank(), Cause: lost, origin: r.Lost[0], over: true}, nil)
 	}
 	w.engine.Abort(lost)
-	// The ranks that live leave this World, too. MarkDown ends the transfers that would wait for them.
+	// The living ranks leave this World, too. MarkDown ends the transfers that would wait for them.
 	// MarkDown follows Abort, because the errors of the transfers would otherwise name ranks that
 	// live.
 	for rank := range w.Size() {

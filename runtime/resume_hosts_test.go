@@ -76,8 +76,8 @@ func TestResumeOnHosts(t *testing.T) {
 	}
 }
 
-// Spares that were used are replaced on several hosts, too, each on the host with a free slot,
-// which is where the lost rank was.
+// On several hosts, a spare that has replaced a rank is itself replaced by a new spare. The new spare
+// starts on the host of the lost rank, because this host has the free slot.
 func TestSparesOnHostsAreReplaced(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	r := launch(t, 4, "warm", "-l", "-host", "h0:3,h1:3", "-ppn", "2", "-rsh", c.Rsh(), "-on-failure", "respawn=4", "-spares", "2", "-x", envDeaths+"=0:2:short,1:3:long,2:2:short")

@@ -36,7 +36,7 @@ type Shared struct {
 	sleepers *Word
 	asleep   []*Word
 	// barred reports whether every other member on the node, before it sleeps, makes the processors of
-	// this process pass a memory barrier; see Signal.
+	// this process execute a memory barrier; see Signal.
 	barred bool
 
 	// waiting counts the goroutines of this rank in Await. announced is true while this

@@ -10,8 +10,8 @@ import (
 )
 
 // Dup returns a communicator of the same group with a message space of its own. All members call it.
-// The end of the context of c ends the call, but the context does not apply to the new communicator.
-// The same holds for Split and Create.
+// The end of the context.Context of c ends the call, but this context.Context does not apply to the
+// new communicator. The same holds for Split and Create.
 func (c *Comm) Dup() (*Comm, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)

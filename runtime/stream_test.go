@@ -32,7 +32,7 @@ func counting[T any](n int, made *atomic.Int64, err error, make func(i int) T) i
 	}
 }
 
-// A stream delivers any number of values in order and ends, also more than the window holds.
+// A stream delivers its values in order and ends, also if the window cannot hold all values.
 func TestStreams(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		var made atomic.Int64
@@ -324,7 +324,7 @@ func TestStreamArguments(t *testing.T) {
 	})
 }
 
-// Streams to both neighbours in a ring run at the same time with one tag, the sends in goroutines.
+// Streams to both neighbours in a ring run at the same time with one tag. The sends run in goroutines.
 func TestStreamsCrossEachOther(t *testing.T) {
 	const size, n = 4, 300
 	overTransports(t, size, func(c *runtime.Comm) {

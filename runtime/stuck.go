@@ -115,7 +115,7 @@ func episode(waiting []engine.Blocked, now time.Time) int64 {
 const episodePrime = 1<<40 + 0x1b3
 
 // dependence returns a number that identifies the waits if only other ranks can end them, else 0.
-// This is proven if four conditions hold. No context can end the waits. Every goroutine of the
+// This is proven if four conditions hold. No context.Context can end the waits. Every goroutine of the
 // program is in one of the waits or in World.Close, or waits for such a goroutine. No timer is going
 // to call a function of the program. The rank has nothing to send. The number changes when the rank
 // handles a frame that arrives, because gorun may have answered the frame.
@@ -139,8 +139,8 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 			return 0 // the stack is unknown until the goroutine has slept
 		}
 	}
-	// A timer that has fired before the first check has a goroutine, which is in the stacks. The second check finds a
-	// timer that a goroutine has set after the first check and before it began to wait.
+	// If a timer has fired before the first check, the stacks contain its goroutine. The second check
+	// finds a timer that a goroutine has set after the first check and before it began to wait.
 	if timersAct() || !onlyIn(in) || timersAct() || !w.actorsIdle() {
 		return 0
 	}

@@ -103,8 +103,8 @@ func isendErr(m mortal) error {
 	return err
 }
 
-// pingPairs: pairs of ranks exchange messages. If one dies, its partner gets the loss, and the
-// other pairs get no error.
+// pingPairs: pairs of ranks exchange messages. If a rank dies, its partner gets the loss, and the
+// other pairs of ranks get no error.
 func pingPairs(m mortal) error {
 	c, peer, broken := m.Comm(), m.Rank()^1, false
 	out, in := make([]int, 1), make([]int, 1)

@@ -119,8 +119,8 @@ func TestIsendValueHeadToHead(t *testing.T) {
 
 type unlike struct{ X string }
 
-// A value or message of another type is an error that names both types, and later messages are
-// received as usual.
+// A receive of a value or message of another type returns an error that names both types. Later
+// receives get the later messages.
 func TestValueMismatches(t *testing.T) {
 	overTransports(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {

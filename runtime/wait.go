@@ -129,7 +129,7 @@ func TestAll(requests []Request) (bool, error) {
 	all := true
 	for _, r := range requests {
 		if !r.Done() {
-			all = false // no break: Done makes progress for the others, too
+			all = false // no break: the calls of Done for the other requests make progress, too
 		}
 	}
 	if !all {

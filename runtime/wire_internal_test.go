@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is written at either end of a wire arrives in order, also after the writer has closed its
+// Bytes that are written at either end of a wire arrive in order, also if the writer then closes its
 // end. Nothing arrives at an end that is closed.
 func TestWire(t *testing.T) {
 	var held []func()

@@ -95,7 +95,7 @@ func (s *Store) fill(f *os.File, d *copied, size int) error {
 	return err
 }
 
-// syncDirectory syncs a directory to the disk, so that a rename in it survives a crash of the machine.
+// syncDirectory syncs a directory to the disk, so that a rename in it survives a crash of the host.
 func syncDirectory(name string) error {
 	d, err := os.Open(name)
 	if err != nil {
