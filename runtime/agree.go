@@ -197,8 +197,8 @@ func (s *rulings) drop(v bootstrap.Vote) {
 }
 
 // decided passes a decision to the goroutine that waits for it. If no goroutine waits for the
-// decision, decided discards the decision. In this case this rank takes no part in the agreement, or
-// its wait has ended with an error.
+// decision, decided discards the decision. No goroutine waits if this rank takes no part in the
+// agreement, or if its wait has ended with an error.
 func (w *World) decided(d *bootstrap.Decision) {
 	w.rulings.mu.Lock()
 	defer w.rulings.mu.Unlock()

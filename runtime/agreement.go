@@ -136,8 +136,8 @@ func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
 	return all, nil
 }
 
-// exchange sends the bytes out to the world rank to and, at the same time, receives the bytes in from
-// the world rank from.
+// exchange sends a message (out) to one world rank (to) and, at the same time, receives a message (in)
+// from another world rank (from).
 func (a *agreement) exchange(out []byte, to int, in []byte, from int) error {
 	s, err := a.comm.exchange(
 		outgoing{a.comm.control(to, a.tag), byteElement, out},

@@ -169,8 +169,8 @@ func goroutines() [][]uintptr {
 	return stacks
 }
 
-// spareGoroutines is the number of records for which goroutines has room in addition to the number of
-// existing goroutines. They are for goroutines that start before the profile is taken.
+// spareGoroutines is the number of records of the goroutine profile that are allocated in addition to
+// one for each existing goroutine. They are for goroutines that start before the profile is taken.
 const spareGoroutines = 16
 
 // searcher is implemented by a fabric that connects ranks in the background while operations wait.

@@ -50,7 +50,7 @@ func fakeNodes(t *testing.T, lists []string) string {
 
 // The domains of a machine are its L3 caches or, if it does not have several of them, its NUMA
 // nodes. The domain of a rank is the domain that contains all processors that the rank may use. If no
-// domain contains all of them, it is -1.
+// domain contains all of them, the domain of the rank is -1.
 func TestCacheDomains(t *testing.T) {
 	two := []string{"0-1,4", "0-1,4", "2-3,5", "2-3,5", "0-1,4", "2-3,5"} // each processor with its SMT sibling
 	for name, c := range map[string]struct {

@@ -46,7 +46,7 @@ type check struct {
 	// mu guards the fields below it. Nothing is called under it.
 	mu      sync.Mutex
 	pending map[*watched]bool
-	open    map[any]string // objects that must be closed or received, each with the finding if it is not
+	open    map[any]string // objects to close or to receive, each with the finding if the program does not do this
 	found   map[string]int // how often each finding or note occurred
 	order   []string       // findings in the order of their first occurrence
 }

@@ -49,7 +49,7 @@ const (
 const (
 	// spinAlone is the time for which a rank with a processor of its own spins.
 	spinAlone = 50 * time.Microsecond
-	// A rank yields for yieldPerShare multiplied by the number of ranks per processor.
+	// yieldPerShare, multiplied by the number of ranks per processor, is the time for which a rank yields.
 	yieldPerShare = 100 * time.Microsecond
 	// yieldLocal is the time for which ranks of one process yield. It is short because they sleep
 	// and wake at low cost.

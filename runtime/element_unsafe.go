@@ -10,8 +10,8 @@ import (
 const elementRecentSize = 256
 
 // elementOf returns the element of T. It looks T up in elementRecent. The address of T's type
-// descriptor, which is constant data of the program, determines the slot. Only the first use of a
-// type, or a collision of two types, takes the slow path through reflect.
+// descriptor, which is constant data of the program, determines the slot in elementRecent. Only the
+// first use of a type, or a collision of two types, takes the slow path through reflect.
 func elementOf[T any]() *element {
 	word := typeWord((*T)(nil))
 	if e := elementRecent[word>>5%elementRecentSize].Load(); e != nil && e.word == word {

@@ -96,9 +96,9 @@ func (g *grid) neighbors(rank int) []int {
 	return list
 }
 
-// sub splits the grid into smaller grids with only the dimensions that keep marks. All smaller grids
-// have the same shape, which is the result part. The result which is the number of the smaller grid
-// that contains the point of rank. The result place is the rank of this point in that smaller grid.
+// sub splits the grid into smaller grids with only the dimensions that keep marks. The result part is
+// the shape of each smaller grid. The second result (which) is the number of the smaller grid that
+// contains the point of rank. The third result (place) is the rank of this point in that smaller grid.
 func (g *grid) sub(keep []bool, rank int) (part *grid, which, place int) {
 	at := make([]int, len(g.dims))
 	g.coords(rank, at)

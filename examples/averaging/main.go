@@ -85,8 +85,8 @@ func (t *trainer) contribute(c actor.Context) {
 	}
 }
 
-// add adds values, the gradient of one actor of this rank, to into, the sum of the gradients of other
-// actors.
+// add adds the gradient of one actor of this rank (values) to the sum of the gradients of other actors
+// (into).
 func add(into, values []float64) {
 	for i := range into {
 		into[i] += values[i]

@@ -35,8 +35,7 @@ func TestUrgentSignalsDisturbNoRank(t *testing.T) {
 }
 
 // urge sends SIGURG to all processes with a mark, repeatedly until done is closed. It returns the
-// number of rounds in which it has sent the signal to at least as many processes as the argument all
-// says.
+// number of rounds in which the signal was sent to at least the expected number of processes (all).
 func urge(mark string, all int, done <-chan struct{}) int {
 	const pace = 100 * time.Microsecond // leaves the job time to progress
 	var pids []int

@@ -168,8 +168,8 @@ func unpack(b []byte, rank int, parts []Part) ([]byte, error) {
 	return image, nil
 }
 
-// unpackBlock writes the bytes of the image that a block holds to the slice to. The length of to is
-// the number of these bytes.
+// unpackBlock fills the slice to with the bytes of the image that a block holds. The length of this
+// slice is the number of these bytes.
 func unpackBlock(to, block []byte) error {
 	if len(block) == len(to) {
 		copy(to, block)
