@@ -23,9 +23,9 @@
 //     Expose, Conceal and MarkDown from within every callback. It may not call
 //     Poll, Arm or Close.
 //   - A transport may hold back an accepted message until the next Poll or Arm, so that short
-//     messages share a transfer. If a transport holds back messages outside of Poll, the transport
-//     has two duties. When no Poll follows soon, the transport sends the message by itself (see
-//     Locking). When its own rank is armed, the transport rings the rank.
+//     messages share a transfer. A transport that holds back messages which were sent outside of Poll
+//     has two duties. If no Poll follows soon, the transport sends the messages by itself (see
+//     Locking). If its own rank is armed, the transport rings the rank, so that the rank polls.
 //   - The engine calls all methods of a Transport and its Endpoints under one lock of the engine.
 //     So no two of these methods run concurrently, except where the comment of a method says so.
 //   - The transport reports a lost peer once, by Handler.Down. Before the transport calls
@@ -35,8 +35,8 @@
 //     peer. Messages that the peer sent before Close still arrive. As long as the lane to the peer
 //     has room, a Send to the peer may be accepted and discarded. Otherwise the Send returns an
 //     error that is ErrClosed. There is one exception, in transports with connections. A peer that
-//     closed before its first connection to this rank counts as lost, because a lost peer refuses a
-//     connection, too.
+//     closed before its first connection to this rank counts as lost: this rank cannot distinguish it
+//     from a lost peer, because both refuse a connection.
 //
 // # Ownership of memory
 //

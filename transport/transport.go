@@ -131,8 +131,8 @@ type Endpoint interface {
 	// caller has to call Caps for each choice of a protocol.
 	Caps() Caps
 	// Send copies header and payload into the lane. If there is no room, Send returns ErrAgain and
-	// has no effect. If the payload exceeds Caps.MaxEager, Send returns ErrTooLong. The transport
-	// may send an accepted message only when this rank polls.
+	// has no effect. If the payload exceeds Caps.MaxEager, Send returns ErrTooLong. The transport may
+	// hold an accepted message back until this rank polls.
 	Send(h Header, payload []byte) error
 	// Get reads len(dst) bytes of the peer's memory into dst. If Get returns nil, Completed(token)
 	// follows in a later Poll.
@@ -191,8 +191,8 @@ type Sleeper interface {
 	// Yield yields the processor. If ranks share a process, it yields to other goroutines of the
 	// process. Otherwise it yields to other processes of the machine.
 	Yield()
-	// Prepare returns a ticket for Sleep or Idle. Any Ring after Prepare ends the Sleep with that
-	// ticket, even if the Ring precedes the Sleep.
+	// Prepare returns a ticket for Sleep or Idle. Any Ring after Prepare ends a Sleep or Idle with
+	// that ticket, even if the Ring comes before the Sleep or Idle.
 	Prepare() (ticket uint32)
 	// Sleep returns when there was a Ring since Prepare, or after nanos nanoseconds. If nanos is
 	// negative, there is no time limit. Sleep may return early.

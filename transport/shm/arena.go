@@ -18,8 +18,9 @@ var _ transport.Arena = (*arena)(nil)
 // Size implements transport.Arena.
 func (a *arena) Size() int { return a.node.arenaSize() }
 
-// Bytes implements transport.Arena. On a node of one process, n bytes are contiguous if they lie in
-// one chunk of 4 MiB, or if they begin at the start of a chunk.
+// Bytes implements transport.Arena. If the ranks of the node are goroutines of one process, the arena
+// consists of chunks of 4 MiB. The n bytes are then contiguous if they lie in one chunk, or if they
+// begin at the start of a chunk.
 func (a *arena) Bytes(off, n int) ([]byte, error) {
 	if off < 0 {
 		return nil, fmt.Errorf("shm: arena bytes at %d: %w", off, errRange)

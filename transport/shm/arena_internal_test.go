@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// After discard the pages are zero, whether the system frees them, ignores the advice or does not
-// support it. Any other error is returned.
+// After discard the pages are zero in all three cases: the system frees the pages, ignores the advice
+// (madvise), or does not support the advice. Any other error of madvise is returned.
 func TestDiscard(t *testing.T) {
 	for name, c := range map[string]struct {
 		err, want error
@@ -38,7 +38,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// Arena.Discard returns pages to the system.
+// Arena.Discard returns pages to the system: afterwards the memfd occupies less memory.
 func TestDiscardFreesMemory(t *testing.T) {
 	fd, err := unix.MemfdCreate("gorun-test", unix.MFD_CLOEXEC)
 	require.NoError(t, err)

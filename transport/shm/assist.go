@@ -6,12 +6,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// The time of a long Get from private memory is bounded by the rate at which one processor copies.
-// Therefore the reader publishes a descriptor in its control area, and sends the number of the
-// descriptor to the owner of the memory, the helper. Both claim chunks and copy them. The reader
-// copies from the front, with process_vm_readv. The helper copies from the back, with
-// process_vm_writev, if it polls in time. If the helper does not poll in time, the reader copies
-// all chunks.
+// Private memory is all memory of a process except the arena. The rate of a long Get from private
+// memory is limited by the rate at which one processor copies. Therefore the reader publishes a
+// descriptor in its control area, and sends the number of the descriptor to the owner of the memory,
+// the helper. The reader and the helper both claim chunks and copy them. The reader copies from the
+// front, with process_vm_readv. The helper copies from the back, with process_vm_writev, if it polls
+// in time. If the helper does not poll in time, the reader copies all chunks.
 //
 // A descriptor, in words:
 //
@@ -101,7 +101,7 @@ func claimChunk(claims *uint64, unit, sequence, total uint64) (uint64, bool) {
 
 // shared is the reader's side of a Get with which the owner of the memory may help.
 type shared struct {
-	desc segment // if words is nil, the Get is not shared
+	desc segment // if desc.words is nil, the Get is not shared
 	// number is the number of the descriptor.
 	number   int
 	sequence uint64
@@ -214,7 +214,7 @@ func (b *bulk) unshare(op *bulkOp) {
 	op.shared = shared{}
 }
 
-// helpJob is a Get of a peer with which this rank helps.
+// helpJob is a shared Get of a peer. This rank is the helper.
 type helpJob struct {
 	e        *endpoint
 	desc     segment

@@ -54,14 +54,14 @@ type bulkOp struct {
 	// operation has to begin again. idle counts steps without an answer.
 	restart bool
 	idle    int
-	// begun is true when way has been chosen. began is the time of this choice. It is zero if the
-	// time of the operation is not measured. attended is true if the owner took part in the
-	// operation.
+	// begun is true when the copying method has been chosen and stored in the field way. The field
+	// began is the time of this choice. began is zero if the time of the operation is not measured.
+	// attended is true if the owner took part in the operation.
 	begun    bool
 	way      way
 	began    time.Time
 	attended bool
-	// shared is the state of a Get with which the owner may help.
+	// shared is the state of a Get that the owner of the memory may help to copy (assist.go).
 	shared shared
 }
 
@@ -73,7 +73,7 @@ type bulk struct {
 	tickets [stagingSlots]ticket
 	serves  []serveJob
 	// descriptors marks the descriptors in use. sequence is the number of the last Get that used a
-	// descriptor. helps holds the Gets of peers with which this rank helps.
+	// descriptor. helps holds the Gets of peers that this rank helps to copy (assist.go).
 	descriptors [bulkDescriptors]bool
 	sequence    uint64
 	helps       []helpJob
@@ -213,7 +213,7 @@ func (b *bulk) fail(h transport.Handler, e *endpoint, reaped bool) {
 	b.serves = slices.DeleteFunc(b.serves, func(j serveJob) bool { return j.slot == e.slot })
 }
 
-// quiet ends the shared Gets with which a peer helps. The peer may still live. quiet reports
+// quiet gives up the shared Gets that a peer helps to copy. The peer may still live. quiet reports
 // whether the peer has finished its copies into the buffers of these Gets.
 func (b *bulk) quiet(e *endpoint) bool {
 	quiet := true

@@ -38,8 +38,8 @@ func pair(tb testing.TB) []*shm.Transport {
 	return ts
 }
 
-// If the system refuses a direct copy, at the probe or later, the same Get falls back to staging
-// buffers and succeeds.
+// If the system refuses a direct copy (process_vm_readv), at the probe or later, the same Get falls
+// back to staging buffers and succeeds.
 func TestRefusalFallsBack(t *testing.T) {
 	for _, errno := range []error{unix.EPERM, unix.ESRCH, unix.ENOSYS, unix.EACCES} {
 		for _, after := range []int{0, 1, 2, 3} {
@@ -122,7 +122,8 @@ func TestNoAllocations(t *testing.T) {
 	}))
 }
 
-// The reader completes a piped Get alone if the owner does not poll, or stops polling.
+// The reader completes a piped Get (doc.go, section Bulk) alone if the owner does not poll, or stops
+// polling.
 func TestPipedAlone(t *testing.T) {
 	for polls := range 12 {
 		ts := pair(t)

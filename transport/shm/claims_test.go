@@ -23,8 +23,8 @@ func inboxPositions() []int {
 	return all
 }
 
-// inboxOnly makes ranks that send to rank 0 through its inbox only, since rank 1 has taken all its
-// rings.
+// inboxOnly makes ranks that send to rank 0 only through the inbox of rank 0, because rank 1 has
+// taken all rings of rank 0.
 func inboxOnly(tb testing.TB, ranks int) []*shm.Transport {
 	tb.Helper()
 	ts := local(tb, ranks, false)
@@ -34,7 +34,8 @@ func inboxOnly(tb testing.TB, ranks int) []*shm.Transport {
 	return ts
 }
 
-// talk sends n messages of one slot from rank 1 to rank 0, which reads each before the next.
+// talk sends n messages from rank 1 to rank 0. Each message fills one slot, and rank 0 reads it
+// before the next message is sent.
 func talk(tb testing.TB, ts []*shm.Transport, n int) {
 	tb.Helper()
 	e, c := endpointTo(tb, ts[1], 0), &counter{}
@@ -69,8 +70,8 @@ func TestClaimsWithoutTail(t *testing.T) {
 	}
 }
 
-// A live producer that has claimed the slots before the end of the inbox, and is stopped before it
-// updates the tail, neither blocks the others nor is taken for lost.
+// A producer claims the last slots of the inbox and is stopped before it updates the tail. It does
+// not block other producers, and it is not reported as lost.
 func TestSkipWithoutTail(t *testing.T) {
 	for before := 1; before < 8; before++ {
 		ts := inboxOnly(t, 3)

@@ -14,8 +14,8 @@
 // receiver's inbox, a ring for many producers. After some messages the sender claims one of the
 // receiver's few rings, announces the ring by its last record in the inbox, and continues in the
 // ring. When the sender gives the ring back, its last record in the ring announces that the lane
-// continues in the inbox and that the ring is free. So the memory grows with the number of ranks,
-// and not with the number of pairs.
+// continues in the inbox and that the ring is free. Because the number of rings of a receiver is
+// fixed, the memory grows with the number of ranks, and not with the number of pairs of ranks.
 //
 //	                 inbox (all peers)          ring (one peer)
 //	write a message  claim a slot by CAS        one store
@@ -25,10 +25,10 @@
 // # Bulk
 //
 // If the key names arena memory, Get and Put copy directly from or to the peer's arena.
-// For other memory they use process_vm_readv and process_vm_writev, if a probe shows
-// that these calls work. Otherwise they copy through staging buffers, which both sides
-// fill and empty in their Polls. If the calls work, a Get of 32 KiB or more uses one of
-// three methods, chosen by the times measured for its size (tuner.go):
+// For other memory (private memory) they use process_vm_readv and process_vm_writev, if a probe shows
+// that these calls work. Otherwise they copy through staging buffers, which both sides fill and empty
+// in their Polls. If the calls work, a Get of 32 KiB or more from private memory uses one of three
+// methods, chosen by the times measured for its size (tuner.go):
 //
 //	alone   the reader copies with process_vm_readv
 //	shared  the owner, if it polls, also copies, from the back with process_vm_writev
@@ -44,12 +44,12 @@
 //
 // # Waking
 //
-// After it has published a record, a sender reads the receiver's alert word. Before it sleeps, the
-// receiver sets the armed bit of the alert word, forces a memory barrier on every processor that
-// runs a rank (membarrier), and checks its queues once more. Therefore a sender needs only a load,
-// and no fence. A sender that finds the receiver armed rings its doorbell, and then clears the
-// armed bit, so that other senders do not ring. Where membarrier is not available, senders publish
-// with a sequentially consistent store.
+// After it has published a record, a sender reads the receiver's alert word (layout.go). Before it
+// sleeps, the receiver sets the armed bit of the alert word, forces a memory barrier on every
+// processor that runs a rank (membarrier), and checks its queues once more. Therefore a sender needs
+// only a load, and no fence. A sender that finds the receiver armed rings its doorbell, and then
+// clears the armed bit, so that other senders do not ring. Where membarrier is not available, senders
+// publish with a sequentially consistent store.
 //
 // # Stopped or killed in between
 //

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closedPage returns a page that faults on every access until open is called. (The race detector's
-// atomic operations would crash on it.)
+// closedPage returns a page that faults on every access until open is called. The race detector's
+// atomic operations would crash on such a page, so this file is not built with the race detector.
 func closedPage(t *testing.T) (s segment, open func()) {
 	t.Helper()
 	b, err := unix.Mmap(-1, 0, pageBytes, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)

@@ -11,8 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// In a rank that no other process rings, goroutines sleep on a channel, which Go's scheduler knows.
-// A synctest bubble would wait forever for a goroutine that sleeps in a system call.
+// In a rank that no other process rings, goroutines sleep on a channel and not in a system call. The
+// test runs in a synctest bubble, which would wait forever for a goroutine that sleeps in a system
+// call.
 func TestAloneSleepsWithoutAProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, node := mapped(t, 1, shm.Config{Alone: true})

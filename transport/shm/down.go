@@ -42,7 +42,8 @@ func (t *Transport) draining(slot int) bool {
 	return slices.ContainsFunc(t.leaving, func(l loss) bool { return l.reaped && l.peer == t.cfg.Peers[slot] })
 }
 
-// absorb moves new losses from losses to leaving, whose losses settle reports.
+// absorb moves new losses from the field losses to the field leaving. settle reports the losses in
+// leaving.
 func (t *Transport) absorb() {
 	t.mu.Lock()
 	fresh := t.losses
@@ -73,7 +74,7 @@ func (t *Transport) absorb() {
 	t.forgetNews()
 }
 
-// forgetNews clears news if no loss remains to be reported.
+// forgetNews clears the field news if no loss remains to be reported.
 func (t *Transport) forgetNews() {
 	t.mu.Lock()
 	t.news.Store(len(t.leaving)+len(t.losses) > 0)

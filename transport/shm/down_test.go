@@ -21,13 +21,13 @@ func damageRing(tb testing.TB, ts []*shm.Transport, from int) {
 	}
 }
 
-// A peer that is given up while it lives keeps its ring, because it may still write there. When it
-// is reaped, the ring is cleared and free.
+// A peer that is given up while it lives keeps its ring, because it may still write to the ring. When
+// it is reaped, the ring is cleared and free.
 func TestGivenUpKeepsItsRing(t *testing.T) {
 	needsAlone(t)
 	s := newStage(t, "sink", 2, false)
 	to := endpointTo(t, s.tr, 1)
-	for range 2 * shm.RingAfter { // after that many answers it sends in a ring
+	for range 2 * shm.RingAfter { // after RingAfter answers, rank 1 sends in a ring
 		s.arrivals = s.arrivals[:0]
 		require.NoError(t, to.Send(transport.Header{A: wordAnswer}, nil))
 		require.NoError(t, s.poll(func() bool { return len(s.arrivals) > 0 }))
@@ -85,8 +85,8 @@ func TestBuffersOfTheReaped(t *testing.T) {
 	require.True(t, bytes.Equal(source, dst))
 }
 
-// The owner of a ring clears the request to return it, not the writer: by the time the writer could
-// clear it, it may already be a request to the next writer.
+// The request to return a ring is cleared by the owner of the ring. If the writer cleared the
+// request, it could do so too late, and clear a request to the next writer.
 func TestWishIsTakenBackByTheOwner(t *testing.T) {
 	ts := local(t, 2, false)
 	intoRing(t, ts[1], ts[0], 1, 0)

@@ -62,8 +62,8 @@ func newEndpoint(t *Transport, slot int) *endpoint {
 		control: c, listing: c.at(offListing, listingSlots*listingBytes),
 		alert: c.word(offAlert), alerts: alertArmed,
 		bell: t.node.bell(slot),
-		// The last field is true, because before the peer is introduced it is not known whether the
-		// peer can run barriers.
+		// The last field, fence, is true, because before the peer is introduced it is not known
+		// whether the peer can run barriers.
 		inbox: inboxWriter{newInboxEnds(c), uint64(t.cfg.LocalRank), true},
 	}
 }
@@ -172,8 +172,8 @@ func (e *endpoint) introduce() error {
 	return nil
 }
 
-// alerted handles the bits of the peer's alert word a that concern this rank: it wakes the peer if
-// the peer is armed, and gives the ring back if the peer wants the ring.
+// alerted handles the bits that concern this rank in a, which is the peer's alert word. It wakes the
+// peer if the peer is armed, and gives the ring back if the peer wants the ring.
 func (e *endpoint) alerted(a uint64) {
 	if a&alertArmed != 0 {
 		e.wake(a)

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// Explain describes how private memory of a peer is copied: it probes the pair even before a
-// message needs that, and reports a later refusal.
+// Explain describes how private memory of a peer is copied. It probes whether direct copies work,
+// even if no Get has probed it before, and reports a later refusal of the system.
 func TestExplainProbes(t *testing.T) {
 	needsAlone(t)
 	const head, tail = "rank 1: shm, lane inbox, private memory ", ", arena mapped"

@@ -51,7 +51,7 @@ func Lane(t *Transport, rank int) int {
 }
 
 // Claim claims slots in the inbox of a rank without publishing a record, like a producer that dies
-// after its claim. With moveTail false the producer dies before it updates the tail. Like a
+// after its claim. If moveTail is false, the producer dies before it updates the tail. Like a
 // producer, Claim first claims the slots that are left before the end of the inbox.
 func Claim(t *Transport, rank, lines int, moveTail bool) {
 	w := &t.endpoint(rank).inbox
@@ -83,8 +83,8 @@ func TakeRing(t *Transport, rank int) int {
 	return -1
 }
 
-// RingOwner returns the owner's word of a ring of a transport: its local rank plus one, 0 if the
-// ring is free.
+// RingOwner returns the owner word of a ring of a transport. The word is the local rank of the ring's
+// writer plus one, or 0 if the ring is free.
 func RingOwner(t *Transport, ring int) uint64 { return *ringOwner(t.control, ring) }
 
 // AskBack requests the writer of a ring of a transport to return it.
@@ -122,8 +122,8 @@ func HookBarrier(t *Transport, f func()) {
 	}
 }
 
-// These are kinds of notes: NoteLane announces the ring in which a rank continues, and NoteServe
-// requests a copy.
+// These are kinds of notes, which are records that a transport sends for itself: NoteLane announces
+// the ring in which a rank continues, and NoteServe requests a copy.
 const (
 	NoteLane  = kindLane
 	NoteServe = kindServe
@@ -154,8 +154,8 @@ func Note(t *Transport, rank int, kind uint8, h transport.Header) error {
 	return t.endpoint(rank).put(kind, h, nil)
 }
 
-// CountDirect makes a transport call before ahead of every direct read, and returns a pointer to
-// the number of bytes read.
+// CountDirect makes a transport call the function before ahead of every direct read. It returns a
+// pointer to the number of bytes that direct reads have read.
 func CountDirect(t *Transport, before func()) *int {
 	read, n := t.reader, new(int)
 	t.reader = func(pid int, b []byte, addr uint64) (int, error) {
@@ -167,7 +167,7 @@ func CountDirect(t *Transport, before func()) *int {
 	return n
 }
 
-// These are the ways in which a long Get can copy.
+// These are the methods by which a long Get can copy, see way in tuner.go.
 const (
 	WayAlone  = int(wayAlone)
 	WayShared = int(wayShared)
@@ -175,7 +175,7 @@ const (
 	Ways      = int(ways)
 )
 
-// ForceWay makes a transport copy every long Get in one way.
+// ForceWay makes a transport copy every long Get by the method w.
 func ForceWay(t *Transport, w int) {
 	only := way(w)
 	t.tuner.only = &only
@@ -203,12 +203,13 @@ func Probe(t *Transport, rank int) error {
 	return e.reach.refusal
 }
 
-// Prove returns an error unless a transport still finds a rank under its process ID.
+// Prove returns an error if the process ID of a rank no longer names the rank, as far as a transport
+// can tell.
 func Prove(t *Transport, rank int) error { return t.endpoint(rank).prove() }
 
 // Reuse simulates that after n further direct copies the process IDs of all peers belong to another
-// process, and that their last verification has expired. Reads from that process return other
-// bytes; writes to it are counted. Reads of a cookie do not count as copies.
+// process. The last verifications of the IDs have then expired. Reads from the other process return
+// other bytes, and writes to it are counted. Reads of a cookie do not count as copies.
 func Reuse(t *Transport, n int) (writes *int) {
 	read, write, writes := t.reader, t.writer, new(int)
 	expire := func() {
@@ -248,8 +249,8 @@ func Reuse(t *Transport, n int) (writes *int) {
 	return writes
 }
 
-// Reassign changes the process ID under which a transport knows a peer, and makes its last
-// verification expire.
+// Reassign changes the process ID under which a transport knows a peer, and makes the last
+// verification of the ID expire.
 func Reassign(t *Transport, rank, pid int) {
 	r := &t.endpoint(rank).reach
 	r.pid, r.proved = pid, -proofHolds

@@ -141,7 +141,8 @@ func listingWord(token uint64, access transport.Access) uint64 {
 }
 
 // listed reports whether n bytes at k are exposed for the access. A key whose slot lies beyond the
-// listing cannot be checked. Memory with such a key counts as exposed if the key has tokenUnlisted.
+// listing cannot be checked. Memory with such a key counts as exposed if the key has the bit
+// tokenUnlisted.
 func listed(listing segment, k transport.Key, n int, access transport.Access) bool {
 	slot := k.Token & tokenSlotMask
 	if slot >= listingSlots {

@@ -168,8 +168,8 @@ func (r *inboxReader) poll() (uint64, bool) {
 	return w, w != slotLap(r.pos)
 }
 
-// record returns the record at the current position. The claim of the record has lines slots. ok is
-// false if the record is damaged. The payload is valid until advance.
+// record returns the record at the current position. lines is the number of slots in the claim of the
+// record. ok is false if the record is damaged. The payload is valid until advance.
 func (r *inboxReader) record(lines uint64) (kind uint8, h transport.Header, payload []byte, ok bool) {
 	off := r.pos & inboxMask * lineBytes
 	line := r.data.words[off/8 : off/8+4]
@@ -188,8 +188,8 @@ func (r *inboxReader) moveTail(lines uint64) {
 	atomic.CompareAndSwapUint64(r.tail, r.pos, r.pos+lines)
 }
 
-// advance moves the position on by lines slots. After each quarter of the inbox it cleans the
-// index, stores the new head for the producers, and returns true.
+// advance moves the position forward. lines is the number of slots by which it moves. After each
+// quarter of the inbox it cleans the index, stores the new head for the producers, and returns true.
 func (r *inboxReader) advance(lines uint64) bool {
 	r.pos += lines
 	if r.pos-r.freed < inboxSlots/4 {

@@ -66,8 +66,8 @@ func (e *endpoint) leaveInbox() {
 // returnRing moves the lane back into the inbox, as the peer has requested in its alert word. It
 // announces the move by a kindReturn record, which is the last record in the ring. If the ring has
 // no room for the record, a later call moves the lane. The peer itself clears its request when it
-// reads the record. This rank must not clear the request, because it may be stopped before it
-// clears it. Then it would later clear a request for the ring's next writer.
+// reads the record. This rank must not clear the request. It might be stopped before it does so, and
+// might later clear a request that is meant for the ring's next writer.
 func (e *endpoint) returnRing() {
 	if e.ring.words == nil || e.ring.put(kindReturn, transport.Header{}, nil) != written {
 		return

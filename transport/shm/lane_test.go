@@ -32,9 +32,9 @@ func (o *order) Arrive(peer int, h transport.Header, payload []byte) {
 func (o *order) Completed(int, uint64, uint64, error) {}
 func (o *order) Down(d *transport.PeerDown)           { o.t.Error(d) }
 
-// Messages of every pair arrive once, complete and in order, whatever their sizes, through the
-// inbox, the rings and the change between them. With more peers than rings some pairs stay in the
-// inbox.
+// Messages of every pair of ranks arrive once, complete and in order. Their sizes do not matter, nor
+// whether they travel in the inbox, in a ring, or while the lane changes between the inbox and a
+// ring. If a rank has more peers than rings, the lanes of some pairs stay in the inbox.
 func TestOrder(t *testing.T) {
 	for _, ranks := range []int{2, 3, 12} {
 		ts := local(t, ranks, false)
@@ -131,8 +131,8 @@ func TestRingWithoutAnnouncement(t *testing.T) {
 	}
 }
 
-// The next writer can fill a returned ring before any of it is read: no position of the former
-// reader remains.
+// The next writer can fill a returned ring completely before the reader reads any record. So the ring
+// keeps no position of its previous use.
 func TestRingThatWasGivenBackIsAsNew(t *testing.T) {
 	ts := local(t, 3, false)
 	l := &log{}

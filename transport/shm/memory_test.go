@@ -10,11 +10,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// Node memory in use grows with the number of ranks and not of pairs, even if every rank sends
-// enough to every other one to request a ring: 256 ranks take less than 256 MiB. That does not
-// include the staging buffers, which are touched only where a rank may not read the memory of
-// another (process_vm_readv is refused). With all staging buffers in use, 256 ranks take up to 279
-// MiB.
+// The node memory in use grows with the number of ranks, and not with the number of pairs of ranks.
+// 256 ranks take less than 256 MiB, even if every rank sends so many messages to every other rank
+// that it requests a ring. This number does not include the staging buffers. They are touched only if
+// a rank may not read the memory of another rank (process_vm_readv is refused). With all staging
+// buffers in use, 256 ranks take up to 279 MiB.
 func TestMemoryOfManyRanks(t *testing.T) {
 	const ranks, each = 64, 40
 	fd := memory(t, ranks)
@@ -58,7 +58,7 @@ func TestMemoryOfManyRanks(t *testing.T) {
 	require.NoError(t, node.Close())
 }
 
-// Arena.Offset reports that a slice is not in the arena if it begins in it and ends beyond it.
+// Arena.Offset returns false for a slice that begins in the arena and ends beyond the arena.
 func TestOffsetOfWhatEndsBeyondTheArena(t *testing.T) {
 	a := pair(t)[0].Arena()
 	last, err := a.Bytes(a.Size()-100, 100)

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// ranksOf makes n ranks on a local node of this process, which are closed at the end of the test.
+// ranksOf makes n ranks on a local node of this process. The ranks are closed at the end of the test.
 func ranksOf(t *testing.T, n int) []*shm.Transport {
 	t.Helper()
 	node, err := shm.NewLocalNode(n)
@@ -23,8 +23,8 @@ func ranksOf(t *testing.T, n int) []*shm.Transport {
 	return ts
 }
 
-// Transport.Ring wakes the rank that it names, also if the ring comes between Prepare and Sleep,
-// and no other rank.
+// Transport.Ring wakes the rank that it names, also if the call of Ring comes between Prepare and
+// Sleep. It wakes no other rank.
 func TestRingEndsTheSleepOfAnotherRank(t *testing.T) {
 	ts := ranksOf(t, 2)
 	s := ts[1].Sleeper()

@@ -30,8 +30,8 @@ const (
 	envExec = "SHM_TEST_EXEC"
 )
 
-// scenes are the functions that a rank process can run. They return when a message or the end of
-// their input says so.
+// scenes are the functions that a rank process can run. A scene returns when a message tells it to
+// end, or when its standard input ends.
 var scenes = map[string]func(p *player) error{
 	"echo":   playEcho,
 	"sink":   playSink,
@@ -97,7 +97,8 @@ func play(scene string) error {
 	}
 	fmt.Println("ready")
 	go func() {
-		// The test's process holds the other end of this pipe, so that this process ends with it.
+		// The test's process holds the other end of this pipe. So this process ends when the test's
+		// process ends.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(2)
 	}()
@@ -206,13 +207,13 @@ const (
 	wordFixed
 )
 
-// askKey makes rank 1, a source, expose n bytes, and returns their key.
+// askKey makes rank 1 expose n bytes, and returns their key. Rank 1 runs the scene playSource.
 func (s *stage) askKey(tb testing.TB, n int, seed uint64) transport.Key {
 	tb.Helper()
 	return s.ask(tb, 1, transport.Header{A: wordKey, B: uint64(n), C: seed})
 }
 
-// ask makes a source expose memory, and returns its key.
+// ask makes a rank that runs playSource expose memory, and returns the key of the memory.
 func (s *stage) ask(tb testing.TB, rank int, h transport.Header) transport.Key {
 	tb.Helper()
 	s.onArrive = nil

@@ -43,7 +43,7 @@ func TestReusedProcessID(t *testing.T) {
 				}
 				l := &log{}
 				poll(t, ts[0], l, 500)
-				if len(l.done) > 0 { // complete with fewer copies than that
+				if len(l.done) > 0 { // complete: the operation needed fewer copies than before
 					require.NoError(t, l.done[0].err)
 					require.Equal(t, source, dst)
 					continue
@@ -77,7 +77,7 @@ func TestReusedProcessIDOfReader(t *testing.T) {
 	}
 }
 
-// After the verification of a process ID has failed, it fails each further time.
+// After one verification of a process ID has failed, every later verification fails, too.
 func TestProofIsNotBelievedAfterItFailed(t *testing.T) {
 	ts := pair(t)
 	needsAlone(t)
@@ -90,8 +90,8 @@ func TestProofIsNotBelievedAfterItFailed(t *testing.T) {
 }
 
 // Once the loss of a peer is known, its process is neither read nor written, even while the loss
-// cannot be reported yet: here because a live rank has an unpublished claim in the inbox before the
-// peer's last message.
+// cannot be reported yet. In this test the loss cannot be reported, because a live rank has an
+// unpublished claim in the inbox before the peer's last message.
 func TestNoCopyAfterLoss(t *testing.T) {
 	needsAlone(t)
 	ts, node := mapped(t, 3, shm.Config{})

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// playEcho sends every message back. At wordClaim it claims the longest record in the inbox of rank
-// 0 and kills itself before it updates the tail.
+// playEcho sends every message back. On the command wordClaim it claims the longest record in the
+// inbox of rank 0 and kills itself before it updates the tail.
 func playEcho(p *player) error {
 	ended := false
 	var failed error
@@ -33,7 +33,7 @@ func playEcho(p *player) error {
 	return failed
 }
 
-// playSink counts messages, and sends the count at wordAnswer.
+// playSink counts messages, and sends the count on the command wordAnswer.
 func playSink(p *player) error {
 	ended, count := false, uint64(0)
 	p.onArrive = func(h transport.Header, _ []byte) {
@@ -50,12 +50,12 @@ func playSink(p *player) error {
 	return p.poll(func() bool { return ended })
 }
 
-// fixedAddress is the address at which a source maps memory at wordFixed, the same in all
-// processes.
+// fixedAddress is the address at which playSource maps memory on the command wordFixed. It is the
+// same in all processes.
 const fixedAddress = 0x5a0000000000
 
-// playSource exposes memory of the requested length and sends its key. It polls, so that it can
-// help with and serve copies.
+// playSource exposes memory of the requested length and sends its key. It polls, so that it can help
+// with shared Gets and make the copies that peers request.
 func playSource(p *player) error {
 	ended := false
 	var keys []transport.Key

@@ -155,7 +155,7 @@ func TestPollCopiesABoundedAmount(t *testing.T) {
 	require.Len(t, l.downs, 1)
 }
 
-// An operation that ends beyond an arena touches no memory, however long it is.
+// An operation that ends beyond an arena accesses no memory, whatever the length of the operation.
 func TestArenaEndsWhereItEnds(t *testing.T) {
 	ts := pair(t)
 	e := endpointTo(t, ts[0], 1)
@@ -199,7 +199,7 @@ func TestPollThatCopiesTooMuch(t *testing.T) {
 	}
 }
 
-// A range of node memory can be used by one transport only, even after that is closed.
+// A range of node memory can be used by one transport only, even after this transport was closed.
 func TestRangeHasOneTransport(t *testing.T) {
 	ts, node := mapped(t, 2, shm.Config{})
 	_, err := shm.New(node, shm.Config{Rank: 1, LocalRank: 1})

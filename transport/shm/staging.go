@@ -335,7 +335,8 @@ func (b *bulk) dropTickets(op *bulkOp, reaped bool) {
 	op.pieces = 0
 }
 
-// reap makes buffers usable again. Into these buffers a peer might have written that is now reaped.
+// reap makes the buffers usable again that dropTickets withheld because of the peer e. The peer is
+// reaped, so it cannot write to the buffers any more.
 func (b *bulk) reap(e *endpoint) {
 	for k := range b.tickets {
 		if b.tickets[k].lost == e {
@@ -344,7 +345,7 @@ func (b *bulk) reap(e *endpoint) {
 	}
 }
 
-// restless reports whether bulk can advance without an arrival.
+// restless reports whether bulk operations can advance without an arrival.
 func (b *bulk) restless() bool {
 	if len(b.serves) > 0 || len(b.helps) > 0 {
 		return true

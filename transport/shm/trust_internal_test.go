@@ -98,7 +98,8 @@ func headerOf(round, n int) transport.Header {
 	return transport.Header{A: uint64(round), B: uint64(n), C: ^uint64(n)}
 }
 
-// A shared Get is not complete while its helper is copying a chunk.
+// A shared Get is a Get in which the owner of the memory, the helper, copies a part of the chunks
+// (assist.go). It is not complete while the helper is copying a chunk.
 func TestSharedGetWaitsForItsHelper(t *testing.T) {
 	s := shared{desc: heapSegment(bulkDescriptorBytes)}
 	for _, c := range []struct {
@@ -112,8 +113,8 @@ func TestSharedGetWaitsForItsHelper(t *testing.T) {
 	require.True(t, (&shared{}).quiet())
 }
 
-// Every chunk of a Get is claimed once, although both sides claim concurrently, and a claim for
-// another Get fails.
+// Every chunk of a shared Get is claimed once, although the reader and the helper claim concurrently.
+// A claim that names another Get fails.
 func TestChunksAreClaimedOnce(t *testing.T) {
 	const total, sequence = maxChunks, 7
 	claims := uint64(sequence) << claimSequence

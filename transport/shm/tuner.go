@@ -8,8 +8,8 @@ import (
 )
 
 // way is the method of a Get from private memory of a peer process that process_vm_readv can read.
-// The fastest way depends on the processor: a single copy costs kernel work for every page, and the
-// two copies of staging cost cache traffic. So the ways are timed, for each class of sizes.
+// The fastest method depends on the processor: a single copy costs kernel work for every page, and
+// the two copies of staging cost cache traffic. So the methods are timed, for each class of sizes.
 type way uint8
 
 const (
@@ -35,9 +35,9 @@ const (
 	// chosen. After that, every tunerAgain-th Get of the class tries one of the ways in turn.
 	tunerTries = 3
 	tunerAgain = 32
-	// tunerSample is the number of Gets of a class of which one is timed when wayAlone is used
-	// after its first tries. Not all of them are timed, because reading the clock twice takes 2 %
-	// of the time of the shortest Get.
+	// tunerSample limits the timing of Gets that use wayAlone. After the first tries of a class, one
+	// of every tunerSample such Gets is timed. Not all of them are timed, because reading the clock
+	// twice takes 2 % of the time of the shortest Get.
 	tunerSample = 8
 	// maxAloof bounds the number of Gets that are made alone after a Get in which the owner was
 	// asked for help and did not poll.
@@ -47,8 +47,8 @@ const (
 // tuner holds the times that each way took, by size class.
 type tuner struct {
 	classes [tunedClasses]struct {
-		// nanos is the least time per MiB in nanoseconds. A longer time raises nanos by a sixteenth
-		// of the difference.
+		// nanos is the least time per MiB in nanoseconds. A time that is longer than nanos raises
+		// nanos by a sixteenth of the difference.
 		nanos [ways]int64
 		tries [ways]int
 		gets  int

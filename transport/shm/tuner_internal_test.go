@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tuner tries every way, prefers the fastest, and changes when another one becomes faster.
+// The tuner tries every method, prefers the fastest, and changes to another method when that becomes
+// faster.
 func TestTunerSettles(t *testing.T) {
 	for best := range ways {
 		var tu tuner

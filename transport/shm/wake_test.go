@@ -64,8 +64,8 @@ func TestStoppedRinger(t *testing.T) {
 	}
 }
 
-// A sender that was stopped just after it had rung does not cancel what the rank has armed since:
-// the next sender rings.
+// A sender is stopped just after it has rung a rank, and continues after the rank has armed again.
+// The sender does not cancel the new arming, so the next sender rings.
 func TestLateRinger(t *testing.T) {
 	for name, ts := range nodes(t, 3) {
 		t.Run(name, func(t *testing.T) {
@@ -115,8 +115,9 @@ func TestRungOnce(t *testing.T) {
 	}
 }
 
-// Arm passes its barrier after it has armed the doorbell and before it looks for messages, so that
-// it finds what was sent in between. If it has found something, the doorbell is not armed.
+// Arm passes its barrier after it has armed the doorbell and before it looks for messages. So it
+// finds a message that was sent between the arming and the barrier. If Arm has found a message, the
+// doorbell is not armed afterwards.
 func TestArmLooksBehindTheBarrier(t *testing.T) {
 	ts, node := mapped(t, 2, shm.Config{})
 	defer func() { require.NoError(t, node.Close()) }()
@@ -142,8 +143,8 @@ func TestArmLooksBehindTheBarrier(t *testing.T) {
 }
 
 // A sender orders its stores with fences if the receiver cannot make other processes pass a memory
-// barrier (membarrier(2)), or if the sender itself cannot. Stores into shared memory other than
-// messages need no fences after both ranks have announced barriers by Settle.
+// barrier (membarrier(2)), or if the sender itself cannot. After both ranks have announced barriers
+// by Settle, stores into shared memory that are not messages need no fences.
 func TestFencesWithoutMembarrier(t *testing.T) {
 	fd := memory(t, 3)
 	node, err := shm.OpenNode(fd, 3, rangeBytes)
