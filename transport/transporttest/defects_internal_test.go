@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// defective is a transport with a defect. Each of its functions that is set replaces a method of the correct
-// transport inside.
+// defective is a transport with a defect. The field inside is the correct transport. Each function
+// field that is set replaces a method of inside.
 type defective struct {
 	transport.Transport
 	arm     func() bool
@@ -89,7 +89,8 @@ func (a *altered) Get(dst []byte, src transport.Key, token uint64) error {
 	return a.get(dst, src, token)
 }
 
-// relay is a handler whose functions, if set, replace methods of the handler inside.
+// relay is a handler that calls the handler in the field inside. A function field that is set
+// replaces a method of inside.
 type relay struct {
 	transport.Handler
 	arrive    func(peer int, h transport.Header, payload []byte)

@@ -53,7 +53,7 @@ func testBadKeys(r *rig) {
 	}
 	require.NoError(r, r.ranks[1].transport.Conceal(k))
 	r.requirePattern(memory, 1)
-	r.connected(0, 1) // the pair still exchanges messages
+	r.connected(0, 1) // the two ranks still exchange messages
 }
 
 // testConceal checks that a key cannot be used after Conceal. It repeats the check after the same memory was
@@ -104,8 +104,8 @@ func testExposeTwice(r *rig) {
 	require.NoError(r, r.ranks[1].transport.Conceal(second))
 }
 
-// testAccess exposes memory with each set of rights and tries every operation on it. A refused operation must
-// not change the memory; a granted one must be carried out.
+// testAccess exposes memory with each set of rights and tries every operation on it. A refused
+// operation must not change the memory, and a permitted operation must be carried out.
 func testAccess(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.needs("get, put or fetch-add", caps.Get || caps.Put || caps.FetchAdd)

@@ -110,7 +110,7 @@ type Fake struct {
 	// held during a callback. A sleeper's lock may be acquired while mu is held.
 	mu    sync.Mutex
 	ranks []*fakeTransport
-	// lanes[from*n+to] is the lane from rank from to rank to, for n ranks.
+	// lanes[i*n+j] is the lane from rank i to rank j, where n is the number of ranks.
 	lanes []lane
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// fakeEndpoint is the access of rank from to rank peer.
+// fakeEndpoint is the access of one rank (the field from) to another rank (the field peer).
 type fakeEndpoint struct {
 	from *fakeTransport
 	peer int

@@ -33,7 +33,8 @@ func (l *log) Down(down *transport.PeerDown) {
 	l.lines = append(l.lines, down.Error())
 }
 
-// endpoint returns the endpoint of rank to at rank from.
+// endpoint returns the endpoint through which one rank (the argument from) sends to another (the
+// argument to).
 func endpoint(t *testing.T, f *transporttest.Fake, from, to int) transport.Endpoint {
 	t.Helper()
 	e, err := f.Transport(from).Endpoint(to)

@@ -13,8 +13,8 @@ const (
 	guardNested          // Poll is running and the handler has called the transport
 )
 
-// guard detects concurrent calls of one transport. It also detects calls from a callback that the contract
-// forbids there.
+// guard detects concurrent calls of one transport. It also detects a call from within a callback if
+// the contract forbids callbacks to make that call.
 type guard struct {
 	rank  int
 	state atomic.Int32

@@ -94,8 +94,8 @@ func (r *rig) pump(what string, done func() bool) {
 	}
 }
 
-// quiet polls all ranks in turn until quietPolls such rounds have found no event. A caller checks
-// afterwards that no unwanted event has arrived.
+// quiet polls all ranks in turn, again and again, until quietPolls passes over all ranks have found
+// no event. A caller checks afterwards that no unwanted event has arrived.
 func (r *rig) quiet() {
 	r.Helper()
 	for n := 0; n < quietPolls; {
@@ -135,7 +135,8 @@ func (r *rig) attempt(what string, operation func() error) error {
 	return err
 }
 
-// endpoint returns the endpoint of rank to at rank from.
+// endpoint returns the endpoint through which one rank (the argument from) sends to another (the
+// argument to).
 func (r *rig) endpoint(from, to int) transport.Endpoint {
 	r.Helper()
 	e, err := r.ranks[from].transport.Endpoint(to)

@@ -157,7 +157,7 @@ func (a *Arena) allocSmall(n int) (Lease, error) {
 	return a.begin(&b.leases[slot], b.span, b.span.off+slot*b.size, n), nil
 }
 
-// begin records a lease of this rank in its table entry l, and returns the handle.
+// begin records a lease of this rank in the table entry l, and returns the handle of the lease.
 func (a *Arena) begin(l *lease, s *span, off, n int) Lease {
 	a.epoch++
 	l.epoch, l.n, l.holder, l.given = a.epoch, n, a.rank, false
@@ -294,8 +294,8 @@ func (a *Arena) cool(s *span) bool {
 	return true
 }
 
-// find returns the table entry of the lease that begins at off, and the span that
-// contains it; nil if no lease begins at off.
+// find returns the table entry of the lease that begins at off, and the span that contains the lease.
+// It returns nil and nil if no lease begins at off.
 func (a *Arena) find(off uint64) (*lease, *span) {
 	if off >= uint64(a.grown) {
 		return nil, nil

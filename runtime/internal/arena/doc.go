@@ -3,9 +3,10 @@
 //
 // The memory comes from a transport.Arena, which has no allocator of its own.
 // Small requests are served from slabs of one size class and are aligned to a
-// cache line; requests of LargeMin bytes and more get whole pages. The arena
-// grows in chunks, and freed memory keeps its pages (hot) up to Config.Keep bytes, so
-// that the page faults of the first access occur once.
+// cache line; requests of LargeMin bytes and more get whole pages. The arena grows in chunks. Freed
+// memory of up to Config.Keep bytes keeps its pages, so that the page faults of the first access
+// occur once. Pages of free memory are hot if they are backed by memory, and cold if they are not
+// (see temperature).
 //
 // # Leases
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// memory is a transport.Arena on the heap. With pieces, memory behaves like the arena of ranks in
-// one process. Each call of Bytes returns an allocation of its own, and a later call must not
+// memory is a transport.Arena on the heap. If pieces is true, memory behaves like the arena of ranks
+// in one process. Each call of Bytes returns an allocation of its own, and a later call must not
 // cross the ends of this allocation.
 type memory struct {
 	size      int

@@ -75,8 +75,7 @@ func (e *entry) places() []int {
 	return []int{0, (n - 8) / 2, n - 8}
 }
 
-// drop does in the model what the end of a rank's hold does. It reports whether the rank held the
-// lease.
+// drop ends the hold of a rank on a lease in the model. It reports whether the rank held the lease.
 func (m *model) drop(e *entry, rank int) bool {
 	if e.holder != rank || e.good {
 		return false

@@ -175,8 +175,8 @@ func (h *heap) unlink(s *span) {
 	}
 }
 
-// take removes the best free span of temperature t with at least n bytes and
-// returns it, cut to n bytes; nil if there is none. The rest of the span stays free.
+// take removes the best free span of temperature t with at least n bytes, cuts it to n bytes, and
+// returns it. The rest of the span stays free. If there is no such span, take returns nil.
 func (h *heap) take(n int, t temperature) *span {
 	s := h.best(n, t)
 	if s == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// newEngines makes the engines of two ranks, with the waits of ranks that are processes.
+// newEngines makes the engines of two ranks, with the wait policy of ranks that are processes.
 func newEngines(tb testing.TB, discard bool, carried func()) [2]*engine.Engine {
 	tb.Helper()
 	w := newNetwork(tb, discard, carried)

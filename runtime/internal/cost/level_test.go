@@ -55,7 +55,7 @@ func (d *dialogue) stream(n int) {
 	d.receive[0]()
 }
 
-// round sends a message there and a message back.
+// round sends a message from the first side to the second, and a message back.
 func (d *dialogue) round() {
 	d.send[0]()
 	d.receive[1]()
@@ -84,8 +84,8 @@ func (l *level) dialogue(tb testing.TB, n int, carried func()) *dialogue {
 	return d
 }
 
-// BenchmarkMessage measures one message of 8 bytes of a dialogue, the work of both sides
-// together.
+// BenchmarkMessage measures the time of one message of 8 bytes in a dialogue. The time is the work of
+// both sides together.
 func BenchmarkMessage(b *testing.B) {
 	for i := range levels {
 		b.Run(levels[i].name, func(b *testing.B) {
@@ -105,7 +105,7 @@ func perMessage(b *testing.B, n int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/msg")
 }
 
-// BenchmarkStream measures one message of 8 bytes of a stream.
+// BenchmarkStream measures the time of one message of 8 bytes in a stream (dialogue.stream).
 func BenchmarkStream(b *testing.B) {
 	for i := range levels {
 		b.Run(levels[i].name, func(b *testing.B) {
@@ -165,8 +165,9 @@ type durations [1 << 12]int
 
 func (d *durations) add(t time.Duration) { d[min(max(int(t), 0), len(d)-1)]++ }
 
-// typical returns the mean in nanoseconds of the durations up to twice the median. Therefore, a
-// goroutine that loses its processor does not count, and a clock with coarse ticks does no harm.
+// typical returns the mean in nanoseconds of the durations up to twice the median. Therefore, an
+// operation during which the goroutine loses its processor does not count, and a clock with coarse
+// ticks does no harm.
 func (d *durations) typical() float64 {
 	all := 0
 	for _, n := range d {

@@ -21,8 +21,8 @@ func hosts(discard bool, carried func()) [2]*nulldevice.Host {
 	return list
 }
 
-// bare is a side that uses the device as ib_send_lat and ib_read_bw use theirs: it repeatedly
-// posts the same request, and polls.
+// bare is a side that uses the device in the same way as ib_send_lat and ib_read_bw use their
+// devices: it repeatedly posts the same request, and polls.
 type bare struct {
 	sync.Mutex
 	device  provider.Device
@@ -32,8 +32,8 @@ type bare struct {
 	shared  provider.SharedReceiveQueue
 	pair    provider.QueuePair
 	request provider.Request
-	// posted counts the requests that wait for Next. All requests are the same one. count counts
-	// the requests that the device has taken, complete those that are done.
+	// posted counts the requests that wait for Next. All requests are the same one. count is the
+	// number of requests that the device has taken. complete is the number of requests that are done.
 	posted          int
 	established     bool
 	count, complete uint64

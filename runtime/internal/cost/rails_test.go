@@ -13,8 +13,8 @@ import (
 )
 
 // BenchmarkRails measures Gets of 64 MiB between two ranks that have one or two adapters each.
-// The adapters simulate links of 1 GB/s, so that the rate over two adapters is at most twice that
-// over one. The adapters move no bytes. One goroutine runs both ranks.
+// The adapters simulate links of 1 GB/s, so that the rate over two adapters is at most twice the rate
+// over one adapter. The adapters move no bytes. One goroutine runs both ranks.
 func BenchmarkRails(b *testing.B) {
 	for _, rates := range [][]float64{{1e9}, {1e9, 1e9}, {1e9, 0.5e9}} {
 		b.Run(fmt.Sprint(rates), func(b *testing.B) {

@@ -1,11 +1,11 @@
 package engine
 
-// acked records the ranks whose loss the program has acknowledged in one context: their loss does not
-// end receives and probes from AnySource there.
+// acked records the ranks whose loss the program has acknowledged in one context. The loss of these
+// ranks does not end receives and probes from AnySource in that context.
 type acked struct {
 	ranks map[int]bool
-	// passed is the number of entries at the start of Engine.deaths that need no further check:
-	// each is acknowledged, or is not a member of the context.
+	// passed is the number of entries at the start of Engine.deaths that need no further check,
+	// because each of these ranks is acknowledged or is not a member of the context.
 	passed int
 }
 

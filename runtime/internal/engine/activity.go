@@ -18,11 +18,10 @@ func (e *Engine) Handled() uint64 {
 // waitPolls bounds the number of polls of OnlyWaits.
 const waitPolls = 64
 
-// OnlyWaits handles the arrivals that about waitPolls polls find. only reports whether the rank can
-// do nothing but wait for its peers: no frames are queued, no Gets or Puts are under way, and no
-// wait of a goroutine is over. If the wait of a goroutine is over, for example because its message
-// has arrived, the goroutine is going to run, so only is false. handled is the result of Handled if
-// only is true.
+// OnlyWaits handles the arrivals that about waitPolls polls find. The result only is true if the rank
+// can make progress only when a peer acts. It is false if frames are queued, if Gets or Puts are
+// under way, or if the wait of a goroutine is over, for example because its message has arrived: that
+// goroutine is going to run. If only is true, the result handled is the result of Handled.
 func (e *Engine) OnlyWaits() (handled uint64, only bool) {
 	e.lock()
 	defer e.unlock()

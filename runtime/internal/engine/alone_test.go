@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// quieter is a stranger whose endpoint reports whether its lane is quiet.
+// quieter is a stranger (stranger_test.go) whose endpoint reports whether its lane is quiet.
 type quieter struct {
 	stranger
 	quiet bool

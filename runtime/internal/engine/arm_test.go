@@ -61,8 +61,8 @@ func newSequence(t *testing.T) (*engine.Engine, *sequence) {
 }
 
 // TestWordsAreLookedAtBehindTheArmedTransports checks the order of steps before a goroutine
-// sleeps: Prepare, arming of the transports, look at the word. A goroutine that changes a word
-// relies on this order (see runtime.Shared).
+// sleeps: Prepare, arming of the transports, check of the word for which the goroutine waits. A
+// goroutine that changes a word relies on this order (see runtime.Shared).
 func TestWordsAreLookedAtBehindTheArmedTransports(t *testing.T) {
 	// The timeout ends a hang.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -72,10 +72,10 @@ func TestWordsAreLookedAtBehindTheArmedTransports(t *testing.T) {
 	require.Empty(t, s.sleeps)
 }
 
-// TestWordsOfTheParkedAreLookedAtWhenTheTokenIsLent checks the same order for a parked goroutine.
-// The goroutine that polled in its place lends the poll token to a goroutine that has been asleep
-// since before the wait began. The Prepare of the sleeping goroutine was therefore too early for
-// this wait.
+// TestWordsOfTheParkedAreLookedAtWhenTheTokenIsLent checks the same order for a parked goroutine. The
+// goroutine that polled for the parked one lends the poll token to a third goroutine. The third
+// goroutine has been asleep since before the wait of the parked goroutine began. The Prepare of the
+// third goroutine was therefore too early for the wait of the parked one.
 func TestWordsOfTheParkedAreLookedAtWhenTheTokenIsLent(t *testing.T) {
 	// The timeout ends a hang.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

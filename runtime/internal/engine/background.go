@@ -70,9 +70,10 @@ func (e *Engine) runBackground() {
 // polling for Gets and Puts until the next tick. These polls take about a millisecond.
 const lingerPolls = 1000
 
-// drain polls until two polls in a row find nothing. While Gets or Puts are under way, it polls
-// until lingerPolls in a row find nothing: if a computing goroutine ran in between, the transfer
-// would stop for a whole time slice. drain releases the lock when other goroutines wait for it.
+// drain polls until two polls in a row find nothing. While Gets or Puts are under way, it polls until
+// lingerPolls polls in a row find nothing. If it stopped earlier, a computing goroutine could run,
+// and the transfer would stop for a whole time slice. drain releases the lock when other goroutines
+// wait for it.
 func (e *Engine) drain() {
 	for empty := 0; empty < 2 || e.moving > 0 && empty < lingerPolls; {
 		if e.poll(pollBudget) > 0 {

@@ -10,9 +10,9 @@ import (
 // The first message is sent at once. Messages that follow within batchWithin, and before a frame
 // from the peer has arrived, are collected in a batch, which is one frame. The batch is sent
 //
-//   - by the next poll; a sleeping poller is woken for it;
+//   - by the next poll, for which a sleeping poller is woken;
 //   - when it is full;
-//   - before another frame to the peer, which keeps the order;
+//   - before any other frame is sent to the peer, so that the order is kept;
 //   - after batchMost, if no goroutine polls.
 //
 // While the lane refuses frames, the batch grows. For each actor message, the body of the
@@ -28,8 +28,8 @@ const (
 	batchedMax = 2 << 10
 	// batchedHead is the length in bytes of the five words before the body of an actor message.
 	batchedHead = 20
-	// batchWithin is a time in which an actor message may follow an actor message that was sent at
-	// once. If it does, it begins a batch.
+	// batchWithin is a time that begins when an actor message is sent at once. An actor message that
+	// follows within this time begins a batch.
 	batchWithin = 20 * time.Microsecond
 	// batchMost is the time after which a timer sends a batch. The timer is late if no processor
 	// is free.
@@ -49,8 +49,8 @@ type batches struct {
 	within time.Duration
 }
 
-// batch appends an actor message to the batch of a peer. If the message is not to be batched, it
-// returns false, and the caller has to post the message.
+// batch appends an actor message to the batch of a peer. It returns false if the message is too long
+// for a batch or has to be sent at once. The caller then posts the message.
 func (e *Engine) batch(p *peer, w ActorMessage, head, body []byte) bool {
 	n := batchedHead + len(head) + len(body)
 	if n > min(batchedMax, p.caps.MaxEager) || !p.connected {
@@ -133,7 +133,8 @@ func (e *Engine) sendBatches() {
 	s.open = kept
 }
 
-// sendBatch sends the batch of p. If the batch is empty, it has been sent already.
+// sendBatch sends the batch of p. If the batch is empty, it has been sent already, and sendBatch does
+// nothing.
 func (e *Engine) sendBatch(p *peer) {
 	if len(p.batch) == 0 {
 		return

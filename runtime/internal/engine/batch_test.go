@@ -21,8 +21,8 @@ const (
 	batchKind = 17
 )
 
-// costly is a stranger whose Sends are costly, so that the engine makes batches. It stores the
-// frames that are sent to it.
+// costly is a stranger (stranger_test.go) whose Sends are costly, so that the engine makes batches.
+// It stores the frames that are sent to it.
 type costly struct {
 	stranger
 	bodies [][]byte
@@ -193,8 +193,8 @@ func testSplit(t *testing.T, most int) {
 	}
 }
 
-// TestBatchesWaitForTheLane checks that a batch grows while the lane refuses frames, and is then
-// sent after these frames.
+// TestBatchesWaitForTheLane checks that a batch grows while the lane refuses frames, and is then sent
+// after the refused frames.
 func TestBatchesWaitForTheLane(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBatches(false)

@@ -85,7 +85,8 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// BenchmarkWindow measures this time with 64 nonblocking operations in progress.
+// BenchmarkWindow measures the same time as BenchmarkOverhead, with 64 nonblocking operations in
+// progress.
 func BenchmarkWindow(b *testing.B) {
 	e := newMirrored(b)
 	buf := make([]byte, 8)

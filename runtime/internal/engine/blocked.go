@@ -9,13 +9,13 @@ import (
 type Blocked struct {
 	// Op names the operation: "receive", "send", "probe", or the argument what of Await.
 	Op string
-	// Await reports whether the goroutine waits in Await, AwaitCredit or Serve, and not for a message. Peer
-	// and Tag are -1 then, and Context and Bytes have no meaning. Serves reports whether it waits in
-	// Serve, for actor messages.
+	// Await reports whether the goroutine waits in Await, AwaitCredit or Serve, and not for a
+	// message. If Await is true, Peer and Tag are -1, and Context and Bytes have no meaning. Serves
+	// reports whether it waits in Serve, for actor messages.
 	Await, Serves bool
-	// Limited reports whether the end of a context may end the wait. A context does not count if it
-	// is an [InnerContext] that only the program ends. Several reports whether the goroutine waits
-	// for any one of several operations; this is one of them.
+	// Limited reports whether the end of a context.Context may end the wait. An [InnerContext] that
+	// only the program ends does not count. Several reports whether the goroutine waits for any one
+	// of several operations, of which the record describes one.
 	Limited, Several bool
 	// Peer is the destination or the source, which may be AnySource. Tag may be AnyTag.
 	Peer, Tag int

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// turns is a stranger that knows whether its peer has a processor. It is also a Sleeper that
-// records the number of polls before each yield.
+// turns is a stranger (stranger_test.go) that knows whether its peer has a processor. It is also a
+// Sleeper that records the number of polls before each yield.
 type turns struct {
 	stranger
 	transport.Sleeper
@@ -67,7 +67,7 @@ func TestPollsBeforeAYield(t *testing.T) {
 	}
 }
 
-// flood is a stranger of which each poll finds something that no goroutine waits for.
+// flood is a stranger. Each poll of it finds a frame that no goroutine waits for.
 type flood struct {
 	turns
 	cancelAt int

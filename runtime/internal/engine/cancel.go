@@ -3,8 +3,9 @@ package engine
 // cancel cancels an operation if it is not matched yet. cause is the error of the wait for the
 // operation, or nil. A matched operation continues: a receive that has its message, or a send
 // whose bytes are being transferred. For a send whose envelope was sent, cancel asks the peer to
-// forget the envelope. The send ends when the peer answers with kindWithdrawn. If the peer
-// has matched the envelope before, its next frame shows that, and the send continues.
+// forget the envelope. The send ends when the peer answers with kindWithdrawn. If the peer has
+// already matched the envelope, it does not answer with kindWithdrawn. The send then continues, and
+// the peer's next frame for this send shows the match.
 func (e *Engine) cancel(r *Request, cause error) {
 	if r.canceled || r.phase == phaseDone {
 		return
@@ -27,8 +28,8 @@ func (e *Engine) cancel(r *Request, cause error) {
 	}
 }
 
-// cancelError returns the error of a cancelled request. If a wait cancelled it, that is the error of
-// the wait, which contains the cause.
+// cancelError returns the error of a cancelled request. If a wait has cancelled the request,
+// cancelError returns the error of that wait, which contains the cause.
 func (r *Request) cancelError() error {
 	if of, ok := r.cause.(*CancelError); ok { //nolint:errorlint // as wait made it
 		return of
@@ -46,8 +47,8 @@ func (e *Engine) unqueue(r *Request) {
 }
 
 // arriveWithdraw handles the request of a peer to forget an envelope. If no receive has matched the
-// envelope, arriveWithdraw removes it and confirms that. If the envelope is matched, or was
-// dropped because the peer was lost, it does nothing.
+// envelope, arriveWithdraw removes the envelope and confirms the removal. If the envelope is matched,
+// or was dropped because the peer was lost, arriveWithdraw does nothing.
 func (e *Engine) arriveWithdraw(p *peer, id uint32) {
 	for g := p.envelopes; g != nil; g = g.after {
 		if g.id == id {

@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// TestClearanceForMoreThanTheMessageEndsThePeer checks that a CTS frame gets as many bytes of a
-// message as it requests. If it requests more than the message has, the engine gives the peer up,
-// so that no byte behind the message is sent.
+// TestClearanceForMoreThanTheMessageEndsThePeer checks the answer to a CTS frame, which contains as
+// many bytes of the message as the frame requests. If the frame requests more bytes than the message
+// has, the engine gives the peer up. So it sends no byte of the memory behind the message.
 func TestClearanceForMoreThanTheMessageEndsThePeer(t *testing.T) {
 	const n = 100
 	for _, c := range []struct {

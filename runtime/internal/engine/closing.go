@@ -9,8 +9,8 @@ package engine
 // Therefore a new stream with the same number never receives a frame of the old stream.
 
 // CloseStream ends a stream. Messages that were sent before are delivered. Later sends fail with
-// ErrStreamClosed, and waits for the credit of the stream end. A second call, or a call after the
-// end of the engine, does nothing.
+// ErrStreamClosed. Goroutines that wait for credit of the stream stop waiting. A second call, or a
+// call after the end of the engine, does nothing.
 func (e *Engine) CloseStream(l *Stream) {
 	e.lock()
 	defer e.unlock()

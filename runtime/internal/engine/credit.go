@@ -51,8 +51,8 @@ type incoming struct {
 // limit returns the upper bound of outgoing.sent at the peer.
 func (i *incoming) limit() uint32 { return i.returned + i.window }
 
-// due reports whether a frame should be sent only to carry the new limit. That is so when half of
-// the window has been returned since the last limit was sent.
+// due reports whether a frame should be sent only to carry the new limit. Such a frame is due when
+// half of the window has been returned since the last limit was sent.
 func (i *incoming) due() bool { return i.limit()-i.told >= i.window/2 && i.limit() != i.told }
 
 // admit accounts for an arriving eager message. It returns false if the peer had no credit
@@ -66,8 +66,8 @@ func (i *incoming) admit(cost uint32) bool {
 // to a peer.
 type budget struct{ free int64 }
 
-// firstWindowOf returns the initial window of every peer. All initial windows together take at most half
-// of the budget, total.
+// firstWindowOf returns the initial window of every peer. total is the budget in bytes. All initial
+// windows together take at most half of it.
 func firstWindowOf(total int64, size int) uint32 {
 	return uint32(min(firstWindow, total/int64(2*size)))
 }
@@ -82,7 +82,7 @@ func (b *budget) widen(i *incoming) {
 }
 
 // AwaitCredit waits until a stream that had no credit for an actor message has credit again, is
-// closed, or its peer is down. what and the errors are as for Await.
+// closed, or its peer is down. The argument what and the errors are the same as those of Await.
 func (e *Engine) AwaitCredit(l *Stream, what string) error {
 	e.lock()
 	defer e.unlock()

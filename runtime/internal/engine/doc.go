@@ -11,11 +11,11 @@
 //     unexpected messages that have other keys.
 //   - Unexpected messages take at most Config.UnexpectedBudget of the receiver's memory. Because
 //     lengths are rounded up, the memory may be larger, but it is less than twice as large. Beyond
-//     the budget, a message is announced without its bytes, which its sender keeps until the match;
-//     a blocking send waits. Each announced message costs the receiver a record of less than 512
-//     bytes. The program has to bound the number of announced messages, that is, of the pending
-//     sends of all peers. The engine cannot bound it: if it refused a message for which the receiver
-//     waits, there would be a deadlock.
+//     the budget, a message is announced without its bytes. The sender keeps the bytes until the
+//     match, so a blocking send waits for the match. Each announced message costs the receiver a
+//     record of less than 512 bytes. The program has to bound the number of announced messages, that
+//     is, of the pending sends of all peers. The engine cannot bound this number: if it refused a
+//     message for which the receiver waits, there would be a deadlock.
 //   - A cancellation has an effect only before the match. A matched operation is completed, and no
 //     call returns while the engine or a peer may still access the caller's slice.
 //   - Any number of goroutines may call any method at any time.
@@ -28,23 +28,24 @@
 //	put          RTS, CTS with the receiver's key, the sender writes, FIN
 //	copy         RTS, CTS, DATA frames in the lane
 //
-// The sender chooses between eager and the other protocols, by transport.Caps and its
-// credit. The receiver chooses between get and an answer by CTS, because only the receiver
-// knows which memory it can read.
+// RTS, CTS, FIN and DATA are kinds of frames (header.go). The sender chooses between eager and the
+// other protocols, by transport.Caps and its credit. The receiver chooses between get and an answer
+// by CTS, because only the receiver knows which memory it can read.
 //
 // # Locks and waiting
 //
-// Engine.mu guards everything, transports included. It has a type of the engine's own, whose Unlock
-// is a plain store (docs/adr/0008). Every call of the engine unlocks mu by a deferred call, so mu is
-// also unlocked after a panic. A panic in a transport or in a wait ends the engine (guard.go).
+// Engine.mu guards everything, transports included. Its type mutex belongs to this package, and
+// Unlock of this type is a plain store (docs/adr/0008). Every call of the engine unlocks mu by a
+// deferred call, so mu is also unlocked after a panic. A panic in a transport or in a wait ends the
+// engine (guard.go).
 //
 // A waiting goroutine polls: one goroutine holds the poll token, and the others are parked until the
 // poller completes their request or passes the token on. When no goroutine waits, a background
 // goroutine handles arrivals. Package progress decides what each goroutine does, and the engine
 // carries out the decisions (wait.go, background.go, serve.go): each event of the token is a call of
-// the engine, and obey carries out its result. A wait ends when fire is called (for requests, probes
-// and credit), when its done returns true (for words of memory), when its err is set, or when the
-// engine ends.
+// the engine, and obey carries out its result. A wait for a request, a probe or credit succeeds when
+// fire is called. A wait for a word of memory succeeds when the function done of its waiter returns
+// true. Any wait fails when the field err of its waiter is set, or when the engine ends.
 //
 // # Ownership
 //

@@ -53,7 +53,8 @@ func TestSleeperIsWokenByThePollerInItsPlace(t *testing.T) {
 			looks := 0
 			require.NoError(t, e.Await(ctx, func() bool {
 				looks++
-				// At the first look, this goroutine has not taken the token of the sleeper yet.
+				// At the first call of this function, the calling goroutine has not taken the
+				// sleeper's token yet.
 				if looks == 2 {
 					w.engines[0].Notify(1, 0, nil)
 				}
@@ -64,7 +65,7 @@ func TestSleeperIsWokenByThePollerInItsPlace(t *testing.T) {
 	}
 }
 
-// idler is a Sleeper that reports in which way goroutines go to sleep.
+// idler is a Sleeper that reports whether goroutines go to sleep by Sleep or by Idle.
 type idler struct {
 	transport.Sleeper
 	slept, idled chan struct{}
@@ -80,7 +81,7 @@ func (d *idler) Idle(ticket uint32, nanos int64) {
 	d.Sleeper.Idle(ticket, nanos)
 }
 
-// note puts a value into a channel with room for one, if it is empty.
+// note puts a value into a channel with room for one value. It does nothing if the channel is full.
 func note(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

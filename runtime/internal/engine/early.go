@@ -68,8 +68,8 @@ func (e *Engine) takeMessage(p *peer, w ActorMessage, body []byte, memory *Messa
 	y.keep(earlyMessage{source: p.rank, actorMessage: w, body: append([]byte(nil), body...), memory: memory}, cost)
 }
 
-// refuse drops an actor message and returns its arena memory. It tells the sender if the message
-// came through a stream.
+// refuse drops an actor message and returns its arena memory. If the message came through a stream,
+// refuse tells the sender.
 func (e *Engine) refuse(p *peer, stream uint32, memory *Message) {
 	if memory != nil {
 		e.giveBack(p, memory.key)

@@ -12,7 +12,8 @@ import (
 )
 
 // TestActorMessagesWaitForTheActorReceiver checks that actor messages wait for the actor receiver
-// up to a bound. Beyond the bound the sender is notified. Reports of losses wait too.
+// up to a bound. Beyond the bound the sender is notified. Reports of lost peers also wait for the
+// actor receiver.
 func TestActorMessagesWaitForTheActorReceiver(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	sender, receiver := &actorReceiver{}, &actorReceiver{}

@@ -108,11 +108,12 @@ type Engine struct {
 	// the transports. No lock of the engine is taken under it. See guard.go.
 	mu    mutex
 	burst progress.Burst
-	// within counts the calls of transports and the waits that are under way, nested. If a panic
-	// leaves one of them, unlock finds within above 0 and ends the engine.
+	// within counts the calls of transports and the waits that are under way; one of them may be
+	// nested in another. If a panic ends one of them, unlock finds that within is above 0, and ends
+	// the engine.
 	within int32
-	// silent is set when no transport may be called any more. That is so after Close, because its
-	// caller closes the transports, and after a panic in a transport.
+	// silent is set when no transport may be called any more. It is set after Close, because the
+	// caller of Close closes the transports, and after a panic in a transport.
 	silent bool
 
 	peers      []*peer // by rank; nil until met
@@ -224,9 +225,9 @@ func (e *Engine) pollOnce() {
 	}
 }
 
-// MarkDown records that the process of a peer was reaped. It tells the transport even if the peer
-// was given up before: only from the call of MarkDown on is it certain that the peer does not write
-// to memory of this rank. Any goroutine may call it at any time.
+// MarkDown records that the process of a peer was reaped. It tells the transport even if the engine
+// has given the peer up before. Before MarkDown, the transport had to assume that the peer still
+// writes to memory of this rank. Any goroutine may call it at any time.
 func (e *Engine) MarkDown(rank int, cause error) {
 	e.lock()
 	defer e.unlock()
@@ -296,7 +297,8 @@ func (e *Engine) endMoves() {
 }
 
 // end is the part of Close under the lock. It reports whether Close has to wait for the end of the
-// background goroutine: only in the first call, and if the background was started.
+// background goroutine. It reports true only in the first call, and only if the background was
+// started.
 func (e *Engine) end() bool {
 	e.lock()
 	defer e.unlock()

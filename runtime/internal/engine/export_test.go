@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// Held returns the bytes of the unexpected messages that a rank stores, as its credit counts
-// them, and the number of these messages.
+// Held returns the number of unexpected messages that a rank stores, and their total cost in credit
+// (eagerCost).
 func (e *Engine) Held() (bytes, messages int) {
 	e.lock()
 	defer e.unlock()
@@ -52,7 +52,8 @@ func (e *Engine) Occupied() (used, kept int) {
 	return used, e.spare.bytes + e.spare.kept*record
 }
 
-// RecordBytes bounds the memory of a message in addition to its bytes.
+// RecordBytes bounds the memory, in bytes, that the record of an unexpected message takes in addition
+// to the bytes of the message.
 const RecordBytes = messageOverhead
 
 // SpareMemory returns a function that allocates n bytes as for an unexpected message. The
@@ -103,6 +104,6 @@ func (e *Engine) HoldBatches(timer bool) {
 	e.mail.batches.within, e.mail.batches.running = time.Hour, !timer
 }
 
-// Crowded reports whether a goroutine is parked. The caller holds the lock, as a function passed
-// to Await does.
+// Crowded reports whether a goroutine is parked. The caller must hold the engine's lock. A function
+// that is passed to Await is called with the lock held.
 func (e *Engine) Crowded() bool { return e.token.Crowded() }

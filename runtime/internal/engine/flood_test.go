@@ -12,9 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// worstOfFlood makes each sender send rank 0 each messages of 0 to 3 times unit bytes. At first,
-// no receive is posted. Then rank 0 receives and checks all messages. worstOfFlood returns the
-// maximum memory that rank 0 used, in bytes.
+// worstOfFlood makes each sender send messages to rank 0. The argument each is the number of messages
+// of one sender. A message has a length from 0 to 3*unit bytes. At first, no receive is posted. Then
+// rank 0 receives and checks all messages. worstOfFlood returns the maximum memory that rank 0 used,
+// in bytes.
 func worstOfFlood(t *testing.T, w *world, senders, each, unit int) int {
 	t.Helper()
 	worst := 0

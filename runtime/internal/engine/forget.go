@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// Forget ends the operations of contexts that this rank does not use any more. dead reports whether a
-// context is one of them. Their posted receives and probes end with err. Their unexpected messages
-// are dropped; if the sender of such a message waits for the match, its send ends with
-// ErrForgotten. All records of the contexts are removed, as if they had never been used.
+// Forget ends the operations of contexts that this rank does not use any more. The function dead
+// selects these contexts. The posted receives and probes of these contexts end with err. The
+// unexpected messages of these contexts are dropped; if the sender of such a message waits for the
+// match, its send ends with ErrForgotten. All records of these contexts are removed. Afterwards the
+// engine treats them as contexts that were never used.
 //
 // If CloseContexts was not called, a message of such a context that arrives later becomes unexpected
 // like any other message. So before the context is used again, the caller has to make sure that no

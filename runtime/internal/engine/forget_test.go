@@ -62,8 +62,8 @@ func TestForgetDropsMessages(t *testing.T) {
 	require.NoError(t, b.Down(0))
 }
 
-// TestForgetEndsWhatWaits checks that Forget ends receives and probes that wait, and the effect
-// of an earlier Break.
+// TestForgetEndsWhatWaits checks that Forget ends the receives and probes that wait. Forget also ends
+// the effect of an earlier Break.
 func TestForgetEndsWhatWaits(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]

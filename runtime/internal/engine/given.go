@@ -2,9 +2,9 @@ package engine
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// sendGiven sends the bytes of arena memory by a protocol other than handover. Unless it returns an
-// error, the request owns the memory until the bytes are transferred. No goroutine waits for the
-// request. mu is held.
+// sendGiven sends the bytes of arena memory by a protocol other than handover. If it returns nil, the
+// request owns the memory until the bytes are transferred. No goroutine waits for the request. mu is
+// held.
 func (e *Engine) sendGiven(to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
 	r := e.startSend(to, t, buf, Standard, pc)
 	r.gift = k.Addr

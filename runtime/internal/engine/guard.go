@@ -2,8 +2,8 @@ package engine
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// Every call into the engine takes mu and releases it by a deferred unlock. So mu is released after
-// any panic: in foreign code that is called under the lock (transports, functions of Config,
+// Every call into the engine takes mu and releases it by a deferred unlock. So mu is released after a
+// panic at any place: in foreign code that is called under the lock (transports, functions of Config,
 // actor receivers, functions of Await and Serve), by a fault in memory of the program
 // (debug.SetPanicOnFault), or in the engine itself.
 //
@@ -20,8 +20,8 @@ func (e *Engine) lock() {
 	}
 }
 
-// lockTaken is lock while another goroutine holds mu. It is a function of its own so that lock is
-// inlined.
+// lockTaken is the part of lock for the case that another goroutine holds mu. It is a separate
+// function, so that the compiler inlines lock.
 func (e *Engine) lockTaken() {
 	e.crowd.Add(1)
 	e.mu.Lock()

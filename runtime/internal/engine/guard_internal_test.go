@@ -67,7 +67,7 @@ func callOf(s ast.Stmt, name string) *ast.CallExpr {
 	return nil
 }
 
-// called returns the name of the method that a call calls.
+// called returns the name of the method that the call c names.
 func called(c *ast.CallExpr) string {
 	if s, ok := c.Fun.(*ast.SelectorExpr); ok {
 		return s.Sel.Name

@@ -129,8 +129,9 @@ func (h Handle) glance() (idle uint) {
 	return e.look(r)
 }
 
-// Cancel cancels the operation if it is not matched yet. The caller still has to call Wait, which
-// returns a *CancelError if the operation was cancelled before the match, else its result.
+// Cancel cancels the operation if it is not matched yet. The caller still has to call Wait. Wait
+// returns a *CancelError if the operation was cancelled before the match. Otherwise Wait returns the
+// operation's result.
 func (h Handle) Cancel() {
 	if h.request == nil {
 		return

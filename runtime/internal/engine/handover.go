@@ -12,7 +12,7 @@ import (
 type Message struct {
 	// Status describes the message.
 	Status Status
-	// Bytes is its memory, until Release.
+	// Bytes is the memory of the message. It is valid until Release.
 	Bytes []byte
 
 	e     *Engine
@@ -39,7 +39,7 @@ func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport
 	return e.handOver(ctx, to, t, k, buf, pc)
 }
 
-// handOver is the part of SendHandover after the fast path was impossible. mu is held.
+// handOver does the work of SendHandover if the fast path is impossible. mu is held.
 func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
 	r := e.newRequest(opSendHandover, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf, pc)
 	p, err := e.destination(r, to)
@@ -75,8 +75,8 @@ func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key
 	return err
 }
 
-// handOverNow is the fast path of SendHandover: to a connected peer without queued frames. It
-// returns false if the fast path is impossible. mu is held.
+// handOverNow is the fast path of SendHandover. The peer must be connected, and no frames to it may
+// be queued. It returns false if the fast path is impossible. mu is held.
 func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 	if uint(to.Peer) >= uint(len(e.peers)) || uint(to.Tag) > TagMax {
 		return false
@@ -96,10 +96,10 @@ func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 	return true
 }
 
-// RecvMessage receives a message of any length and type together with its memory. After a handover,
-// it is memory of the sender's arena; otherwise it is new memory of this process. The caller has to
-// call Message.Release. The error is a *MemoryError if there is no memory; then only this message is
-// lost.
+// RecvMessage receives a message of any length and type together with its memory. If the sender
+// handed the message over, the memory belongs to the sender's arena. Otherwise it is new memory of
+// this process. The caller has to call Message.Release. The error is a *MemoryError if there is no
+// memory; then only this message is lost.
 func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (Message, error) {
 	e.lock()
 	defer e.unlock()

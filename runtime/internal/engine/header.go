@@ -118,8 +118,8 @@ func (v envelope) put(b *[envelopeSize]byte) {
 	binary.LittleEndian.PutUint64(b[16:], v.key.Token)
 }
 
-// envelope returns v as the body of a frame. The result is valid until the next use of e.body. That
-// is long enough, because a lane copies the body.
+// envelope returns v as the body of a frame. The result is valid until the next use of e.body. The
+// caller needs it only for one call of emit or transmit, which copies the body.
 func (e *Engine) envelope(v envelope) []byte {
 	body := (*[envelopeSize]byte)(e.body[:])
 	v.put(body)
@@ -141,8 +141,8 @@ func parseEnvelope(b []byte) (envelope, error) {
 	return v, nil
 }
 
-// clearance is the body of kindCTS: the number of bytes to send, the operation of the receiver
-// and, with flagKey, the memory to write to.
+// clearance is the body of kindCTS: the number of bytes to send, the id of the receiver's operation
+// and, with flagKey, the key of the memory to write to.
 //
 //	bytes 0-7 room, 8-15 key address, 16-23 key token, 24-27 id, little endian
 type clearance struct {

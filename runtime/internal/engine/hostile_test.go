@@ -106,8 +106,9 @@ func TestFloodBeyondCreditEndsThePeer(t *testing.T) {
 	require.LessOrEqual(t, held, 300<<10)
 }
 
-// TestDamageWhileBytesMove gives a peer up while the Gets of a receive are in progress. The
-// receive must end as lost, except if these Gets were its last.
+// TestDamageWhileBytesMove gives a peer up while the Gets of a receive are in progress. If these Gets
+// transfer the rest of the message, the receive must succeed. Otherwise the receive must end with the
+// loss of the peer.
 func TestDamageWhileBytesMove(t *testing.T) {
 	for _, n := range []int{100, 1000} {
 		s, e := newStranger(t)

@@ -58,8 +58,8 @@ func TestAMessageUpToTheEagerLimitDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestOrderAroundTheEagerLimit checks that messages are matched in the order of their sends, for
-// eager and rendezvous messages, with and without room, credit and a posted receive.
+// TestOrderAroundTheEagerLimit checks that eager and rendezvous messages are matched in the order of
+// their sends. It does so with and without room in the lane, credit, and a posted receive.
 func TestOrderAroundTheEagerLimit(t *testing.T) {
 	for seed := range uint64(soak(4)) {
 		rng := rand.New(rand.NewPCG(seed, 16))
@@ -82,8 +82,8 @@ func TestOrderAroundTheEagerLimit(t *testing.T) {
 	}
 }
 
-// TestCreditAndCancelAtTheEagerLimit checks that messages beyond the credit or without room wait.
-// A cancelled message must not arrive, and the others must arrive in order.
+// TestCreditAndCancelAtTheEagerLimit checks that a message waits if it exceeds the credit or if the
+// lane has no room for it. A cancelled message must not arrive, and the others must arrive in order.
 func TestCreditAndCancelAtTheEagerLimit(t *testing.T) {
 	w := newLocalWorld(t, 2, patient)
 	sizes := make([]int, 60)
@@ -98,7 +98,8 @@ func TestCreditAndCancelAtTheEagerLimit(t *testing.T) {
 		sends[i].Cancel()
 		_, err := sends[i].Wait(none)
 		waited[i] = true
-		// Without an error, the receiver's background has meanwhile made room for the message.
+		// If there is no error, the receiver's background goroutine has meanwhile made room for the
+		// message.
 		if err != nil {
 			require.ErrorIs(t, err, engine.ErrCanceled, "send %d", i)
 			canceled[i] = true

@@ -5,7 +5,7 @@ import "github.com/gorun-hpc/gorun/transport"
 // lost returns the error of an operation whose peer p is down.
 func (p *peer) lost(r *Request) error { return p.lostIn(opNames[r.op]) }
 
-// lostIn is lost for an operation without a request.
+// lostIn returns the same error as the method lost, for an operation without a request.
 func (p *peer) lostIn(op string) error { return &PeerError{Rank: p.rank, Op: op, Cause: p.down} }
 
 // lose ends all operations with a peer. Messages of the peer that arrived completely can still

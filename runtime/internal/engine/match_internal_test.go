@@ -16,7 +16,7 @@ import (
 
 // naive implements matching by its definition: lists that are searched from the front.
 type naive struct {
-	posted []key // ids has the receive of each
+	posted []key // ids has the id of each of these receives
 	ids    []int
 	stored []key
 	names  []int

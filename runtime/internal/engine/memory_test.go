@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// store has a Config.Allocate that waits for the test.
+// store provides a Config.Allocate that waits until the test lets it continue.
 type store struct {
 	asked chan int
 	give  chan error
@@ -46,7 +46,8 @@ func (s *store) receiving(ctx context.Context, e *engine.Engine, from engine.Mat
 }
 
 // TestMemoryIsMadeOutsideTheLock checks that other operations continue while memory is allocated
-// for a message. Events that concern this message take effect after the allocation.
+// for a message. Events that concern the message, such as the loss of its sender, take effect after
+// the allocation.
 func TestMemoryIsMadeOutsideTheLock(t *testing.T) {
 	const n = 200_000
 	errEmpty, errEnd := errors.New("the store is empty"), errors.New("the job ends")

@@ -92,8 +92,8 @@ func TestNetworkGoroutineStorm(t *testing.T) {
 	newNetworkWorld(t, nodes{0, 0, 1}, nil).storm(t, 12, 50)
 }
 
-// TestNetworkFloodFillsTheBudgetAndNoMore checks that messages without a posted receive never
-// take more than the receiver's budget, over whatever transport they arrive.
+// TestNetworkFloodFillsTheBudgetAndNoMore checks that messages without a posted receive never take
+// more than the receiver's budget. The transport over which they arrive must not matter.
 func TestNetworkFloodFillsTheBudgetAndNoMore(t *testing.T) {
 	const budget, senders, each = 1 << 20, 2, 3000
 	w := newNetworkWorld(t, nodes{0, 0, 1}, func(c *engine.Config) { c.UnexpectedBudget = budget })

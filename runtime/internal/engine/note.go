@@ -76,8 +76,8 @@ func (e *Engine) noteReceived(r *Request) {
 	e.noteEnd(r)
 }
 
-// noteWait records that the goroutine of w has been waiting since w.since. It records nothing
-// for the serving goroutine except the time.
+// noteWait records that the goroutine of w has been waiting since w.since. For the serving goroutine,
+// it records only the time.
 func (e *Engine) noteWait(w *waiter) {
 	e.recorder.Tick(w.since)
 	if w == e.mail.server {
@@ -94,7 +94,8 @@ func (e *Engine) noteWait(w *waiter) {
 // noteSleep records the call stack of the goroutine of w, which is about to sleep or park.
 func (e *Engine) noteSleep(w *waiter) { e.noteWaiting(w, e.recorder.Place(w.stack[:w.depth])) }
 
-// noteWaiting records that the operation of w is waiting, at call site at (0 if not known).
+// noteWaiting records that the operation of w is waiting. The argument at is its call site, or 0 if
+// the call site is not known.
 func (e *Engine) noteWaiting(w *waiter, at flight.Site) {
 	if w.req != nil && w.req.noted {
 		e.recorder.Waiting(w.req.record, at)

@@ -7,8 +7,8 @@ import (
 
 // Notify sends a number and a short text to a peer, which passes them to its Config.Notice. The
 // frame goes through the lane, in order with all other frames, but uses neither matching nor
-// credit. A text longer than noticeMax bytes is cut. Notify sends nothing to a peer that is down
-// or to this rank itself.
+// credit. If the text is longer than noticeMax bytes, Notify sends only its first noticeMax bytes.
+// Notify sends nothing to a peer that is down or to this rank itself.
 func (e *Engine) Notify(rank, number int, text []byte) {
 	e.lock()
 	defer e.unlock()
@@ -19,8 +19,8 @@ func (e *Engine) Notify(rank, number int, text []byte) {
 	e.post(p, header{kind: kindNotice, tag: int32(number)}, text[:min(len(text), noticeMax)])
 }
 
-// noticeMax is the largest length in bytes of the text of a notice. The MaxEager of every
-// transport is at least that.
+// noticeMax is the largest length in bytes of the text of a notice. The MaxEager of every transport
+// is at least noticeMax.
 const noticeMax = 256
 
 // arriveNotice passes the number and the text of a kindNotice frame to Config.Notice.

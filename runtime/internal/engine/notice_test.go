@@ -32,8 +32,9 @@ func TestNoticeReachesThePeer(t *testing.T) {
 	w.engines[0].Notify(5, 1, nil)
 }
 
-// TestBreakEndsTheOperationsOfAContext checks that Break ends every kind of operation of its
-// context, started before or after it, and no operation of another context.
+// TestBreakEndsTheOperationsOfAContext checks that Break ends every kind of operation of its context,
+// whether the operation was started before or after Break. Break must end no operation of another
+// context.
 func TestBreakEndsTheOperationsOfAContext(t *testing.T) {
 	broken := errors.New("broken")
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// peer is the engine's record of one rank. This rank itself has one, too. The record is created
-// when an operation first names the rank or the first frame of the rank arrives.
+// peer is the engine's record of one rank. There is also a record of this rank itself. The record is
+// created when an operation first names the rank or the first frame of the rank arrives.
 type peer struct {
 	rank int
 	tr   transport.Transport // nil: this rank itself, or no transport reaches it
@@ -41,7 +41,7 @@ type peer struct {
 	batch    []byte        // actor messages that will share a frame
 	batching bool          // the peer is in batches.open
 	answered bool          // a frame of the peer has arrived since the last actor message that was not batched
-	alone    time.Duration // when that actor message was sent, as the time since batches.base
+	alone    time.Duration // when that last message was sent, as the time since batches.base
 }
 
 // requests is a queue of requests, linked by their next.
@@ -88,7 +88,7 @@ func (q *requests) remove(r *Request) {
 }
 
 // to returns the record of a rank and creates it if there is none. The error is ErrAddress if the
-// job has no such rank. If no transport reaches the rank, peer.down holds that error.
+// job has no such rank. If no transport reaches the rank, peer.down holds the reason.
 func (e *Engine) to(rank int) (*peer, error) {
 	if uint(rank) >= uint(len(e.peers)) {
 		return nil, fmt.Errorf("%w: rank %d of %d", ErrAddress, rank, len(e.peers))
@@ -139,8 +139,8 @@ func (p *peer) eagerLimit() int {
 	return p.caps.MaxEager
 }
 
-// long reports whether a message of n bytes is sent by rendezvous. Between eagerLimit and
-// Caps.EagerAlone it is sent eagerly if next to nothing is in flight to the peer
+// long reports whether a message of n bytes is sent by rendezvous. If n lies between eagerLimit and
+// Caps.EagerAlone, the message is sent eagerly if only very few messages are in flight to the peer
 // (transport.Quieter).
 func (p *peer) long(n int) bool {
 	if n <= p.eagerLimit() {

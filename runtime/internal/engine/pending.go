@@ -18,8 +18,8 @@ type frame struct {
 // frames is the queue of the frames to one peer.
 type frames struct{ head, tail *frame }
 
-// newFrame returns a frame with header h and a body of no bytes. Its record comes from the free
-// list, if that has any.
+// newFrame returns a frame with header h and an empty body. Its record comes from the free list, if
+// the list is not empty.
 func (e *Engine) newFrame(h header) *frame {
 	f := e.frames
 	if f == nil {

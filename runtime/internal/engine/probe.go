@@ -82,8 +82,8 @@ func (e *Engine) takeMatched(g *message) *Matched {
 }
 
 // findMessage returns the oldest unexpected message that matches from, or nil. If there is no such
-// message at first, it polls once. If there is no message, the error is the one with which a receive
-// of it would end at once, or nil.
+// message at first, it polls once. If there is still no message, it returns the error with which a
+// receive from the same address would end at once. If such a receive would wait, the error is nil.
 func (e *Engine) findMessage(from Match, what string) (*message, error) {
 	if err := e.checkSource(from); err != nil {
 		return nil, err

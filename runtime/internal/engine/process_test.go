@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runPair runs one rank of a pair of processes. Both measure, and rank 0 prints the results.
+// runPair runs one rank of a pair of processes. Both ranks measure, and rank 0 prints the results.
 func runPair(rank int) int {
 	node, err := shm.OpenNode(3, 2, pairRange)
 	if err != nil {
@@ -74,8 +74,8 @@ func runPair(rank int) int {
 	return 0
 }
 
-// windows runs f in short windows and prints the minimum and the median time per round in
-// nanoseconds.
+// windows runs f in a number of short time intervals, and prints the minimum and the median time per
+// round in nanoseconds.
 func windows(rank, rounds int, what string, share float64, f func() error) error {
 	var each []float64
 	for range 40 {

@@ -32,8 +32,8 @@ func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) Handle {
 	return r.handle()
 }
 
-// startReceive starts a receive. It gives the receive the oldest matching unexpected message or,
-// if there is none, posts the receive. mu is held.
+// startReceive starts a receive. It gives the receive the oldest matching unexpected message. If
+// there is no such message, it posts the receive. mu is held.
 func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) *Request {
 	e.token.Called()
 	k := key{from.Context, int32(from.Peer), int32(from.Tag)}
@@ -102,8 +102,8 @@ func (e *Engine) accept(r *Request, g *message) {
 	e.receive(r, g)
 }
 
-// receive transfers the bytes of a matched message to its receive. It is accept for a receive
-// that has its memory already, or whose memory is small enough to be allocated at once.
+// receive transfers the bytes of a matched message to its receive. It does the work of accept for a
+// receive that has its memory already, or whose memory is small enough to be allocated at once.
 func (e *Engine) receive(r *Request, g *message) {
 	switch {
 	case g.self != nil:

@@ -17,9 +17,9 @@ type transfer struct {
 	err     error         // first error of a Get or a Put
 }
 
-// pull begins to receive a message whose bytes the sender still has: by Gets if the receiver can
-// read them, else by a CTS. If the receive takes no bytes, it only tells the sender that the
-// message is received (FIN).
+// pull begins to receive a message whose bytes the sender still has. If the receiver can read them,
+// it issues Gets; otherwise it sends a CTS. If the receive takes no bytes, it only tells the sender
+// that the message is received (FIN).
 func (e *Engine) pull(r *Request, g *message) {
 	p := r.peer
 	r.mate = g.id

@@ -77,7 +77,7 @@ type Request struct {
 	own  waiter // waiter of a goroutine that waits for this request alone
 }
 
-// newRequest returns a request. Its record comes from the free list, if that has any.
+// newRequest returns a request. Its record comes from the free list, if the list is not empty.
 func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Request {
 	r := e.requests
 	if r == nil {
@@ -128,8 +128,8 @@ func (r *Request) carried() Message {
 }
 
 // complete ends a request and wakes the goroutine that waits for it. If the request has no error
-// yet, err becomes its error. From then on the engine does not access the slice. complete also frees
-// the record of a request that is given, because no goroutine will take its result.
+// yet, err becomes its error. From then on the engine does not access the slice. If the field given
+// of the request is set, complete also frees its record, because no goroutine will take the result.
 func (e *Engine) complete(r *Request, err error) {
 	if r.phase == phaseDone {
 		return

@@ -8,10 +8,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Send sends buf and returns when the caller may reuse buf: at once if buf was copied, else when
-// the receiver has the bytes. In mode Synchronous it does not return before the match. If ctx ends
-// before the match, Send withdraws the message and returns a *CancelError. If ctx ends after the
-// match, Send completes the message and returns nil. pc is recorded for Blocked. ctx may be nil.
+// Send sends buf and returns when the caller may reuse buf. If buf was copied, Send returns at once.
+// Otherwise it returns when the receiver has the bytes. In mode Synchronous it does not return before
+// the match. If ctx ends before the match, Send withdraws the message and returns a *CancelError. If
+// ctx ends after the match, Send completes the message and returns nil. pc is recorded for Blocked.
+// ctx may be nil.
 func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode, pc uintptr) error {
 	if ctx != nil && ctx.Err() != nil {
 		return &CancelError{Op: opNames[opSend], Cause: context.Cause(ctx)}
@@ -78,8 +79,8 @@ func (e *Engine) failed(r *Request, err error) *Request {
 	return r
 }
 
-// startSend starts a send: to this rank itself by sendSelf, a long message by rendezvous, a short
-// one eagerly if there is credit, else by rendezvous. mu is held.
+// startSend starts a send. A message to this rank itself goes to sendSelf. A short message is sent
+// eagerly if there is credit. Any other message is sent by rendezvous. mu is held.
 func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Request {
 	e.token.Called()
 	o := opSend
@@ -154,8 +155,9 @@ func (e *Engine) sendEager(r *Request, cost uint32) {
 	e.emit(r, h, r.buf)
 }
 
-// sendEnvelope starts a rendezvous: it sends the envelope (RTS). If Gets are possible, it exposes
-// the bytes and sends their key with it, unless the message is starved: short, but without credit.
+// sendEnvelope starts a rendezvous: it sends the envelope (RTS). A message is starved if it is short
+// and the sender has no credit for it. If Gets are possible and the message is not starved,
+// sendEnvelope exposes the bytes and sends their key with the envelope.
 func (e *Engine) sendEnvelope(r *Request, flags uint8) {
 	if !e.enrol(r) {
 		return
@@ -185,7 +187,8 @@ func (e *Engine) enrol(r *Request) bool {
 }
 
 // emit sends the frame of a request, or queues it until the lane takes it. The body of an eager
-// message is not copied, because it is the slice of the request, which stays valid until then.
+// message is not copied. It is the slice of the request, which stays valid until the lane has taken
+// the frame.
 func (e *Engine) emit(r *Request, h header, body []byte) {
 	p := r.peer
 	if len(p.batch) > 0 {

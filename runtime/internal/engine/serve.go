@@ -31,8 +31,8 @@ const (
 // Serve makes the calling goroutine the serving goroutine, which delivers actor messages. Serve
 // polls, yields and sleeps, as any waiting goroutine does, until ready returns true. Then it calls
 // work without the engine's lock. It repeats both until the engine ends, and returns the engine's
-// error. ready is called often, with the lock held, and must not call the engine. A call that
-// would wait within work fails with ErrInline.
+// error. ready is called often, with the lock held, and must not call the engine. A call of the
+// engine from within work fails with ErrInline if it would have to wait.
 //
 // The result of work determines how Serve continues. After Leave, Serve returns nil. Another
 // goroutine then has to call Serve soon; that goroutine takes over the state of this one, including
@@ -86,7 +86,7 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 	return err
 }
 
-// work calls the function work of Serve without the lock, and yields if that returns Yield.
+// work calls the function work of Serve without the lock, and yields if the function returns Yield.
 func (e *Engine) work(work func() Next) Next {
 	defer e.stepIn(e.stepOut())
 	next := work()
@@ -96,7 +96,8 @@ func (e *Engine) work(work func() Next) Next {
 	return next
 }
 
-// callServer tells the serving goroutine that an actor message, a grant or the like has arrived.
+// callServer tells the serving goroutine that an actor message, a grant of credit or another event of
+// actors has arrived.
 func (e *Engine) callServer() { e.obey(e.token.Call()) }
 
 // Rouse causes the function ready of Serve to be called again soon: it rings the Sleeper, so that
@@ -104,8 +105,8 @@ func (e *Engine) callServer() { e.obey(e.token.Call()) }
 func (e *Engine) Rouse() { e.sleeper.Ring() }
 
 // Inline returns a *CancelError of operation op with the cause ErrInline if the serving goroutine
-// calls it from within work, else nil. It is for calls that wait for something other than the
-// engine.
+// calls it from within the function work. Otherwise it returns nil. It is for calls that wait for
+// something other than the engine.
 func (e *Engine) Inline(op string) error {
 	e.lock()
 	defer e.unlock()
@@ -115,8 +116,9 @@ func (e *Engine) Inline(op string) error {
 	return &CancelError{Op: op, Cause: ErrInline}
 }
 
-// inline reports whether the serving goroutine begins the wait w from within work, which is
-// refused. Waiting for the end of a canceled operation is allowed.
+// inline reports whether the serving goroutine begins the wait w from within the function work. The
+// engine refuses such a wait. As an exception, the goroutine may wait for the end of a cancelled
+// operation; inline then returns false.
 func (e *Engine) inline(w *waiter) bool {
 	return w != e.mail.server && (w.req == nil || !w.req.canceled) && e.mail.serving == goroutine()
 }

@@ -58,7 +58,7 @@ func TestSharedMemoryGoroutineStorm(t *testing.T) {
 }
 
 // BenchmarkSharedMemory measures a ping-pong between two goroutines. ns/op is the time of one
-// way.
+// message, which is half of a round trip.
 func BenchmarkSharedMemory(b *testing.B) {
 	for _, n := range []int{8, 1024, 8192, 64 << 10, 1 << 20} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -17,8 +17,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// soak returns the length of a test: n, 50 times n with GORUN_SOAK=1, or a fifth of n with
-// -short.
+// soak returns the number of repetitions of a test: 50 times n with GORUN_SOAK=1, a fifth of n with
+// -short, and n otherwise.
 func soak(n int) int {
 	switch {
 	case os.Getenv("GORUN_SOAK") == "1":
@@ -70,7 +70,7 @@ func TestRandomSchedules(t *testing.T) {
 	}
 }
 
-// policies lists ways to wait, from sleeping at once to hardly ever.
+// policies lists wait policies, from one that sleeps at once to one that hardly ever sleeps.
 var policies = []engine.WaitPolicy{
 	{},
 	{Yield: 100 * time.Microsecond},
@@ -121,7 +121,8 @@ func lengthOf(from, to, i int) int {
 	return []int{0, 1, 100, 300, 1000, 5000, 30_000}[h>>40%7]
 }
 
-// chat sends each messages to every rank, its own rank included, and receives as many.
+// chat sends messages to every rank, including its own rank, and receives the same number from every
+// rank. The argument each is the number of messages to one rank.
 func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
 	type incoming struct {
 		r    engine.Handle
@@ -164,8 +165,9 @@ func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
 	return errors.Join(e.WaitAll(none, out)...)
 }
 
-// TestGoroutineStorm lets many goroutines of every rank exchange messages. Each has a counterpart
-// on the other ranks, with which it shares a context. Some receive from AnySource.
+// TestGoroutineStorm lets many goroutines of every rank exchange messages. Each goroutine has a
+// counterpart on every other rank, with which it shares a context. Some goroutines receive from
+// AnySource.
 func TestGoroutineStorm(t *testing.T) {
 	const ranks, goroutines = 3, 12
 	rounds := soak(60)

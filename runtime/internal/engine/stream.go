@@ -21,8 +21,8 @@ import (
 // The engine does not interpret the contents of actor messages or the addressees of streams. Only
 // actor receivers do.
 
-// StreamWindow is the window of a stream in bytes: the largest total cost of its messages that the
-// receiver has not returned by Grant.
+// StreamWindow is the window of a stream in bytes: the largest total cost of the messages of the
+// stream whose credit the receiver has not returned by Grant.
 const StreamWindow = 256 << 10
 
 // ActorMessage holds the fields of a frame's header that an actor message may use.

@@ -102,7 +102,8 @@ func (t *table) remove(e *entry) {
 		}
 		t.succeed(slot, e)
 	} else {
-		// Only the removal of the last entry changes the leader: its tail.
+		// e is not the leader. If e is the last entry of the queue, the field tail of the leader
+		// changes.
 		e.prev.next = e.next
 		if e.next != nil {
 			e.next.prev = e.prev

@@ -36,13 +36,13 @@ func (s *typeSet) has(t Type) bool {
 // typeTexts holds the texts of types that a peer has announced.
 type typeTexts struct {
 	texts map[Type]string
-	// theirs, a type of the peer, and ours, a type of this rank, are the last pair that agree
-	// found equal.
+	// theirs is a type of the peer, and ours is a type of this rank. They are the last two types that
+	// the method agree found equal.
 	theirs, ours Type
 }
 
 // add handles a TYPEDEF, which announces the text of a type. It returns ErrProtocol for a type or
-// a text that no correct peer announces, or beyond the limits.
+// a text that no correct peer announces, or if the text or the number of texts exceeds its limit.
 func (x *typeTexts) add(t Type, text []byte) error {
 	if !t.texted() || len(text) > maxTypeText || !utf8.Valid(text) || len(x.texts) >= maxTypes {
 		return fmt.Errorf("%w: text of %d bytes for type %d", ErrProtocol, len(text), t)
@@ -74,8 +74,8 @@ func (e *Engine) typeName(t Type) string {
 	return strings.ToValidUTF8(text[:maxTypeText-len(end)], "") + end
 }
 
-// announce sends the text of a type to a peer, unless the peer has it already or the type needs
-// none. It is called before a message with that type is sent.
+// announce sends the text of a type to a peer, unless the peer has the text already or the type needs
+// no text. It is called before a message with that type is sent.
 func (e *Engine) announce(p *peer, t Type) {
 	if !t.texted() || p.announced.has(t) {
 		return

@@ -12,10 +12,10 @@ import (
 // WaitPolicy determines how long a waiting goroutine polls before it yields or sleeps.
 type WaitPolicy = progress.Policy
 
-// wait waits until w is over. It returns nil on success, else a *CancelError with the cause of ctx,
-// the error of w or the error of the engine. After an error the caller may wait for w again. mu is
-// held on entry and return and released in between. Package progress decides which goroutine polls
-// and sleeps and which one is woken. The engine carries out these decisions.
+// wait waits until w is over. It returns nil on success. Otherwise it returns a *CancelError with the
+// cause of ctx, the error of w, or the error of the engine. After an error the caller may wait for w
+// again. mu is held on entry and return and released in between. Package progress decides which
+// goroutine polls and sleeps and which one is woken. The engine carries out these decisions.
 func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	if w.over() {
 		return w.err
@@ -70,7 +70,7 @@ func (e *Engine) begin(w *waiter) bool {
 }
 
 // waitLong is the part of wait after the first polls have not ended the wait. A goroutine that has
-// not got the token begins with it. During waitLong, Blocked lists the goroutine.
+// not got the token begins its wait with waitLong. During waitLong, Blocked lists the goroutine.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	w.since, w.depth = time.Now(), 0
 	cancelable := ctx != nil && ctx.Done() != nil
@@ -98,8 +98,9 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// InnerContext is a context that knows whether only this program can end it. Inner reports whether
-// only a call in this program can end it, not a deadline or an event from outside the program.
+// InnerContext is a context.Context that knows whether only this program can end it. Inner reports
+// whether only a call in this program can end it, not a deadline or an event from outside the
+// program.
 type InnerContext interface {
 	context.Context
 	Inner() bool
@@ -211,7 +212,8 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 }
 
 // lookAt tells whether the rank that w waits for has a processor, as far as the engine knows. This
-// determines how often a burst polls. It returns Unknown if the policy does not depend on that.
+// determines how often a burst polls. It returns Unknown if the policy is to spin, or if the engine
+// does not know.
 func (e *Engine) lookAt(w *waiter) progress.Peer {
 	switch {
 	case e.burst.Spins():
@@ -231,8 +233,8 @@ func (e *Engine) lookAt(w *waiter) progress.Peer {
 	return progress.There
 }
 
-// pollBurst polls until w is over, the burst ends, or another goroutine was made runnable or waits
-// for the lock. It returns the sum of the results of the polls.
+// pollBurst polls until w is over or the burst ends. It also ends when another goroutine was made
+// runnable or waits for the lock. It returns the sum of the results of the polls.
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
 	for empty, polls := e.burst.Next(e.lookAt(w)), 0; empty > 0 && polls < progress.BurstMost; polls++ {
@@ -291,8 +293,8 @@ func (e *Engine) park(w *waiter) {
 	<-w.ch
 }
 
-// arm arms every transport: the transport rings the Sleeper on the next arrival. It returns false,
-// with no transport armed, if a transport has something to poll for already. It first sends the
+// arm arms every transport: the transport rings the Sleeper on the next arrival. If a transport
+// already has something to poll for, arm returns false, and no transport is armed. It first sends the
 // open batches.
 func (e *Engine) arm() bool {
 	if len(e.mail.batches.open) > 0 {

@@ -17,7 +17,7 @@ func TestLateContextDoesNotEndTheNextWait(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	looks := 0
-	// 1000 is more than the number of looks before waitLong.
+	// 1000 is more than the number of calls of done before waitLong.
 	w := &waiter{done: func() bool { looks++; return looks > 1000 }}
 	first := w.era
 	e.lock()
@@ -40,8 +40,8 @@ func TestLateContextDoesNotEndTheNextWait(t *testing.T) {
 	require.NoError(t, e.Close())
 }
 
-// TestBreakWhileAProbeWakes wakes a probe for a message that another goroutine has taken. If the
-// probes of the context have been ended meanwhile, the probe must return that error.
+// TestBreakWhileAProbeWakes wakes a probe for a message that another goroutine has taken. If Break
+// has ended the probes of the context meanwhile, the probe must return the error of Break.
 func TestBreakWhileAProbeWakes(t *testing.T) {
 	e, err := New(Config{Size: 1})
 	require.NoError(t, err)

@@ -16,8 +16,8 @@ type waiter struct {
 	era   uint32          // number of the wait, so that the context of one wait cannot end a later one
 	place progress.Waiter // the goroutine's record at the poll token
 
-	// limited is true if a context that is not inner may end the wait, several if the wait ends
-	// with any one of several operations (WaitAny).
+	// limited is true if a context.Context that is not inner (isInner) may end the wait. several is
+	// true if the wait ends with any one of several operations (WaitAny).
 	limited, several bool
 
 	// noted is true if the recorder has the beginning of the probe that waits. record is the number
@@ -81,7 +81,7 @@ func (w *waiter) op() string {
 	return w.what
 }
 
-// newWaiter returns a waiter. Its record comes from the free list, if that has any.
+// newWaiter returns a waiter. Its record comes from the free list, if the list is not empty.
 func (e *Engine) newWaiter() *waiter {
 	w := e.waiters
 	if w == nil {
@@ -97,7 +97,7 @@ func (e *Engine) freeWaiter(w *waiter) {
 	e.waiters = w
 }
 
-// fire ends the wait of w with success, and wakes its goroutine if that sleeps or is parked.
+// fire ends the wait of w with success, and wakes its goroutine if the goroutine sleeps or is parked.
 func (e *Engine) fire(w *waiter) {
 	w.fired = true
 	if !w.place.Awake() {

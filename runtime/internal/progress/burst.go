@@ -73,5 +73,5 @@ func (b *Burst) Next(p Peer) int {
 	return burstUnknown
 }
 
-// Spins reports whether the policy is to spin. Then First and Next do not depend on the Peer.
+// Spins reports whether the policy is to spin. If it is, First and Next do not depend on the Peer.
 func (b *Burst) Spins() bool { return b.spins }

@@ -31,8 +31,8 @@
 // Next=Sleep stands for the event Next that returns Sleep. The columns are the event, the state
 // before it, the state after it, and the contents of its Ready: Wake stands for Ready.Wake, - for
 // nothing. A comma separates alternatives. "same" means that the state does not change. An event
-// that is not listed for a state does not change the state, and its Ready is empty. The table
-// omits Resume: Close returns it, and so does Next for the last goroutine that ends its sleep while
+// that is not listed for a state does not change the state, and its Ready is empty. The table omits
+// Resume. Close returns Resume. Next returns Resume for the last goroutine that ends its sleep while
 // the background rests.
 //
 //	event                  from                             to                does

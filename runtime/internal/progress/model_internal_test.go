@@ -301,7 +301,7 @@ func (w *world) fail() {
 	}
 }
 
-// poll takes at most most arrivals.
+// poll takes arrivals from the queue. The argument most is the largest number that it takes.
 func (w *world) poll(most int8) {
 	w.backlog = false
 	for ; w.queued > 0 && most > 0; most-- {

@@ -39,8 +39,8 @@ func (p *Pace) Start(policy Policy) {
 	p.Resume()
 }
 
-// Resume is called after a Park. The goroutine begins again with the spinning, unless it has slept
-// in this wait and no poll of its own has found anything since.
+// Resume is called after a Park. The goroutine then spins again. There is one exception: if it has
+// slept in this wait and none of its own polls has found anything since, it does not spin.
 func (p *Pace) Resume() {
 	p.turn, p.nap = 0, napFirst
 	p.spinning = p.policy.Spin > 0 && !p.slept

@@ -118,8 +118,8 @@ func (t *Token) Words() *Waiter { return t.words.first }
 // NextWord returns the waiter that follows w in the list of Words, or nil.
 func (w *Waiter) NextWord() *Waiter { return w.places[placeWord].next }
 
-// TryBegin takes the token for w if the token is free, and reports whether it has. It is the first
-// part of Begin, separate so that the compiler inlines it.
+// TryBegin takes the token for w if the token is free, and reports whether it has taken the token. It
+// is the first part of Begin, separate so that the compiler inlines it.
 func (t *Token) TryBegin(w *Waiter) bool {
 	if t.state != Free {
 		return false
@@ -142,7 +142,8 @@ func (t *Token) Begin(w *Waiter) (bool, Ready) {
 }
 
 // TryEnd ends the wait of w if w has the token and no other goroutine is asleep or parked, and
-// reports whether it has. It is the first part of End, separate so that the compiler inlines it.
+// reports whether it has ended the wait. It is the first part of End, separate so that the compiler
+// inlines it.
 func (t *Token) TryEnd(w *Waiter) bool {
 	if t.state != Polling || t.holder != w || t.asleep.first != nil || t.parked.first != nil {
 		return false
@@ -206,8 +207,8 @@ func (t *Token) Dislodge() Ready {
 	return Ready{Do: Disarm | Ring}
 }
 
-// Fail is the event that the engine has ended, and with it every wait. The driver calls Rouse for
-// the waiting goroutines.
+// Fail is the event that the engine has ended. Every wait has then ended, too. The driver calls Rouse
+// for the waiting goroutines.
 func (t *Token) Fail() { t.failed = true }
 
 // Close is the event that the background has to end.
@@ -222,8 +223,8 @@ func (t *Token) Close() Ready {
 // Wreck is the event that the goroutine with the token has panicked. The token is free afterwards.
 func (t *Token) Wreck() { t.state, t.holder = Free, nil }
 
-// claim gives w the token if w has it already, it is free or its holder sleeps. It returns whether w
-// has the token.
+// claim gives w the token if w has it already, if the token is free, or if its holder sleeps. It
+// returns whether w has the token.
 func (t *Token) claim(w *Waiter) (bool, Ready) {
 	var r Ready
 	switch {
@@ -242,8 +243,8 @@ func (t *Token) claim(w *Waiter) (bool, Ready) {
 // take makes w the holder of the token. w is awake.
 func (t *Token) take(w *Waiter) { t.state, t.holder = Polling+State(w.role), w }
 
-// giveOn takes the token from its holder and passes it on: by Lend to a sleeping goroutine, else by
-// waking the first parked goroutine.
+// giveOn takes the token from its holder and passes it on: by Lend to a sleeping goroutine or, if no
+// goroutine sleeps, by waking the first parked goroutine.
 func (t *Token) giveOn() Ready {
 	t.state, t.holder = Free, nil
 	if t.asleep.first != nil {

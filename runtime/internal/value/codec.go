@@ -51,7 +51,7 @@ func (Gob[T]) Decode(b []byte, v *T) error {
 		return foreseen(err)
 	}
 	if s := reflect.ValueOf(v).Elem(); s.Kind() == reflect.Slice && s.IsNil() {
-		s.Set(reflect.MakeSlice(s.Type(), 0, 0)) // the value was empty, not nil, which is sent as formNil
+		s.Set(reflect.MakeSlice(s.Type(), 0, 0)) // the value was an empty slice; a nil slice is sent as formNil
 	}
 	if r.Len() > 0 {
 		return fmt.Errorf("%w: %d bytes behind the value", ErrMalformed, r.Len())
