@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// inboxPositions returns every position of an inbox. With -short it returns only those near the
-// ends of the quarters, where the reader frees slots.
+// inboxPositions returns every position of an inbox. With -short it returns only the positions near
+// the ends of the quarters of the inbox, where the reader frees slots.
 func inboxPositions() []int {
 	var all []int
 	for pos := range shm.InboxSlots + 8 {

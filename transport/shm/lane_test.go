@@ -81,8 +81,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Messages that a rank sends in the inbox after it has returned its ring arrive after those in the
-// ring, even if the inbox is polled before the ring is empty.
+// Messages that a rank sends in the inbox after it has returned its ring arrive after the messages
+// that it sent in the ring. This holds even if the inbox is polled before the ring is empty.
 func TestOrderOfTheWayBack(t *testing.T) {
 	ts := local(t, 2, false)
 	intoRing(t, ts[1], ts[0], 1, 0)

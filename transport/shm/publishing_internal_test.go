@@ -20,8 +20,8 @@ func record(n uint64) (transport.Header, []byte) {
 }
 
 // A reader that sees the word of a record sees the whole record, and a writer that sees the
-// reader's progress may overwrite what was read. The race detector checks both happens-before
-// relations; it can do so because this node memory is on the heap.
+// reader's progress may overwrite the records that were read. The race detector checks both
+// happens-before relations; it can do so because this node memory is on the heap.
 func TestRecordsArePublished(t *testing.T) {
 	const records = 5000
 	for _, c := range []struct {

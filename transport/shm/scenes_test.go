@@ -109,7 +109,7 @@ func playSleep(p *player) error {
 	return nil
 }
 
-// sleepOnce polls once; if nothing was there, it sleeps until something arrives.
+// sleepOnce polls once. If the poll finds nothing, sleepOnce sleeps until something arrives.
 func sleepOnce(tr *shm.Transport, h transport.Handler) error {
 	n, err := tr.Poll(h, 64)
 	if err != nil || n > 0 {

@@ -58,8 +58,8 @@ func TestRingRecordEndsWithinTheRing(t *testing.T) {
 	}
 }
 
-// A ring can be filled with records of any size, and everything in it is read correctly, whatever
-// bytes were there before.
+// A ring can be filled with records of any size, and every record is read correctly, whatever bytes
+// the ring contained before.
 func TestFullRing(t *testing.T) {
 	head := new(uint64)
 	s := heapSegment(ringBytes)

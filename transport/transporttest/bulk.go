@@ -63,8 +63,8 @@ func (r *rig) put(src []byte, dst transport.Key) error {
 	}).err
 }
 
-// requireMargins fails the test unless all bytes of b before and after the n bytes in the middle have the value
-// rubbish.
+// requireMargins ignores the n bytes in the middle of b. It fails the test if a byte before or after
+// them does not have the value rubbish.
 func (r *rig) requireMargins(b []byte, n int) {
 	r.Helper()
 	for i, x := range b {
@@ -192,8 +192,8 @@ func testFetchAddMany(r *rig) {
 	require.Equal(r, uint64(rounds*(len(r.ranks)-1)), binary.NativeEndian.Uint64(word))
 }
 
-// addRepeatedly adds 1 to a word of rank 0, rounds times one after the other, and then sends an
-// empty message to rank 0.
+// addRepeatedly adds 1 to a word of rank 0, and then sends an empty message to rank 0. The argument
+// rounds is the number of additions, each of which begins after the end of the previous one.
 func (m *member) addRepeatedly(k transport.Key, rounds int) error {
 	e, err := m.transport.Endpoint(0)
 	if err != nil {

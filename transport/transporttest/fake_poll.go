@@ -140,10 +140,10 @@ func (t *fakeTransport) end(h transport.Handler, op *operation) {
 	t.guard.handed()
 }
 
-// reportLosses reports every peer whose loss is not reported yet. At random, it first delivers all messages that
-// are in flight from the peer, as far as the budget permits, or none of them. Then it completes the operations
-// on the peer, and reports the loss. It returns the number of completions and losses, and the number of
-// messages.
+// reportLosses reports every peer whose loss is not reported yet. It decides at random whether it
+// first delivers the messages that are in flight from the peer, as far as the budget permits. Then it
+// completes the operations on the peer, and reports the loss. It returns the number of completions
+// and losses, and the number of messages.
 func (t *fakeTransport) reportLosses(h transport.Handler, budget int) (events, messages int) {
 	for peer := range t.peers {
 		t.fabric.mu.Lock()

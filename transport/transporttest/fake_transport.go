@@ -130,7 +130,7 @@ func (t *fakeTransport) MarkDown(peer int, cause error) {
 	t.markDown(peer, cause)
 }
 
-// markDown records the loss of a peer, unless one is recorded already.
+// markDown records the loss of a peer, if no loss of the peer is recorded yet.
 func (t *fakeTransport) markDown(peer int, cause error) {
 	if t.closed || !t.peers[peer].alive() {
 		return

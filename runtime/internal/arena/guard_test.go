@@ -50,6 +50,6 @@ func TestGuardedArenaFaultsOnUseAfterTheEnd(t *testing.T) {
 		require.False(t, faults(again.Bytes))
 		require.NoError(t, a.Free(again))
 	}
-	// At the end, make all memory accessible again, because Munmap and others access it.
+	// At the end, make all memory accessible again, in case that code after the test accesses it.
 	require.NoError(t, arena.Guard(mapped, false))
 }

@@ -63,7 +63,8 @@ func (d *dialogue) round() {
 	d.receive[0]()
 }
 
-// ready does what a receiver does before the message arrives.
+// ready prepares a side for a message: it posts the receive, if receives belong to messages, and
+// polls once.
 func (d *dialogue) ready(side int) {
 	if d.expect[side] != nil {
 		d.expect[side]()

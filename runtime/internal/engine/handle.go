@@ -95,7 +95,7 @@ func (h Handle) test() (s Status, idle uint, err error) {
 	return s, 0, err
 }
 
-// look polls once if r is not finished. idle is as for test.
+// look polls once if r is not finished. Its result idle has the same meaning as that of test.
 func (e *Engine) look(r *Request) (idle uint) {
 	if r.phase == phaseDone {
 		return 0
@@ -117,7 +117,7 @@ func (h Handle) Look() bool {
 	return idle == 0
 }
 
-// glance is Look under the lock. idle is as for test.
+// glance is Look under the lock. Its result idle has the same meaning as that of test.
 func (h Handle) glance() (idle uint) {
 	e := h.request.e
 	e.lock()

@@ -150,8 +150,8 @@ func (p *peer) long(n int) bool {
 	return !ok || n > min(p.caps.EagerAlone, p.caps.MaxEager) || !quieter.Quiet()
 }
 
-// open enables the fast path, unless the peer is down or not connected, or frames or a batch wait
-// to be sent to it.
+// open enables the fast path if the peer is connected and not down, and if neither frames nor a batch
+// wait to be sent to it.
 func (p *peer) open() {
 	if p.connected && p.down == nil && p.pending.head == nil && len(p.batch) == 0 {
 		p.eager = p.eagerLimit()

@@ -15,8 +15,8 @@ const (
 	maxSpareRecords = 8 << 10
 )
 
-// classOf returns the class of the smallest block that holds n bytes. Class 2*k has blocks of 1<<k
-// bytes, class 2*k-1 blocks of three quarters of that.
+// classOf returns the class of the smallest block that holds n bytes. The blocks of class 2*k have
+// 1<<k bytes. The blocks of class 2*k-1 have three quarters of 1<<k bytes.
 func classOf(n int) int {
 	k := bits.Len(uint(n - 1))
 	if n <= 3<<k>>2 {
@@ -88,8 +88,8 @@ func (s *spareMemory) record() *message {
 	return g
 }
 
-// drop frees a record. It keeps the record for a later message unless it already keeps
-// maxSpareRecords of them.
+// drop frees a record. It keeps the record for a later message if it keeps fewer than maxSpareRecords
+// records.
 func (s *spareMemory) drop(g *message) {
 	*g = message{}
 	if s.kept < maxSpareRecords {

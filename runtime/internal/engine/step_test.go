@@ -95,8 +95,8 @@ func moments() []int {
 	return all
 }
 
-// play runs a scene and calls interfere after some steps. It returns both requests and the
-// receive buffer.
+// play runs a scene and calls interfere after the given number of steps. It returns both requests and
+// the receive buffer.
 func play(w *world, s scene, steps int, interfere func(send, receive engine.Handle)) (send, receive engine.Handle, in []byte) {
 	in = make([]byte, s.size)
 	pause := steps % 2 * 60

@@ -117,7 +117,7 @@ func isInner(ctx context.Context) bool {
 func (e *Engine) giveWay(w *waiter) {
 	var in progress.Input
 	var ticket uint32
-	since := w.since // when w began to wait, its Park ended, or its poll last found something
+	since := w.since // when w began to wait, its Park ended, or its poll found something, whichever is latest
 	var pace progress.Pace
 	pace.Start(e.cfg.Wait)
 	for {

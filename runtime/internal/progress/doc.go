@@ -29,11 +29,11 @@
 // # Transitions
 //
 // Next=Sleep stands for the event Next that returns Sleep. The columns are the event, the state
-// before it, the state after it, and the contents of its Ready: Wake stands for Ready.Wake, - for
-// nothing. A comma separates alternatives. "same" means that the state does not change. An event
-// that is not listed for a state does not change the state, and its Ready is empty. The table omits
-// Resume. Close returns Resume. Next returns Resume for the last goroutine that ends its sleep while
-// the background rests.
+// before the event, the state after the event, and the contents of the Ready that the event returns:
+// Wake stands for Ready.Wake, and - stands for an empty Ready. A comma separates alternatives. "same"
+// means that the state does not change. An event that is not listed for a state does not change the
+// state, and its Ready is empty. The table omits Resume. Close returns Resume. Next returns Resume
+// for the last goroutine that ends its sleep while the background rests.
 //
 //	event                  from                             to                does
 //	TryBegin               Free                             Polling, Serving  -

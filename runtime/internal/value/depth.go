@@ -16,7 +16,8 @@ const depthMax = 10_000
 // nested caches the results of unbounded by reflect.Type.
 var nested sync.Map
 
-// tooDeep returns ErrDepth for a value that is nested more deeply than depthMax, else nil.
+// tooDeep returns ErrDepth for a value that is nested more deeply than depthMax. Otherwise it returns
+// nil.
 func tooDeep(v reflect.Value) error {
 	if !unbounded(v.Type(), nil) {
 		return nil

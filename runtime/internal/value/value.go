@@ -70,8 +70,8 @@ func Registered[T any]() Codec[T] {
 	return codec
 }
 
-// of returns the coder of T. Without Register, it uses the codec of direct if there is one, else
-// Gob.
+// of returns the coder of T. If no codec was registered for T, the coder uses the codec that direct
+// returns. If direct returns nil, the coder uses Gob.
 func of[T any]() *coder[T] {
 	t := reflect.TypeFor[T]()
 	if c, ok := coders.Load(t); ok {
@@ -172,7 +172,8 @@ func (c *coder[T]) decode(b []byte, v *T) (err error) {
 }
 
 // odd handles bytes that do not begin with the header of a value of the coder's type. The bytes are
-// nil, a failure, a value of another type, or malformed. odd returns an error except for nil.
+// nil, a failure, a value of another type, or malformed. If the bytes stand for nil and T can be nil,
+// odd returns no error. Otherwise it returns an error.
 func (c *coder[T]) odd(b []byte) error {
 	if len(b) < headSize || len(b)-headSize < int(binary.LittleEndian.Uint16(b[1:])) || b[0] < formValue || b[0] > formFailure {
 		return fmt.Errorf("%w: its head", ErrMalformed)
