@@ -39,7 +39,8 @@ type endpoint struct {
 	peer, slot int
 	// number is the number of the ring, valid if ring.words is not nil.
 	number int
-	// sent counts the messages in the inbox until the next attempt to take a ring.
+	// sent counts messages in the inbox. When it reaches ringAfter, the endpoint tries to take a
+	// ring. If no ring is free, sent is reduced by ringRetry.
 	sent int
 	// introduced is true when the peer's header has been read and found valid.
 	introduced bool
