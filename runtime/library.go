@@ -52,9 +52,10 @@ func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	return NewRequestUsing(c, nil, nil, fn)
 }
 
-// NewRequestUsing is NewRequest for a function that accesses memory of the program until it returns:
-// it reads from the slice reads and writes to the slice writes. gorun -check reports accesses that
-// conflict with other requests. It also reports changes of the slice reads before the result is taken.
+// NewRequestUsing is NewRequest for a function that accesses memory of the program until it returns. The
+// argument reads is the slice that the function reads, and the argument writes is the slice that it changes.
+// gorun -check reports accesses that conflict with other requests. It also reports if the program changes the
+// slice reads before Wait or Test has returned the result.
 func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Request {
 	if err := c.Err(); err != nil {
 		return failedRequest(callsite.At(err))

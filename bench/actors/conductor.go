@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// conductor is the name of an actor of rank 1. It receives the orders of isends and passes them to the main
-// goroutine of its rank. With the conductor, the main goroutine is not blocked in a receive while actors are
+// conductor is the name of an actor of rank 1. The actor receives the orders that the function isends sends from
+// rank 0, and passes them to the main goroutine of rank 1. With the conductor, the main goroutine is not blocked in a receive while actors are
 // measured. If the main goroutine were blocked, the poll token would move between the main goroutine and the
 // serving goroutine.
 const conductor = "conductor"

@@ -1,6 +1,7 @@
 package main
 
-// measurement is a measurement that prints one line: its name, its unit, and the function that makes it.
+// measurement describes one line of the output: the name of a figure, its unit, and the function run that
+// measures it.
 type measurement struct {
 	name, unit string
 	run        func(*bench) (float64, error)

@@ -1,5 +1,5 @@
 // Command wrong runs small programs under gorun -check. Each program has one mistake or is correct.
-// It prints which mistakes are reported, in the form of docs/wrong-programs.md:
+// The command prints which mistakes gorun -check has reported, in the form of docs/wrong-programs.md:
 //
 //	go run ./bench/wrong > docs/wrong-programs.md
 //	go run ./bench/wrong -v -only 'ring of sends'

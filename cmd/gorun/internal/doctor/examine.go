@@ -81,7 +81,7 @@ func (h *Host) attempt(patience time.Duration, f func(*Host) error) {
 	if h.late.Load() {
 		text = fmt.Sprintf("no answer within %v", patience)
 	}
-	h.end() // after this the standard error is complete; the command may not end by itself
+	h.end() // ends the command if it has not ended by itself; then its standard error is complete
 	for line := range strings.Lines(h.errs.String()) {
 		text += "\n  | " + strings.TrimRight(line, "\n")
 	}
