@@ -50,6 +50,7 @@ const (
 	fits                         // a contribution fits into a slot
 	allFit                       // the blocks of all ranks fit into a slot
 	two                          // exactly two ranks
+	quad                         // at most four ranks
 	few                          // at most flatMax ranks
 	many                         // more than linearMax ranks
 	flagged                      // the barrier has a flag for every round
@@ -100,7 +101,7 @@ const (
 func (s *situation) holds() need {
 	return near.when(s.near) | free.when(!s.crowded) | commutative.when(s.commutative) |
 		fits.when(s.bytes <= s.smallMax) | allFit.when(s.bytes*s.ranks <= s.smallMax) |
-		two.when(s.ranks == 2) | few.when(s.ranks <= flatMax) | many.when(s.ranks > linearMax) | flagged.when(s.ranks <= node.FlagsMax) |
+		two.when(s.ranks == 2) | quad.when(s.ranks <= 4) | few.when(s.ranks <= flatMax) | many.when(s.ranks > linearMax) | flagged.when(s.ranks <= node.FlagsMax) |
 		whole.when(s.elem <= s.elemMax) | laned.when(s.elem <= s.laneMax) | listed.when(s.ranks <= node.TableMax) | power.when(s.ranks&(s.ranks-1) == 0) | readable.when(s.readable) |
 		nested.when(s.nested) | inOrder.when(s.inOrder) | anyOrder.when(!s.fixed) | spread.when(s.spread) | far.when(s.apart) |
 		quicker.when(s.pulls)
@@ -157,6 +158,7 @@ var table = resolve([]line{
 	{message.Bcast, threeLevel, 0, asked, 0, "data crosses to a node and to a domain once"},
 	{message.Bcast, twoLevel, 0, 0, 0, "data crosses to a node once"},
 	{message.Bcast, "binomial", 0, 0, 32 << 10, "short: fewest messages"},
+	{message.Bcast, "binomial", 0, quad, 1 << 20, "few ranks: other algorithms send almost as many bytes, in more messages"},
 	{message.Bcast, "k-nomial", 0, asked, 0, "fewest levels"},
 	{message.Bcast, "scatter-doubling", 0, asked, 0, "every rank sends a share, in few messages"},
 	{message.Bcast, "chain", 0, asked, 0, "every byte leaves a rank once"},
@@ -186,6 +188,7 @@ var table = resolve([]line{
 	{message.AllReduce, twoLevel, commutative, 0, 0, "one rank of each node sends"},
 	{message.AllReduce, twoLevel, inOrder, 0, 0, "one rank of each node sends, in the order of the ranks"},
 	{message.AllReduce, "recursive-doubling", 0, 0, 8 << 10, "short: fewest messages"},
+	{message.AllReduce, "recursive-doubling", 0, quad, 32 << 10, "few ranks: other algorithms send almost as many bytes, in more messages"},
 	{message.AllReduce, "rabenseifner", 0, 0, 512 << 10, "every byte travels about twice"},
 	{message.AllReduce, "ring", 0, 0, 0, "long: neighbours only"},
 	{message.AllReduce, "recursive-doubling", 0, 0, 0, "the operator does not commute"},
@@ -337,64 +340,3 @@ var first = func() (at [message.Operations + 1]int) {
 		}
 	}
 }()
-
-// choose returns the rule for a situation. It takes the algorithm override if this can serve the call, otherwise
-// the choice of tuned, a table of measured choices or nil, if this can serve the call, otherwise the built-in
-// choice.
-func choose(s *situation, override string, tuned *Table) *rule {
-	have := s.holds()
-	rules := table[first[s.op]:first[s.op+1]]
-	if r := named(rules, have, override); r != nil {
-		return r
-	}
-	if tuned != nil {
-		if r := named(rules, have, tuned.choice(s)); r != nil {
-			return r
-		}
-	}
-	for i := range rules {
-		r := &rules[i]
-		if all := r.must | r.best; have&all == all && (r.most == 0 || s.bytes <= r.most) {
-			return r
-		}
-	}
-	return &rules[len(rules)-1]
-}
-
-// chosen is the rule of a call, with the fields of its situation that differ between the calls of a group. Two
-// calls with equal fields have the same rule, as long as the other fields of the situation do not change.
-type chosen struct {
-	op          message.Operation
-	bytes, elem int
-	commutative bool
-	rule        *rule
-}
-
-// rule returns the rule for a blocking call. It keeps the latest rule, because most calls have the same fields as
-// the call before.
-func (g *group) rule(k *call) *rule {
-	now := chosen{k.op, k.block, k.Reduction.Elem, k.Reduction.Commutative, g.last.rule}
-	if now == g.last && now.rule != nil {
-		return now.rule
-	}
-	s := g.situation(k)
-	now.rule = g.take(&s)
-	if g.choices == nil { // otherwise each choice must be noted by take
-		g.last = now
-	}
-	return now.rule
-}
-
-// named returns the first of rules that has the name and whose conditions in must hold. If no rule fits, it
-// returns nil.
-func named(rules []rule, have need, name string) *rule {
-	if name == automatic {
-		return nil
-	}
-	for i := range rules {
-		if rules[i].name == name && have&rules[i].must == rules[i].must {
-			return &rules[i]
-		}
-	}
-	return nil
-}
