@@ -40,12 +40,12 @@
 //     runtime.PeerError in the errors of all other members.
 //   - Members that call different operations get a MismatchError, which names the source lines of
 //     both calls. The same holds for one operation with different lengths, roots, operators or
-//     element types. The other members get ErrCommBroken. The error is returned by the call that does
-//     not match or, if no member waited for another member in that call, by the next call or by Close
-//     of the communicator.
+//     element types. Members that notice no difference themselves get ErrCommBroken. A member gets its
+//     error from the call that does not match. If the members could complete that call without waiting
+//     for each other, the error comes from the next call, or from Close of the communicator.
 //   - If two goroutines of a rank are in blocking operations on one communicator, they get
-//     runtime.ErrInUse, and the other members get ErrCommBroken. Operations with values count
-//     as blocking operations here.
+//     runtime.ErrInUse, and the other members get ErrCommBroken. The operations of section
+//     Values, such as BcastValue, are blocking operations.
 //   - If counts differ between members that must pass the same counts, the error is a MismatchError
 //     where all members know the counts (AllGatherV, ReduceScatter). If only the sender and the
 //     receiver know a count, the receiver detects the difference by the length of the message, and
@@ -91,9 +91,9 @@
 // # Order and rounding
 //
 // For given numbers of ranks and bytes, a reduction takes its operands in a fixed order, and all
-// ranks get the same bits. The order of the operands is the order of the ranks, except in two cases:
-// the operator is commutative and the ranks are on several nodes; or GORUN_COLL or a Table selects
-// the algorithm node-domains. The grouping of the operands (where the parentheses are) depends on the
+// ranks get the same bits. The operands are taken in the order of the ranks, with two exceptions: a
+// commutative operator if the ranks are on several nodes, and the algorithm called node-domains if
+// GORUN_COLL or a Table selects it. The grouping of the operands (where the parentheses are) depends on the
 // algorithm.
 //
 // With gorun -reproducible, or GORUN_REPRODUCIBLE=1 (or true) at all ranks, the result of a reduction

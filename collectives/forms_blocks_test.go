@@ -13,7 +13,8 @@ const gap = -7
 // raggedCount returns the number of elements of block i, between 0 and n.
 func raggedCount(i, n int) int { return (5*i + n) % (n + 1) }
 
-// pairCount returns the number of elements that rank from sends to rank to in an AllToAllV.
+// pairCount returns the number of elements of an AllToAllV that the rank numbered from sends to the rank numbered
+// to.
 func pairCount(from, to, n int) int { return (3*from + 5*to + n) % (n + 1) }
 
 // blocksOf returns the counts and displacements of size blocks in the reverse order of the ranks,

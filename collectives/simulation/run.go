@@ -16,7 +16,7 @@ type (
 	Level = virtual.Level
 	// Segment has the costs of messages of a range of lengths.
 	Segment = virtual.Segment
-	// Result is the cost of a simulation.
+	// Result has the virtual time and the costs of a simulated operation.
 	Result = virtual.Result
 	// Cost has the counts of a rank's messages, bytes and steps.
 	Cost = virtual.Cost

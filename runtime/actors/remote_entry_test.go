@@ -16,9 +16,9 @@ import (
 )
 
 // TestOrderFromStreamToStream checks messages over several streams. A stream ends when no PID
-// leads to it any more, and the next PID makes another stream. Messages must arrive in order and
-// once, even while long messages of the previous stream are in transit and before the actor
-// exists.
+// leads to it any more, and the next PID makes another stream. Each message must arrive once and
+// in order, also if it was sent before the actor existed, or while long messages of the previous stream were in
+// transit.
 func TestOrderFromStreamToStream(t *testing.T) {
 	for seed := range int64(3) {
 		_, all := fake(t, 2, transporttest.FakeOptions{
@@ -74,8 +74,8 @@ func TestOrderBehindClosedStreams(t *testing.T) {
 	for _, want := range "12345" {
 		require.Equal(t, string(want), next(t, got).(string)[:1])
 	}
-	// No message waits. The messages of the next stream, which reuses the first number, are
-	// delivered at once.
+	// No message waits. The next stream gets the number of the first stream, which is closed. Its
+	// messages are delivered at once.
 	w.e.CloseStream(three)
 	w.barrier(t, done)
 	w.text(t, w.stream(t, "in"), "6")

@@ -37,7 +37,7 @@ func neighborCost(size, n int) (messages, volume int) {
 	return messages, messages * n
 }
 
-// branches returns to how many ranks the root of a k-nomial tree of size ranks sends, for k = 4.
+// branches returns the number of children of the root in a k-nomial tree with size ranks, for k = 4.
 func branches(size int) int {
 	count := 0
 	for span := 1; span < size; span *= 4 {
@@ -46,8 +46,8 @@ func branches(size int) int {
 	return count
 }
 
-// prefixes returns the most messages that a rank sends in the two passes of a scan. All ranks
-// except the last send more messages in addition.
+// prefixes returns the most messages that a rank sends in the two passes of a scan. Each rank
+// except the last sends as many further messages as the argument more says.
 func prefixes(size, more int) int {
 	most := 0
 	for after := 1; after <= size; after++ {
@@ -75,10 +75,11 @@ func aggregated(size, n int) (messages, volume int) {
 	return messages, n * (size - 1)
 }
 
-// costs returns, for each algorithm and for size ranks, the messages and the largest number of
-// bytes that the busiest rank sends. The comment at the head of each algorithm states both
-// numbers. A block has n bytes or up to n bytes, and so has a reduced vector. The root is rank 0.
-// In ordered reductions it is the last rank.
+// costs has a function for each algorithm. For a group of size ranks, the function returns the number of
+// messages that the busiest rank sends, and the largest number of bytes that a rank may send. The comment at
+// the head of each algorithm states both numbers. n is the length in bytes of a block or of a reduced vector. If
+// the blocks have different lengths, n is the greatest length. The root is rank 0. In ordered reductions the root is
+// the last rank.
 var costs = map[string]func(size, n int) (messages, volume int){
 	"barrier=dissemination": func(size, _ int) (int, int) { return ceilLog(size), 0 },
 	"bcast=binomial":        func(size, n int) (int, int) { return ceilLog(size), ceilLog(size) * n },
@@ -165,7 +166,7 @@ func TestCosts(t *testing.T) {
 				return
 			}
 			for size := 2; size <= largest; size++ {
-				elements := size << bits.Len(uint(size)) // divisible into equal blocks, also for a power of two
+				elements := size << bits.Len(uint(size)) // divisible by size, and by each power of two up to size
 				cases := messagetest.Cases(&a, size, elements)
 				if len(cases) == 0 {
 					continue
