@@ -6,9 +6,12 @@ import "github.com/gorun-hpc/gorun/collectives/internal/message"
 type LongParts int
 
 const (
-	BySegments LongParts = iota // through shared memory, as AllToAllPipeline
-	ByReads                     // from the senders' private memory; requires CanPull
-	ByMessages                  // as messages of the Peer
+	// BySegments copies through shared memory, as AllToAllPipeline.
+	BySegments LongParts = iota
+	// ByReads copies from the senders' private memory. It requires CanPull.
+	ByReads
+	// ByMessages sends messages of the Peer.
+	ByMessages
 )
 
 // AllToAllVSlots copies part j of c.Send of member i to part i of c.Recv of member j, for all i and
