@@ -8,8 +8,8 @@ import (
 
 // AllGatherV copies send of member i, which has counts[i] elements, to recv[displs[i]:] of every
 // member. If displs is nil, the blocks follow each other in the order of the ranks. All members must
-// pass the same counts, but may pass different displs. IAllGatherV and AllGatherVInit also read
-// counts and displs before they return.
+// pass the same counts, but may pass different displs. IAllGatherV and AllGatherVInit read counts and
+// displs before they return, so that the caller may change both slices afterwards.
 func AllGatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int) error {
 	return allGatherV(new(call), c, send, recv, counts, displs).wait()
 }

@@ -108,8 +108,8 @@ func newBuffers(size int) *buffers {
 
 var plus = collectives.Func(add, true)
 
-// A nonblocking operation uses the internal memory of the operation before it again. On average an
-// operation allocates less than an eighth of the length of its buffer.
+// A nonblocking operation reuses the internal memory of the previous operation. The test checks that
+// an operation allocates on average less than an eighth of the length of its buffer.
 func TestNonblockingOperationsKeepMemory(t *testing.T) {
 	const n, runs = 64 << 10, 200
 	world(t, 2, func(c *runtime.Comm) error {

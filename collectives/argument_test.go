@@ -89,8 +89,8 @@ func TestCommunicatorsAreSeparate(t *testing.T) {
 	})
 }
 
-// Operations with 40 ranks, more than one small slot of shared memory can hold the blocks of, give
-// right results (mpi-cases 60).
+// Operations of 40 ranks give right results, although one small slot of shared memory cannot hold the
+// blocks of 40 ranks (mpi-cases 60).
 func TestManyRanks(t *testing.T) {
 	const size = 40
 	lengths := []int{1, 50, 2000}

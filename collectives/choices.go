@@ -50,7 +50,8 @@ func (l *choices) note(s *situation, r *rule) {
 	l.all[r] = c
 }
 
-// Explain implements runtime.Explainer: a line for each rule, in the order of the table.
+// Explain implements runtime.Explainer. It returns a line for each rule that operations have used, in
+// the order of the rules in table.
 func (l *choices) Explain() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

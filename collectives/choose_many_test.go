@@ -9,8 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Between nodes, the root of a GatherV or ScatterV exchanges a message with every rank up to 40
-// ranks, and uses a binomial tree above.
+// If every rank is a node of its own and there are at most 40 ranks, the root of a GatherV or ScatterV
+// exchanges a message with every other rank. With more than 40 ranks, the messages follow a binomial
+// tree.
 func TestRootOfManyRanks(t *testing.T) {
 	for size, want := range map[int]string{40: "linear", 41: "binomial"} {
 		world(t, size, func(c *runtime.Comm) error {

@@ -15,9 +15,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Close ends with ErrCommClosed the operation that another goroutine of the rank is in and all
-// later operations of the rank. Operations of the other members, which would wait for it, end with
-// ErrCommBroken.
+// If a rank calls Close while another goroutine of the rank is in an operation, this operation and all
+// later operations of the rank end with ErrCommClosed. The operations of the other members would wait
+// for the rank; they end with ErrCommBroken.
 func TestCloseBesideAnOperation(t *testing.T) {
 	for _, distant := range []bool{false, true} {
 		world(t, 2, func(w *runtime.Comm) error {

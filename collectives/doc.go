@@ -38,22 +38,23 @@
 //     context of an operation ends or a member dies, the operation fails, and the communicator is
 //     broken for all members (runtime.ErrCommBroken). If a member died, errors.As finds its
 //     runtime.PeerError in the errors of all other members.
-//   - Members that call different operations get a MismatchError, which names the source lines of
-//     both calls. The same holds for one operation with different lengths, roots, operators or
-//     element types. Members that notice no difference themselves get ErrCommBroken. A member gets its
-//     error from the call that does not match. If the members could complete that call without waiting
-//     for each other, the error comes from the next call, or from Close of the communicator.
+//   - Calls of two members do not match if they are different operations, or one operation with
+//     different lengths, roots, operators or element types. The members that detect the difference
+//     get a MismatchError, which names the source lines of both calls. The other members get
+//     ErrCommBroken. A member gets its error from the call that does not match. If no member waited
+//     for another member in this call, the next call or Close of the communicator returns the error.
 //   - If two goroutines of a rank are in blocking operations on one communicator, they get
-//     runtime.ErrInUse, and the other members get ErrCommBroken. The operations of section
-//     Values, such as BcastValue, are blocking operations.
-//   - If counts differ between members that must pass the same counts, the error is a MismatchError
-//     where all members know the counts (AllGatherV, ReduceScatter). If only the sender and the
-//     receiver know a count, the receiver detects the difference by the length of the message, and
-//     the error is ErrLength or runtime.ErrTruncate.
+//     runtime.ErrInUse, and the other members get ErrCommBroken. In this rule, operations with values
+//     (see Values below) are blocking operations.
+//   - In AllGatherV and ReduceScatter all members pass the counts of all blocks. If two members pass
+//     different counts, the error is a MismatchError. In the other operations with counts, only the
+//     sender and the receiver of a block know its count. If the two counts differ, the receiver
+//     detects the difference by the length of the message, and the error is ErrLength or
+//     runtime.ErrTruncate.
 //   - Messages of collectives never match receives of the program.
 //
-// With GORUN_COMPARE=0 (or false) at all ranks, only calls on an Intercomm are compared. Other calls
-// that differ then have undefined results or wait for ever.
+// With GORUN_COMPARE=0 (or false) at all ranks, gorun compares only calls on an Intercomm. If calls on
+// a communicator do not match in this case, their results are undefined, or the calls wait for ever.
 //
 // # Neighbors
 //
@@ -81,28 +82,36 @@
 //
 // # In place
 //
-// AllReduce, Scan, ExScan, AllToAll and AllToAllV accept the same slice as send and recv; so does
-// Reduce at its root. AllGather and AllGatherV accept this rank's block of recv as send; so do Gather
-// and GatherV at their root. ReduceScatter and ReduceScatterBlock accept this rank's block of send as
-// recv; so do Scatter and ScatterV at their root. Other overlaps are refused. At ranks other than the
-// root, the following arguments are not used and may be nil: recv of Reduce, Gather and GatherV, send
-// of Scatter and ScatterV, and the counts of GatherV and ScatterV.
+// The arguments send and recv may overlap in the following cases. Other overlaps are refused.
+//
+//   - In AllReduce, Scan, ExScan, AllToAll and AllToAllV, and at the root of Reduce, send and recv may
+//     be the same slice.
+//   - In AllGather and AllGatherV, and at the root of Gather and GatherV, send may be this rank's block
+//     of recv.
+//   - In ReduceScatter and ReduceScatterBlock, and at the root of Scatter and ScatterV, recv may be
+//     this rank's block of send.
+//
+// At ranks other than the root, the following arguments are not used and may be nil: recv of Reduce,
+// Gather and GatherV, send of Scatter and ScatterV, and the counts of GatherV and ScatterV.
 //
 // # Order and rounding
 //
 // For given numbers of ranks and bytes, a reduction takes its operands in a fixed order, and all
-// ranks get the same bits. The operands are taken in the order of the ranks, with two exceptions: a
-// commutative operator if the ranks are on several nodes, and the algorithm called node-domains if
-// GORUN_COLL or a Table selects it. The grouping of the operands (where the parentheses are) depends on the
-// algorithm.
+// ranks get the same bits. In two cases this order may differ from the order of the ranks:
+//
+//   - The operator is commutative, and the ranks are on several nodes.
+//   - GORUN_COLL or a Table selects the algorithm node-domains.
+//
+// In all other cases, the order of the operands is the order of the ranks. The grouping of the operands
+// (where the parentheses are) depends on the algorithm.
 //
 // With gorun -reproducible, or GORUN_REPRODUCIBLE=1 (or true) at all ranks, the result of a reduction
-// has the same bits as a loop over the ranks, ((x0 op x1) op x2) op ...; the result of a scan at rank
-// i has the bits of such a loop over the ranks 0 to i (Scan) or 0 to i-1 (ExScan). The bits depend
+// has the same bits as a loop over the ranks, ((x0 op x1) op x2) op .... The result of a scan at rank
+// i has the same bits as a loop over the ranks 0 to i (Scan) or 0 to i-1 (ExScan). The bits depend
 // only on the operands. They do not depend on the nodes, the algorithm, the length of the vector or
-// the form of the call. On one node this setting costs no time. Between nodes, each of p ranks sends
-// p-1 messages in a short reduction instead of log p. If GORUN_COLL names an algorithm that combines
-// in another order, the algorithm is replaced.
+// the form of the call. On one node this setting costs no time. Between nodes, in a short reduction,
+// each of p ranks sends p-1 messages instead of log p messages. If GORUN_COLL names an algorithm that
+// combines in another order, gorun uses another algorithm instead.
 //
 // # Algorithms
 //

@@ -11,7 +11,8 @@ import (
 // domains records the domains of the members on this rank's node. A domain is the set of processors
 // that share an L3 cache or belong to one NUMA node (see runtime.CacheDomain).
 type domains struct {
-	// own returns the domain of this rank; it is runtime.CacheDomain.
+	// own returns the domain of this rank and the number of domains of the host. It is
+	// runtime.CacheDomain, except in tests.
 	own func() (domain, domains int)
 	// parts has the members of each domain. It is empty if spread returns false.
 	parts tier.Parts
@@ -24,8 +25,8 @@ type domains struct {
 // several members.
 func (d *domains) spread() bool { return len(d.parts.Groups) > 1 }
 
-// exchange distributes the domains of the members of a node to all of them, and sets parts. If the
-// machine has only one domain, it sends nothing.
+// exchange sends this rank's domain to all members of the node, receives the domains of the other
+// members, and sets parts. If the host has only one domain, exchange sends nothing.
 func (d *domains) exchange(n *node.Group, rank, size int) error {
 	mine, all := d.own()
 	if all < 2 {
@@ -52,9 +53,9 @@ func (d *domains) exchange(n *node.Group, rank, size int) error {
 	return nil
 }
 
-// inDomains returns the operations of the members of this rank's node within domains and between
-// domains. In the first call the members of each domain allocate shared memory together. Then the
-// first members of all domains allocate shared memory together.
+// inDomains returns the operations of two levels for the members of this rank's node: within domains
+// and between domains. In the first call the members of each domain allocate shared memory together.
+// Then the first members of all domains allocate shared memory together.
 func (g *group) inDomains() (*tier.Nested, error) {
 	d := &g.domains
 	if d.levels != nil {
@@ -75,8 +76,9 @@ func (g *group) inDomains() (*tier.Nested, error) {
 	return d.levels, nil
 }
 
-// memoryTier returns the operations of some members of this rank's node. some has the indices of
-// these members in all. The index of this rank is some[place].
+// memoryTier returns the operations of some members of this rank's node through shared memory. The
+// argument all has all members of the node. some has the indices of the chosen members in all.
+// some[place] is the index of this rank.
 func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, error) {
 	mine := tier.NewSubset(all, some, place)
 	if len(some) == 1 {
@@ -120,8 +122,8 @@ func (g *group) leaders() tier.Tier {
 	return &tier.Messages{Peer: tier.NewSubset(&g.peer, g.parts.Leaders(), g.parts.Group)}
 }
 
-// byDomain returns the algorithm for an operation of the members of one node that works within
-// domains and between domains.
+// byDomain returns the algorithm node-domains of an operation. The algorithm serves the members of one
+// node, and has two levels: within domains and between domains.
 func byDomain(op message.Operation) nearby {
 	var limits message.Limits
 	if op.Reduces() {
@@ -135,6 +137,6 @@ func byDomain(op message.Operation) nearby {
 		if err := leveled[op](n, c); err != nil {
 			return err
 		}
-		return whole.Agree() // calls are compared in the memory of all members, not in that of a domain
+		return whole.Agree() // compares the calls in the memory of the whole node, not of a domain
 	}, limits, true}
 }

@@ -14,8 +14,8 @@ import (
 
 // topologies give for each rank its node and the domain (L3 cache or NUMA node) of its processor.
 // They have domains of equal and of different size, ranks that alternate between domains, domain
-// numbers with gaps, a rank that may run in any domain (-1), and domains that cannot be used as a
-// level because each rank has one of its own or all are in one.
+// numbers with gaps, and a rank that may run in any domain (-1). In some topologies the domains cannot
+// be used as a level, because each rank has a domain of its own or because all ranks are in one domain.
 var topologies = []struct {
 	nodes, domains []int
 	// spread reports whether operations on the node of rank 0 can use an algorithm with a level of
@@ -32,9 +32,9 @@ var topologies = []struct {
 	{[]int{0, 0, 0, 1, 0, 1, 2}, []int{0, 1, 1, 0, 0, -1, 1}, false},
 }
 
-// The algorithms with a level of domains, on one node and in three levels on several nodes, give
-// the results of a loop over the ranks, with every root, with any length, and with operators that
-// commute and that do not.
+// The algorithms with a level of domains give the results of a loop over the ranks, on one node (two
+// levels) and on several nodes (three levels). The test uses every root, several lengths, and
+// operators that commute and that do not commute.
 func TestDomains(t *testing.T) {
 	for _, c := range topologies {
 		name := "node-domains"
@@ -61,7 +61,8 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// inAllDomains runs the operations that have algorithms by domain, and others between them.
+// inAllDomains runs the operations that have algorithms by domain, and runs other operations between
+// them.
 func inAllDomains(c *runtime.Comm) error {
 	then := collectives.Func(compose, false)
 	for _, n := range []int{0, 1, 3000} {
@@ -85,9 +86,9 @@ func inAllDomains(c *runtime.Comm) error {
 	return errors.Join(err, equal(c, "allreduce", []int64{long[0], long[len(long)-1]}, []int64{0, int64(c.Size() * (len(long) - 1))}))
 }
 
-// The algorithms with a level of domains are used only if GORUN_COLL or a table asks for them, and
-// only where the ranks of a node are in several domains, at least one of which has several ranks.
-// They are not used if GORUN_REPRODUCIBLE fixes the order of a reduction.
+// An algorithm with a level of domains is used only if GORUN_COLL or a table names it, if the ranks of
+// a node are in several domains, and if at least one of these domains has several ranks. It is not
+// used if GORUN_REPRODUCIBLE fixes the order of a reduction.
 func TestDomainsAreChosen(t *testing.T) {
 	for _, c := range topologies[:6] {
 		world(t, len(c.nodes), func(w *runtime.Comm) error {

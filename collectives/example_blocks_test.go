@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Each rank has found some cells. The sum of the counts of the ranks before it is the position
-// where it writes its own.
+// Each rank has found some cells. A rank begins to write its cells at a position that is the sum of
+// the numbers of cells of all lower ranks.
 func ExampleExScan() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
@@ -54,7 +54,7 @@ func ExampleGatherV() {
 		mine := []byte("abcdef")[:2*c.Rank()]
 		var all []byte
 		var counts []int
-		if c.Rank() == 0 { // only the root needs them
+		if c.Rank() == 0 { // only the root needs all and counts
 			all, counts = make([]byte, 6), []int{0, 2, 4}
 		}
 		if err := collectives.GatherV(c, mine, all, counts, nil, 0); err != nil {
@@ -110,8 +110,8 @@ func ExampleAllGatherV() {
 	// <nil>
 }
 
-// Each rank sends the numbers to the rank that is equal to their remainder modulo 2. An AllToAll
-// exchanges the lengths first.
+// Each rank sends even numbers to rank 0 and odd numbers to rank 1. Before that, an AllToAll exchanges
+// how many numbers each rank sends to each rank.
 func ExampleAllToAllV() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -138,7 +138,7 @@ func ExampleAllToAllV() {
 	// <nil>
 }
 
-// The sum of the vectors of two ranks, of which each rank gets the block that it needs.
+// Two ranks add their vectors. Each rank gets the block of the sum that it needs.
 func ExampleReduceScatter() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -157,7 +157,7 @@ func ExampleReduceScatter() {
 	// <nil>
 }
 
-// The maximum of the vectors of two ranks, of which each rank gets a block of equal length.
+// Two ranks compute the element-wise maximum of their vectors. Each rank gets one half of the result.
 func ExampleReduceScatterBlock() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -175,7 +175,8 @@ func ExampleReduceScatterBlock() {
 	// <nil>
 }
 
-// The least value of all ranks and the rank that has it; of equal values, the lowest rank.
+// The root gets the least value of all ranks and the rank that has this value. If several ranks have
+// it, the root gets the lowest of these ranks.
 func ExampleMinLoc() {
 	lowest := collectives.MinLoc[float64]()
 	err := runtime.Local(3, func(w *runtime.World) error {

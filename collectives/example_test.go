@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Ranks take turns: no rank begins a step before all ranks have ended the step before.
+// Ranks take turns: no rank begins a step before all ranks have ended the previous step.
 func ExampleBarrier() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()
@@ -200,8 +200,8 @@ func ExampleAllToAll() {
 	// <nil>
 }
 
-// Rank 0 starts a barrier, and while it is in flight sends the message that rank 1 waits for before
-// it enters the barrier.
+// Rank 0 starts a barrier. While the barrier is in progress, rank 0 sends a message to rank 1. Rank 1
+// enters the barrier only after it has received this message.
 func ExampleIBarrier() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -307,8 +307,8 @@ func ExampleFunc() {
 	// <nil>
 }
 
-// An operator that does not commute combines its operands in the order of the ranks: here the
-// product of matrices, of which each rank has one.
+// A reduction with an operator that does not commute combines the operands in the order of the ranks.
+// In this example the operands are matrices, one at each rank, and the operator is their product.
 func ExampleFunc_order() {
 	type matrix [2][2]int
 	product := collectives.Func(func(a, b matrix) (p matrix) {

@@ -22,7 +22,8 @@ type underway struct {
 	call flight.Call
 	op   message.Operation
 	root int
-	// late is true while the operation in progress, next, is not yet recorded.
+	// late is true while the operation in progress is not yet recorded. next has the arguments of
+	// this operation.
 	late bool
 	next struct {
 		op          message.Operation
@@ -30,13 +31,13 @@ type underway struct {
 	}
 }
 
-// set sets the operation that record will record.
+// set sets the operation that the method record of group will enter in the flight recorder.
 func (u *underway) set(k *call) {
 	u.late = true
 	u.next.op, u.next.root, u.next.bytes = k.op, k.Root, k.bytes
 }
 
-// record enters the blocking call in progress in the flight recorder if the call is not yet there.
+// record enters the blocking call in progress in the flight recorder if the call is not recorded yet.
 // The caller has already noted the call in g.blocking.
 func (g *group) record() {
 	if g.under.late {

@@ -46,9 +46,9 @@ func joined(size, n int, block func(i, n int) []int64) []int64 {
 	return all
 }
 
-// exchange returns the trial of an operation on the buffers send and recv. Before the operation
-// send holds sent, and recv holds gaps; afterwards they must hold wantSend and wantRecv. If the
-// buffers share memory, sent is written last.
+// exchange returns the trial of an operation on the buffers send and recv. Before the operation the
+// test fills recv with the value gap, and then copies sent to send. After the operation, send must
+// equal wantSend, and recv must equal wantRecv.
 func exchange(c *runtime.Comm, name string, inPlace bool, send, recv, sent, wantSend, wantRecv []int64) trial {
 	if inPlace {
 		name += " in place"
@@ -189,8 +189,9 @@ func allToAllTrial(c *runtime.Comm, n int, inPlace bool) trial {
 	return k
 }
 
-// allToAllVTrial uses, if in place, the same number of elements in both directions between two
-// ranks, and no displacements, because sent and received blocks have the same place.
+// allToAllVTrial returns the trial of an AllToAllV. If inPlace is true, two ranks send each other the
+// same number of elements, and there are no displacements, because sent and received blocks have the
+// same place.
 func allToAllVTrial(c *runtime.Comm, n int, inPlace bool) trial {
 	rank, size := c.Rank(), c.Size()
 	toAll, toDispls, length := blocksOf(size, func(i int) int { return pairCount(rank, i, n) })

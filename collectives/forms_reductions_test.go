@@ -5,7 +5,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// barrierTrial has no in-place form, nor has bcastTrial, because neither has two buffers.
+// barrierTrial and bcastTrial have no argument inPlace, because Barrier and Bcast do not have two
+// buffers.
 func barrierTrial(c *runtime.Comm) trial {
 	return trial{
 		name: "barrier", fill: func() {}, check: func() error { return nil },
@@ -151,8 +152,8 @@ func reduceScatterTrial(c *runtime.Comm, n int, inPlace bool) trial {
 	return k
 }
 
-// sums returns the trial of a sum over the ranks of send, of which recv gets the elements that
-// begin at from.
+// sums returns the trial of an operation that adds the slices send of all ranks. recv gets the
+// elements of the sum that begin at index from.
 func sums(c *runtime.Comm, name string, inPlace bool, send, recv []float64, from int) trial {
 	if inPlace {
 		name += " in place"

@@ -26,8 +26,8 @@ type trial struct {
 // then composes affine maps; it is an operator that does not commute.
 var then = collectives.Func(compose, false)
 
-// trials returns a trial of every operation, each also in place where it can be, for blocks of up
-// to n elements.
+// trials returns a trial of every operation, with blocks of up to n elements. For each operation that
+// can be in place, it also returns a trial in place.
 func trials(c *runtime.Comm, n, root int) []trial {
 	var all []trial
 	all = append(all, barrierTrial(c), bcastTrial(c, n, root))
@@ -138,10 +138,11 @@ func forms(c *runtime.Comm, n, root int) error {
 	return collectives.Barrier(c)
 }
 
-// Every operation, in its three forms and in place, gives the result of a loop over the ranks: with
-// every root, with no elements, with fewer and with more elements than ranks, over shared memory
-// and over messages (MPICH's coll/redscat.c, coll/red_scat_block2.c, coll/scantst.c, coll/exscan.c,
-// coll/gatherv.c, coll/scatterv.c, coll/allgatherv2.c, coll/alltoallv.c and coll/nonblocking2.c).
+// Every operation, in its three forms and in place, gives the result of a loop over the ranks. The
+// test uses every root, buffers of 0 elements, buffers with fewer and with more elements than ranks,
+// shared memory, and messages (MPICH's coll/redscat.c, coll/red_scat_block2.c, coll/scantst.c,
+// coll/exscan.c, coll/gatherv.c, coll/scatterv.c, coll/allgatherv2.c, coll/alltoallv.c and
+// coll/nonblocking2.c).
 func TestForms(t *testing.T) {
 	sizes, lengths := []int{1, 2, 3, 4, 5, 8, 9}, []int{0, 1, 7, 300}
 	if testing.Short() {

@@ -8,7 +8,8 @@ import (
 
 // GatherV copies send of member i, which has counts[i] elements, to recv[displs[i]:] of root. If
 // displs is nil, the blocks follow each other in the order of the ranks. recv, counts and displs are
-// used at root only. IGatherV and GatherVInit also read counts and displs before they return.
+// used at root only. IGatherV and GatherVInit read counts and displs before they return, so that the
+// caller may change both slices afterwards.
 func GatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int, root int) error {
 	return gatherV(new(call), c, send, recv, counts, displs, root).wait()
 }

@@ -43,8 +43,8 @@ type group struct {
 	// apart is true if there are two members, each of which has a processor, and the two processors
 	// have no common cache.
 	apart bool
-	// weighed is true if two members have measured whether they exchange long blocks faster by
-	// reading private memory. slower is true if reading private memory was not faster.
+	// weighed is true if the two members of the group have measured whether they exchange long blocks
+	// faster by reading each other's private memory. slower is true if this was not faster.
 	weighed, slower            bool
 	smallMax, elemMax, laneMax int
 	override                   overrides

@@ -21,9 +21,9 @@ const (
 	hugeWords = hugeBytes / 8
 )
 
-// far32 returns the indices, in a slice of n elements of the given size in bytes, at which a length
-// or an offset of too few bits would show: both ends, and the elements at 2 GiB and on both sides
-// of 4 GiB.
+// far32 returns five indices in a slice of n elements of the given size in bytes: both ends, the
+// element at 2 GiB, and the elements on both sides of 4 GiB. An operation that computes a length or an
+// offset with too few bits gives wrong values at some of these indices.
 func far32(n, size int) []int {
 	return []int{0, (2<<30-1)/size + 1, 4<<30/size - 1, 4 << 30 / size, n - 1}
 }
@@ -93,7 +93,7 @@ var hugeCases = map[string]func(c *runtime.Comm) error{
 		send, recv := marked[uint64](hugeWords+1, 8, 3), make([]uint64, (hugeWords+1)/2)
 		err := collectives.ReduceScatterBlock(c, send, recv, collectives.Sum)
 		want := []uint64{6, 0}
-		if c.Rank() == 1 { // far32's indices 0 and 1 are in the first block, or begin the second one
+		if c.Rank() == 1 { // its block begins with an unmarked element and ends with a marked one
 			want = []uint64{0, 14}
 		}
 		return errors.Join(err, equal(c, "reducescatterblock", []uint64{recv[0], recv[len(recv)-1]}, want))

@@ -14,16 +14,19 @@ import (
 // rank.
 const Root = -3
 
-// The operations on an Intercomm move data from each group to the other one. First, the first rank of
-// a group gathers or combines the contributions of its group, with the operations of the group's own
-// communicator. Then it exchanges the result with the first rank of the other group or with the root,
-// and distributes the received data in its own group. InterAllToAll instead exchanges messages
-// between all ranks. All ranks of both groups must call the operations in the same order. At most one
+// The operations on an Intercomm move data from each group to the other group. Each operation has three
+// steps. The first rank of a group gathers or combines the contributions of its group, with the
+// operations of the group's own communicator. Then this first rank exchanges the result with the first
+// rank of the other group or with the root. Then it distributes the received data in its own group.
+// InterAllToAll instead exchanges a message between each rank and each rank of the other group.
+//
+// All ranks of both groups must call the operations in the same order. At most one
 // blocking operation may be in progress; any number of nonblocking operations may be in progress at
 // the same time. A failure breaks the Intercomm for both groups.
 
-// interCall is one operation on an Intercomm with its arguments. (The type call is the same for a
-// communicator.) The blocking, the nonblocking or the persistent form of the operation executes it.
+// interCall is one operation on an Intercomm with its arguments. (The type call has this role for an
+// operation on a communicator.) The blocking, nonblocking or persistent form of the operation
+// executes the interCall.
 type interCall struct {
 	*coupling
 	t  *runtime.Intercomm

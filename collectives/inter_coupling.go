@@ -16,7 +16,7 @@ type coupling struct {
 	// home is the Intercomm's communicator, without the context.Context of an operation.
 	home *runtime.Comm
 	rank int // this rank, in its own group
-	size int // of the other group
+	size int // the number of ranks of the other group
 	// side is 0 or 1. It is 0 in the group whose first rank has the lower rank in the World.
 	side int
 	// number is the number of the latest blocking call, counted from 1. The goroutine of the call in

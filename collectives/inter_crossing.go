@@ -70,7 +70,7 @@ func firstOnly[T any](x *crossing, n int) []T {
 // the result is a MismatchError that names both calls; otherwise the result is err. c is the
 // communicator of the step.
 func (x *crossing) explain(c *runtime.Comm, err error) error {
-	if m, ok := errors.AsType[*MismatchError](err); ok { // a step within the group has explained it
+	if m, ok := errors.AsType[*MismatchError](err); ok { // returned by a step within the group
 		return m
 	}
 	met, ok := errors.AsType[*runtime.LabelError](err)

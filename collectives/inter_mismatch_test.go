@@ -120,7 +120,7 @@ func interMismatched(t *testing.T, sizes [2]int, says []string, wrong interStep)
 			return err
 		}
 		err = wrong(s)
-		for err == nil { // a rank that the wrong step does not involve detects the error in a later one
+		for err == nil { // a rank that takes no part in the wrong step gets the error in a later step
 			err = collectives.InterBarrier(s.Intercomm)
 		}
 		mu.Lock()

@@ -8,7 +8,7 @@ import (
 )
 
 // interOperation identifies an operation on an Intercomm. Its values are greater than every
-// message.Operation, so that the word What of a call can hold an interOperation or a
+// message.Operation, so that the field What of a node.Call can hold an interOperation or a
 // message.Operation.
 type interOperation uint8
 
@@ -53,7 +53,8 @@ const (
 	interRoots   = 1 << interSide
 )
 
-// interRoot returns the bits of the word for a root, which is rank of the group of a side.
+// interRoot returns the bits of the word What for a root. side is the side of the root's group, and
+// rank is the root's rank in this group.
 func interRoot(side, rank int) uint64 {
 	return uint64(side)<<interSide | uint64(1+rank)%interRoots
 }

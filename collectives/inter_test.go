@@ -14,7 +14,7 @@ import (
 type side struct {
 	*runtime.Intercomm
 	group    int // 0 or 1
-	our, his int // sizes of the groups
+	our, his int // the sizes of this rank's group and of the other group
 	t        *testing.T
 }
 
@@ -76,9 +76,9 @@ func (s *side) theirs(from, n int) []int {
 	return all
 }
 
-// eachRoot runs a test with every rank of both groups as the root. root is the argument that this
-// rank must pass, at reports whether this rank is the root, other reports whether it is in the
-// group without the root, and of is the rank of the root in its group.
+// eachRoot runs a test with every rank of both groups as the root. The test gets four arguments: root
+// is the argument root that this rank must pass; at is true if this rank is the root; other is true if
+// this rank is in the group without the root; and of is the rank of the root in the root's group.
 func (s *side) eachRoot(test func(root int, at, other bool, of int)) {
 	for of := range 2 {
 		size := s.our
@@ -109,8 +109,8 @@ type interForms struct {
 	allToAll        func(t *runtime.Intercomm, send, recv []int) error
 }
 
-// started starts a persistent operation twice and waits for each, because the second start must
-// work like the first.
+// started starts a persistent operation twice, because the second start must work like the first. It
+// waits for the operation after each start.
 func started(p *runtime.Persistent) error {
 	defer p.Close()
 	for range 2 {

@@ -1,8 +1,10 @@
 #include "textflag.h"
 
-// Every body has the shape dst, a, b in DI, SI, DX, bytes left in CX. The main
-// loop takes 256 bytes, the second one a block of 64. The first source operand
-// of each instruction is a, as in op(a, b): Go's assembler writes it second.
+// In every body, DI, SI and DX have the addresses dst, a and b, and CX has the
+// number of bytes that are left. The main loop processes 256 bytes at a time,
+// the second loop 64 bytes (a block). The first source operand of each
+// instruction is a, as in op(a, b). Go's assembler writes the first source
+// operand in second place.
 
 #define LOAD \
 	MOVQ dst+0(FP), DI; \
@@ -80,11 +82,12 @@ done: \
 	VZEROUPPER; \
 	RET
 
-// Go's min and max differ from the instruction in two ways: a NaN in either
-// operand wins, and the signs of zeros count. VRANGE orders the zeros (and takes
-// a number over a NaN); where a or b is a NaN, a+b is one, and is taken.
-// The immediate of VRANGE: bits 1:0 = 0 for min, 1 for max; bits 3:2 = 1, the
-// sign of the result (Intel SDM, VRANGEPS).
+// Go's min and max differ from the processor's MIN and MAX instructions in two
+// ways: the result is NaN if either operand is NaN, and -0 is less than +0.
+// VRANGE orders the zeros. But if one operand is NaN, VRANGE returns the other
+// operand. So if a or b is NaN, the kernel takes a+b, which is NaN.
+// In the immediate operand of VRANGE, bits 1:0 are 0 for min and 1 for max, and
+// bits 3:2 are 1, which selects the sign of the result (Intel SDM, VRANGEPS).
 #define EXTREME(CMP, RANGE, ADD, which) \
 	LOAD; \
 loop: \

@@ -1,12 +1,13 @@
 #include "textflag.h"
 
-// Every body has the shape dst, a, b in R0, R1, R2, bytes left in R3. Go's assembler knows few
-// vector instructions of arm64, so they are given as numbers (Arm ARM, C7.2: "Vd.T, Vn.T, Vm.T" has
-// Rm in bits 20:16, Rn in bits 9:5 and Rd in bits 4:0). Here Rd and Rn are i, Rm is 4+i: a is the
-// first operand, as in op(a, b).
+// In every body, R0, R1 and R2 have the addresses dst, a and b, and R3 has the number of bytes that
+// are left. Go's assembler knows few vector instructions of arm64, so the instructions are written as
+// numbers (Arm ARM, C7.2: "Vd.T, Vn.T, Vm.T" has Rm in bits 20:16, Rn in bits 9:5 and Rd in bits
+// 4:0). In these instructions Rd and Rn are register i, and Rm is register 4+i. So a is the first
+// operand, as in op(a, b).
 //
-// FMIN and FMAX are what Go's min and max compile to: a NaN in either operand wins, and the signs of
-// zeros count (Arm ARM, FMIN (vector) with FPCR.AH = 0).
+// Go compiles min and max to FMIN and FMAX: the result is NaN if either operand is NaN, and -0 is less
+// than +0 (Arm ARM, FMIN (vector) with FPCR.AH = 0).
 
 #define BODY(OP) \
 	MOVD dst+0(FP), R0; \

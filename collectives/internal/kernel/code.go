@@ -28,7 +28,7 @@ const Kinds = int(kinds)
 // of elements. dst may be the same memory as a or as b, but must not overlap them in any other way.
 type Func func(dst, a, b []byte)
 
-// table holds the fastest kernels that this machine can run, portable the kernels in Go.
+// table has the fastest kernels that this processor can run. portable has the kernels in Go.
 var table, portable = build()
 
 // Of returns the fastest kernel of an operator for elements of a kind, or nil if the operator is not

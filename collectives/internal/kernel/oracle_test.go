@@ -22,7 +22,8 @@ func truth[T integer](b bool) T {
 	return 0
 }
 
-// integers returns the operators on integers, written element by element as their names say.
+// integers returns, for each operator on integers, a function that combines two elements as the name
+// of the operator says.
 func integers[T integer]() map[kernel.Code]func(a, b T) T {
 	return map[kernel.Code]func(a, b T) T{
 		kernel.Sum: func(a, b T) T { return a + b }, kernel.Prod: func(a, b T) T { return a * b },

@@ -2,8 +2,7 @@
 
 package kernel
 
-// Variants returns the kernels for every type of processor whose instructions this processor has,
-// by name.
+// Variants returns every set of kernels that this processor can run, with a name for each set.
 func Variants() map[string]func(Code, Kind) Func {
 	variants := map[string]func(Code, Kind) Func{"this machine": Of}
 	if avx2, _ := features(); avx2 {

@@ -6,10 +6,10 @@ package message
 // on Parallel and Distributed Systems 8 (1997). c.Send may be the same memory as this rank's block
 // of c.Recv.
 //
-// In round k, counted from 0, a rank receives blocks from the rank 2^k after it: those that the
-// receiver lacks. The receiver appends them to the blocks that it has. So its own block comes first,
-// followed by the blocks of the next ranks. At the end the rank rotates the blocks into the order of
-// the ranks.
+// In round k, counted from 0, a rank receives blocks from the rank 2^k after it. The sender sends only
+// blocks that the receiver lacks. The receiver appends them to the blocks that it has. So the
+// receiver's own block comes first, followed by the blocks of the next ranks. At the end the rank
+// rotates the blocks into the order of the ranks.
 //
 // Restrictions: none. Cost: ceil(log p) alpha + (p-1) n beta for blocks of n bytes, and a copy of
 // all blocks; best for short blocks.

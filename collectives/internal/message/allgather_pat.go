@@ -5,15 +5,15 @@ package message
 // at scale" (2025). c.Send may be the same memory as this rank's block of c.Recv.
 //
 // Each round has a distance d in ranks. In the first round d is the largest power of two below p; d
-// halves from round to round, and is 1 in the last round. In each round a rank sends blocks that it
-// has to the rank d after it: the blocks of the ranks that are x = 0, 2d, 4d, ... before the sender,
-// as long as x+d < p. In contrast to Bruck's algorithm, the longest messages go to the nearest rank,
-// and the blocks need no rotation at the end.
+// halves from round to round, and is 1 in the last round. In each round a rank sends some of its
+// blocks to the rank d after it. These are the blocks of the ranks that are x ranks before the sender,
+// for x = 0, 2d, 4d, ..., if x+d < p. In contrast to Bruck's algorithm, the longest messages go to the
+// nearest rank, and the blocks need no rotation at the end.
 //
 // Restrictions: none; blocks may differ in length. A message has one block, or several that
 // together have at most 64 KiB.
-// Cost: ceil(log p) alpha + (p-1) n beta for blocks of n bytes, alpha more for each further message
-// of a round, and a copy of all blocks at both ends.
+// Cost: ceil(log p) alpha + (p-1) n beta for blocks of n bytes, one alpha more for each message of a
+// round after the first one, and a copy of all blocks at the sender and at the receiver.
 func AllGatherPAT(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	p.Copy(c.RecvParts.Of(c.Recv, rank), c.Send)

@@ -6,8 +6,8 @@ package message
 // may be the same memory as c.Send.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n p/2 beta) for blocks of n bytes, a copy of all
-// blocks before and after the rounds, and a copy of up to half of the blocks at both ends of each
-// round; best for small blocks.
+// blocks before and after the rounds, and a copy of up to half of the blocks at the beginning and at
+// the end of each round; best for small blocks.
 func AllToAllBruck(p Peer, c *Call) error {
 	send, recv := c.Send, c.Recv
 	rank, size, n := p.Rank(), p.Size(), len(send)/p.Size()

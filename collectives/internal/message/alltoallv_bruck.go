@@ -19,13 +19,13 @@ import (
 //
 // Restrictions: none. Cost: 2 ceil(log p) alpha + ceil(log p) (n + 8) p/2 beta for parts of n
 // bytes, a copy of all parts before and after the rounds, and a copy of up to half of the parts at
-// both ends of each round; best for short parts.
+// the beginning and at the end of each round; best for short parts.
 func AllToAllVBruck(p Peer, c *Call) error {
 	b := newBruckV(p, c)
 	if err := b.rounds(b.learn); err != nil {
 		return err
 	}
-	for d, n := range b.lengths { // now the lengths of the parts for this rank
+	for d, n := range b.lengths { // after the rounds: the lengths of the parts for this rank
 		from := (p.Rank() - d + p.Size()) % p.Size()
 		if want := c.RecvParts.Count(from); n != uint64(want) {
 			return fmt.Errorf("%w: rank %d sent %d bytes, not %d", ErrLength, from, n, want)
@@ -82,9 +82,10 @@ func newBruckV(p Peer, c *Call) *bruckV {
 	return b
 }
 
-// bruckMost is the least value of a rank's limit, in bytes. The limit is the greater of bruckMost and
-// the length of this rank's own parts, sent and received, times the number of ranks. If all ranks
-// have parts as long as this rank's, the operation can need that much memory.
+// bruckMost is the least value of a rank's limit, in bytes. The limit is the greater of two numbers:
+// bruckMost, and the total length of this rank's own parts, sent and received, times the number of
+// ranks. If all ranks have parts as long as this rank's parts, the operation can need as much memory
+// as the second number says.
 const bruckMost = 1 << 30
 
 // rounds calls do for each round k. step is 2^k, to and from are the ranks to exchange with.

@@ -2,7 +2,7 @@ package message
 
 // BcastBinomial broadcasts c.Recv of root to all ranks along a binomial tree. A rank that has the
 // data is the first rank of a range of ranks, for which it is responsible. It halves the range,
-// sends the data to the first rank of the far half, and goes on with the near half.
+// sends the data to the first rank of the second half, and goes on with the first half.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n beta); best for small n.
 func BcastBinomial(p Peer, c *Call) error {

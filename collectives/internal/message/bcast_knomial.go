@@ -17,7 +17,7 @@ func BcastKNomial(p Peer, c *Call) error {
 	buf, root := c.Recv, c.Root
 	size := p.Size()
 	me := (p.Rank() - root + size) % size
-	span := 1 // a power of the radix; at last the number of ranks in this rank's subtree, if it is full
+	span := 1 // a power of radix; after the loop, the number of ranks in this rank's subtree if it is full
 	for ; span < size; span *= radix {
 		if digit := me / span % radix; digit != 0 {
 			if err := p.Recv((me-digit*span+root)%size, buf); err != nil {

@@ -48,7 +48,7 @@ type Parts struct {
 	uneven *uneven // nil if the blocks have the same length and follow each other
 }
 
-// uneven has the lengths and displacements of blocks, in bytes. order is scratch memory of
+// uneven has the lengths and displacements of blocks, in bytes. order is scratch memory of the method
 // Parts.Shared.
 type uneven struct{ counts, displs, order []int }
 

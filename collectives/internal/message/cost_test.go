@@ -46,8 +46,9 @@ func branches(size int) int {
 	return count
 }
 
-// prefixes returns the most messages that a rank sends in the two passes of a scan. Each rank
-// except the last sends as many further messages as the argument more says.
+// prefixes returns the largest number of messages that any rank sends in a scan. It counts the
+// messages of the two passes of ScanTree and, for every rank except the last one, as many further
+// messages as the argument more says.
 func prefixes(size, more int) int {
 	most := 0
 	for after := 1; after <= size; after++ {
@@ -75,11 +76,10 @@ func aggregated(size, n int) (messages, volume int) {
 	return messages, n * (size - 1)
 }
 
-// costs has a function for each algorithm. For a group of size ranks, the function returns the number of
-// messages that the busiest rank sends, and the largest number of bytes that a rank may send. The comment at
-// the head of each algorithm states both numbers. n is the length in bytes of a block or of a reduced vector. If
-// the blocks have different lengths, n is the greatest length. The root is rank 0. In ordered reductions the root is
-// the last rank.
+// costs returns, for each algorithm and for size ranks, the messages and the largest number of
+// bytes that the busiest rank sends. The comment at the head of each algorithm states both
+// numbers. Blocks and reduced vectors have n bytes; blocks of different lengths have up to n bytes.
+// The root is rank 0, except in ordered reductions, where it is the last rank.
 var costs = map[string]func(size, n int) (messages, volume int){
 	"barrier=dissemination": func(size, _ int) (int, int) { return ceilLog(size), 0 },
 	"bcast=binomial":        func(size, n int) (int, int) { return ceilLog(size), ceilLog(size) * n },

@@ -1,6 +1,6 @@
 package message
 
-// ExScanChain combines c.Send of the ranks 0 to i-1 into c.Recv of rank i, for all i but 0. Each
+// ExScanChain combines c.Send of the ranks 0 to i-1 into c.Recv of rank i, for all i > 0. Each
 // rank receives its result from the previous rank, combines this result with its own c.Send, and
 // sends the combination to the next rank. c.Recv may be the same memory as c.Send; c.Recv of rank 0
 // stays unchanged.

@@ -1,7 +1,7 @@
 package message
 
-// ExScanRecursiveDoubling combines c.Send of the ranks 0 to i-1 into c.Recv of rank i, for all i
-// but 0, by the exchanges of ScanRecursiveDoubling. c.Recv may be the same memory as c.Send; c.Recv
+// ExScanRecursiveDoubling combines c.Send of the ranks 0 to i-1 into c.Recv of rank i, for all
+// i > 0, by the exchanges of ScanRecursiveDoubling. c.Recv may be the same memory as c.Send; c.Recv
 // of rank 0 stays unchanged.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n beta + 2 n gamma).

@@ -1,6 +1,6 @@
 package message
 
-// ExScanTree combines c.Send of the ranks 0 to i-1 into c.Recv of rank i, for all i but 0. The
+// ExScanTree combines c.Send of the ranks 0 to i-1 into c.Recv of rank i, for all i > 0. The
 // ranks execute ScanTree in scratch memory, and then each rank sends its result to the next rank.
 // c.Recv may be the same memory as c.Send; c.Recv of rank 0 stays unchanged.
 //

@@ -58,7 +58,7 @@ func TestLengthsThatDiffer(t *testing.T) {
 // differ changes the lengths in the call of a rank that is not root.
 func differ(op message.Operation, c *message.Call) {
 	switch op {
-	case message.AllToAllV: // the rank sends an element more to each rank
+	case message.AllToAllV: // the rank sends one element more to each rank
 		counts := make([]int, 5)
 		for i := range counts {
 			counts[i] = c.SendParts.Count(i) + messagetest.Elem
@@ -72,7 +72,8 @@ func differ(op message.Operation, c *message.Call) {
 	}
 }
 
-// liar is a member that announces to the next rank a very long part for the rank after that.
+// liar is a member that announces a very long part to the next rank. The destination of the part is
+// the rank after the next rank.
 type liar struct {
 	*member
 	lie  uint64

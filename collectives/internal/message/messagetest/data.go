@@ -80,7 +80,7 @@ func poisoned(n int) []byte {
 	return b
 }
 
-// folds has the earlier results of combined, because many ranks need the same results.
+// folds caches the results of the method combined, because many ranks need the same results.
 var folds sync.Map
 
 // combined returns the reduction of the n bytes of data of each of the first ranks, combined from left

@@ -63,7 +63,8 @@ func (k Case) neighborLayout(rank int) (l layout) {
 	return l
 }
 
-// edgeSource returns the source for data of the block that rank from sends along its edge i.
+// edgeSource returns the argument source with which the method data makes the block that rank from
+// sends along its edge i.
 func (k Case) edgeSource(from, i int) int {
 	if k.gathers() {
 		return from

@@ -88,7 +88,8 @@ func (k Case) sent(rank int) []byte {
 	}
 }
 
-// source returns the source for data of the block that rank from sends to rank to.
+// source returns the argument source with which the method data makes the block that rank from sends
+// to rank to.
 func (k Case) source(from, to int) int {
 	if k.Operation.Rooted() {
 		return to
@@ -112,7 +113,7 @@ func (k Case) Check(rank int, c *message.Call) error {
 		case message.Scatter, message.ScatterV, message.ReduceScatter, message.ReduceScatterBlock:
 			copy(c.SendParts.Of(sent, rank), want)
 		default:
-			return nil // Send is in Recv, which was checked
+			return nil // Send is part of Recv, which was checked above
 		}
 	}
 	if !bytes.Equal(c.Send, sent) {
