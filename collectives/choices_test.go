@@ -10,8 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// If GORUN_EXPLAIN is set, Choices returns the algorithms chosen on all communicators of the World
-// in one list, combined by operation; otherwise it returns nothing.
+// If GORUN_EXPLAIN is 1, Choices returns one list of the algorithms that were chosen on all
+// communicators of the World, with one line for each rule of the choice. Otherwise Choices returns
+// nothing.
 func TestChoices(t *testing.T) {
 	for _, asked := range []string{"1", ""} {
 		t.Setenv("GORUN_EXPLAIN", asked)

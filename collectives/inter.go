@@ -20,9 +20,9 @@ const Root = -3
 // rank of the other group or with the root. Then it distributes the received data in its own group.
 // InterAllToAll instead exchanges a message between each rank and each rank of the other group.
 //
-// All ranks of both groups must call the operations in the same order. At most one
-// blocking operation may be in progress; any number of nonblocking operations may be in progress at
-// the same time. A failure breaks the Intercomm for both groups.
+// All ranks of both groups must call the operations in the same order. At most one blocking operation
+// may be in progress; any number of nonblocking operations may be in progress at the same time. A
+// failure breaks the Intercomm for both groups.
 
 // interCall is one operation on an Intercomm with its arguments. (The type call has this role for an
 // operation on a communicator.) The blocking, nonblocking or persistent form of the operation

@@ -144,9 +144,10 @@ func interMismatched(t *testing.T, sizes [2]int, says []string, wrong interStep)
 	}), "%v do not say %v", found, says)
 }
 
-// Several nonblocking operations on an Intercomm are in flight together with a blocking operation
-// on it and with an operation on the group's own communicator, which half of the ranks start in
-// another order. All give right results.
+// Several nonblocking operations on an Intercomm are in progress together with a blocking operation on
+// the Intercomm and a nonblocking operation on the group's own communicator. Ranks of even number start
+// the operation on the group's communicator first, the other ranks start it last. All operations give
+// right results.
 func TestInterOperationsOverlap(t *testing.T) {
 	eachInter(t, func(s *side) {
 		const many = 6

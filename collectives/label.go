@@ -5,9 +5,9 @@ import "github.com/gorun-hpc/gorun/runtime"
 // The label of a message identifies the call that the message belongs to. Calls of different members
 // that match have equal labels.
 //
-//	bits 10-30  fingerprint. For a blocking call it is that of all blocking calls so far,
-//	            because some of them receive no message that could be compared; for a
-//	            nonblocking call it is that of this call alone
+//	bits 10-30  fingerprint. For a blocking call it covers all blocking calls so far,
+//	            because some calls receive no message whose label could be compared.
+//	            For a nonblocking call it covers this call alone
 //	bits  0-9   number of the call modulo labelNumbers
 const (
 	labelNumberBits = 10

@@ -50,8 +50,8 @@ func TestLocations(t *testing.T) {
 	}
 }
 
-// A NaN is the extreme; of several NaNs, as of equal infinities and of zeros of either sign, the
-// one with the lowest index is.
+// If an operand is NaN, it is the extreme. Among several NaNs, equal infinities, or zeros of either
+// sign, the operand with the lowest index is the extreme.
 func TestLocationsOfNaN(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, k := range []struct {
@@ -78,8 +78,8 @@ func TestLocationsOfNaN(t *testing.T) {
 	}
 }
 
-// Overflow, infinities, signed zeros and NaN behave as documented, in algorithms for one node and
-// in those that use messages.
+// Overflow, infinities, signed zeros and NaN behave as documented, in algorithms for one node and in
+// algorithms that use messages.
 func TestEdgesOfNumbers(t *testing.T) {
 	nan, inf, zero := math.NaN(), math.Inf(1), math.Copysign(0, -1)
 	for _, distant := range []bool{false, true} {
@@ -116,7 +116,7 @@ func TestEdgesOfNumbers(t *testing.T) {
 	}
 }
 
-// A Func combines arrays element by element, and MinLoc and MaxLoc return their names and that they
+// A Func combines arrays element by element. MinLoc and MaxLoc return their names, and report that they
 // commute.
 func TestOperatorsOfArrays(t *testing.T) {
 	type vector [3]float32

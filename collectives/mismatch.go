@@ -122,8 +122,8 @@ func ask(c *runtime.Comm, rank int, subject uint64) statement {
 	return s
 }
 
-// mismatch returns the error of a call of this rank and a call of peer that do not match. subject and
-// peerSubject are the subjects for which the two ranks Answer with these calls. If the two calls are
+// mismatch returns the error of a call of this rank and a call of peer that do not match. subject
+// identifies this rank's call, and peerSubject the call of peer (see Answer). If the two calls are
 // equal, one of the two ranks has skipped a call, so that the numbers of the calls differ. In this
 // case the text of the error has the numbers.
 func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer int, theirs statement, peerSubject uint64) *MismatchError {

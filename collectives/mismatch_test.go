@@ -109,9 +109,9 @@ func both(first, second step) step {
 	}
 }
 
-// If ranks call different operations, on one node or between nodes, some get errors that name both
-// calls and both source lines. The others get ErrCommBroken with that cause. Rank 0 calls the odd
-// operation, after some operations that match.
+// If ranks call different operations, on one node or between nodes, some ranks get errors that name
+// both calls and both source lines. The other ranks get ErrCommBroken, whose cause is one of these
+// errors. Rank 0 calls the odd operation, after some operations that match.
 func TestMismatchedCalls(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
@@ -168,8 +168,8 @@ func mismatched(t *testing.T, size, before int, distant bool, odd, rest step, sa
 	mismatchedAt(t, size, 0, before, distant, odd, rest, says)
 }
 
-// Every rank blames the rank whose call differs from all others, also if it exchanged no message
-// with that rank. Of two ranks, the lower one is blamed.
+// Every rank blames the rank whose call differs from all other calls, even if it exchanged no message
+// with that rank. If there are only two ranks, both blame the lower one.
 func TestMismatchIsBlamedOnTheOneThatDiffers(t *testing.T) {
 	for name, tc := range map[string]struct{ odd, rest step }{
 		"operations":    {collectives.Barrier, sumOf(1)},
@@ -261,8 +261,8 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 	return blamed
 }
 
-// The last call on a communicator, if its mismatch is not detected in the call because it receives
-// no message, is detected when the communicator or the World is closed.
+// If the last call of a rank on a communicator receives no message, the call itself cannot detect a
+// mismatch. The mismatch is detected when the communicator or the World is closed.
 func TestMismatchIsFoundAtTheEnd(t *testing.T) {
 	ibcast := func(n, root int) step {
 		return func(c *runtime.Comm) error {
@@ -292,8 +292,8 @@ func TestMismatchIsFoundAtTheEnd(t *testing.T) {
 	}
 }
 
-// If two goroutines of a rank call operations on one communicator, both get an error that names
-// both source lines, and so do the operations of the other ranks.
+// If two goroutines of a rank call operations on one communicator, both get an error that names both
+// source lines. The operations of the other ranks get this error, too.
 func TestTwoGoroutinesOnOneCommunicator(t *testing.T) {
 	for _, distant := range []bool{false, true} {
 		t.Run(fmt.Sprintf("distant=%v", distant), func(t *testing.T) {
@@ -362,8 +362,8 @@ func TestMismatchEndsScatteredExchanges(t *testing.T) {
 	}
 }
 
-// With GORUN_COMPARE=0, blocking and nonblocking calls that differ only in what does not change
-// their messages succeed. A value of GORUN_COMPARE that is not a boolean is an error.
+// With GORUN_COMPARE=0, blocking and nonblocking calls succeed if they differ only in arguments that do
+// not change their messages. A value of GORUN_COMPARE that is not a boolean is an error.
 func TestMismatchesWithoutAComparison(t *testing.T) {
 	t.Setenv("GORUN_COMPARE", "0")
 	for _, distant := range []bool{false, true} {

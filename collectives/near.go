@@ -120,7 +120,7 @@ var nearbys = append([]nearby{
 	}, 0, false},
 }, byDomain(message.Barrier), byDomain(message.Bcast), byDomain(message.Reduce), byDomain(message.AllReduce))
 
-// runLevels executes the operation by the two-level or the three-level algorithm, as r says.
+// runLevels executes the operation by the algorithm of rule r, which has two or three levels.
 func (g *group) runLevels(r *rule) error {
 	n := g.levels
 	if r.name == threeLevel {
@@ -140,9 +140,9 @@ func reduceScatterSegments(_ *group, n *node.Group, c *message.Call) error {
 	return n.ReduceScatterSegments(c.Send, c.Recv, c.SendParts, c.Reduction)
 }
 
-// bcastPair broadcasts between two ranks by one message, which both ends copy at the same time if the
-// transport can. The two ranks first compare their calls in a barrier, because calls that differ
-// would leave a message that no rank receives.
+// bcastPair broadcasts between two ranks by one message. If the transport supports it, the sender and
+// the receiver copy the message at the same time. The two ranks first compare their calls in a barrier,
+// because calls that differ would leave a message that no rank receives.
 func bcastPair(g *group, n *node.Group, c *message.Call) error {
 	if err := n.BarrierFlags(); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (g *group) run(k *call) error {
 	if err := r.near(g, n, &g.call); err == nil || !errors.Is(err, errUnreadable) {
 		return err
 	}
-	g.unreadable.Store(true) // this call, below, and later calls choose another algorithm
+	g.unreadable.Store(true) // so that this call, in g.run below, and later calls choose another algorithm
 	g.last = chosen{}
 	return g.run(k)
 }

@@ -14,8 +14,8 @@ import (
 // runtime.ProcNull, its block is not sent. If a rank of sources is runtime.ProcNull, its block of the
 // receive buffer stays unchanged. All members must call the operation, including those without
 // neighbors. In a Cart, the block that a member sends to the next rank of a dimension arrives there
-// as the block from the previous rank. In a dimension of one or two ranks, the next and the previous
-// rank are the same rank; the rule holds there, too.
+// as the block from the previous rank. This rule also holds in a dimension of one or two ranks, where
+// the next and the previous rank are the same rank.
 
 // NeighborAllGather sends send to each of dests, and receives one block from each source into recv,
 // in the order of sources. The length of recv is the length of send times the number of sources.
@@ -48,7 +48,8 @@ func neighborAllGather[T any](k *call, c *runtime.Comm, send, recv []T) *call {
 
 // NeighborAllGatherV is NeighborAllGather with blocks of different lengths: the block from the i-th
 // source has counts[i] elements and goes to recv[displs[i]:]. If displs is nil, the blocks follow
-// each other. The nonblocking and the persistent form also read counts and displs before they return.
+// each other. The nonblocking and the persistent form read counts and displs before they return, so
+// that the caller may change both slices afterwards.
 func NeighborAllGatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int) error {
 	return neighborAllGatherV(new(call), c, send, recv, counts, displs).wait()
 }
@@ -118,8 +119,8 @@ func neighborAllToAll[T any](k *call, c *runtime.Comm, send, recv []T) *call {
 // NeighborAllToAllV is NeighborAllToAll with blocks of different lengths: sendCounts[i] elements at
 // send[sendDispls[i]:] go to the i-th of dests, and recvCounts[i] elements from the i-th source go to
 // recv[recvDispls[i]:]. If sendDispls or recvDispls is nil, the blocks of that buffer follow each
-// other. Blocks of send may share elements. The nonblocking and the persistent form also read the
-// counts and displacements before they return.
+// other. Blocks of send may share elements. The nonblocking and the persistent form read the counts and
+// displacements before they return, so that the caller may change these slices afterwards.
 func NeighborAllToAllV[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) error {
 	return neighborAllToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).wait()
 }

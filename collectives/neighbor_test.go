@@ -20,7 +20,8 @@ func blockOf(rank, i, n int) []int {
 	return b
 }
 
-// lengthOf returns the number of elements of that block in operations with counts.
+// lengthOf returns the number of elements that a rank sends over its i-th edge in operations with
+// counts.
 func lengthOf(rank, i int) int { return (3*rank + 5*i) % 4 }
 
 // nowhere marks elements of recv that no operation may write.
@@ -36,8 +37,8 @@ type hood struct {
 	edges          []int
 }
 
-// forms runs an operation in its three forms, the persistent one twice, and checks recv after each.
-// The nonblocking one runs together with an exchange of messages on the same communicator.
+// forms runs an operation in its three forms, and the persistent form twice. It checks recv after each
+// run. The nonblocking form runs together with an exchange of messages on the same communicator.
 func (h *hood) forms(t *testing.T, recv, want []int, wait func() error, start func() runtime.Request, init func() *runtime.Persistent) {
 	t.Helper()
 	check := func(err error) {
@@ -145,8 +146,8 @@ func (h *hood) layOut(counts, displs []int, block func(j int) []int) []int {
 }
 
 // In a grid, each rank receives from its previous neighbor in a dimension what that rank sent to
-// its next neighbor. This holds also where both neighbors in a dimension are the same rank, or the
-// rank itself (MPICH's coll/ring_neighbor_alltoall.c).
+// its next neighbor. This also holds if both neighbors in a dimension are the same rank, or the rank
+// itself (MPICH's coll/ring_neighbor_alltoall.c).
 func TestNeighborsInAGrid(t *testing.T) {
 	for _, transport := range transports {
 		t.Setenv("GORUN_TRANSPORT", transport)

@@ -104,8 +104,8 @@ func TestPlacesOfExtremes(t *testing.T) {
 	}
 }
 
-// An operator that does not fit the element type is refused before anything is sent, and the error
-// names both.
+// An operator that does not fit the element type is refused before anything is sent. The error names
+// the operator and the type.
 func TestOperatorThatDoesNotFit(t *testing.T) {
 	type point struct{ X, Y float64 }
 	world(t, 2, func(c *runtime.Comm) error {
@@ -207,7 +207,7 @@ func TestSumsRepeat(t *testing.T) {
 	}
 }
 
-// Operators return their names, and the number of an operator that does not exist.
+// String returns the name of an operator or, for an operator that does not exist, its number.
 func TestNamesOfOperators(t *testing.T) {
 	require.Equal(t, "Sum", collectives.Sum.String())
 	require.Equal(t, "BXor", collectives.BXor.String())

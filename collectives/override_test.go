@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Every algorithm of every operation, if GORUN_COLL names it, gives right results. Where it cannot
-// serve a call, the algorithm of the built-in table does.
+// Every algorithm of every operation gives right results if GORUN_COLL names it. If it cannot serve a
+// call, the algorithm of the built-in table serves the call.
 func TestEveryAlgorithm(t *testing.T) {
 	then := collectives.Func(compose, false)
 	for op, names := range collectives.Algorithms() {
@@ -111,8 +111,8 @@ func TestLongBlocksOfTwoRanks(t *testing.T) {
 	})
 }
 
-// Explain names the placement of the ranks and the algorithm chosen, and says whether GORUN_COLL
-// asked for it or for one that cannot serve the call.
+// Explain names the placement of the ranks and the algorithm chosen. It says whether GORUN_COLL named
+// this algorithm, or named another one that cannot serve the call.
 func TestExplain(t *testing.T) {
 	world(t, 3, func(c *runtime.Comm) error {
 		check := func(op string, bytes int, want ...string) error {
@@ -137,8 +137,8 @@ func TestExplain(t *testing.T) {
 		if err := collectives.AllToAll(c, blocks, make([]int64, 3*long)); err != nil {
 			return err
 		}
-		// The AllToAll has determined that no memory of these ranks needs the system call to be
-		// read.
+		// The AllToAll has found that private memory cannot be read by the system call, because
+		// these ranks are goroutines of one process.
 		if err := check("alltoall", 8*long, "3 ranks on one node", "pairwise"); err != nil {
 			return err
 		}

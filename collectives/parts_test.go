@@ -90,8 +90,8 @@ func TestBlocksThatAreAllowed(t *testing.T) {
 	})
 }
 
-// If the counts of a member differ from what the others send, the members get an error, and the
-// communicator is broken.
+// If the counts of a member differ from the lengths that the other members send, the members get an
+// error, and the communicator is broken.
 func TestCountsThatDiffer(t *testing.T) {
 	for name, run := range map[string]func(c *runtime.Comm, odd int) error{
 		"gatherv": func(c *runtime.Comm, odd int) error {

@@ -26,8 +26,8 @@ var said = map[string]struct {
 	},
 }
 
-// parseStatement returns what encode was given. From a truncated statement it returns the call with
-// a shorter line, or fails if the head is incomplete.
+// parseStatement returns the statement that encode has encoded. From a truncated statement it returns
+// the call with a shorter line, or fails if the head is incomplete.
 func TestStatements(t *testing.T) {
 	for name, c := range said {
 		s := statement{Call: c.call.statement(), line: c.line}

@@ -98,7 +98,7 @@ func reduceTree[T any](r *reduction, v T, fn func(a, b T) T) (sum T, failure, er
 	rank, size := r.comm.Rank(), r.comm.Size()
 	for step := 1; step < size; step <<= 1 {
 		if rank&step != 0 {
-			err = sendPartial(r, v, &failure, rank-step) // it may set failure
+			err = sendPartial(r, v, &failure, rank-step) // sendPartial may set failure
 			return v, failure, err
 		}
 		if rank+step >= size {

@@ -58,8 +58,8 @@ func reductions(c *runtime.Comm, n int) error {
 	return errors.Join(err, collectives.ReduceScatter(c, send, recv, counts, collectives.Sum), equal(c, "reducescatter", recv, own))
 }
 
-// With GORUN_REPRODUCIBLE=1 every reduction has the bits of a loop over the ranks: on one node,
-// between nodes, and with any algorithm in GORUN_COLL. Without it some reductions have other bits.
+// With GORUN_REPRODUCIBLE=1 every reduction has the bits of a loop over the ranks: on one node, between
+// nodes, and with any algorithm in GORUN_COLL. Without this setting some reductions have other bits.
 func TestReproducible(t *testing.T) {
 	var ways []string
 	for op, names := range collectives.Algorithms() {

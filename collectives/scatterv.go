@@ -6,10 +6,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ScatterV copies the counts[i] elements at send[displs[i]:] of root to recv of member i. The length
-// of this recv must be counts[i]. If displs is nil, the blocks follow each other in the order of the
+// ScatterV copies the counts[i] elements at send[displs[i]:] of root to recv of member i. At member i,
+// recv must have counts[i] elements. If displs is nil, the blocks follow each other in the order of the
 // ranks. The blocks may share elements. send, counts and displs are used at root only. IScatterV and
-// ScatterVInit also read counts and displs before they return.
+// ScatterVInit read counts and displs before they return, so that the caller may change both slices
+// afterwards.
 func ScatterV[T any](c *runtime.Comm, send []T, counts, displs []int, recv []T, root int) error {
 	return scatterV(new(call), c, send, counts, displs, recv, root).wait()
 }

@@ -60,7 +60,7 @@ const (
 	power                        // the number of ranks is a power of two
 	anyOrder                     // a reduction need not combine from left to right
 	readable                     // ranks can read each other's private memory
-	nested                       // several ranks share a node, and not all do
+	nested                       // several ranks share a node, but not all ranks do
 	inOrder                      // the ranks of each node precede the ranks of the next node
 	far                          // two ranks whose processors have no common cache
 	quicker                      // two ranks that exchange long blocks faster by reading private memory
@@ -340,3 +340,64 @@ var first = func() (at [message.Operations + 1]int) {
 		}
 	}
 }()
+
+// choose returns the rule for a situation. There are up to three candidates: the algorithm that override names,
+// the choice of tuned (a table of measured choices, or nil), and the built-in choice. choose takes the first
+// candidate that can serve the call.
+func choose(s *situation, override string, tuned *Table) *rule {
+	have := s.holds()
+	rules := table[first[s.op]:first[s.op+1]]
+	if r := named(rules, have, override); r != nil {
+		return r
+	}
+	if tuned != nil {
+		if r := named(rules, have, tuned.choice(s)); r != nil {
+			return r
+		}
+	}
+	for i := range rules {
+		r := &rules[i]
+		if all := r.must | r.best; have&all == all && (r.most == 0 || s.bytes <= r.most) {
+			return r
+		}
+	}
+	return &rules[len(rules)-1]
+}
+
+// chosen is the rule of a call, with the fields of its situation that differ between the calls of a group. Two
+// calls with equal fields have the same rule, as long as the other fields of the situation do not change.
+type chosen struct {
+	op          message.Operation
+	bytes, elem int
+	commutative bool
+	rule        *rule
+}
+
+// rule returns the rule for a blocking call. It keeps the latest rule, because most calls have the same fields as
+// the call before.
+func (g *group) rule(k *call) *rule {
+	now := chosen{k.op, k.block, k.Reduction.Elem, k.Reduction.Commutative, g.last.rule}
+	if now == g.last && now.rule != nil {
+		return now.rule
+	}
+	s := g.situation(k)
+	now.rule = g.take(&s)
+	if g.choices == nil { // otherwise each choice must be noted by take
+		g.last = now
+	}
+	return now.rule
+}
+
+// named returns the first of rules that has the name and whose conditions in must hold. If no rule fits, it
+// returns nil.
+func named(rules []rule, have need, name string) *rule {
+	if name == automatic {
+		return nil
+	}
+	for i := range rules {
+		if rules[i].name == name && have&rules[i].must == rules[i].must {
+			return &rules[i]
+		}
+	}
+	return nil
+}

@@ -2,5 +2,6 @@
 
 package collectives_test
 
-// transports are those over which the operations are tested: the network is Linux's.
+// transports lists the transports over which the operations are tested. The transport rdma exists on
+// Linux only.
 var transports = []string{"shm"}

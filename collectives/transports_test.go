@@ -2,5 +2,6 @@
 
 package collectives_test
 
-// transports are those over which the operations are tested; rdma makes each rank a node.
+// transports lists the transports over which the operations are tested. With rdma, each rank is a node
+// of its own.
 var transports = []string{"shm", "rdma"}

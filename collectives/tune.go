@@ -118,7 +118,7 @@ func parseSpan(text string) (s span, err error) {
 	return s, err
 }
 
-// parseNumber parses a number, which must be at least least.
+// parseNumber parses a number. The number must not be less than the argument least.
 func parseNumber(text string, least int) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least {

@@ -30,8 +30,8 @@ func parsed(t *testing.T, text string) *collectives.Table {
 	return table
 }
 
-// A table given to Tune chooses the algorithm of the first line that matches the call. GORUN_COLL
-// has precedence over it, and without a match or a table the built-in choice applies.
+// A table given to Tune chooses the algorithm of the first line that matches the call. GORUN_COLL has
+// priority over the table. Without a table or a matching line, the built-in choice applies.
 func TestTuneChooses(t *testing.T) {
 	table := parsed(t, strings.Replace(measured, "4-*", "4-99", 1))
 	then := collectives.Func(compose, false)
@@ -54,7 +54,8 @@ func TestTuneChooses(t *testing.T) {
 				return err
 			}
 		}
-		// The ranks share a node, so that two-level cannot serve. The line after it is not tried.
+		// The ranks share a node, so that the algorithm two-level of the first matching line cannot
+		// serve the call. The next line of the table is not tried.
 		if got, err := collectives.Choice(c, "bcast", 8); err != nil || got == "two-level" || got == "chain" {
 			return fmt.Errorf("bcast is %q: %w", got, err)
 		}
@@ -80,8 +81,8 @@ func TestTuneChooses(t *testing.T) {
 	})
 }
 
-// In a table, the number of ranks is the size of the communicator, and the number of ranks per node
-// is that of its fullest node.
+// In a table, the number of ranks is the size of the communicator. The number of ranks per node is the
+// largest number of members on one node.
 func TestTuneByRanksOfANode(t *testing.T) {
 	table := parsed(t, "barrier 5 2 * k-nomial\nbarrier 5 3 * dissemination\nbarrier * * * two-level")
 	world(t, 5, func(c *runtime.Comm) error {
@@ -131,7 +132,7 @@ func TestBadTablesAreNamed(t *testing.T) {
 	}
 }
 
-// No name means no table. A file that cannot be read or parsed is an error that names it.
+// Without a file name there is no table. If the file cannot be read or parsed, the error names the file.
 func TestTableOfTheEnvironment(t *testing.T) {
 	table, err := collectives.ReadTable("")
 	require.NoError(t, err)

@@ -251,7 +251,8 @@ func TestAbandonedReduceValue(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			cancel(ended)
 			if _, err := collectives.ReduceValue(c.WithContext(ctx), 1, nil, 0); err == nil {
-				// ReduceValue only sent, and did not wait; so the context ends another operation.
+				// This ReduceValue has only sent a message, and has not waited. So the end of the
+				// context is tested with another operation, which waits.
 				_, err = collectives.BcastValue(c.WithContext(ctx), 1, 0)
 				if !errors.Is(err, context.Canceled) {
 					return fmt.Errorf("no end by the context: %w", err)

@@ -35,7 +35,7 @@ func dup(w *runtime.Comm, distant bool) (*runtime.Comm, error) {
 	return c, err
 }
 
-// sizes are numbers of ranks, from one to more than any flat algorithm serves.
+// sizes are numbers of ranks, from 1 to more than flatMax.
 var sizes = []int{1, 2, 3, 4, 5, 8, 11}
 
 // lengths are numbers of elements: none, one, few, and more than a slot holds.

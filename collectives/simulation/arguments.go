@@ -77,8 +77,8 @@ func (u *Run) uneven() message.Parts {
 	return message.Uneven(counts, nil, 1)
 }
 
-// spread returns numbers that differ by at most one and whose sum is n. parts is how many numbers it
-// returns.
+// spread divides n into as many numbers as parts says. The numbers differ by at most one, and their sum
+// is n.
 func spread(n, parts int) []int {
 	counts := make([]int, parts)
 	for i := range counts {

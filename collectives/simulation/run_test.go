@@ -14,7 +14,7 @@ func run() simulation.Run {
 	return simulation.Run{Operation: "allreduce", Algorithm: "rabenseifner", Ranks: 1 << 9, Bytes: 1 << 20, Model: simulation.Uniform(1000, 0.5, 0.25)}
 }
 
-// The prediction is what the head of the algorithm's file says.
+// Predict returns the cost that the comment at the head of the algorithm's file states.
 func TestPredict(t *testing.T) {
 	u := run()
 	res, err := u.Predict()
@@ -26,8 +26,9 @@ func TestPredict(t *testing.T) {
 	require.Equal(t, u.Bytes, res.Busiest.Scratch)
 }
 
-// Every algorithm of every operation can be predicted, with blocks that are empty for some ranks
-// and buffers that no memory holds. A root sends or receives what the operation says.
+// Predict works for every algorithm of every operation, with blocks that are empty for some ranks and
+// with buffers that are too long for real memory. A root sends or receives as many bytes as the
+// operation requires.
 func TestEveryAlgorithm(t *testing.T) {
 	for _, op := range simulation.Operations() {
 		names, err := simulation.Algorithms(op)
@@ -38,7 +39,7 @@ func TestEveryAlgorithm(t *testing.T) {
 				res, err := u.Predict()
 				require.NoError(t, err, "%s %s of %d bytes", op, name, bytes)
 				if bytes == 0 && op != "barrier" {
-					continue // some send nothing
+					continue // some operations send nothing
 				}
 				require.Positive(t, res.Time, "%s %s of %d bytes", op, name, bytes)
 				require.GreaterOrEqual(t, res.Messages, u.Ranks-1)
@@ -50,7 +51,7 @@ func TestEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// A run that would take days is refused before it begins, one without meaning at all.
+// A run that would take days is refused before it begins. A run with invalid fields is refused, too.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		change func(u *simulation.Run)

@@ -84,8 +84,8 @@ func (a *chatter) Receive(c actor.Context) {
 	}
 }
 
-// TestCycleOfThree lets three actors in a circle send the next more messages than they get. All
-// of them must continue, although some messages are lost.
+// TestCycleOfThree uses three actors in a circle. Each actor sends more messages to the next actor than
+// it gets. All three actors must continue, although some messages are lost.
 func TestCycleOfThree(t *testing.T) {
 	t.Run("memory", testCycleOfThree)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testCycleOfThree(t) })
@@ -234,8 +234,8 @@ func testStuckActorBesideAFastOne(t *testing.T) {
 	})
 }
 
-// TestWaitingActorsAskOnce checks that an actor sends a probe when it begins to wait for another
-// actor, and none for the further messages that wait. Every message must be sent when there is
+// TestWaitingActorsAskOnce checks that an actor sends one probe when it begins to wait for another
+// actor, and no further probe when more of its messages wait. Every message must be sent when there is
 // room.
 func TestWaitingActorsAskOnce(t *testing.T) {
 	t.Run("memory", testWaitingActorsAskOnce)

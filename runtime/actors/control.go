@@ -42,9 +42,9 @@ func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
 	r.sendSystem(pid, message, r.key, "")
 }
 
-// sendSystem sends a system message to the actor of key. If name is empty, the receiver is the actor
-// of r. Otherwise the receiver is the future with this name, and r is the nameless remote of the
-// future's rank.
+// sendSystem sends a system message to the receiver that key identifies. If name is empty, the receiver
+// is the actor of r. Otherwise the receiver is the future with this name, and r is the remote without a
+// name of the future's rank.
 func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name string) {
 	h := codec.Head{Name: name}
 	var body []byte

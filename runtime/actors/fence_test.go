@@ -45,8 +45,8 @@ func TestTimeoutAtTheTimeOfTheAnswer(t *testing.T) {
 // fenceLanes is how many goroutines send the requests to one actor.
 const fenceLanes = 16
 
-// timeOut sends requests until enough of them have ended in each of the two ways. It adapts the
-// timeout to the time of an answer.
+// timeOut sends requests until enough of them have ended with an answer, and enough with a timeout. It
+// adapts the timeout to the time of an answer.
 func timeOut(t *testing.T, s *actors.System, to *actor.PID, requests int) {
 	t.Helper()
 	const least = 10

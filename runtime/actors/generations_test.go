@@ -31,8 +31,8 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// TestGenerationsOnHosts makes the same checks on hosts. A whole host is lost, and its rank
-// restarts on another host.
+// TestGenerationsOnHosts makes the checks of TestGenerations in a job on several hosts. A whole host is
+// lost, and its rank restarts on another host.
 func TestGenerationsOnHosts(t *testing.T) {
 	c := nscluster.Start(t, 4)
 	r := launchProgram(t, 3, "generations", "-host", "h0,h1,h2,h3", "-rsh", c.Rsh(), "-on-failure", "respawn", "-x", envHostDies+"=1")

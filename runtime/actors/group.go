@@ -17,9 +17,9 @@ var ErrMember = errors.New("not a member of the group")
 
 // Group is a communicator whose members are actors, one or several of each rank. The members execute
 // rounds; a round is for example an AllReduce. For a member, a round begins with a call of
-// Contribute, which returns at once, and ends when the member receives a message. Between the two,
-// the actor handles other messages. Rounds are collective: the n-th call of every member belongs to
-// the n-th round.
+// Contribute, which returns at once, and ends when the member receives a message with the result.
+// Between the call and this message, the actor handles other messages. Rounds are collective: the n-th
+// call of every member belongs to the n-th round.
 type Group struct {
 	s       *System
 	comm    *runtime.Comm

@@ -21,8 +21,8 @@ const (
 	arrivalCredit  // the sending end details.stream has credit again
 	arrivalRefused // the peer of details.stream has refused a message, because the peer has no actors
 	arrivalLost    // the rank source is lost
-	arrivalClosed  // the peer has closed its stream in
-	arrivalSettle  // the peer requests a report on its stream in; number is the credit that the peer has spent
+	arrivalClosed  // the peer has closed the stream whose receiving end is the field in
+	arrivalSettle  // the peer requests a report on the stream of the field in; number is the credit spent on it
 )
 
 // arrival is an event of the engine that is not delivered yet, in most cases a message of a peer for an
@@ -72,14 +72,14 @@ type inbound struct {
 
 	taken     arrivalQueue // arrivals being delivered; owned by the serving goroutine during work
 	transfers transfers
-	batch     []item         // consecutive messages for the mailbox to, not delivered yet
+	batch     []item         // consecutive messages for one mailbox (the field to), not delivered yet
 	to        *mailbox       // receiver of batch, nil if batch is empty
 	goroutine atomic.Uintptr // identifies the serving goroutine
 	box       *mailbox       // the inline actor that the serving goroutine runs
 	next      *mailbox       // the actor that the serving goroutine runs after it has left Serve
 
-	// announced holds, by rank, the types that this rank has defined to that rank. nameless holds, by
-	// rank, a remote for messages that carry the addressee's name and no stream number.
+	// announced holds, by peer, the types that this rank has defined to the peer. nameless holds, by
+	// peer, a remote for messages that carry the addressee's name and no stream number.
 	announced []codec.Announced
 	nameless  []atomic.Pointer[remote]
 }

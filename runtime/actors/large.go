@@ -230,9 +230,10 @@ func (l *pull) end(s *System) {
 	}
 }
 
-// there reports whether the arrival's long message no longer has to be waited for. If the message is
-// received, there stores it in the arrival. If the message is lost with its sender, the later
-// messages of the stream are discarded, too, so that the actor sees no gap.
+// there reports whether the arrival need not wait any more: it has no long message, or the long message
+// has been received or lost. If the message was received, there stores it in the arrival. If the message
+// was lost with its sender, the later messages of the stream are discarded, too, so that the actor sees
+// no gap.
 func (a *arrival) there() bool {
 	if a.details == nil || a.details.pull == nil {
 		return true

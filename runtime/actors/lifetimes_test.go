@@ -122,11 +122,11 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 	})
 }
 
-// TestManyLeaveNothing checks that stopped actors of eight ranks leave no memory in use, although
-// they got messages of other ranks, and that requests leave none. With GORUN_SOAK=1 there are
-// 100,000 actors at a time and a million requests.
+// TestManyLeaveNothing checks that stopped actors of eight ranks leave no memory in use, although they
+// got messages of other ranks. Ended requests must leave no memory in use, either. With GORUN_SOAK=1
+// there are 100,000 actors at a time and a million requests.
 func TestManyLeaveNothing(t *testing.T) {
-	const ranks, little = 8, 60 // little: bytes of each object, as above
+	const ranks, little = 8, 60 // little is the number of bytes that an object may leave on average
 	each, requests := 250, 20_000
 	if os.Getenv("GORUN_SOAK") == "1" {
 		each, requests = 100_000/ranks, 1_000_000

@@ -84,7 +84,7 @@ func TestTreeOfActors(t *testing.T) {
 
 // TestTransportActorsAreInTheTree checks that the tree contains the transport's connection actors
 // and the program's actors, whichever start first. Other ranks can watch the connection actors.
-// To stop a connection actor makes its peer lost.
+// Stopping a connection actor makes its peer lost.
 func TestTransportActorsAreInTheTree(t *testing.T) {
 	overNetwork(t)
 	for name, early := range map[string]bool{"connected before": true, "connected later": false} {

@@ -54,7 +54,7 @@ type mailbox struct {
 	// messages, left counts all messages.
 	taken         uint64
 	left          uint64
-	batch         []item // messages that were removed from user; the messages before index at are handled
+	batch         []item // messages that were removed from user; those before the index at are handled
 	at            int32
 	lent          bool // batch belongs to the caller of accept
 	pendingCredit pendingCredit

@@ -32,8 +32,8 @@ func (m *mailbox) admits(cost uint32) bool {
 }
 
 // hasSpace reports whether there is space for waiting senders. It returns true if the actor has
-// stopped. It also returns true if, of the bytes that were in the mailbox when a sender last began to
-// wait, at most half of Config.Mailbox bytes are left. The caller runs the mailbox or holds mu.
+// stopped. It also returns true if the mailbox still has at most Config.Mailbox/2 of the bytes that were
+// in it when a sender last began to wait. The caller runs the mailbox or holds mu.
 func (m *mailbox) hasSpace() bool {
 	return atomic.LoadUint64(&m.taken)+uint64(m.s.cfg.Mailbox)/2 >= m.fullAt.Load() || m.dead.Load()
 }

@@ -32,8 +32,8 @@ func TestSendersWaitForRoom(t *testing.T) {
 			if !ok {
 				return
 			}
-			// A message that a goroutine has posted is in the mailbox or was handled. Each counts
-			// 64 bytes.
+			// A message that a goroutine has posted is in the mailbox or was handled. Each message
+			// counts 64 bytes.
 			if m.from < goroutines && posted.Load()-theirs.Add(1) > int64(small.Mailbox/64) {
 				wrong.Add(1)
 			}
@@ -71,7 +71,7 @@ func TestSendersWaitForRoom(t *testing.T) {
 			s.Root.Send(pid, 0)
 		}
 		for range n / 100 {
-			gate <- struct{}{} // the actor stands still between these
+			gate <- struct{}{} // the actor handles nothing until it gets this value
 		}
 		close(gate)
 		await(t, done)

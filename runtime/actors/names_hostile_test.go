@@ -132,7 +132,7 @@ func FuzzNames(f *testing.F) {
 			m = actors.NameAnswer(name, address, id, what%2 == 1)
 		}
 		if name == keptBy(1) {
-			return // the name is in use otherwise
+			return // keepsNames uses this name
 		}
 		w := newWire(t, actors.Config{})
 		l := w.stream(t, actors.NamesID)

@@ -29,9 +29,9 @@ type openRequest struct {
 }
 
 // openRequests holds the requests to other ranks that may not be answered yet. An answer removes its
-// openRequest only if this is the last entry, because a search would cost too much. A check removes
-// the other answered requests. It takes place when the number of entries is twice the number of
-// requests that were open at the last check.
+// openRequest only if this is the last entry, because a search would cost too much. The other answered
+// requests are removed by a check of all entries. The check takes place when the number of entries is
+// twice the number of requests that were open at the last check.
 //
 // Only the goroutine that removes an open request may end it with a dead letter, so that the dead letter
 // is published once.

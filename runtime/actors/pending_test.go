@@ -58,8 +58,8 @@ func TestPendingActorsAreBounded(t *testing.T) {
 		require.Equal(t, "0", next(t, in).(string)[:1])
 		require.Equal(t, "1", next(t, in).(string)[:1])
 
-		// The order to stop has arrived after the messages. Then no actor has the name, and the
-		// same PID leads to the next actor with this name.
+		// The Stop has arrived after the messages. After the end of the actor no actor has the
+		// name, and the same PID leads to the next actor with this name.
 		require.Eventually(t, func() bool {
 			_, lives := s.ProcessRegistry.GetLocal("late")
 			return !lives

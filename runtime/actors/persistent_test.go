@@ -281,8 +281,9 @@ func killPlace() {
 	select {} // until the process is killed
 }
 
-// TestPersistentActorsOfLostHosts makes the same checks on hosts. The copies are on other hosts.
-// The ranks of a lost host, or only the actor, continue there.
+// TestPersistentActorsOfLostHosts makes the checks of TestPersistentActorsOfKilledRanks in a job on
+// several hosts. A host is lost, and the copies of the snapshots are on other hosts. All ranks of the
+// lost host, or only the actor, continue on the other hosts.
 func TestPersistentActorsOfLostHosts(t *testing.T) {
 	c := nscluster.Start(t, 4)
 	for name, test := range map[string]struct {

@@ -194,9 +194,9 @@ const killAfter = 100
 // less than the number of messages that the victim's engine stores.
 const tellAfter = 40
 
-// dieIn lets all other ranks flood an actor of victim with messages, some of them long, and watch
-// the actor. The victim dies while the messages arrive: in a handler of the actor with a mode,
-// or, if mode is nil, without actors.
+// dieIn lets all other ranks flood an actor of victim with messages, some of them long, and watch the
+// actor. The victim dies while the messages arrive. If mode is not nil, the actor has this mode, and the
+// victim dies in the actor's handler. If mode is nil, the victim has no actors.
 func dieIn(w *runtime.World, mode func(*actors.System) actor.PropsOption) error {
 	if w.Rank() == victim && mode == nil {
 		// When this message arrives, the other ranks have sent many messages to the actors of

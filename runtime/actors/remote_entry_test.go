@@ -15,10 +15,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// TestOrderFromStreamToStream checks messages over several streams. A stream ends when no PID
-// leads to it any more, and the next PID makes another stream. Each message must arrive once and
-// in order, also if it was sent before the actor existed, or while long messages of the previous stream were in
-// transit.
+// TestOrderFromStreamToStream sends messages to one actor through several streams, one after the other.
+// When the sender has no PID of the actor any more, the stream is closed. The sender's next PID of the
+// actor opens another stream. Each message must arrive once, and all messages must arrive in order. This
+// must also hold for messages that are sent before the actor exists, or while long messages of the
+// previous stream are in transit.
 func TestOrderFromStreamToStream(t *testing.T) {
 	for seed := range int64(3) {
 		_, all := fake(t, 2, transporttest.FakeOptions{

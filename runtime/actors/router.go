@@ -184,7 +184,7 @@ type first struct {
 	done atomic.Bool  // an answer was forwarded
 }
 
-// newFirst returns a first that expects n answers for the requester to.
+// newFirst returns a first that expects n answers. The argument to is the requester.
 func newFirst(s *System, to *actor.PID, n int) *first {
 	s.fence(to)
 	f := &first{s: s, to: to}

@@ -90,8 +90,8 @@ func TestTruncatedActorMessages(t *testing.T) {
 	}
 }
 
-// TestRubbishIsADeadLetter checks that each malformed actor message is one dead letter with this
-// reason.
+// TestRubbishIsADeadLetter checks that each malformed actor message is one dead letter, whose reason
+// says that the message is malformed.
 func TestRubbishIsADeadLetter(t *testing.T) {
 	w := newWire(t, actors.Config{Patience: time.Millisecond})
 	done := inbox(t, w.s, "barrier", w.s.Worker())

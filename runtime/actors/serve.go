@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// work delivers the arrivals and executes the deferred tasks of other goroutines. If next holds an
-// actor of a worker, and no other such actor has become runnable, the serving goroutine leaves Serve
-// to run the actor in next.
+// work delivers the arrivals and executes the deferred tasks of other goroutines. If the field next
+// holds an actor of a worker, and no other actor of a worker has become runnable, the serving goroutine
+// leaves Serve to run the actor in next.
 func (p *inbound) work() engine.Next {
 	before := p.s.workers.pushed.Load()
 	woke := p.deliverAll()

@@ -25,9 +25,9 @@ const storeID = "$store"
 const storeTime = 30 * time.Second
 
 // Store keeps the snapshots of persistent actors in the memory of two ranks: the actor's rank and the
-// companion of that rank. The companion is on another machine if the job has several machines. A
-// Store outlives the Worlds of World.Resume. It keeps the newest snapshot of each key until the
-// process ends. Any goroutine may call its methods.
+// companion of that rank. The companion is on another host if the job has several hosts. A Store
+// outlives the Worlds of World.Resume. It keeps the newest snapshot of each key until the process
+// ends. Any goroutine may call its methods.
 type Store struct {
 	// mu guards the fields.
 	mu sync.Mutex
@@ -42,10 +42,10 @@ type Store struct {
 
 // claim is the right of one incarnation of an actor to save snapshots of a key. When an actor starts,
 // it claims its key at all ranks. The number of the claim is higher than the numbers of all earlier
-// claims, and no other rank uses it. From then on these ranks refuse the snapshots of earlier claims.
-// If an actor is replaced because some ranks cannot reach it, it can no longer save. So it does not
-// answer requests whose effects are missing in the new actor's state. The numbers are the ballots of
-// Paxos (Lamport, The Part-Time Parliament, 1998).
+// claims, and no other rank uses it. After the claim, the ranks refuse the snapshots of earlier
+// claims. If an actor is replaced because some ranks cannot reach it, the old actor can no longer
+// save. So the old actor does not answer requests whose effects are missing in the new actor's state.
+// The numbers are the ballots of Paxos (Lamport, The Part-Time Parliament, 1998).
 type claim struct {
 	Key    string
 	Number uint64
@@ -171,7 +171,7 @@ func (st *Store) copyAgain(s *System) {
 }
 
 // companion returns the rank that stores copies for this rank: the next rank that is not lost and is
-// on another machine or, if there is none, the next rank that is not lost. ok is false if all other
+// on another host or, if there is none, the next rank that is not lost. ok is false if all other
 // ranks are lost.
 func (s *System) companion() (rank int, ok bool) {
 	here := s.world.Host(s.Rank())

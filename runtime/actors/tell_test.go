@@ -125,8 +125,8 @@ func testMessageMemory(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 				if m, ok := c.Message().(*runtime.Message); ok && w.Rank() == 1 {
-					// Rank 1 forwards memory of rank 0, which copies the message into memory of
-					// rank 1.
+					// Rank 1 forwards a message whose memory belongs to rank 0. The send copies
+					// the message into memory of rank 1.
 					c.Send(s.PID(0, "in"), m)
 				} else if ok {
 					got <- m

@@ -24,10 +24,10 @@ const reprieveLength = 256
 // Its purpose is to find cycles. Actors in a cycle run although their outboxes are not empty.
 type waits = deadlock.Detector[*mailbox, any]
 
-// hold records that bytes of an actor wait for a *mailbox or a *remote. begins is true if no bytes of
-// the actor waited for this target before; then the caller must call probe. If the outbox has no
-// space, held is false and nothing is recorded. If no actor sends, owner is nil; in this case held is
-// true and nothing is recorded.
+// hold records that bytes of an actor wait for a *mailbox or a *remote. owner is the actor's mailbox.
+// begins is true if no bytes of the actor waited for this target before; in this case the caller must
+// call probe. If the outbox has no space, held is false and nothing is recorded. If the sender is not an
+// actor, owner is nil; in this case held is true and nothing is recorded.
 func (s *System) hold(owner *mailbox, target any, bytes int64) (begins, held bool) {
 	if owner == nil {
 		return false, true
@@ -50,7 +50,8 @@ func (s *System) release(owner *mailbox, target any, bytes int64) {
 	}
 }
 
-// probe sends a new probe, whose origin is the actor who, to targets for which this actor waits.
+// probe sends a new probe to targets for which an actor waits. The origin of the probe is this actor,
+// whose mailbox is who.
 func (s *System) probe(who *mailbox, targets ...any) {
 	if who.pid != nil && len(targets) > 0 {
 		s.passProbe(s.waits.Begin(deadlock.Origin{Rank: s.Rank(), ID: who.pid.Id}), targets)

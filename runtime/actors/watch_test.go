@@ -51,7 +51,7 @@ func idle() *actor.Props {
 	})
 }
 
-// settle waits until a rank has handled what was sent to one of its actors before.
+// settle waits until a rank has handled the messages that were sent to its actors before.
 func settle(t *testing.T, s *actors.System, rank int) {
 	t.Helper()
 	ask(t, s, s.PID(rank, "idle"), 1)
@@ -159,8 +159,8 @@ func testWatchRaces(t *testing.T) {
 	}
 }
 
-// TestLossOfARank checks that messages to a lost rank are dead letters with this reason: messages
-// in an outbox, in a blocked call, and messages that are sent later.
+// TestLossOfARank checks that messages to a lost rank are dead letters whose reason is the loss of the
+// rank: messages in an outbox, in a blocked call, and messages that are sent later.
 func TestLossOfARank(t *testing.T) {
 	t.Run("memory", testLossOfARank)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testLossOfARank(t) })

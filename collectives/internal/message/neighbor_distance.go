@@ -14,10 +14,10 @@ var errParts = errors.New("parts do not fit together")
 // the rank c.Sources[i], for all neighbors that are ranks. Each transfer is an edge. The distance of
 // an edge is the number of ranks from the source to the destination in the ring of the ranks. A rank
 // processes its outgoing edges in the order of their distance, and its incoming edges in the order of
-// their distance, too. If its next outgoing and its next incoming edge have the same distance, the rank sends and
-// receives at the same time; otherwise it first processes the edge with the shorter distance. If a
-// rank has several parts for one destination, they arrive in the order in which they are in c.Dests.
-// Parts for the rank itself are copied.
+// their distance, too. If its next outgoing and its next incoming edge have the same distance, the
+// rank sends and receives at the same time; otherwise it first processes the edge with the shorter
+// distance. If a rank has several parts for one destination, they arrive in the order in which they
+// are in c.Dests. Parts for the rank itself are copied.
 //
 // There is no deadlock. Among the edges that are not complete, consider an edge of the least
 // distance. If there are several such edges from the same source to the same destination, consider

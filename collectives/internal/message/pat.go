@@ -1,7 +1,7 @@
 package message
 
 // patBuffer is the largest length in bytes of a message of several blocks. Putting several blocks in
-// one message saves latency, and costs a copy at both ends.
+// one message saves latency, and costs a copy at the sender and at the receiver.
 const patBuffer = 64 << 10
 
 // pat holds the state of the parallel aggregated trees of AllGatherPAT and ReduceScatterPAT. In the
@@ -41,9 +41,10 @@ func (t *pat) message(rank, x, d int) (end, bytes int) {
 	return end, bytes
 }
 
-// round exchanges the blocks of the round of distance d. This rank sends the blocks of the ranks
-// that are 0, 2d, 4d, ... before rank out to rank to. It receives the blocks of the ranks that are
-// 0, 2d, 4d, ... before rank in from rank from. For each received block, round calls take: got is
+// round exchanges the blocks of the round of distance d. This rank sends messages to the rank given by
+// the argument to. The messages have the blocks of the ranks that are 0, 2d, 4d, ... before the rank
+// given by out. It receives messages from the rank given by from, with the blocks of the ranks that
+// are 0, 2d, 4d, ... before the rank given by in. For each received block, round calls take: got is
 // the received block, own is the place of this block in t.buf.
 func (t *pat) round(d, to, out, from, in int, take func(own, got []byte)) error {
 	most := len(t.room) / 2

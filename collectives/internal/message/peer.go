@@ -45,8 +45,8 @@ type Reduction struct {
 	Fn kernel.Func
 	// Elem is the size of an element in bytes.
 	Elem int
-	// Commutative is true if algorithms may swap operands. In both cases an algorithm must order the
-	// operands so that all ranks get the same bits.
+	// Commutative is true if algorithms may swap operands. Whether it is true or false, an algorithm
+	// must order the operands so that all ranks get the same bits.
 	Commutative bool
 	// Operator and Kind identify the reduction; they must be equal at all members. Operator is 1 +
 	// kernel.Code for a built-in operator, or a greater value such as UserOperator for other

@@ -7,8 +7,8 @@ package message
 // Restrictions: the operator is commutative, because the operands of part i are taken in the order
 // i, i+1, ..., i-1 of the ranks. Parts may be empty. A message has one part, or several that
 // together have at most 64 KiB.
-// Cost: ceil(log p) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all, alpha more
-// for each further message of a round, and a copy of all parts.
+// Cost: ceil(log p) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all, one alpha more
+// for each message of a round after the first one, and a copy of all parts.
 func ReduceScatterPAT(p Peer, c *Call) error {
 	rank, size := p.Rank(), p.Size()
 	t, acc := newPAT(p, c.SendParts, nil, len(c.Send))

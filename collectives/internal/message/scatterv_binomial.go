@@ -17,7 +17,7 @@ import (
 func ScatterVBinomial(p Peer, c *Call) error {
 	size := p.Size()
 	me := (p.Rank() - c.Root + size) % size
-	lengths := make([]uint64, subtree(me, size)) // of the parts of this rank and the next ones, in this rank's subtree
+	lengths := make([]uint64, subtree(me, size)) // of the parts of this rank's subtree, its own part first
 	mask := 1
 	for ; mask < size && me&mask == 0; mask <<= 1 {
 	}

@@ -117,7 +117,7 @@ func (f *ring) combine(send, out []byte, s uint64, step int, r message.Reduction
 	return nil
 }
 
-// operand returns the bytes from from to to of member q's contribution to segment s.
+// operand returns the bytes [from, to) of member q's contribution to segment s.
 func (f *ring) operand(q int, send []byte, s uint64, from, to int) []byte {
 	if q == f.g.rank {
 		return send[from:to]

@@ -11,8 +11,8 @@ package node
 // the other members run. If another member ran first, it would have to wait until root gets a
 // processor.
 //
-// Restrictions: none. Cost: p atomic additions to one cache line, and one switch per member if
-// members share processors.
+// Restrictions: none. Cost: p atomic additions to one cache line, and one switch of the processor to
+// another member per member if members share processors.
 func (g *Group) BarrierCounter() error {
 	leader := g.leader
 	g.leader = noLeader
@@ -39,7 +39,8 @@ func (g *Group) BarrierCounter() error {
 	return nil
 }
 
-// completed waits until the last member has arrived at step n. The last member signals its arrival.
+// completed waits until all members have arrived at step n. The last member to arrive signals this by
+// the word complete.
 func (g *Group) completed(n uint64) error {
 	if g.spun(g.complete, n) {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// TestApart checks that both members get the same answer to whether their processors are far
-// apart.
+// TestApart checks that Apart returns the same answer at both members.
 func TestApart(t *testing.T) {
 	var apart atomic.Int64
 	run(t, node.Config{Size: 2}, func(_ int, g *node.Group) error {
@@ -63,7 +62,7 @@ func TestPullsFaster(t *testing.T) {
 		})
 	}
 	for _, err := range each(t, newRoom(2), []node.Reader{atOnce, atOnce}, func(_ int, g *node.Group) error {
-		for range 1000 { // the scheduler may interrupt a member
+		for range 1000 { // several attempts, because the scheduler may interrupt a member
 			if faster, err := g.PullsFaster(); faster || err != nil {
 				return err
 			}

@@ -45,7 +45,7 @@ func (g *Group) GatherVSlots(p message.Peer, send, recv []byte, parts message.Pa
 	return nil
 }
 
-// takeOne copies the contribution of member q to step n to dst, from the slot of q or from a message.
+// takeOne copies member q's contribution of step n from the slot of q, or from a message, to dst.
 func (g *Group) takeOne(p message.Peer, q int, n uint64, dst []byte) error {
 	s, err := g.awaitSlot(q, n)
 	if err != nil {

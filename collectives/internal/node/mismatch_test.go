@@ -37,9 +37,9 @@ func differing(t *testing.T, c node.Config, fn func(rank int, g *node.Group) err
 	return errs
 }
 
-// TestMembersThatDiffer lets one member make another call than the others. At least one member
-// must get an error with the rank and the call that differ, for every operation, after equal
-// calls before.
+// TestMembersThatDiffer tests every operation. After some equal calls, one member makes another call
+// than the other members. At least one member must get an error with the rank and the call that
+// differ.
 func TestMembersThatDiffer(t *testing.T) {
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func differ(t *testing.T, op operation, c node.Config, odd int, name string, wro
 				if err := perform(g, rank, op, c); err != nil {
 					return err
 				}
-			} else if err := g.BarrierCounter(); err != nil { // a barrier, so that the members need no root to notice
+			} else if err := g.BarrierCounter(); err != nil { // in a barrier, all members compare their calls
 				return err
 			}
 		}
@@ -96,8 +96,9 @@ func differ(t *testing.T, op operation, c node.Config, odd int, name string, wro
 	require.Positive(t, found, "%s, odd %d: %v", name, odd, errs)
 }
 
-// TestSecondToNoticeKnowsBothLines checks that the second of two members to notice a mismatch
-// reports the source lines of both, cut to the length that shared memory has room for.
+// TestSecondToNoticeKnowsBothLines lets two members notice a mismatch, one after the other. It checks
+// that the second one reports the source lines of both members, each cut to the length that shared
+// memory has room for.
 func TestSecondToNoticeKnowsBothLines(t *testing.T) {
 	long := strings.Repeat("x", 2*node.PlaceMax)
 	room := newRoom(2)

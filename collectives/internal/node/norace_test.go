@@ -2,5 +2,6 @@
 
 package node_test
 
-// stride is the distance between two of the reads at which a member pauses.
+// stride is the distance between two of the looks (see schedule) after which the tests let a member
+// pause.
 const stride = 1

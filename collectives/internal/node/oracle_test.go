@@ -232,8 +232,8 @@ func barrier(f func(g *node.Group) error) func(*node.Group, int, call) ([]byte, 
 	return func(g *node.Group, _ int, _ call) (got, want []byte, err error) { return nil, nil, f(g) }
 }
 
-// shapes yields groups on exclusive and on shared processors. The segments are so short that
-// every ring is filled many times.
+// shapes yields groups whose members have processors of their own, and groups whose members share
+// processors. The segments are so short that every ring is filled many times.
 func shapes(yield func(node.Config) bool) {
 	for _, size := range []int{2, 3, 5, 8} {
 		for _, crowded := range []bool{false, true} {
@@ -337,8 +337,8 @@ func TestBarriersHold(t *testing.T) {
 	}
 }
 
-// TestSegmentsAreWholeElements checks that large reductions are divided between elements, for
-// elements of any size.
+// TestSegmentsAreWholeElements checks that the segments of large reductions contain only whole
+// elements, for several sizes of elements.
 func TestSegmentsAreWholeElements(t *testing.T) {
 	for _, elem := range []int{8, 24, 40, 1000} {
 		whole := message.Reduction{Elem: elem, Fn: func(dst, a, b []byte) {

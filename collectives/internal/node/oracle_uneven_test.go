@@ -94,7 +94,7 @@ func reduceScatter(f func(g *node.Group, send, recv []byte, parts message.Parts,
 }
 
 // scan returns a run function for prefix reductions. The expected result of a rank combines the
-// contributions of rank+more members.
+// contributions of the first rank+more members.
 func scan(f reducer, more int) func(*node.Group, int, call) ([]byte, []byte, error) {
 	return func(g *node.Group, rank int, c call) (got, want []byte, err error) {
 		send := data(c.round, rank, c.n)

@@ -61,8 +61,8 @@ type peerReads struct {
 	number  uint64
 	held    []byte
 	granted bool
-	// chunk is memory for the piece of the other member's contribution that ReducePull reads, and result for what
-	// this member has combined for root.
+	// chunk is memory for the piece of the other member's contribution that ReducePull reads. result is
+	// memory for the operands that this member has combined for root.
 	chunk, result []byte
 	// read counts the reads. The count itself is not used: its addition orders memory accesses (see
 	// the method copy).
@@ -167,8 +167,8 @@ func (l *peerReads) lend(b []byte) {
 	l.mem.Signal(mine.lent, 2*l.number)
 }
 
-// place tells the other members where their parts are in the slice of the next operation. The words of the
-// operation before are not needed any more, because every member has finished it.
+// place tells the other members where their parts are in the slice of the next operation. It may
+// overwrite the words of the previous operation, because every member has finished that operation.
 func (l *peerReads) place(parts message.Parts) {
 	mine := l.mem.Part(l.g.rank)
 	for q := range l.cards {

@@ -114,9 +114,9 @@ func TestReadThatFailsLater(t *testing.T) {
 	}
 }
 
-// TestProcessesAreKnownByTheirWords checks that a member reads from the process that it
-// identified first, even if the shared memory names another process or word later. The
-// identifying word must not move.
+// TestProcessesAreKnownByTheirWords checks that a member reads from the process that it identified
+// first, even if the shared memory names another process or another cookie later. The cookie, the word
+// that identifies a process, must stay at its address.
 func TestProcessesAreKnownByTheirWords(t *testing.T) {
 	room := newRoom(2)
 	var known []node.Process
@@ -134,7 +134,7 @@ func TestProcessesAreKnownByTheirWords(t *testing.T) {
 				room.mu.Lock()
 				theirs := room.memories[len(room.memories)-1].parts[0]
 				room.mu.Unlock()
-				// The words contain the process, its identifying word, and that word's address.
+				// These words contain the ID of the process, its cookie, and the cookie's address.
 				for _, off := range []int{8, 136, 144} {
 					wordOf(theirs, off).Store(7)
 				}

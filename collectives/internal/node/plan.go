@@ -31,9 +31,9 @@ func flagOffset(round int) int { return flagsOffset + round*line }
 // plan holds the sizes of buffers, which depend on the number of members. For 256 members all parts
 // together have less than 20 MiB. This includes pages that are never touched.
 type plan struct {
-	slotBytes int // the length of a slot in bytes, its first line included
+	slotBytes int // the length of a slot in bytes, its first cache line included
 	slots     int // the number of slots of a part, a power of two
-	lag       int // the number of steps by which others may be behind after a member has waited for a slot
+	lag       int // after a wait for a free slot, the number of steps by which others may still be behind
 	segment   int // the greatest length in bytes of a segment of a large operation
 	depth     int // the number of segments that a part holds
 	room      int // the bytes of a part for each of these segments, at least segment

@@ -49,8 +49,8 @@ func (g *Group) flow() (*ring, error) {
 	return f, nil
 }
 
-// populate faults in the pages of all parts, this member's first. Otherwise each member would take
-// page faults in the first operations, whose segments go through all of the parts.
+// populate faults in the pages of all parts, beginning with this member's part. Without populate, each
+// member would take page faults in the first operations, whose segments use all of the parts.
 func (f *ring) populate() {
 	mine := f.parts[f.g.rank]
 	for at := 0; at < len(mine); at += os.Getpagesize() {
@@ -73,9 +73,10 @@ func (f *ring) claim(count, bytes int) uint64 {
 	return f.first
 }
 
-// segment returns segment s of member q. Short segments in the same place use its memory one after
-// the other. The reason is that a write to a line that the other members still have in their caches
-// takes much longer than a write to a line that they have evicted.
+// segment returns segment s of member q. A place may have room for several short segments. Successive
+// segments in the same place use different memory of the place, in turn. The reason is that a write to a
+// line that the other members still have in their caches takes much longer than a write to a line that
+// they have evicted.
 func (f *ring) segment(q int, s uint64) []byte {
 	round, place := s/uint64(f.depth), s%uint64(f.depth)
 	return f.parts[q][int(place)*f.room+int(round%uint64(f.turns))*f.span:][:f.span]
@@ -131,10 +132,10 @@ func (f *ring) finish(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s+1) }
 
 func (f *ring) await(w *Word, v uint64) error { return f.g.awaitIn(f.mem, w, v) }
 
-// If each member has a processor, an operation is cut into stages segments. If these segments would
-// be shorter than segmentMin, it is cut into fewer segments. The first and the last segment of an
-// operation do not overlap with other segments, and with fewer segments these two take a larger share
-// of the time.
+// stages is the number of segments into which an operation is cut if each member has a processor. If
+// the segments would be shorter than segmentMin bytes, the operation is cut into fewer segments. With
+// few segments the pipeline is slow, because nothing overlaps with the first step of the first segment
+// and with the last step of the last segment.
 const (
 	stages     = 8
 	segmentMin = 16 << 10
@@ -153,8 +154,9 @@ func (f *ring) cut(n, unit, limit int) (each, count int) {
 	return each, (n + each - 1) / each
 }
 
-// unit returns the multiple of an element's size at whose multiples segments and blocks begin. The
-// unit is also a multiple of a cache line if the unit is then not too long.
+// unit returns a length in bytes. Segments and blocks begin at multiples of this length. The length is a
+// multiple of elem, the size of an element. It is also a multiple of a cache line, except if such a
+// length would be longer than a segment or much longer than elem.
 func (f *ring) unit(elem int) int {
 	u := elem
 	for u%line != 0 && u < line*line {
@@ -166,8 +168,8 @@ func (f *ring) unit(elem int) int {
 	return u
 }
 
-// window returns the bytes [i*each, (i+1)*each) of b. The window is shorter, or empty, where b
-// ends.
+// window returns the bytes [i*each, (i+1)*each) of b. If b ends before (i+1)*each, the window is
+// shorter, or empty.
 func window(b []byte, i, each int) []byte {
 	from := min(i*each, len(b))
 	return b[from:min(from+each, len(b))]

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// schedule makes one member of a group pause after one of its looks at shared memory. The pause
-// ends when no other member can continue.
+// schedule makes one member of a group, the sleeper, pause after one of its looks. A look is one call
+// of Memory.Signal or Memory.Await. The pause ends when no other member can continue.
 type schedule struct {
 	mu      sync.Mutex
 	members []progress
@@ -43,7 +43,7 @@ func (s *schedule) stuck() bool {
 	return true
 }
 
-// look counts a look of a member at shared memory. The sleeper pauses after the chosen look.
+// look counts a look of a member. The sleeper pauses after the chosen look.
 func (s *schedule) look(rank int) {
 	s.mu.Lock()
 	m := &s.members[rank]
@@ -83,7 +83,7 @@ func (w watched) Await(word *node.Word, v uint64) error {
 	return err
 }
 
-// perform runs fn as every member and returns how often the sleeper looked at shared memory.
+// perform runs fn as every member and returns the number of looks of the sleeper.
 func (s *schedule) perform(t *testing.T, c node.Config, fn func(rank int, g *node.Group) error) int {
 	t.Helper()
 	room, errs := newRoom(c.Size), make([]error, c.Size)

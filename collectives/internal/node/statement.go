@@ -50,15 +50,16 @@ func (e *MismatchError) Error() string {
 }
 
 // Every member describes its last calls in its part of the small operations' memory. It writes by
-// plain stores. Other members read these cache lines if calls differ or a wait takes long. In large
-// operations they also read them at the first segment and at each read of private memory.
+// plain stores. Other members read these descriptions if calls differ or a wait takes long. In large
+// operations, other members also read the descriptions at the first segment and at each read of
+// private memory.
 //
 //	offset   0  latest  number of the last call
 //	offset   8  recent  the last three calls, in the format of the ring: a neighbour has to
 //	                    read only this cache line
 //	offset  64  place   1 + number of the call whose source line follows
 //	offset  72          length of the source line, then its text
-//	offset 256  ring    the last calls, for each Bytes and What
+//	offset 256  ring    Bytes and What of each of the last calls
 const (
 	placeOffset      = 64
 	placeMax         = 256 - placeOffset - 16
@@ -199,9 +200,10 @@ func (g *Group) Agree() error {
 	return g.agreeSoFar((g.rank + g.size - 1) % g.size)
 }
 
-// agreeNext compares this member's call only with the call of the next member. That is enough for a
-// member that waits at the arrival counter, because the counter compares the calls of all members
-// that wait there. A member that waits elsewhere compares its call with the calls of both neighbours.
+// agreeNext compares this member's call only with the call of the next member. This comparison is
+// enough for a member that waits at the arrival counter, because the counter compares the calls of all
+// members that have arrived. A member that waits for another word compares its call with the calls of
+// both neighbours.
 func (g *Group) agreeNext() error { return g.agree((g.rank + 1) % g.size) }
 
 // marked returns an error if the fingerprint in word differs from this member's fingerprint. Member q

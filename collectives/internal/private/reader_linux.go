@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// read does the work of Reader.Read. The process may also be this process. It repeats the system call
-// if the kernel has copied only a part of the bytes. This happens if a page is missing, or if more
-// than 2 GiB are requested.
+// read does the work of Reader.Read. In contrast to Reader.Read, it accepts this process as p. If the
+// kernel has copied only a part of the bytes, read repeats the system call. The kernel copies only a
+// part if a page is missing, or if more than 2 GiB are requested.
 func read(p node.Process, addr uint64, dst []byte) error {
 	for {
 		n, cookie, err := copyFrom(p, addr, dst)

@@ -26,10 +26,11 @@ func (n *Nested) AllToAll(send, recv []byte) error {
 	return n.inner.Scatter(rows, recv, 0)
 }
 
-// blocks calls do for every member i of this group and every rank r. at is the number of a block in
-// the leader's buffer for all groups: of the block from i to r or, if back is true, of the block from
-// r to i. For each group the buffer has a square of widest x widest blocks. The row of a block is the
-// sender's place in its group. The column is the receiver's place in its group.
+// blocks calls do for every member i of this group and every rank r. The leader has a buffer with the
+// blocks for, or from, all groups; at is the number of a block in this buffer. The block goes from i to
+// r if back is false, and from r to i if back is true. For each group the buffer has a square of widest
+// x widest blocks. The row of a block is the sender's place in its group. The column is the receiver's
+// place in its group.
 func (n *Nested) blocks(do func(i, r, at int), back bool) {
 	w := n.widest
 	for i := range n.groups[n.mine()] {

@@ -7,7 +7,7 @@
 // the leaders of all groups. The leader of a group is its first member. Nested tiers can be nested:
 // the inner tier of a node may itself consist of the groups of ranks that share a cache.
 //
-// The method is that of N. Karonis and others, "Exploiting hierarchy in parallel computer networks to
+// The method is from N. Karonis and others, "Exploiting hierarchy in parallel computer networks to
 // optimize collective operation performance", International Parallel and Distributed Processing
 // Symposium (2000): data crosses a level once per group instead of once per rank.
 //

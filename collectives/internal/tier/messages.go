@@ -2,9 +2,10 @@ package tier
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// The longest contributions and blocks, in bytes, for which the algorithm with the fewest messages is
-// the fastest. They agree with the built-in table of package collectives. Between shortReduce and
-// mediumReduce, AllReduce uses Rabenseifner's algorithm; above, the ring.
+// These constants are the same as in the built-in table of package collectives. The names with short
+// are the longest contributions and blocks, in bytes, for which the algorithm with the fewest messages
+// is the fastest. For longer contributions of up to mediumReduce bytes, AllReduce uses Rabenseifner's
+// algorithm; for even longer contributions it uses the ring.
 const (
 	shortBcast     = 32 << 10
 	shortReduce    = 8 << 10
@@ -91,7 +92,7 @@ func (m *Messages) AllToAll(send, recv []byte) error {
 	return m.run(message.AllToAllPairwise, c)
 }
 
-// Alone is the tier of a single rank: its operations at most copy send to recv.
+// Alone is the tier of a single rank. Its operations copy send to recv, or do nothing.
 type Alone struct{ message.Peer }
 
 var _ Tier = Alone{}

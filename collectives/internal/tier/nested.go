@@ -28,8 +28,8 @@ type Parts struct {
 	Group, Place int
 }
 
-// Divide returns the division in which rank r belongs to group of[r], as seen by rank. Groups are
-// numbered from 0 in the order of their first ranks.
+// Divide returns the division in which rank r belongs to group of[r]. The fields Group and Place of the
+// result are those of the argument rank. Groups are numbered from 0 in the order of their first ranks.
 func Divide(of []int, rank int) Parts {
 	var p Parts
 	for r, g := range of {

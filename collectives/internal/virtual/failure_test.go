@@ -38,8 +38,8 @@ func TestDeadlock(t *testing.T) {
 	require.ErrorContains(t, err, "; and 84 more")
 }
 
-// TestSendsThatWait lets two ranks first send to each other. This is right only as long as sends
-// do not wait.
+// TestSendsThatWait lets two ranks first send to each other and then receive. This program is right
+// only if sends do not wait for the receiver.
 func TestSendsThatWait(t *testing.T) {
 	body := func(r *virtual.Rank) error {
 		peer := r.Rank() ^ 1

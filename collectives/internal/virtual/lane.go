@@ -7,9 +7,10 @@ type envelope struct {
 	segment         *Segment
 	payload         []byte // copy of the sender's bytes; empty if the sender's buffer has no memory
 	// offered and demanded are the steps of a rendezvous. offered: the announcement has reached the
-	// receiver. demanded: the receiver has requested the message. arrived: the message is complete at
-	// the receiver at time at. released: the receiver has received the message before the sender
-	// waited for that; the sender may continue at time at.
+	// receiver. demanded: the receiver has requested the message. arrived: the message has arrived, and
+	// is complete at the receiver at the time that the field at has. released: the receiver has received
+	// the message before the sender began to wait for this; the field at then has the time at which the
+	// sender may continue.
 	offered, demanded, arrived, released bool
 	at                                   Time
 	next                                 *envelope // in the lane

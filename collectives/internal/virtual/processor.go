@@ -23,7 +23,7 @@ func (p *processor) request(r *Rank, now Time) {
 	p.grant(r, now)
 }
 
-// grant schedules a rank to run at the processor's next visit to the rank that is not before now.
+// grant schedules a rank to run at the processor's first visit to this rank at or after the time now.
 func (p *processor) grant(r *Rank, now Time) {
 	p.busy = true
 	at := max(p.free, now)

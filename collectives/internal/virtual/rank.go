@@ -281,7 +281,7 @@ func (r *Rank) await(from, bytes int) (*envelope, error) {
 	return l.first, err
 }
 
-// until waits until the rank's clock is at least at.
+// until waits until the rank's clock has reached the time at.
 func (r *Rank) until(at Time) error {
 	if at <= r.now {
 		return nil
@@ -330,7 +330,7 @@ func (r *Rank) pause() error {
 	return nil
 }
 
-// wake ends the rank's wait at time at, or now if at is earlier.
+// wake ends the rank's wait at the later of two times: at and the rank's clock.
 func (r *Rank) wake(at Time) {
 	r.waiting = false
 	r.net.agenda.add(event{at: max(at, r.now), kind: wakes, rank: r})

@@ -15,7 +15,7 @@ func (t *Type) Definition() []byte {
 
 // Definitions holds the types that a peer has defined. The caller excludes concurrent use.
 type Definitions struct {
-	types []*Type // by number - NumberDefined; a type that is unknown here has no Decode
+	types []*Type // by number - NumberDefined; a type that is unknown in this process has no Decode
 	// copied holds, by the same index, the decoders of the types that are decoded by copying. The
 	// entry of any other type is nil.
 	copied []func(b []byte) (any, error)

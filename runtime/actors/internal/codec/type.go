@@ -41,8 +41,8 @@ type Type struct {
 	// encoding of this message differs from its memory. The field View is nil if that holds for all
 	// messages of the type.
 	View func(m any) []byte
-	// Append appends the encoding of a message to b. Decode is the inverse of Append; its b is valid
-	// during the call only. Decode is nil if this process does not have the type.
+	// Append appends the encoding of a message to b. Decode is the inverse of Append; the argument b of
+	// Decode is valid only during the call. Decode is nil if this process does not have the type.
 	Append func(b []byte, m any) ([]byte, error)
 	Decode func(b []byte) (any, error)
 	// Copied reports whether Decode only copies bytes and runs no code of the program, so that it

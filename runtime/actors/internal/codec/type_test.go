@@ -64,7 +64,7 @@ func init() {
 // message stands for *runtime.Message.
 type message struct{}
 
-// there returns the types of a rank after the types of the messages have been defined to it.
+// there returns the Definitions of a peer to which the types of the messages have been defined.
 func there(t *testing.T, messages ...any) *codec.Definitions {
 	t.Helper()
 	d := &codec.Definitions{}

@@ -39,10 +39,11 @@ type waiter[Target comparable] struct {
 	seen map[Origin]uint32
 }
 
-// Hold records that a message of the actor who waits for a target. bytes is the length of the
-// message. If the sum of the actor's waiting bytes would exceed limit, Hold records nothing and held
-// is false. If the actor does not wait yet, its message is admitted at any length. begins reports
-// whether no bytes of the actor waited for this target before; the caller then has to send a probe.
+// Hold records that a message of an actor waits for a target. The argument who is the actor, and
+// bytes is the length of the message. If the sum of the actor's waiting bytes would exceed limit,
+// Hold records nothing and held is false. If the actor does not wait yet, its message is admitted at
+// any length. begins reports whether no bytes of the actor waited for this target before; the caller
+// then has to send a probe.
 func (d *Detector[Actor, Target]) Hold(who Actor, target Target, bytes, limit int64) (begins, held bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,9 +96,9 @@ func (d *Detector[Actor, Target]) Targets(who Actor) []Target {
 	return d.targets(who)
 }
 
-// Pass returns the targets to which the caller has to pass on probe p, which has reached the actor
-// at. If the actor does not wait, or has already passed on p or a newer probe of the same origin,
-// Pass returns no targets.
+// Pass returns the targets to which the caller has to pass on probe p. The argument at is the actor that
+// the probe has reached. If this actor does not wait, or has already passed on p or a newer probe of the
+// same origin, Pass returns no targets.
 func (d *Detector[Actor, Target]) Pass(p Probe, at Actor) []Target {
 	d.mu.Lock()
 	defer d.mu.Unlock()

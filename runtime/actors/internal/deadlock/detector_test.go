@@ -35,7 +35,7 @@ func (j *job) origin(actor int) deadlock.Origin {
 	return deadlock.Origin{Rank: j.rank(actor), ID: fmt.Sprint(actor)}
 }
 
-// wait lets actor who wait for actor target.
+// wait lets one actor, number who, wait for another actor, number target.
 func (j *job) wait(who, target int) {
 	d := &j.ranks[j.rank(who)]
 	if begins, _ := d.Hold(who, target, 1, 1<<30); begins {
