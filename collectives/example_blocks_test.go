@@ -175,8 +175,8 @@ func ExampleReduceScatterBlock() {
 	// <nil>
 }
 
-// The root gets the least value of all ranks and the rank that has this value. If several ranks have
-// it, the root gets the lowest of these ranks.
+// Every rank gets the least value of all ranks and the rank that has this value. If several ranks have
+// the value, the result names the lowest of these ranks.
 func ExampleMinLoc() {
 	lowest := collectives.MinLoc[float64]()
 	err := runtime.Local(3, func(w *runtime.World) error {

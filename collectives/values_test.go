@@ -44,7 +44,7 @@ func valueWorlds(t *testing.T, fn func(c *runtime.Comm) error) {
 }
 
 // BcastValue, GatherValues, ScatterValues and AllGatherValues give every rank the right values,
-// whatever the root and the length of each value.
+// with every root and with several lengths of the values.
 func TestValuesOfCollectives(t *testing.T) {
 	valueWorlds(t, func(c *runtime.Comm) error {
 		for _, n := range valueLengths {
@@ -91,7 +91,7 @@ func inOrder(all []entry, size int, of func(rank int) entry) bool {
 	return len(all) == size
 }
 
-// ReduceValue and AllReduceValue combine operands in the order of the ranks, whatever the root, and
+// ReduceValue and AllReduceValue combine operands in the order of the ranks, with every root, and
 // also with a function that adds maps.
 func TestReducedValues(t *testing.T) {
 	valueWorlds(t, func(c *runtime.Comm) error {

@@ -29,8 +29,8 @@ func parseAddress(a string) (rank int, epoch uint32, err error) {
 	return int(r), uint32(e), nil
 }
 
-// parseNumber parses a decimal number of at most bits bits. It accepts neither a sign nor leading
-// zeros.
+// parseNumber parses a decimal number. The argument bits is the largest length of the number in bits.
+// It accepts neither a sign nor leading zeros.
 func parseNumber(text string, bits int) (n uint64, ok bool) {
 	n, err := strconv.ParseUint(text, 10, bits)
 	return n, err == nil && (text[0] != '0' || len(text) == 1)

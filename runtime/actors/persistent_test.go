@@ -65,8 +65,8 @@ func (a *account) Receive(c actor.Context) {
 		a.Last[e.From] = e.Number
 		a.Total++
 		if err := a.store.Save(c); err != nil {
-			// Otherwise the account would answer the number, if it is sent again, although it is
-			// not saved.
+			// Undo the change, because the number is not saved. Otherwise, if the number were sent
+			// again, the account would answer it.
 			a.Last[e.From]--
 			a.Total--
 			c.Respond(err.Error())

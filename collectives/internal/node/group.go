@@ -33,8 +33,8 @@ type Config struct {
 	Place func() string
 	// Awaits is called before each wait for other members; it may be nil.
 	Awaits func()
-	// Open returns memory shared by the members, in which each part has this many bytes.
-	// All members call it in the same order.
+	// Open returns memory that the members share. The argument bytes is the length of each member's
+	// part of this memory. All members call Open in the same order.
 	Open func(bytes int) (Memory, error)
 }
 

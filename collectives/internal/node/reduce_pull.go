@@ -60,9 +60,9 @@ func (g *Group) reduceHalves(send, recv []byte, root int, r message.Reduction) e
 	return nil
 }
 
-// pullAndCombine combines mine with as many bytes of the slice that the other member exposes, from offset
-// off on. The operands are in the order of the ranks. The result is in out, which has the length of mine
-// and may be the same memory as mine.
+// pullAndCombine combines mine with the bytes [off, off+len(mine)) of the slice that the other member
+// exposes. The operands are in the order of the ranks. The result is in out, which has the length of
+// mine and may be the same memory as mine.
 func (l *peerReads) pullAndCombine(out, mine []byte, off int, r message.Reduction) error {
 	size := max(pullChunk-pullChunk%r.Elem, r.Elem)
 	chunk := l.scratch(&l.chunk, min(size, len(mine)))

@@ -133,9 +133,9 @@ func (f *ring) finish(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s+1) }
 func (f *ring) await(w *Word, v uint64) error { return f.g.awaitIn(f.mem, w, v) }
 
 // stages is the number of segments into which an operation is cut if each member has a processor. If
-// the segments would be shorter than segmentMin bytes, the operation is cut into fewer segments. With
-// few segments the pipeline is slow, because nothing overlaps with the first step of the first segment
-// and with the last step of the last segment.
+// the segments would be shorter than segmentMin bytes, the operation is cut into fewer segments. The
+// first and the last segment of an operation do not overlap with other segments. With fewer segments,
+// these two take a larger share of the time.
 const (
 	stages     = 8
 	segmentMin = 16 << 10
@@ -156,7 +156,7 @@ func (f *ring) cut(n, unit, limit int) (each, count int) {
 
 // unit returns a length in bytes. Segments and blocks begin at multiples of this length. The length is a
 // multiple of elem, the size of an element. It is also a multiple of a cache line, except if such a
-// length would be longer than a segment or much longer than elem.
+// length would be longer than a segment or than about line*line bytes.
 func (f *ring) unit(elem int) int {
 	u := elem
 	for u%line != 0 && u < line*line {

@@ -2,10 +2,10 @@ package tier
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// These constants are the same as in the built-in table of package collectives. The names with short
-// are the longest contributions and blocks, in bytes, for which the algorithm with the fewest messages
-// is the fastest. For longer contributions of up to mediumReduce bytes, AllReduce uses Rabenseifner's
-// algorithm; for even longer contributions it uses the ring.
+// These lengths in bytes are the same as in the built-in table of package collectives. Up to the
+// lengths whose names begin with short, the algorithm with the fewest messages is the fastest. For
+// longer contributions of up to mediumReduce bytes, AllReduce uses Rabenseifner's algorithm; for even
+// longer contributions it uses the ring.
 const (
 	shortBcast     = 32 << 10
 	shortReduce    = 8 << 10
