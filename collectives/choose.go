@@ -2,9 +2,9 @@ package collectives
 
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
-// choose returns the rule for a situation. It takes the algorithm override if this can serve the call, otherwise
-// the choice of tuned, a table of measured choices or nil, if this can serve the call, otherwise the built-in
-// choice.
+// choose returns the rule for a situation. There are up to three candidates: the algorithm that override names,
+// the choice of tuned (a table of measured choices, or nil), and the built-in choice. choose takes the first
+// candidate that can serve the call.
 func choose(s *situation, override string, tuned *Table) *rule {
 	have := s.holds()
 	rules := table[first[s.op]:first[s.op+1]]
