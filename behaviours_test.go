@@ -25,7 +25,7 @@ var (
 // job.
 const byWay = "\n## By way\n"
 
-// wayTest and wayNone match a cell of a table in that part. A cell contains a test with its
+// wayTest and wayNone match a cell of a table below the heading byWay. A cell contains a test with its
 // subtests, or "none" with the letter of a reason. wayReason matches a reason below the tables.
 var (
 	wayTest   = regexp.MustCompile(`^([\w/]+)\.(Test\w+)((?:/[^/*]+)*?)( \*)?$`)
@@ -96,8 +96,9 @@ func TestBehavioursAreProved(t *testing.T) {
 	}
 }
 
-// TestBehavioursByWay checks every cell of the tables by way. A cell names a test that exists and
-// subtests whose names are strings in the tests, or a reason that the page explains.
+// TestBehavioursByWay checks every cell of the tables by way. A cell must name
+// either a test, or a reason that the page explains. The test must exist, and the names of its subtests must
+// occur as strings in the source of the tests.
 func TestBehavioursByWay(t *testing.T) {
 	page, err := os.ReadFile(behavioursPage)
 	if err != nil {
@@ -146,8 +147,8 @@ func TestBehavioursByWay(t *testing.T) {
 }
 
 // stringsOfTests returns a function that reports whether a text is a string in a test or in
-// internal/simulate. The text may end with the name of a way, auto or rdma, which the string
-// lacks.
+// internal/simulate. The function also accepts such a string followed by a space and auto or
+// rdma, because some tests append the name of the transport to the name of a subtest.
 func stringsOfTests(t *testing.T) func(text string) bool {
 	t.Helper()
 	all := map[string]bool{}

@@ -101,7 +101,7 @@ func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 }
 
 // finish ends the program of rank 1. Rank 0 does not receive the last messages of rank 1, which are at most
-// two windows of messages.
+// twice as many messages as -busy says.
 func finish(c *runtime.Comm) error {
 	if *busy == 0 {
 		return nil

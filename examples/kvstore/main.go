@@ -103,7 +103,8 @@ func report(w *runtime.World, store *client, ends <-chan bool) error {
 }
 
 // ending is the actor that sends a value to ends for each rank that is done or lost. A rank sends the
-// message true to this actor when the rank is done. If a shard terminates, its rank is lost.
+// message true to this actor when the rank is done. A shard that terminates means that its rank
+// was lost.
 func ending(c actor.Context, s *actors.System, ends chan<- bool) {
 	switch m := c.Message().(type) {
 	case *actor.Started:

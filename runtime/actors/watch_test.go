@@ -159,8 +159,8 @@ func testWatchRaces(t *testing.T) {
 	}
 }
 
-// TestLossOfARank checks that messages to a lost rank are dead letters whose reason is the loss of the
-// rank: messages in an outbox, in a blocked call, and messages that are sent later.
+// TestLossOfARank checks that messages to a lost rank become dead letters whose reason is the loss. This holds
+// for messages in an outbox, for the message of a blocked call, and for messages that are sent after the loss.
 func TestLossOfARank(t *testing.T) {
 	t.Run("memory", testLossOfARank)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testLossOfARank(t) })

@@ -59,7 +59,7 @@ func (m *member) checkStreams() []stream {
 	return streams
 }
 
-// randomSize returns a random size of at most most. Small sizes are more frequent.
+// randomSize returns a random size from 0 to the argument most. Small sizes are more frequent.
 func randomSize(random *rand.Rand, most int) int {
 	return random.IntN(1 + most>>random.IntN(8))
 }

@@ -30,7 +30,7 @@ func pace(tb testing.TB, rate uint64) {
 }
 
 // BenchmarkPacedWrite writes 32 MiB to a peer over a connection that the kernel limits to 1 Gbit/s, with and
-// without compression. The bytes are random, so that they cannot be compressed, or zero.
+// without compression. The bytes are either random, so that they cannot be compressed, or all zero.
 func BenchmarkPacedWrite(b *testing.B) {
 	const bytes, each = 32 << 20, 1 << 20
 	for _, data := range []string{"random", "zeros"} {

@@ -13,10 +13,9 @@ const (
 	// headMax is the length of the longest head. The head is the part of a ULPDU that is parsed
 	// rather than placed. The longest head is the head of a Terminate message.
 	headMax = ddp.UntaggedLength + rdmap.TerminateLengthMax
-	// directMin is the number of bytes from which on the missing part of a payload is read directly
-	// into its target.
+	// If at least directMin bytes of a payload are missing, they are read directly into their target.
 	directMin = 2048
-	// tailLength is the number of bytes that the same read takes beyond such a payload: the
+	// tailLength is the number of bytes that a direct read requests in addition to the rest of the payload: the
 	// trailer, and the head of the next FPDU. The read takes no further bytes, because the payload
 	// of the next FPDU is then read directly into its own target, too.
 	tailLength = mpa.TrailerMax + mpa.HeaderLength + headMax
@@ -38,8 +37,8 @@ type receiver struct {
 	// guard limits the messages that are accepted from a peer that has not proved its identity.
 	guard guard
 
-	// The following fields describe the current segment. head holds the first held bytes of the
-	// segment, until the head is complete.
+	// The following fields describe the current segment. head collects the bytes of the segment's head. held is
+	// the number of bytes that head contains so far.
 	head  [headMax]byte
 	held  int
 	begun bool // the head is complete, and beginSegment has parsed it
@@ -66,9 +65,9 @@ type receiver struct {
 	// single is true if the last read returned exactly one Send, with more than copyMax bytes of
 	// payload.
 	single bool
-	// phase is the offset in the staging memory at which a read begins. phase is chosen for
-	// messages like the last message: their payload has the same offset within a cache line in the
-	// staging memory as in its target.
+	// phase is the offset in the staging memory at which a read begins. If the
+	// next message has a head of the same length as the last message, and a target with the same alignment, then
+	// phase makes its payload lie at the same offset within a cache line in the staging memory and in the target.
 	phase int
 }
 

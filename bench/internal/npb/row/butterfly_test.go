@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
 )
 
-// octets returns n random octets.
+// octets returns n groups of row.Octet random numbers.
 func octets(random *rand.Rand, n int) []float64 { return numbers(random, n*row.Octet) }
 
 // value returns the complex number in a lane of octet i.
@@ -19,8 +19,8 @@ func value(x []float64, i, lane int) complex128 {
 	return complex(x[i*row.Octet+lane], x[i*row.Octet+row.Octet/2+lane])
 }
 
-// TestButterflies checks that a pass computes four sums with the roots of unity, for each lane of
-// each octet.
+// TestButterflies checks that a pass computes, for each lane of each octet, the four-point Fourier transforms of
+// its inputs, and multiplies the outputs 1 to 3 by the factors of the pass.
 func TestButterflies(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for _, tc := range []struct{ count, width int }{{1, 1}, {1, 2}, {2, 1}, {3, 5}, {64, 1}, {4, 16}} {

@@ -11,8 +11,8 @@ const (
 	// (RFC 6581 section 9.1).
 	DepthUnstated = 0x3fff
 
-	flagHigh = 0x8000 // A in the first word, C in the second
-	flagLow  = 0x4000 // B in the first word, D in the second
+	flagHigh = 0x8000 // flag A in word 0, flag C in word 1, see Enhanced
+	flagLow  = 0x4000 // flag B in word 0, flag D in word 1
 )
 
 // RTR is a set of ready-to-receive indications, which an initiator may send as its first FPDU in
@@ -36,8 +36,8 @@ const (
 //	        0x4000 D  RTR by a zero-length RDMA Read
 //	        0x3fff    ORD
 type Enhanced struct {
-	// PeerToPeer is flag A. If it is set, both sides may send the first message after the
-	// initiator's RTR, no matter which side has connected.
+	// PeerToPeer is flag A. If it is set, either side may be the first to send a message, after the initiator has
+	// sent its RTR. If it is not set, only the initiator may be the first.
 	PeerToPeer bool
 	// RTR is the set of flags B, C and D. It is empty if PeerToPeer is false.
 	RTR RTR
