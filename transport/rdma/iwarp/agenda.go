@@ -24,7 +24,8 @@ func (e *entry) listed() *bool { return &e.onAgenda }
 
 // agenda contains the tasks that have work to do, and the tasks whose sockets epoll watches.
 type agenda struct {
-	// now contains the tasks that have work to do. spare is the memory for the next list.
+	// now contains the tasks that have work to do. spare is the memory of the previous list, which
+	// the next list reuses.
 	now, spare []task
 	// watched contains the watched tasks, by the descriptor of the socket.
 	watched []task
@@ -39,7 +40,8 @@ func (d *device) later(t task) {
 	d.stir()
 }
 
-// stir ends a sleep of the device, because work has come up since the sleep began.
+// stir ends a Sleep of the device. The caller has added work that the sleeping goroutine has to
+// do.
 func (d *device) stir() {
 	if d.napping.Load() {
 		d.napping.Store(false)
@@ -92,7 +94,7 @@ func (d *device) watch(fd int, t task, events uint32) error {
 func (d *device) unwatch(fd int) {
 	if fd >= 0 && fd < len(d.agenda.watched) && d.agenda.watched[fd] != nil {
 		d.agenda.watched[fd] = nil
-		_ = unix.EpollCtl(d.epoll, unix.EPOLL_CTL_DEL, fd, nil) // closing the socket would remove it, too
+		_ = unix.EpollCtl(d.epoll, unix.EPOLL_CTL_DEL, fd, nil) // the kernel also ends it on close
 	}
 }
 

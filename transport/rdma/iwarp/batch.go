@@ -17,16 +17,17 @@ const (
 	// are written from the application's memory. For shorter payloads, another entry in the I/O
 	// vector costs more than the copy.
 	copyMax = 2048
-	// aloneMax takes the place of copyMax for the first payload of a batch if the payload belongs
-	// to a Send. The first payload is often the only payload of the batch. Then the copy saves the
-	// I/O vector: the system call gets a single piece of memory, and this saves more time than the
-	// copy costs.
+	// aloneMax is used instead of copyMax for the first payload of a batch if the payload belongs to
+	// a Send. The first payload is often the only payload of the batch. If it is copied, the system
+	// call needs no I/O vector, because the whole batch is a single piece of memory. This saves more
+	// time than the copy costs.
 	aloneMax = 16 << 10
 	// vectorMax bounds the entries of the I/O vector of one system call.
 	vectorMax = 64
-	// batchMax is the number of bytes from which on a batch gets no more segments and is written.
-	// With half of batchMax TCP is slower. With a larger batchMax, the payload whose checksum was
-	// just computed is no longer in the cache when the batch is written.
+	// batchMax is a length in bytes: a batch of batchMax or more bytes gets no more segments and is
+	// written. If batchMax were half as large, TCP would be slower. If batchMax were larger, the
+	// payload whose checksum was just computed would no longer be in the cache when the batch is
+	// written.
 	batchMax = 256 << 10
 )
 
@@ -38,7 +39,7 @@ type batch struct {
 	buffer []byte
 	vector []unix.Iovec
 	// sent is the index of the first entry of vector that is not completely written. bytes is the
-	// length of all entries as they were added.
+	// number of all bytes that were added, including those that are already written.
 	sent, bytes int
 	// started reports whether a byte of the batch was written. If a byte was written, the rest has
 	// to follow.
@@ -48,8 +49,9 @@ type batch struct {
 	header unix.Msghdr
 }
 
-// keepMax is the number of connections of a device up to which each connection keeps the memory of
-// its batch. With more connections, a batch returns its memory to the device when it is written.
+// keepMax is a number of connections. If a device has at most keepMax connections, each of them
+// keeps the memory of its batch. If a device has more connections, each batch returns its memory to
+// the device when the batch is written.
 const keepMax = 8
 
 // batchMemory is the memory of the buffer and the vector of a batch.
@@ -58,8 +60,8 @@ type batchMemory struct {
 	vector []unix.Iovec
 }
 
-// lend gives memory that another batch has returned to a batch without memory. If no batch has
-// returned memory, lend does nothing.
+// lend gives memory to a batch that has none. The memory is memory that another batch has returned
+// to the device. If the device has no such memory, lend does nothing.
 func (d *device) lend(b *batch) {
 	last := len(d.spare) - 1
 	if b.buffer == nil && last >= 0 {
@@ -99,8 +101,8 @@ func (b *batch) open() {
 	}
 }
 
-// room reports whether the batch has room for one more FPDU, whose payload has n bytes in at most
-// pieces pieces.
+// room reports whether the batch has room for one more FPDU. The payload of the FPDU has n bytes.
+// The argument pieces is the maximum number of pieces of memory that contain the payload.
 func (b *batch) room(n, pieces int, tagged bool) bool {
 	b.open()
 	need := line + mpa.HeaderLength + headMax + mpa.TrailerMax
@@ -130,7 +132,7 @@ func (b *batch) add(n int) {
 	if last := len(b.vector) - 1; last >= 0 && at > 0 {
 		v := &b.vector[last]
 		if end := bytesOf(v); &b.buffer[at-1] == &end[len(end)-1] {
-			v.SetLen(len(end) + n) // the bytes follow the bytes of the last entry, so that entry grows
+			v.SetLen(len(end) + n) // the n bytes follow the last entry in memory, so the last entry grows
 			return
 		}
 	}
@@ -148,8 +150,8 @@ func (b *batch) refer(p []byte) {
 }
 
 // fpdu appends an FPDU to the batch. At offset start, the buffer already contains room for the
-// length field and, behind it, the DDP header. The buffer ends with this header. The payload is the
-// next payload bytes of place.
+// length field and, behind it, the DDP header. The buffer ends with this header. The argument
+// payload is the length of the payload, which fpdu takes from the argument place.
 func (b *batch) fpdu(start, payload int, place *placement, tagged, crc bool) {
 	ulpdu := len(b.buffer) - start - mpa.HeaderLength + payload
 	binary.BigEndian.PutUint16(b.buffer[start:], uint16(ulpdu))
@@ -202,7 +204,7 @@ func (b *batch) write(fd int) (n int, errno unix.Errno) {
 	return n, 0
 }
 
-// drop removes the first n of the bytes that are left, because these n bytes were written.
+// drop removes the first n bytes of the batch. These bytes were written to the socket.
 func (b *batch) drop(n int) {
 	b.started = true
 	for n > 0 {
@@ -216,8 +218,8 @@ func (b *batch) drop(n int) {
 	}
 }
 
-// remainder returns a copy of the bytes that are left to be written if some bytes of the batch were
-// written, and nil otherwise.
+// remainder returns nil if no byte of the batch was written. Otherwise it returns a copy of the
+// bytes that are left to be written.
 func (b *batch) remainder() []byte {
 	if !b.started {
 		return nil
@@ -234,8 +236,8 @@ func (b *batch) rest() []byte {
 	return rest
 }
 
-// detach makes the batch independent of memory: if any byte that is left to be written lies in
-// memory, detach copies all bytes that are left.
+// detach makes the batch independent of the argument memory. If at least one unwritten byte of the
+// batch lies in this memory, detach copies all unwritten bytes.
 func (b *batch) detach(memory []byte) {
 	for i := b.sent; i < len(b.vector); i++ {
 		if !overlap(bytesOf(&b.vector[i]), memory) {

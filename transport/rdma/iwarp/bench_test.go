@@ -21,7 +21,7 @@ func pairOfSides(b *testing.B, c iwarp.Config, memory int) (x, y *side, ex, ey *
 	return x, y, ex, ey
 }
 
-// settle polls until the next completion on a stream.
+// settle polls until a work request of the given stream completes.
 func (s *side) settle(stream verbs.Stream) bool {
 	for {
 		n := s.queue.Poll(s.into[:1])
@@ -41,7 +41,7 @@ func BenchmarkPingPong(b *testing.B) {
 		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
 			x, y, ex, ey := pairOfSides(b, iwarp.Config{}, 64<<10)
 			ended := make(chan bool)
-			// The last round trip ends with the Send of the other side.
+			// total is the number of round trips. Each round trip ends with the Send of y.
 			total := 0
 			turn := func(s *side, ep *verbs.Endpoint, count int, starts bool) bool {
 				receive := verbs.ReceiveRequest{Segments: []verbs.Segment{s.region.Segment(0, n)}}

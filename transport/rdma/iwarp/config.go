@@ -9,18 +9,20 @@ import (
 type Config struct {
 	// NoCRC omits CRC32C on connections whose peer omits it, too.
 	NoCRC bool
-	// Revision is the MPA revision of this side's connection requests: 1, or 2 with negotiated
-	// depths and an RTR. 0 means 2.
+	// Revision is the MPA revision of this side's connection requests: 1 or 2. Revision 2 adds the
+	// negotiation of the depths (IRD and ORD) and the RTR, the first FPDU by which the initiator
+	// shows that it is ready. 0 means 2.
 	Revision uint8
-	// ReadRTR makes connection requests of revision 2 use a zero-length RDMA Read as the RTR: its
-	// response shows that the peer runs. Without ReadRTR the RTR is a zero-length Write, which is
-	// faster. With ReadRTR the peer must be able to serve a Read.
+	// ReadRTR makes connection requests of revision 2 use a zero-length RDMA Read as the RTR. The
+	// response to this Read shows that the peer runs. Without ReadRTR the RTR is a zero-length
+	// Write, which is faster. With ReadRTR the peer must be able to serve a Read.
 	ReadRTR bool
 	// RequestTimeout bounds the time from TCP's accept to the end of the peer's MPA request. 0 means
 	// 5 s.
 	RequestTimeout time.Duration
 	// StartTimeout bounds the time from this side's MPA reply to the peer's first FPDU. 0 means 10
-	// s. The consumer determines the time that the peer may take for its own reply.
+	// s. The time within which a peer must send its MPA reply is not limited here, but by the
+	// consumer.
 	StartTimeout time.Duration
 	// CloseTimeout bounds the time that a peer may take to end its side of a connection after this
 	// side has ended. 0 means 5 s.
@@ -35,23 +37,24 @@ type Config struct {
 	// connected without an RTR may be silent before this side sends the first data, see doc.go. 0
 	// means 300 ms.
 	Pause time.Duration
-	// HalfOpenMax bounds the connections without an MPA request of a listener. 0 means 256. An
-	// eighth of the descriptors that the process may have is always an upper bound, too.
+	// HalfOpenMax bounds the number of connections of a listener that have not sent their MPA
+	// request. 0 means 256. In addition, these connections never use more than an eighth of the
+	// descriptors that the process may have.
 	HalfOpenMax int
-	// Packing determines whether payload to peers of this module is compressed.
+	// Packing determines whether payload is compressed that is sent to peers that run this module.
 	Packing Packing
 	// SealedMax is the number of bytes of ciphertext that an encrypted connection may carry in one
 	// direction. A connection that has carried more is worn (verbs.Endpoint.Worn). 0 means 256 GiB:
 	// RFC 8446 section 5.5 ends the use of a key of AES-GCM after 2^24.5 records of 16 KiB, 362
 	// GiB.
 	SealedMax int64
-	// SegmentMax bounds the length of the sent ULPDUs, in bytes, so that tests have short messages
-	// with many segments. 0 means the longest ULPDUs that the peer accepts.
+	// SegmentMax bounds the length of the sent ULPDUs, in bytes. Tests use it so that short
+	// messages have many segments. 0 means the longest ULPDUs that the peer accepts.
 	SegmentMax int
 	// Log gets one line of text, without a newline, about the first connection that was dropped
-	// because it did not come from a peer. Log is called on a goroutine of its own, without a lock,
-	// and may block. Only the end of an adapter waits for Log, for at most a second. Log may be
-	// nil.
+	// because it did not come from a peer. Log is called on a goroutine of its own, without a
+	// lock, and may block. Only Close of an adapter waits for Log, for at most one second. Log may
+	// be nil.
 	Log func(line string)
 }
 
@@ -87,10 +90,10 @@ type Counters struct {
 	// time. Crowded: too many connections had sent no request. Scarce: the process had few
 	// descriptors left. HungUp: the peer closed the connection before its request was complete.
 	Strangers, Late, Crowded, Scarce, HungUp atomic.Uint64
-	// Rejected counts the requests that the consumer rejected. Refused counts the requests that this
-	// package refused without asking the consumer. The reason is that the consumer's backlog was
-	// full, that the consumer no longer listened, or that it does not offer the requested quality of
-	// service.
+	// Rejected counts the requests that the consumer rejected. Refused counts the requests that
+	// this package refused without asking the consumer. It refuses a request if the consumer's
+	// backlog is full, if the consumer no longer listens, or if the consumer does not offer the
+	// requested quality of service.
 	Rejected, Refused atomic.Uint64
 	// Terminated counts the connections that ended by a Terminate of this side, TerminatedByPeer
 	// the connections that ended by a Terminate of the peer.

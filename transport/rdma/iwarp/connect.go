@@ -44,13 +44,13 @@ func (p *queuePair) Connect(remote netip.AddrPort, proposal *provider.Proposal) 
 		return netip.AddrPort{}, err
 	}
 	p.state, p.active, p.remote, p.local = pairConnecting, true, remote, localOf(fd)
-	d.later(p) // no event follows if the attempt has failed already
+	d.later(p) // if the attempt has failed already, epoll reports no event for it
 	return p.local, nil
 }
 
 // dial makes a socket that is bound to the source, and begins to connect it. If connect(2) fails,
-// dial stores the error in p.failure and returns none: runConnecting reports it as the result of
-// the attempt.
+// dial stores the error in p.failure and returns no error. runConnecting then reports the stored
+// error as the result of the attempt.
 func (p *queuePair) dial(source netip.AddrPort, to unix.Sockaddr) (int, error) {
 	from, err := sockaddr(source)
 	if err != nil {
@@ -132,8 +132,8 @@ func errnoOf(err error) unix.Errno {
 	return unix.EIO
 }
 
-// connectFailure returns FailureUnreachable for an errno that means that connect(2) reached no
-// host, and FailureRefused for any other error.
+// connectFailure returns FailureUnreachable if the errno in the error means that connect(2) reached
+// no host. For any other error it returns FailureRefused.
 func connectFailure(err error) provider.Failure {
 	switch errnoOf(err) {
 	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENETDOWN, unix.ETIMEDOUT, unix.EACCES, unix.EPERM, unix.EINVAL:
@@ -143,7 +143,7 @@ func connectFailure(err error) provider.Failure {
 	}
 }
 
-// runReplying reads the MPA reply. When it is complete, the connection is established or the
+// runReplying reads the MPA reply. When the reply is complete, the connection is established or the
 // attempt has failed.
 func (p *queuePair) runReplying() int {
 	f, err := p.reply.read(p.fd, p.sealed)
@@ -188,7 +188,7 @@ func (p *queuePair) runReplying() int {
 // refuse ends an attempt because the reply violates the protocol. refuse sends a Terminate, because
 // no other message lets the initiator report the violation.
 func (p *queuePair) refuse(err error) {
-	p.agreed.CRC = p.agreed.CRC || p.offer.CRC // if the reply could not be parsed, only the offer counts
+	p.agreed.CRC = p.agreed.CRC || p.offer.CRC // if the reply could not be parsed, the offer alone decides
 	p.begin()
 	p.leave(mpa.CodeOf(err), segmentShown{})
 	p.config.Upcalls.Failed(provider.FailureRefused, nil, err)

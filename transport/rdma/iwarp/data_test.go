@@ -28,8 +28,8 @@ var lengths = []int{
 	1<<20 - 1, 1 << 20, 1<<20 + 1,
 }
 
-// TestSend sends and receives messages in three segments each. The two sides divide a message differently, and
-// one segment is empty.
+// TestSend sends and receives messages whose memory consists of three segments. The sender and the receiver
+// divide a message differently, and one segment is empty.
 func TestSend(t *testing.T) {
 	testSend(t, verbs.FlagSolicited,
 		func(s *side, _, n int) []verbs.Segment {
@@ -152,8 +152,8 @@ func TestBothWaysAtOnce(t *testing.T) {
 	}
 }
 
-// TestMoreReadsThanDepth posts more Reads than ORD allows. The test checks that Reads beyond ORD wait in order,
-// and that a fenced Send behind them waits, too.
+// TestMoreReadsThanDepth posts more Reads than ORD allows. The test checks that the surplus Reads wait and keep
+// their order, and that a fenced Send that was posted after them waits for them.
 func TestMoreReadsThanDepth(t *testing.T) {
 	for _, depth := range []int{1, 2, 7} {
 		t.Run(fmt.Sprintf("depth %d", depth), func(t *testing.T) {

@@ -4,9 +4,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptors is the number of descriptors that the process may have. The shares below keep most of
-// them for the program, which may need them at any time. Without the shares, any process that knows
-// the address of a listener could use up the descriptors by connecting.
+// descriptors is the number of descriptors that the process may have. The constants
+// shareOfStrangers and shareSpared keep most of the descriptors for the program, which may need
+// them at any time. Without the shares, any process that knows the address of a listener could use
+// up the descriptors by connecting.
 type descriptors uint64
 
 // Shares of the descriptors.
@@ -21,19 +22,21 @@ const (
 	sparedMax   = 64
 )
 
-// descriptorLimit returns the present limit, which the program may change at any time.
+// descriptorLimit returns the present limit of open files. The program may change this limit at any
+// time.
 func descriptorLimit() descriptors {
 	var limit unix.Rlimit
 	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) // Getrlimit fails only for an unknown resource
 	return descriptors(limit.Cur)
 }
 
-// share returns the number of connections without a request that a listener may have, at least one.
+// share returns the number of connections without an MPA request that a listener may have. The
+// number is at least one.
 func (n descriptors) share() int { return int(max(min(n, 1<<20)/shareOfStrangers, 1)) }
 
 // spared reports whether a descriptor is one of the last descriptors, which are kept for the
-// program. The operating system allocates the lowest free number. Therefore a number near the limit
-// means that nearly all descriptors are in use.
+// program. The operating system gives a new descriptor the lowest free number. Therefore a number
+// near the limit means that nearly all descriptors are in use.
 func (n descriptors) spared(fd int) bool {
 	return descriptors(fd)+min(max(n/shareSpared, sparedMin), sparedMax) >= n
 }

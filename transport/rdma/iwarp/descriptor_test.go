@@ -14,8 +14,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// scarcity first fills the gaps between the open descriptors. Then it sets the process's limit of open files to
-// limit(n), where n is the number of open files. restore restores the former limit.
+// scarcity first opens files until no number below the highest open descriptor is free. Then it sets the
+// process's limit of open files to limit(n), where n is the number of open files. restore restores the former
+// limit.
 func scarcity(t *testing.T, limit func(open uint64) uint64) (restore func()) {
 	t.Helper()
 	var was unix.Rlimit
@@ -47,8 +48,8 @@ func scarcity(t *testing.T, limit func(open uint64) uint64) (restore func()) {
 	return restore
 }
 
-// spare returns a limit function for scarcity. With this limit, n descriptors are free besides those that the
-// provider leaves to the program: 1/16 of the limit, at least 4 and at most 64.
+// spare returns a function that scarcity takes as limit. The provider leaves 1/16 of the limit to the
+// program, at least 4 and at most 64 descriptors. With the limit of spare, n further descriptors are free.
 func spare(n uint64) func(uint64) uint64 {
 	return func(open uint64) uint64 {
 		limit := open
@@ -69,7 +70,8 @@ func ask(t *testing.T, s *side, l *verbs.Listener) *peer {
 	return p
 }
 
-// taken connects to a listener of s, sends nothing, and waits until the provider has accepted the connection.
+// taken connects to a listener of s and sends nothing. It waits until the provider has accepted the TCP
+// connection.
 func taken(t *testing.T, s *side, l *verbs.Listener) *peer {
 	t.Helper()
 	before := descriptors(t)
@@ -139,7 +141,7 @@ func TestHalfOpenAreAShare(t *testing.T) {
 	var share int
 	scarcity(t, func(open uint64) uint64 {
 		share = int(2*open+100) / 8
-		return 2*open + 100 // for both ends of a share and the spared descriptors
+		return 2*open + 100 // enough for both ends of an eighth of the connections, and for the spared descriptors
 	})
 	first := taken(t, s, l)
 	for range share - 1 {

@@ -22,11 +22,12 @@ const (
 	depthMax       = 128 // the maximum of siw; a larger depth has no advantage
 	depthDefault   = 16
 	completionsMax = 1 << 20
-	// privateDataMax is the maximum length of private data that this side sends. It is the length that
-	// Linux accepts in addition to the depths (MPA_MAX_PRIVDATA of
-	// linux/drivers/infiniband/sw/siw/iwarp.h). Linux's rdma_cm stores the length in 8 bits. If this
-	// side sends 253 bytes, Linux ends the connection without a reason. 300 bytes in a reject crash a
-	// Linux kernel with siw. Private data of a peer may have up to 508 bytes, the maximum of MPA.
+	// privateDataMax is the maximum length of private data that this side sends. It is the length
+	// that Linux accepts in addition to the depths (MPA_MAX_PRIVDATA of
+	// linux/drivers/infiniband/sw/siw/iwarp.h). Linux's rdma_cm stores the length in 8 bits. If
+	// this side sends 253 bytes, Linux ends the connection and gives no reason. If this side sends
+	// 300 bytes in a reject, a Linux kernel with siw crashes. A peer may send up to 508 bytes of
+	// private data, the maximum of MPA.
 	privateDataMax = 256 - mpa.EnhancedLength
 
 	// headroom is the length of the headers before the payload of an untagged segment.
@@ -59,21 +60,24 @@ type device struct {
 	// goodbyes contains the sockets that their queue pairs have given up, the oldest first.
 	goodbyes []*goodbye
 	agenda   agenda
-	// hot contains the queue pairs that most recently received data, see hot.go.
+	// hot contains the queue pairs that most recently received data. hot.go explains what they are
+	// used for.
 	hot [hotMax]*queuePair
 	// rounds counts the calls of Progress.
 	rounds uint
 
-	// staging receives the bytes of a read that have no target yet. It is empty between reads.
+	// staging receives the bytes of a read whose target is not known yet. No byte stays in staging
+	// after the read.
 	staging []byte
 	vector  [segmentsMax + 1]unix.Iovec
-	// plaintext collects the bytes that are encrypted together. It is empty between writes.
+	// plaintext collects the bytes that are encrypted together. No byte stays in plaintext after
+	// the write.
 	plaintext []byte
-	// spare is the memory of batches that have nothing to write.
+	// spare is the memory that batches without unwritten bytes have returned.
 	spare  []batchMemory
 	events [eventsMax]unix.EpollEvent
 
-	// napping becomes true when Idle returns true, and false when the following Sleep ends. due is
+	// napping is true from the time when Idle returns true until the following Sleep ends. due is
 	// the time at which this Sleep has to end, in Unix nanoseconds, or 0 for no limit.
 	napping atomic.Bool
 	due     atomic.Int64

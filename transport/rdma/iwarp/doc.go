@@ -13,68 +13,70 @@
 //
 // # No thread of its own
 //
-// The package starts a goroutine only to write a log line and for the time of a TLS handshake.
-// Sockets are non-blocking, and the goroutine that polls the adapter makes their progress. Posting
-// a work request tries to write to the socket at once, and Progress of [provider.Device] reads data
-// that has arrived. Progress reads the most recently active sockets directly, and the other sockets
-// when epoll reports them. So a ping-pong makes no more system calls than over raw TCP. An idle
-// caller sleeps on the epoll descriptor.
+// The package starts a goroutine only for a log line and for a TLS handshake. This goroutine ends when
+// the line is written or when the handshake has ended. Sockets are non-blocking, and the goroutine that
+// polls the adapter makes their progress. Posting a work request tries to write to the socket at once,
+// and Progress of [provider.Device] reads data that has arrived. Progress reads the most recently active
+// sockets without asking epoll, and reads the other sockets when epoll reports them. So a ping-pong over
+// this package makes no more system calls than a ping-pong over raw TCP. An idle caller sleeps on the
+// epoll descriptor.
 //
 // # The path of a byte
 //
 // A segment longer than a few hundred bytes is written from the application's registered memory by
-// sendmsg, and its CRC is computed in place just before. The receiver first reads the headers of
-// the segment, because they say where the payload belongs. One readv then reads the payload into
-// the registered memory, and the headers of the next segment into a staging buffer. The CRC is
-// computed over the payload in its final place. Short segments are gathered into one buffer, which
-// one system call sends, and are received into one buffer, from which they are copied out. A single
-// segment of some KiB is also copied, by the sender and by the receiver, because a system call with
-// an I/O vector costs more than a copy within the cache. This is true if source and destination
-// have the same offset in a cache line, so the offset in the buffer is chosen accordingly. If the
-// consumer leaves room around its memory (provider.FlagRoom), there is no copy. Then the sender
-// writes the headers and the CRC of a single Send into that room. The receiver reads a whole Send,
-// including its headers, into the posted receive that the next Send will take. See plain.go.
+// sendmsg. Just before the call, the CRC of the segment is computed in the same memory. The receiver
+// first reads the headers of the segment, because they say where the payload belongs. One readv then
+// reads the payload into the registered memory, and the headers of the next segment into a staging
+// buffer. The CRC is computed over the payload in its final place. Short segments are gathered into one
+// buffer, which one system call sends, and are received into one buffer, from which they are copied out.
+// A single segment of some KiB is also copied, by the sender and by the receiver, because a system call
+// with an I/O vector costs more than a copy within the cache. The copy is this fast only if source and
+// destination have the same offset within a cache line. So the package chooses the offset in the buffer
+// accordingly. If the consumer leaves room around its memory (provider.FlagRoom), neither side copies.
+// The sender writes the headers and the CRC of a single Send into that room. The receiver reads a whole
+// Send, including its headers, into the posted receive that this Send takes. See plain.go.
 //
 // A long segment is therefore placed before its CRC is checked. If the CRC is wrong, no message is
-// delivered, as RFC 5044 section 8 requires, but registered memory may have been written.
-// Cut-through adapters do the same. TCP's checksum covers the bytes, too.
+// delivered, as RFC 5044 section 8 requires, but registered memory may have been written. Adapters in
+// hardware that forward bytes before they have checked the CRC have the same property. TCP's checksum
+// also protects the bytes.
 //
 // # Slow links
 //
-// If the peer runs this module, too, the payload of a segment may be compressed by S2. A bit of the
-// DDP header that RFC 5041 reserves marks such a segment; for MPA and its CRC it is a segment like
-// any other. internal/packing decides for each connection. When the socket has been full, and
-// TCP_INFO shows that the link is slow and not the peer, a sample of one segment is compressed. If
-// the compressed sample is shorter, the whole segment and the segments after it are compressed, as
-// long as compression takes less time than it saves on the link. After each attempt without success,
-// twice as much payload is sent before the next attempt, up to 64 MiB.
+// If the peer runs this module, too, the payload of a segment may be compressed by S2. A bit of the DDP
+// header that RFC 5041 reserves marks such a segment; MPA and its CRC handle a compressed segment like
+// any other segment. internal/packing decides for each connection. If the send buffer of the socket has
+// been full, and TCP_INFO shows that the link and not the peer is the bottleneck, a sample of one
+// segment is compressed. If the compressed sample is shorter, the whole segment and the segments after
+// it are compressed, as long as compression takes less time than it saves on the link. After each
+// attempt without success, twice as much payload is sent before the next attempt, up to 64 MiB.
 //
 // # Which side may send
 //
-// The passive side sends nothing before the active side's first FPDU. With revision 2 the active
-// side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as it has the reply, so
-// consumers do not notice this rule. With revision 1 the passive consumer's messages wait for the
-// active consumer's first message. If a peer connects with revision 2 but without an RTR, as the
-// kernel's siw does, this side waits for [Config].Pause, so that the peer can complete its set-up.
-// Then this side sends the first data, because the peer's consumers may wait for the data.
+// The passive side sends nothing before the active side's first FPDU. With revision 2 of MPA the active
+// side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as it has the reply. So consumers do
+// not notice this rule. With revision 1 the passive consumer's messages wait for the active consumer's
+// first message. If a peer connects with revision 2 but without an RTR, as the kernel's siw does, this
+// side waits for [Config].Pause, so that the peer can complete its set-up. Then this side sends the
+// first data, because the peer's consumers may wait for the data.
 //
 // # Strangers
 //
-// A connection to a listener must send its MPA request before a deadline, and the number of
-// connections without a request is limited. Beyond the limit, each new connection replaces an older
-// connection without a request. The replaced connection is in the older half of these connections.
-// It is the oldest connection of the address that has most connections in that half (crowd.go).
-// Connections without a request may use only a share of the process's descriptors. No accepted
-// connection uses the last descriptors of the process. When few descriptors are left, a new
-// connection also replaces a connection without a request, or is reset if there is no such
-// connection. When a request is rejected, the reply is sent and the socket is closed at once. The
-// kernel discards the bytes that the peer still sends.
+// A connection to a listener must send its MPA request before a deadline, and the number of connections
+// without a request is limited. Beyond the limit, each new connection replaces an older connection
+// without a request. The replaced connection is in the older half of these connections. It is the oldest
+// connection of the address that has most connections in that half (crowd.go). Connections without a
+// request may use only a share of the process's descriptors. No accepted connection uses the last
+// descriptors of the process. When few descriptors are left, a new connection also replaces a connection
+// without a request. If no connection without a request exists, the new connection is reset. When a
+// request is rejected, the reply is sent and the socket is closed at once. The kernel discards the bytes
+// that the peer still sends.
 //
-// A peer that violates the protocol gets the Terminate message that the RFC defines for the
-// violation, and its connection ends. Other connections are not affected. This side then reads and
-// discards the bytes that the peer still sends, because otherwise TCP would reset the connection
-// and the Terminate would be lost. It discards at most 16 MiB for each socket, from at most 64
-// sockets at a time. [Counters] counts all these cases.
+// If a peer violates the protocol, this side sends the Terminate message that the RFC defines for the
+// violation, and ends the connection. Other connections are not affected. This side then reads and
+// discards the bytes that the peer still sends, because otherwise TCP would reset the connection and the
+// Terminate would be lost. It discards at most 16 MiB for each socket, from at most 64 sockets at a
+// time. [Counters] counts all these cases.
 //
 // Unstable: any release may change this package, also after v1.
 package iwarp

@@ -39,7 +39,8 @@ func (p *queuePair) fail(why provider.Failure, private []byte, err error) {
 	p.config.Upcalls.Failed(why, private, err)
 }
 
-// breakOff resets a connection that has failed without a violation of the protocol by the peer.
+// breakOff resets a connection that has failed for a reason other than a violation of the protocol
+// by the peer.
 func (p *queuePair) breakOff(err error) {
 	established := p.established()
 	if fd := p.release(); fd >= 0 {
@@ -58,7 +59,7 @@ func (p *queuePair) report(established bool, err error) {
 }
 
 // streamEnded handles the end of the peer's stream. An end between two FPDUs is the orderly end of
-// the connection. Then this side ends its stream, too, because neither verbs nor siw can use a
+// the connection. This side then also ends its stream, because neither verbs nor siw can use a
 // half-closed connection.
 func (p *queuePair) streamEnded() {
 	switch {

@@ -20,13 +20,13 @@ var (
 	ErrCut = errors.New("iwarp: connection ended within an FPDU")
 	// ErrNotClosed means that the peer did not end its side of the connection in time.
 	ErrNotClosed = errors.New("iwarp: peer did not close in time")
-	// ErrNotSealed means that the peer does not use TLS or does not know the secret, or that a byte
-	// was changed in transit.
+	// ErrNotSealed means that TLS has failed: the peer does not use TLS, the peer does not know the
+	// secret, or a byte was changed in transit.
 	ErrNotSealed = errors.New("iwarp: encrypted connection")
 	// ErrTruncated means that the connection ended without a close_notify of TLS. Anybody on the
 	// path can cause this.
 	ErrTruncated = errors.New("iwarp: encrypted connection was cut")
-	// ErrNoInterface means that there is no interface with the given name that has an address.
+	// ErrNoInterface means that no interface has both the given name and an address.
 	ErrNoInterface = errors.New("iwarp: no such interface")
 )
 

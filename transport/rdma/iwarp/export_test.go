@@ -56,8 +56,8 @@ func disconnect(fd int) error {
 	return nil
 }
 
-// RawReceive makes the system call with which the data path receives.
+// RawReceive makes the system call by which the provider receives data.
 func RawReceive(fd int, p []byte) (int, syscall.Errno) { return receive(fd, p) }
 
-// RawSend makes the system call with which the data path sends. It does not wait.
+// RawSend makes the system call by which the provider sends data. RawSend does not wait.
 func RawSend(fd int, p []byte) (int, syscall.Errno) { return send(fd, &p[0], len(p)) }

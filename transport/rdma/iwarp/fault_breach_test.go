@@ -55,7 +55,7 @@ func first(b []byte, control, second byte) []byte {
 
 const roomBytes = 4096
 
-// headerBreaches are faults 11 and 12.
+// headerBreaches contains the violations of faults 11 and 12.
 var headerBreaches = []breach{
 	{"11 length 0", one(nil), mpa.ErrLength},
 	{"11 length 1", one([]byte{0x41}), mpa.ErrLength},
@@ -79,7 +79,7 @@ var headerBreaches = []breach{
 	{"12 a read request on the queue of Sends", one(untagged(ddp.Untagged{Last: true, Control: 0x41, MSN: 1}, make([]byte, 28))), rdmap.ErrOpcode},
 }
 
-// memoryBreaches are fault 13, for Writes and for Reads.
+// memoryBreaches contains the violations of fault 13, for Writes and for Reads.
 var memoryBreaches = []breach{
 	{"13 unknown STag", one(write(0xdeadbeef, 0, []byte("x"))), ddp.ErrSTag},
 	{"13 STag of closed memory", func(m *meeting) [][]byte { return [][]byte{write(m.gone, 0, []byte("x"))} }, ddp.ErrSTag},
@@ -134,7 +134,8 @@ var memoryBreaches = []breach{
 	}, rdmap.ErrProtectedSTag},
 }
 
-// queueBreaches are faults 14, 15 and 18. The endpoint has two receives of 100 bytes and an IRD of 4.
+// queueBreaches contains the violations of faults 14, 15 and 18. The endpoint has two receives of 100 bytes and
+// an IRD of 4.
 var queueBreaches = []breach{
 	{"14 MSN 0", one(message(0, nil)), ddp.ErrSequence},
 	{"14 MSN skipped", one(message(2, nil)), ddp.ErrSequence},
@@ -199,8 +200,8 @@ func TestFaultBreaches(t *testing.T) {
 }
 
 // TestReadsBeyondDepth checks how many Reads a peer may have outstanding. The kernel's siw rounds the depth up
-// to a power of two, so this many are served, and one more is a fault. The peer sends all Reads in one write, so
-// that none is answered before the last has arrived.
+// to a power of two. So the device must serve as many Reads as this power of two, and one more Read is a fault.
+// The peer sends all Reads in one write, so that the device answers no Read before the last one has arrived.
 func TestReadsBeyondDepth(t *testing.T) {
 	for depth, served := range map[uint16]int{1: 1, 3: 4, 4: 4, 5: 8, 7: 8, 16: 16} {
 		for _, beyond := range []int{0, 1} {

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestSelfConnect is part of fault 9 of docs/connection-model.md, "Faults and tests": an adapter connects to
-// itself.
+// TestSelfConnect tests a part of fault 9 of docs/connection-model.md, "Faults and tests": an adapter connects
+// to itself.
 func TestSelfConnect(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	x, y := join(t, s, s)
@@ -21,8 +21,8 @@ func TestSelfConnect(t *testing.T) {
 	require.Equal(t, verbs.StatusSuccess, s.done(y, 1).Status)
 }
 
-// TestListenerClosesWithRequestsPending is part of fault 9: a listener is closed while requests are pending. The
-// request that the consumer has taken can be accepted; the others are refused.
+// TestListenerClosesWithRequestsPending tests a part of fault 9: a listener is closed while requests are
+// pending. The consumer can still accept the request that it has taken. The other requests are refused.
 func TestListenerClosesWithRequestsPending(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	l := b.listen()
@@ -39,7 +39,7 @@ func TestListenerClosesWithRequestsPending(t *testing.T) {
 	stranger.ended()
 }
 
-// TestBacklogOverflow is part of fault 9: a request that does not fit into the backlog is refused.
+// TestBacklogOverflow tests a part of fault 9: a request that does not fit into the backlog is refused.
 func TestBacklogOverflow(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	l, err := b.adapter.Listen(verbs.ListenOptions{Queue: b.queue, Backlog: 1})
@@ -53,7 +53,8 @@ func TestBacklogOverflow(t *testing.T) {
 	require.Equal(t, verbs.EventEstablished, a.event(first, b).Type)
 }
 
-// TestManyConnects is part of fault 9: 1000 connects at once, and a message on each connection.
+// TestManyConnects tests a part of fault 9: 1000 endpoints connect at the same time, and each connection carries
+// a message.
 func TestManyConnects(t *testing.T) {
 	const many = 1000
 	var limit unix.Rlimit
@@ -85,7 +86,7 @@ func TestManyConnects(t *testing.T) {
 	}
 }
 
-// TestDescriptorsExhausted is part of fault 9: a connection request waits until a descriptor is free.
+// TestDescriptorsExhausted tests a part of fault 9: a connection request waits until a descriptor is free.
 func TestDescriptorsExhausted(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()
@@ -112,8 +113,8 @@ func TestDescriptorsExhausted(t *testing.T) {
 	s.request()
 }
 
-// TestAcceptAfterThePeerIsGone is part of fault 9: the consumer accepts a request whose peer has closed or reset
-// the connection.
+// TestAcceptAfterThePeerIsGone tests a part of fault 9: the consumer accepts a request whose peer has closed or
+// reset the connection.
 func TestAcceptAfterThePeerIsGone(t *testing.T) {
 	for _, linger := range []int{-1, 0} {
 		s := newSide(t, iwarp.Config{}, 64)
@@ -130,8 +131,8 @@ func TestAcceptAfterThePeerIsGone(t *testing.T) {
 	}
 }
 
-// TestRTRLost is part of fault 9: a peer ends the connection after the reply and before its first FPDU, or sends
-// no complete first FPDU.
+// TestRTRLost tests a part of fault 9: after the reply, a peer ends the connection without a first FPDU or
+// within its first FPDU, or never completes its first FPDU.
 func TestRTRLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(p *peer)
@@ -164,8 +165,8 @@ func TestRTRLost(t *testing.T) {
 	}
 }
 
-// TestPassiveSpeaksFirst is part of faults 3 and 9: a passive peer sends its first FPDU together with its reply,
-// before the active side has sent one. The active side accepts this FPDU.
+// TestPassiveSpeaksFirst tests a part of faults 3 and 9: a passive peer sends its first FPDU together with its
+// reply, before the active side has sent an FPDU. The active side accepts this FPDU.
 func TestPassiveSpeaksFirst(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	l, at := host(t)

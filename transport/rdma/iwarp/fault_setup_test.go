@@ -21,7 +21,7 @@ func hasty() iwarp.Config {
 	return iwarp.Config{RequestTimeout: 30 * time.Millisecond, StartTimeout: 30 * time.Millisecond, CloseTimeout: 30 * time.Millisecond, Pause: time.Hour}
 }
 
-// TestFaultConnect is fault 1: a connect that is refused, that no host answers, or that is answered late.
+// TestFaultConnect tests fault 1: a connect is refused, is not answered by any host, or is answered late.
 func TestFaultConnect(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	try := func(t *testing.T, to netip.AddrPort, timeout time.Duration, want verbs.EventType, cause error) {
@@ -67,7 +67,7 @@ func TestFaultConnect(t *testing.T) {
 	})
 }
 
-// TestFaultSlowRequest is fault 2 on the passive side: a request that is late or arrives in pieces.
+// TestFaultSlowRequest tests fault 2 on the passive side: a request is late or arrives in pieces.
 func TestFaultSlowRequest(t *testing.T) {
 	t.Run("silent", func(t *testing.T) {
 		s := newSide(t, hasty(), 64)
@@ -129,8 +129,8 @@ func TestFaultSlowRequest(t *testing.T) {
 	})
 }
 
-// TestFaultBadRequest is fault 3 on the passive side. The test checks that the listener drops a stranger with an
-// invalid request without an answer, and then accepts other requests.
+// TestFaultBadRequest tests fault 3 on the passive side. The test checks that the listener drops a stranger with
+// an invalid request without an answer, and then accepts other requests.
 func TestFaultBadRequest(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()
@@ -228,7 +228,7 @@ var replyCases = []replyCase{
 	{"6 no RTR in common", answer(0xc0, 16, 0x00, 16), verbs.EventNonPeerRejected, mpa.ErrRTR, mpa.ErrRTR},
 }
 
-// TestFaultBadReply is faults 3, 4 and 6 on the active side: invalid replies, rejects and depths.
+// TestFaultBadReply tests faults 3, 4 and 6 on the active side: invalid replies, rejects and depths.
 func TestFaultBadReply(t *testing.T) {
 	for _, c := range replyCases {
 		t.Run(c.name, func(t *testing.T) {
@@ -254,8 +254,8 @@ func TestFaultBadReply(t *testing.T) {
 	}
 }
 
-// TestFaultPrivateData is the provider's part of fault 5: private data of every length arrive unchanged, in both
-// directions.
+// TestFaultPrivateData tests the provider's part of fault 5: private data of every length arrive unchanged, in
+// both directions.
 func TestFaultPrivateData(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	l := b.listen()
@@ -274,7 +274,7 @@ func TestFaultPrivateData(t *testing.T) {
 	require.ErrorIs(t, a.endpoint().Connect(l.Address(), connectOptions(&verbs.ConnParam{PrivateData: make([]byte, 253)})), verbs.ErrInvalidParameter)
 }
 
-// TestFaultDepths is fault 6: the depths that the active side reports for various replies.
+// TestFaultDepths tests fault 6: the depths that the active side reports for various replies.
 func TestFaultDepths(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -303,7 +303,7 @@ func TestFaultDepths(t *testing.T) {
 	}
 }
 
-// TestFaultCRC is fault 7: all four combinations of sides with and without CRC, with data in both directions.
+// TestFaultCRC tests fault 7: all four combinations of sides with and without CRC, with data in both directions.
 func TestFaultCRC(t *testing.T) {
 	for _, active := range []bool{false, true} {
 		for _, passive := range []bool{false, true} {

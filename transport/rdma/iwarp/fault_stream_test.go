@@ -17,9 +17,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestFaultFlippedBits is fault 10 of docs/connection-model.md, "Faults and tests". The test checks that a
-// flipped bit outside the length field is reported as a CRC error, and that nothing is delivered. FPDUs arrive
-// as a whole, in pieces, and with so long a payload that it is placed while it arrives.
+// TestFaultFlippedBits tests fault 10 of docs/connection-model.md, "Faults and tests". The test checks that a
+// flipped bit outside the length field is reported as a CRC error, and that nothing is delivered. The cases are
+// FPDUs that arrive as a whole, FPDUs that arrive in pieces, and FPDUs with a payload so long that its first
+// bytes are placed before its last bytes arrive.
 func TestFaultFlippedBits(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for name, c := range map[string]struct {
@@ -65,8 +66,8 @@ func TestFaultFlippedBits(t *testing.T) {
 	})
 }
 
-// TestFaultTruncated is part of fault 11: the stream ends after every octet of an FPDU. At the boundary of an
-// FPDU this is an orderly end, at any other place an error.
+// TestFaultTruncated tests a part of fault 11. It ends a stream after each octet of an FPDU, one stream per
+// octet. An end between two FPDUs is orderly. An end within an FPDU is an error.
 func TestFaultTruncated(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l := s.listen()
@@ -135,7 +136,7 @@ func TestArbitrarySegmentation(t *testing.T) {
 	require.NotZero(t, s.provider.Counters().BytesPlaced.Load())
 }
 
-// TestSequenceNumbersWrap is part of fault 14: the message sequence number of Sends wraps around.
+// TestSequenceNumbersWrap tests a part of fault 14: the message sequence number of Sends wraps around.
 func TestSequenceNumbersWrap(t *testing.T) {
 	spied := &spy{Provider: iwarp.New(iwarp.Config{})}
 	adapter, err := verbs.Open(spied, loopback)
@@ -154,7 +155,7 @@ func TestSequenceNumbersWrap(t *testing.T) {
 	}
 }
 
-// TestFaultReadResponses is fault 15 on the side that has posted the Read: Read Responses that do not fit the
+// TestFaultReadResponses tests fault 15 on the side that has posted the Read: Read Responses do not fit the
 // request.
 func TestFaultReadResponses(t *testing.T) {
 	for _, c := range []struct {
@@ -208,7 +209,7 @@ func TestFaultReadResponses(t *testing.T) {
 	}
 }
 
-// TestFaultTerminates is fault 17: the effect of a peer's Terminate, well-formed or not.
+// TestFaultTerminates tests fault 17: the effect of a Terminate of the peer, which may be malformed.
 func TestFaultTerminates(t *testing.T) {
 	terminate := func(body ...byte) []byte {
 		return untagged(ddp.Untagged{Last: true, Control: 0x47, QN: 2, MSN: 1}, body)
@@ -259,8 +260,8 @@ func TestFaultTerminates(t *testing.T) {
 	})
 }
 
-// TestMemoryGoesDuringATransfer is part of fault 13: a region is closed during a Write into it, or during a Read
-// of it.
+// TestMemoryGoesDuringATransfer tests a part of fault 13: a region is closed during a Write into it, or during a
+// Read of it.
 func TestMemoryGoesDuringATransfer(t *testing.T) {
 	t.Run("Write", func(t *testing.T) {
 		s, _, p, ep := meet(t)
@@ -307,7 +308,7 @@ func TestMemoryGoesDuringATransfer(t *testing.T) {
 	})
 }
 
-// TestInvalidate is the permitted case of fault 16: a Send invalidates an STag of the receiver.
+// TestInvalidate tests the permitted case of fault 16: a Send invalidates an STag of the receiver.
 func TestInvalidate(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	x, y := join(t, a, b)
@@ -321,8 +322,8 @@ func TestInvalidate(t *testing.T) {
 	require.ErrorIs(t, b.event(y, a).Err, ddp.ErrSTag)
 }
 
-// TestStalledPeer is fault 20: a peer that reads nothing stalls only its own connection, and all messages arrive
-// when it reads again.
+// TestStalledPeer tests fault 20: a peer that reads nothing stalls only its own connection, and all messages
+// arrive when it reads again.
 func TestStalledPeer(t *testing.T) {
 	s, _, p, ep := meet(t)
 	const part, parts = 1 << 20, 12

@@ -13,9 +13,9 @@ import (
 type frameReader struct{ held []byte }
 
 // read reads the bytes that have arrived. As long as the frame is incomplete, it returns
-// mpa.ErrShort. Every other error is final. It is ErrHungUp, with the operating system's error if
-// there is one, or the error of ParseFrame. The private data of the frame is in the memory of the
-// reader.
+// mpa.ErrShort. Every other error is final: ErrHungUp, which wraps the operating system's error
+// if a read has failed, or the error of ParseFrame. The private data of the returned frame is a
+// part of held.
 func (r *frameReader) read(fd int, s *sealed) (mpa.Frame, error) {
 	for {
 		f, _, err := mpa.ParseFrame(r.held)

@@ -17,10 +17,10 @@ const (
 
 // goodbye is a socket whose queue pair has ended. It sends the last bytes of the connection and
 // then the end of the stream. A goodbye reads and discards the bytes that the peer still sends. If
-// the socket were closed with unread bytes, TCP would discard the last bytes of this side. But
-// these may be the Terminate, which has to arrive (RFC 5041 section 7.1). A goodbye ends after
-// Config.CloseTimeout at the latest. It ends earlier if the peer sends more than drainMax bytes, or
-// if goodbyesMax younger goodbyes have begun.
+// the socket were closed with unread bytes, TCP would discard the last bytes of this side. These
+// bytes may be a Terminate, and a Terminate has to arrive (RFC 5041 section 7.1). A goodbye ends
+// after Config.CloseTimeout at the latest. It ends earlier if the peer sends more than drainMax
+// bytes, or if goodbyesMax younger goodbyes have begun.
 type goodbye struct {
 	entry
 	device  *device

@@ -7,15 +7,16 @@ import (
 
 // guard determines which messages a queue pair accepts from a peer that has not proved its identity.
 //
-// A guarded socket is read FPDU by FPDU, and no read goes beyond the end of an FPDU. The proof is
-// the first message of the peer. The bytes behind the proof stay in the kernel until the consumer
-// calls Trust. So a stranger can fill only the receive buffer of the socket.
+// A guarded socket is read FPDU by FPDU, and no read goes beyond the end of an FPDU. The first
+// message of the peer is the proof of its identity. The bytes behind this message stay in the kernel
+// until the consumer calls Trust. So bytes that a stranger sends can fill only the receive buffer of
+// the socket.
 type guard uint8
 
 const (
 	// guardNone accepts everything.
 	guardNone guard = iota
-	// guardSend accepts one Send. Before the Send it accepts the RTR, which moves no data.
+	// guardSend accepts one Send, and before the Send the RTR, which moves no data.
 	guardSend
 	// guardShut accepts nothing.
 	guardShut
@@ -35,9 +36,9 @@ func (p *queuePair) guarded() guard {
 	}
 }
 
-// guarded reports whether the current segment may come before the proof. A compressed segment may
-// not come before the proof. No rank sends a compressed segment that early, and a stranger must not
-// be able to pass data to the decoder.
+// guarded reports whether the current segment is allowed before the peer has proved its identity. A
+// compressed segment is not allowed: no rank sends a compressed segment so early, and a stranger
+// must not be able to pass data to the decoder.
 func (r *receiver) guarded() bool {
 	if r.head[0]&flagPacked != 0 {
 		return false

@@ -30,7 +30,8 @@ func (s *side) receive(ep *verbs.Endpoint, id uint64) {
 }
 
 // TestGuardedTakesOneSend checks that a guarded passive endpoint delivers the first Send and nothing else until
-// Trust is called. Then it processes what follows. The bytes arrive at once or in pieces.
+// Trust is called. After Trust the endpoint processes the messages that follow the first Send. In one case all
+// bytes arrive at once, in another case in pieces.
 func TestGuardedTakesOneSend(t *testing.T) {
 	for name, split := range map[string]int{"at once": 1 << 16, "in pieces": 7, "byte by byte": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -64,8 +65,8 @@ func TestGuardedTakesOneSend(t *testing.T) {
 	}
 }
 
-// TestGuardedRefusesBeforeTheProof checks that a guarded endpoint ends the connection unless the first message
-// is a short Send. The test sends, for example, a Write, a Read and a Send that invalidates an STag. The message
+// TestGuardedRefusesBeforeTheProof checks that a guarded endpoint ends the connection if the first message is
+// anything else than a short Send, for example a Write, a Read, or a Send that invalidates an STag. The message
 // must not change memory.
 func TestGuardedRefusesBeforeTheProof(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 4096)
@@ -123,8 +124,8 @@ func TestGuardedRefusesWhatIsCompressed(t *testing.T) {
 	}
 }
 
-// TestGuardedActiveTakesNothing checks that a guarded active endpoint processes nothing that the accepting peer
-// sends until Trust is called.
+// TestGuardedActiveTakesNothing checks that a guarded active endpoint processes no data of the accepting peer
+// before Trust is called.
 func TestGuardedActiveTakesNothing(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 4096), newSide(t, iwarp.Config{}, 4096)
 	l := b.listen()

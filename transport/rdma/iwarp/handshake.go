@@ -11,7 +11,7 @@ import (
 )
 
 // handshake is a connection whose MPA request has arrived and is not answered yet. This side does
-// not read its socket before the answer.
+// not read from the socket of the connection before it has answered.
 type handshake struct {
 	device        *device
 	fd            int
@@ -63,8 +63,8 @@ func (p *queuePair) open() {
 		p.nudges = 1
 		p.await()
 	}
-	// The error is ignored: it means that the depths are insufficient, and only the active side
-	// reports that.
+	// The error is ignored. It means that the depths are insufficient, and only the active side
+	// reports insufficient depths.
 	_ = p.config.Upcalls.Established(nil, p.local, p.remote)
 }
 
@@ -84,10 +84,11 @@ func (h *handshake) Reject(privateData []byte) {
 func (h *handshake) Refuse() { reset(h.fd) }
 
 // dismiss sends a last frame on a socket and closes the socket in order. The kernel then completes
-// the end of the connection. It waits for the peer's FIN for at most patience after this side's FIN
-// was acknowledged. Therefore a peer that keeps its end open and continues to send occupies no
-// descriptor of this process. An initiator that follows the protocol receives the frame, because it
-// has sent nothing after its request.
+// the end of the connection. After the peer has acknowledged this side's FIN, the kernel waits for
+// the peer's FIN at most for the time patience. Therefore a peer that keeps its end open and
+// continues to send occupies no descriptor of this process. An initiator that follows the protocol
+// has sent nothing after its request. So no unread bytes make TCP reset the connection, and the
+// initiator receives the frame.
 func dismiss(fd int, last []byte, patience time.Duration) {
 	n, errno := send(fd, &last[0], len(last))
 	if errno != 0 || n < len(last) { // an empty send buffer takes the whole frame at once

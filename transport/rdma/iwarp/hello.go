@@ -14,7 +14,7 @@ const (
 	// recordHandshake is the type of a record that contains a part of a handshake.
 	recordHead      = 5
 	recordHandshake = 22
-	// helloMax is the length of the longest first record that is accepted. The first record of a
+	// helloMax is the maximum length of the first TLS record of a connection. The first record of a
 	// rank has about 1600 bytes.
 	helloMax = 4096
 )

@@ -1,11 +1,12 @@
 package iwarp
 
-// The queue pairs that most recently received data are hot. At most hotMax queue pairs are hot at a
-// time. Every Progress reads from the sockets of hot pairs, even if epoll reports no event. After
-// some messages, the socket of a hot pair is removed from epoll, because each segment that arrives
-// for a socket in epoll costs a callback into epoll. The socket is added to epoll again before a
-// goroutine sleeps, when the socket takes no more bytes, and when the pair is no longer hot. A pair
-// is no longer hot when hotMax other pairs have received data, or after many reads without data.
+// The queue pairs that most recently received data are called hot. In this file, a pair is a queue
+// pair. At most hotMax queue pairs are hot at a time. Every Progress reads from the sockets of hot
+// pairs, even if epoll reports no event. After some messages, the socket of a hot pair is removed
+// from epoll, because each segment that arrives for a socket in epoll costs a callback into epoll.
+// The socket is added to epoll again in three cases: before a goroutine sleeps, when the socket
+// takes no more bytes, and when the pair is no longer hot. A pair is no longer hot when hotMax
+// other pairs have received data, or after many reads without data.
 
 const (
 	// hotMax is the maximum number of hot pairs. Each hot pair costs one system call in every
@@ -14,9 +15,9 @@ const (
 	// warmEnough is the number of messages after which the socket of a hot pair is removed from
 	// epoll.
 	warmEnough = 8
-	// quietMost is the number of consecutive reads without data after which a pair is no longer
-	// hot. After so many reads, one call of epoll_wait for all pairs is cheaper than a read from
-	// each hot pair.
+	// quietMost is the number of consecutive reads without data after which a pair is no longer hot.
+	// When a pair has been quiet for so long, one call of epoll_wait for all pairs is cheaper than a
+	// read from each hot pair.
 	quietMost = 256
 )
 
@@ -82,7 +83,7 @@ func (p *queuePair) watch() {
 	}
 	p.warm = 0
 	if err := p.device.watch(p.fd, p, want); err != nil {
-		p.readable = true // epoll has failed, so the agenda reads the socket instead
+		p.readable = true // epoll has failed, so the agenda has to read from the socket
 		p.device.later(p)
 		return
 	}

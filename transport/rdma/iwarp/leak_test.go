@@ -20,8 +20,8 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-// TestNothingIsLeft opens and ends connections in every way, and checks that no descriptor and no goroutine is
-// left.
+// TestNothingIsLeft opens and ends connections in every possible way, and checks that no descriptor and no
+// goroutine is left.
 func TestNothingIsLeft(t *testing.T) {
 	fds, goroutines := descriptors(t), goruntime.NumGoroutine()
 	for name, end := range map[string]func(a, b *side, x, y *verbs.Endpoint){
@@ -82,7 +82,7 @@ func TestNothingIsLeft(t *testing.T) {
 	require.Equal(t, fds, descriptors(t))
 }
 
-// TestNoGoroutines checks that a device starts no goroutine, however busy it is.
+// TestNoGoroutines checks that a device without TLS starts no goroutine when it makes connections.
 func TestNoGoroutines(t *testing.T) {
 	before := goruntime.NumGoroutine()
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)

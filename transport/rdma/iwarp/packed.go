@@ -16,8 +16,8 @@ import (
 // payload of the segment is an S2 block. Only a peer that runs this module gets such a segment.
 const flagPacked = 0x20
 
-// look returns the delivery rate that TCP_INFO reports, and whether this rate is limited by the
-// link rather than by the peer.
+// look returns the delivery rate that TCP_INFO reports, and whether the link rather than the peer
+// limits this rate.
 func (p *queuePair) look() packing.Pace {
 	info, err := unix.GetsockoptTCPInfo(p.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {

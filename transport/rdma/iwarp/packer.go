@@ -8,11 +8,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/packing"
 )
 
-// packLimits are the limits in bytes of the Decider of a connection.
+// packLimits contains the limits, in bytes, of the packing.Decider of a connection.
 var packLimits = packing.Limits{Min: packMin, First: 256 << 10, Most: lookMost, Packed: 4 << 20}
 
 const (
-	// packMin is the length in bytes of the shortest payload of a segment that may be compressed.
+	// packMin is the minimum length in bytes of a payload that is compressed.
 	packMin = 1024
 	// lookMost is the maximum number of bytes of payload between two reads of TCP_INFO while
 	// payload is sent uncompressed.
@@ -73,8 +73,8 @@ func (k *packer) wants(n int, look func() packing.Pace) bool {
 }
 
 // pack compresses a payload into memory, behind the compressed payload that the batch has already.
-// It returns nil if memory has no room. The result is valid until the next call of pack. If keep is
-// called with the result, the result is valid until release.
+// It returns nil if memory has no room. The result is valid until the next call of pack. If the
+// caller passes the result to keep, the result is valid until release is called.
 func (k *packer) pack(payload []byte) []byte {
 	if k.memory == nil {
 		k.memory = make([]byte, 0, batchMax+2*s2.MaxEncodedLen(kinULPDU))
@@ -87,7 +87,7 @@ func (k *packer) pack(payload []byte) []byte {
 	return s2.Encode(room, payload)
 }
 
-// keep retains the result of the last pack until release.
+// keep retains the result of the last call of pack until release is called.
 func (k *packer) keep(packed []byte) { k.memory = k.memory[:len(k.memory)+len(packed)] }
 
 // release discards the compressed payload of a batch. The batch has been written.

@@ -14,10 +14,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// slow returns the measurement of a link with 100 MiB/s that limits the transfer.
+// slow returns the measurement of a transfer that the link limits to 100 MiB/s.
 func slow() packing.Pace { return packing.Pace{Rate: 100 << 20, Bound: true} }
 
-// lookedAt returns a packer that has measured a slow link, and so wants to try to compress a segment.
+// lookedAt returns a packer that has measured a slow link. Therefore the packer wants to try to compress a
+// segment.
 func lookedAt(n int) packer {
 	k := newPacker(PackAuto)
 	k.Block()
@@ -110,8 +111,8 @@ func TestPackedPayloadsOfABatchStay(t *testing.T) {
 	require.Empty(t, k.memory)
 }
 
-// FuzzUnpacked checks that the payload that a peer marks as compressed is either refused or decompressed to at
-// most the maximum length of a segment.
+// FuzzUnpacked passes arbitrary payload that is marked as compressed. It checks that this payload is either
+// refused or decompressed to at most the maximum length of a segment.
 func FuzzUnpacked(f *testing.F) {
 	header := make([]byte, ddp.TaggedLength)
 	header[0] = 0x80 | flagPacked

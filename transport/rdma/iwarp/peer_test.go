@@ -30,8 +30,8 @@ type peer struct {
 	err  error
 }
 
-// strangerOffer returns the MPA offer that a peer makes by default: that of another implementation, such as an
-// RDMA adapter.
+// strangerOffer returns the MPA offer that a peer makes by default. Another implementation, such as an RDMA
+// adapter, makes the same offer.
 func strangerOffer() mpa.Offer {
 	return mpa.Offer{Revision: 2, CRC: true, IRD: 4, ORD: 4, PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead}
 }
@@ -82,7 +82,7 @@ func (p *peer) pump(done func() bool) {
 	}
 }
 
-// take reads what has arrived. It waits for a short time.
+// take reads the bytes that have arrived. If no bytes have arrived, take waits for a short time.
 func (p *peer) take() {
 	b := make([]byte, 64<<10)
 	_ = p.conn.SetReadDeadline(time.Now().Add(time.Millisecond))
@@ -122,7 +122,7 @@ func (p *peer) frame() mpa.Frame {
 	return f
 }
 
-// ended waits for the end of the stream. No byte may come before it.
+// ended waits for the end of the stream. The test fails if a byte arrives before the end.
 func (p *peer) ended() {
 	p.t.Helper()
 	p.pump(func() bool { p.take(); return p.eof })
@@ -147,7 +147,7 @@ func (p *peer) ulpdu() []byte {
 	return ulpdu
 }
 
-// terminated waits for a Terminate message. No byte may follow it.
+// terminated waits for a Terminate message. The test fails if a byte follows this message.
 func (p *peer) terminated() rdmap.Terminate {
 	p.t.Helper()
 	for {

@@ -7,7 +7,7 @@ import (
 )
 
 // placement is the memory to which the payload of a segment is written, or from which it is read.
-// It consists of the rest of one piece and a list of further pieces.
+// It consists of the unused rest of one piece of memory and a list of further pieces.
 type placement struct {
 	piece []byte
 	rest  []provider.Segment
@@ -51,9 +51,9 @@ func (p *placement) fill(b []byte) {
 	}
 }
 
-// vector describes the next n bytes of the placement for a vectored read, and does not advance. It
-// returns the number of entries of v that it has used, and the number of bytes in these entries.
-// This number is less than n if v has too few entries or if the placement ends.
+// vector describes the next n bytes of the placement for a vectored read. It does not advance past
+// them. It returns the number of entries of v that it has used, and the number of bytes in these
+// entries. The number of bytes is less than n if v has too few entries or if the placement ends.
 func (p placement) vector(v []unix.Iovec, n int) (entries, total int) {
 	for entries < len(v) && total < n {
 		to := p.next(n - total)

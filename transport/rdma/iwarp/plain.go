@@ -13,9 +13,9 @@ import (
 
 // A plain Send (rdmap.PutPlain) is often sent and received alone, as one FPDU per system call, for
 // example in a ping-pong. In a system call, the kernel evicts most of this package's code from the
-// caches of the processor. Then the time that this package needs for a Send is mostly the time to
-// fetch instructions. The general code paths, which handle all kinds of messages, are long. This
-// file has a short code path for plain Sends.
+// caches of the processor. Therefore most of the time that this package spends on a Send is the
+// time to fetch instructions, and short code is faster. The general code paths, which handle all
+// kinds of messages, are long. This file has a short code path for plain Sends.
 
 // plain acts on a ULPDU if it is a plain Send with the sequence number that is due, and the posted
 // receive consists of one piece of memory. For any other ULPDU plain returns false and changes no
@@ -39,7 +39,7 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 	}
 	switch {
 	case r.payload == 0:
-	case &payload[0] == &to[0]: // the payload was read directly to its place: see ahead
+	case &payload[0] == &to[0]: // the payload was read directly to its place, see the method ahead
 		p.device.counters.BytesPlaced.Add(uint64(r.payload))
 	default:
 		if r.payload > copyMax {
@@ -54,7 +54,7 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 }
 
 // post writes a plain Send at once if there is nothing else to write. It returns false if it has
-// not written the whole Send. Then transmit continues.
+// not written the whole Send. In this case the caller has to call transmit.
 func (p *queuePair) post() bool {
 	t := &p.tx
 	if len(t.vector) > 0 || p.sealed != nil || t.blocked || t.held || t.rtr != 0 || t.message.active || p.rx.inbound.Len() > 0 {
@@ -98,8 +98,8 @@ func (p *queuePair) post() bool {
 	return false
 }
 
-// alone returns memory for one FPDU. alone has copied the payload to its place in the FPDU. The
-// caller fills in the headers and the trailer.
+// alone copies a payload into the buffer of the batch, and returns the memory of the FPDU around
+// it. The caller fills in the headers and the trailer.
 func (p *queuePair) alone(payload []byte) []byte {
 	t := &p.tx
 	p.device.lend(&t.batch)
@@ -115,10 +115,10 @@ func (p *queuePair) alone(payload []byte) []byte {
 }
 
 // ahead returns the memory for the next read. In general this is the staging memory. If the last
-// read was one Send with more than copyMax bytes of payload, it is the memory of the next posted
-// receive, which the next Send will take. This receive must have room for the headers. Then the
-// payload of that Send is read directly to its place, and need not be copied. The read may
-// overwrite all of the returned memory.
+// read returned exactly one Send with more than copyMax bytes of payload, ahead expects another
+// such Send. Then it returns the memory of the next posted receive, provided that this receive has
+// room for the headers. The payload of the next Send is thus read directly to its place, and need
+// not be copied. The read may overwrite all of the returned memory.
 func (p *queuePair) ahead() []byte {
 	r := &p.rx
 	if r.payload >= bulkMin {
@@ -133,10 +133,10 @@ func (p *queuePair) ahead() []byte {
 	return p.device.staging[r.phase:]
 }
 
-// settled returns b, which was read into the memory that ahead returned, if b begins with a whole
-// plain Send. Otherwise it returns a copy of b in the staging memory, because the segment is then
-// processed in pieces. Its payload may be placed in the same memory, over bytes that are not
-// processed yet.
+// settled takes the bytes b, which were read into the memory of a posted receive that ahead
+// returned. If b begins with a whole plain Send, settled returns b. Otherwise it returns a copy of
+// b in the staging memory. The reason is that any other segment is processed in pieces, and its
+// payload may be placed in the memory of b, over bytes that are not processed yet.
 func (p *queuePair) settled(b []byte) []byte {
 	if len(b) >= mpa.HeaderLength {
 		ulpdu := int(binary.BigEndian.Uint16(b))

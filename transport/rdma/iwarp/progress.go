@@ -9,10 +9,10 @@ import (
 	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
-// harvestEvery bounds the distance between calls of Progress that ask epoll for events: of
-// harvestEvery consecutive calls, at least one asks. The other calls do not ask epoll if a hot pair
-// had work to do, or if epoll watches only listeners, because a new connection can wait for a short
-// time.
+// harvestEvery is a number of calls of Progress: of harvestEvery consecutive calls, at least one
+// asks epoll for events. The other calls ask epoll only if no hot queue pair had work to do and
+// epoll watches at least one queue pair. If epoll watches only listeners, it is asked less often,
+// because a new connection can wait for a short time.
 const harvestEvery = 32
 
 // Progress implements provider.Device.

@@ -32,7 +32,8 @@ var _ provider.Provider = (*Provider)(nil)
 func New(c Config) *Provider { return &Provider{config: c.populate(), log: journal.New(c.Log)} }
 
 // secured holds the configurations of TLS. passive is the configuration for all connections that
-// peers request. active returns a new configuration for each connection that this side requests.
+// peers request from this side. active returns a new configuration for each connection that this
+// side requests.
 type secured struct {
 	passive *tls.Config
 	active  func() *tls.Config
@@ -45,8 +46,8 @@ func (p *Provider) Secure(passive *tls.Config, active func() *tls.Config) {
 	p.secure.Store(&secured{passive, active})
 }
 
-// withoutCRC reports whether this side can do without CRC32C. This is so if Config.NoCRC is set, or
-// if TLS protects the connections.
+// withoutCRC reports whether this side needs no CRC32C, because Config.NoCRC is set or TLS protects
+// the connections.
 func (p *Provider) withoutCRC() bool { return p.config.NoCRC || p.secure.Load() != nil }
 
 // Name implements provider.Provider.
@@ -61,8 +62,8 @@ func (p *Provider) Interfaces() ([]string, error) { return interfaceNames() }
 
 // Open opens a network interface. name is the name of the interface, an address of the interface,
 // or a prefix (CIDR) that contains an address of the interface. Listeners and connections are bound
-// to addresses of the interface, never to all addresses of the machine. If no interface matches,
-// the error wraps ErrNoInterface.
+// to addresses of the interface, never to all addresses of the host. If no interface matches, the
+// error wraps ErrNoInterface.
 func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error) {
 	found, err := findAddresses(name)
 	if err != nil {

@@ -42,12 +42,12 @@ type queuePair struct {
 
 	offer   mpa.Offer
 	agreed  mpa.Agreement
-	request []byte // active: the MPA request, until it is sent
+	request []byte // active: the MPA request, until the request is sent
 	reply   frameReader
-	failure error // of connect(2); runConnecting reports it
+	failure error // the error of connect(2), which runConnecting reports
 	active  bool
-	// nudges is the number of times that this side will still act on the silence of the peer: see
-	// silent.
+	// nudges is the number of calls of the method silent that may still act on the silence of the
+	// peer.
 	nudges int
 
 	// readable is true if a read may find data or the end of the stream. hungUp is true once epoll
@@ -90,16 +90,16 @@ func (p *queuePair) begin() {
 	p.tx = transmitter{crc: a.CRC, ulpduMax: ulpdu, held: true}
 	p.tx.packer = newPacker(p.device.config.Packing)
 	p.tx.msn = [rdmap.Queues]uint32{ddp.FirstMSN, ddp.FirstMSN, ddp.FirstMSN}
-	// The limit is the greater of the offered and the agreed ORD, because package verbs enforces
-	// the final ORD. One more Read is allowed, because a Read that serves as RTR is outstanding
-	// before the consumer's Reads.
+	// The limit of outstanding Reads is the greater of the offered and the agreed ORD. It need not
+	// be the final ORD, because package verbs enforces the final ORD. One more Read is allowed,
+	// because a Read that serves as RTR is outstanding before the consumer's Reads.
 	p.tx.outbound = rdmap.NewOutboundQueue[*provider.Request](int(max(a.ORD, p.offer.ORD)) + 1)
 }
 
-// served returns the number of Read Requests that this side holds at a time if the agreed depth is
-// ird. The kernel's siw rounds its queue of outbound Reads up to a power of two and fills the queue
-// (siw_qp_readq_init, siw_verbs.c). RFC 5040 section 6.1 forbids the requester to exceed the agreed
-// depth, but allows the responder to serve more Reads. So served rounds up, too.
+// served returns the number of Read Requests that this side holds at a time. The argument ird is
+// the agreed depth. The kernel's siw rounds its queue of outbound Reads up to a power of two and
+// fills the queue (siw_qp_readq_init, siw_verbs.c). RFC 5040 section 6.1 forbids the requester to
+// exceed the agreed depth, but allows the responder to serve more Reads. So served rounds up, too.
 func served(ird int) int {
 	if ird == 0 {
 		return 0
@@ -163,7 +163,8 @@ func (p *queuePair) runOpen() int {
 	return n + p.transmit()
 }
 
-// pump does the work of runOpen for a hot pair. It reads even if no event has announced data.
+// pump does the work of runOpen for a hot queue pair (see hot.go). It reads even if no event has
+// announced data.
 func (p *queuePair) pump() int {
 	if p.state < pairStarting || p.state == pairDone {
 		return 0
@@ -192,8 +193,8 @@ func (p *queuePair) ReceivesPosted() {}
 // Contacted implements provider.QueuePair.
 func (p *queuePair) Contacted() bool { return p.state > pairConnecting }
 
-// Drain implements provider.QueuePair. It does nothing, because each request is reported when it
-// has been written or answered.
+// Drain implements provider.QueuePair. It does nothing, because this package reports each request
+// as soon as the request has been written or answered.
 func (p *queuePair) Drain() {}
 
 // Disconnect implements provider.QueuePair. Requests that were posted are still sent, and Read

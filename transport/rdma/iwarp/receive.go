@@ -10,25 +10,27 @@ import (
 )
 
 const (
-	// headMax is the length of the longest head. The head is the part of a ULPDU that is parsed
-	// rather than placed. The longest head is the head of a Terminate message.
+	// headMax is the length of the longest head. The head is the part at the beginning of a ULPDU
+	// that is parsed. The bytes behind the head are placed in memory. The longest head is the head
+	// of a Terminate message.
 	headMax = ddp.UntaggedLength + rdmap.TerminateLengthMax
-	// If at least directMin bytes of a payload are missing, they are read directly into their target.
+	// directMin is a number of bytes. If at least directMin bytes of a payload are missing, they are
+	// read directly into their target.
 	directMin = 2048
-	// tailLength is the number of bytes that a direct read requests in addition to the rest of the payload: the
-	// trailer, and the head of the next FPDU. The read takes no further bytes, because the payload
-	// of the next FPDU is then read directly into its own target, too.
+	// tailLength is the number of bytes behind such a payload that the same read takes: the trailer,
+	// and the head of the next FPDU. The read takes no further bytes, so that the payload of the
+	// next FPDU can also be read directly into its target.
 	tailLength = mpa.TrailerMax + mpa.HeaderLength + headMax
 	// If the payload of a segment has bulkMin bytes or more, the next segment is expected to be
-	// long, too. Then at most bulkHead bytes are read until the target of the next payload is
-	// known.
+	// long, too. In this case at most bulkHead bytes are read until the target of the next payload
+	// is known.
 	bulkMin  = 16 << 10
 	bulkHead = 256
 	// receiveBudget bounds the bytes that one run reads from one connection.
 	receiveBudget = 1 << 20
 )
 
-// receiver is the inbound half of a connection.
+// receiver is the state of the inbound direction of a connection.
 type receiver struct {
 	deframer mpa.Deframer
 	crc      bool
@@ -53,7 +55,7 @@ type receiver struct {
 	// placed yet, and place is the memory for these bytes.
 	payload, left int
 	place         placement
-	region        *region // of a Write
+	region        *region // the region that a Write fills
 	// fault is the protocol error of the segment. This side acts on the fault only after the CRC
 	// has proved that the peer sent the segment in this form.
 	fault error
@@ -65,9 +67,9 @@ type receiver struct {
 	// single is true if the last read returned exactly one Send, with more than copyMax bytes of
 	// payload.
 	single bool
-	// phase is the offset in the staging memory at which a read begins. If the
-	// next message has a head of the same length as the last message, and a target with the same alignment, then
-	// phase makes its payload lie at the same offset within a cache line in the staging memory and in the target.
+	// phase is the offset in the staging memory at which a read begins. phase is chosen in the
+	// expectation that the next message is like the last one: its payload then has the same offset
+	// within a cache line in the staging memory as in its target.
 	phase int
 }
 
@@ -116,8 +118,8 @@ func (p *queuePair) receive() int {
 		done++
 		total += n
 		if n < want && !p.hungUp && p.sealed == nil {
-			// The read was short, so TCP had no more data. epoll reports an event for data that
-			// arrives from now on.
+			// The read returned fewer bytes than it requested, so TCP had no more data. epoll will
+			// report the data that arrives from now on.
 			p.readable = false
 			p.device.touch(p)
 			return done
@@ -272,11 +274,11 @@ func (p *queuePair) absorb(part []byte) []byte {
 	return part
 }
 
-// headNeed returns the number of bytes at the beginning of a ULPDU that are needed to parse the
-// ULPDU. b holds the first bytes, and ulpdu is the length of the ULPDU. As long as b has fewer than
-// two bytes, the result is two, because the first two bytes determine the length of the header.
-// From then on the result is the length of the header. For a Read Request or a Terminate message it
-// is the length of the whole message.
+// headNeed returns the number of bytes that are needed to parse the beginning of a ULPDU. The
+// argument b holds the first bytes of the ULPDU, and the argument ulpdu is its length. As long as b
+// has fewer than two bytes, the result is two, because the first two bytes determine the length of
+// the header. From then on the result is the length of the header. For a Read Request or a
+// Terminate message the result is the length of the whole message.
 func headNeed(b []byte, ulpdu int) int {
 	if len(b) < 2 {
 		return min(2, ulpdu)

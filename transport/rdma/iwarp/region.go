@@ -17,8 +17,8 @@ type region struct {
 	access  provider.Access
 	stag    uint32
 	address uint64 // tagged offset of the first byte
-	// revoked is true once peers may no longer use the region, because a peer has invalidated it or
-	// because it was deregistered.
+	// revoked is true when peers may no longer use the region, because a peer has invalidated the
+	// region or the region was deregistered.
 	revoked bool
 }
 
@@ -26,10 +26,10 @@ type region struct {
 // some STags of a device knows neither the next STag nor the STags of other memory of the domain.
 //
 // A peer that guesses an STag hits an STag in use with a probability of n/2^32, where n is the
-// number of regions. The STag of deregistered memory is used again by each new registration with a
-// probability of 2^-32. A wrong guess ends the connection on which it arrived, so each guess costs
-// a connection. An STag that is used again gives access only within the protection domain and with
-// the access rights of its new memory.
+// number of regions. Each new registration uses the STag of a given deregistered region again with
+// a probability of 2^-32. A wrong guess ends the connection on which it arrived, so each guess
+// costs a connection. An STag that is used again gives access only within the protection domain and
+// with the access rights of its new memory.
 type regions struct {
 	named map[uint32]*region
 	// recent caches the regions that were looked up last, indexed by the lowest bits of their
@@ -47,8 +47,8 @@ const (
 	// recentMax is the number of entries of recent. With this number, two regions share an entry
 	// with a probability of only 1 in 256.
 	recentMax = 256
-	// randomBatch is the number of random bytes that are read at a time. So only one of 1,024
-	// registrations makes a system call for random bytes.
+	// randomBatch is the number of random bytes that are read at a time. They suffice for 1,024
+	// registrations, so that only one of 1,024 registrations makes a system call for random bytes.
 	randomBatch = 1024 * stagLength
 )
 
@@ -65,14 +65,14 @@ func (t *regions) add(d *domain, data []byte, access provider.Access) (*region, 
 	return m, nil
 }
 
-// unused draws an STag that names no memory. The result is never zero, so that a field that was
-// never set names no memory. At most 1 of 256 draws hits an STag in use (regionsMax), so the loop
-// ends soon.
+// unused draws random STags until an STag names no memory. The result is never zero, so that a
+// field that was never set names no memory. The loop ends soon, because at most 1 of 256 draws hits
+// an STag in use (regionsMax).
 func (t *regions) unused() uint32 {
 	for {
 		if len(t.random) < stagLength {
 			t.random = t.batch[:]
-			// Read never fails: crypto/rand ends the process instead.
+			// Read returns no error. If it cannot read random bytes, crypto/rand ends the process.
 			_, _ = rand.Read(t.random)
 		}
 		stag := binary.NativeEndian.Uint32(t.random)
@@ -105,10 +105,11 @@ func (t *regions) remove(m *region) {
 	}
 }
 
-// writable returns the region and its bytes that a peer of a protection domain may write. If the
-// peer may not write them, writable returns the error for which the connection is terminated. For a
-// missing access right this is an error of RDMAP, because DDP has no such error. In all other cases
-// it is an error of DDP.
+// writable returns the region and the bytes that a peer wants to write, if the peer may write them.
+// d is the protection domain of the peer's connection. If the peer may not write them, writable
+// returns the error for which the connection is terminated. If an access right is missing, the
+// error is an error of RDMAP, because DDP has no such error. In all other cases the error is an
+// error of DDP.
 func (t *regions) writable(d *domain, stag uint32, to uint64, n int) (*region, []byte, error) {
 	m := t.find(stag)
 	switch {
@@ -126,8 +127,9 @@ func (t *regions) writable(d *domain, stag uint32, to uint64, n int) (*region, [
 	return m, m.data[at : at+n], nil
 }
 
-// readable returns the bytes that a peer of a protection domain may read, or the error for which
-// the connection is terminated.
+// readable returns the bytes that a peer wants to read, if the peer may read them. Otherwise it
+// returns the error for which the connection is terminated. d is the protection domain of the
+// peer's connection.
 func (t *regions) readable(d *domain, stag uint32, to uint64, n int) ([]byte, error) {
 	m := t.find(stag)
 	switch {

@@ -34,8 +34,9 @@ func TestRegionsDoNotDrawAgainWhatIsInUse(t *testing.T) {
 	require.Same(t, again, table.find(7))
 }
 
-// TestRegionsForgetWhatIsRemoved checks that a removed region is not found any more. The cases are: the region
-// is in the cache of recent lookups, another STag has the same place in this cache, and neither.
+// TestRegionsForgetWhatIsRemoved checks that a removed region is not found any more. In the first case the
+// region is in the cache of recent lookups. In the second case another region is in its place of the cache. In
+// the third case this place is empty.
 func TestRegionsForgetWhatIsRemoved(t *testing.T) {
 	for name, looked := range map[string]uint32{"looked up": 5, "its neighbor looked up": 5 + recentMax, "neither": 0} {
 		table := drawing(5, 5+recentMax)

@@ -24,12 +24,12 @@ type roomy struct {
 	head, tail int
 }
 
-// place returns the segment of the message with a number and a length.
+// place returns the memory of the message with the given number, as a segment of n bytes.
 func (r *roomy) place(number, n int) verbs.Segment {
 	return r.region.Segment(r.at(number)-r.head, r.head+n+r.tail)
 }
 
-// at returns the offset of the message with a number.
+// at returns the offset in memory of the message with the given number.
 func (r *roomy) at(number int) int { return number*(roomSlot+roomGuard) + r.head }
 
 // TestRoom posts lists of Sends of all lengths, Writes and Reads. All receives and some of the Sends have room
@@ -80,7 +80,7 @@ func TestRoom(t *testing.T) {
 					}
 					list = append(list, w)
 				}
-				if r.IntN(3) == 0 { // its work request precedes those of the next posts
+				if r.IntN(3) == 0 { // the work request of this message precedes the work requests of later posts
 					from := b.region.Remote(b.at(receives+1), 100)
 					require.NoError(t, x.Post(&verbs.WorkRequest{
 						ID: 99, Op: verbs.OpRead, Flags: verbs.FlagMore, RemoteAddress: from.Address, RKey: from.RKey,
@@ -89,7 +89,7 @@ func TestRoom(t *testing.T) {
 					list = append(list, verbs.WorkRequest{Op: verbs.OpSend, Flags: verbs.FlagUnsignalled | verbs.FlagRoom, Segments: []verbs.Segment{a.place(len(lengths), roomSlot)}})
 					lengths = append(lengths, roomSlot)
 				}
-				for i := range sides[0].memory[:receives] { // another pattern in each round
+				for i := range sides[0].memory[:receives] { // another pattern in each iteration
 					a.memory[a.at(i)+r.IntN(8)]++
 				}
 				_, err := x.PostList(list)

@@ -16,14 +16,15 @@ const (
 	// sealedMax is the number of bytes that are encrypted at a time before they are sent: the
 	// maximum length of a TLS record.
 	sealedMax = 16 << 10
-	// sealedKeep is the maximum capacity of the buffer for ciphertext that a connection keeps when
-	// all is sent. It is also the length of ciphertext from which on addAll sends the ciphertext
-	// before it encrypts more.
+	// sealedKeep is the maximum capacity of the ciphertext buffer that a connection keeps when all
+	// ciphertext is sent. When the buffer contains sealedKeep bytes, addAll sends them before it
+	// encrypts more.
 	sealedKeep = 64 << 10
 )
 
 // sealed is TLS on the socket of a queue pair: all bytes of the connection pass through sealed.
-// crypto/tls expects a connection that blocks, but the sockets of this package do not block.
+// crypto/tls expects a connection that blocks, but the sockets of this package do not block. So sealed
+// emulates a blocking connection as follows:
 //
 //	writes     never block: ciphertext is appended to out, and flush sends it
 //	reads      fail with errAgain if there is no data; crypto/tls returns this error and does not keep it
@@ -35,18 +36,18 @@ type sealed struct {
 	// out[sent:] is the ciphertext that is still to be sent.
 	out  []byte
 	sent int
-	// resume lets the handshake continue. stopped reports that the handshake waits for more bytes
-	// or, if done is true, that it has ended with err.
+	// resume lets the handshake continue. stopped gets a value when the handshake waits for more bytes,
+	// or when it has ended. If it has ended, done is true and err is its result.
 	resume, stopped chan struct{}
 	begun, done     bool
 	err             error
-	// ahead is used on the passive side: it is the first TLS record of the active side. It is
-	// collected completely before TLS reads it, so that a connection that sends no record costs no
-	// goroutine. heard is true when the record is complete.
+	// ahead is used on the passive side: it is the first TLS record of the active side. The record is
+	// collected completely before the goroutine of the handshake starts, so that a connection that sends
+	// no record costs no goroutine. heard is true when the record is complete.
 	ahead []byte
 	heard bool
-	// in counts the bytes that were received through conn, and said the bytes that were sent
-	// through conn.
+	// in is the number of bytes that were received through conn, and said the number of bytes that were
+	// sent through conn.
 	in, said int64
 	// cut is true when the stream of the socket has ended.
 	cut bool
@@ -114,13 +115,14 @@ func (s *sealed) stop() {
 }
 
 // read reads decrypted bytes of the stream. Its results have the same meaning as the results of the
-// function receive. The errno EPROTO means that the stream is lost for the reason in fault.
+// function receive. The errno EPROTO means that the stream is lost, and the field fault holds the
+// reason.
 func (s *sealed) read(b []byte) (int, syscall.Errno) {
 	n, err := s.conn.Read(b)
 	switch {
 	case n > 0:
 		return n, 0
-	case err == errAgain: //nolint:errorlint // as sealedSocket returns it, in every poll without data
+	case err == errAgain: //nolint:errorlint // sealedSocket returns errAgain unwrapped, in every poll without data
 		return 0, unix.EAGAIN
 	case errors.Is(err, io.EOF) && !s.cut:
 		return 0, 0
@@ -196,9 +198,9 @@ func (s *sealed) flush() syscall.Errno {
 	return 0
 }
 
-// last encrypts the last bytes of a stream, and the end of the TLS stream. It returns all
-// ciphertext that is still to be sent. If s is nil, the connection does not use TLS, and last
-// returns its argument.
+// last encrypts the last bytes of a stream and the message that ends the TLS stream. It returns all
+// ciphertext that is still to be sent. If s is nil, the connection does not use TLS, and last returns
+// its argument.
 func (s *sealed) last(last []byte) []byte {
 	if s == nil {
 		return last
@@ -287,8 +289,8 @@ func (w *sealedSocket) SetDeadline(time.Time) error      { return nil }
 func (w *sealedSocket) SetReadDeadline(time.Time) error  { return nil }
 func (w *sealedSocket) SetWriteDeadline(time.Time) error { return nil }
 
-// errAgain reports that no data has arrived. It is a temporary error, so that crypto/tls can read
-// again.
+// errAgain reports that no data has arrived. It is a temporary error, because crypto/tls keeps any
+// other error and returns it in all later reads.
 var errAgain error = againError{}
 
 type againError struct{}

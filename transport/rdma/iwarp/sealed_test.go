@@ -38,7 +38,7 @@ func guess(tb testing.TB) *tls.Config {
 // seal makes a provider encrypt its connections.
 func seal(p *iwarp.Provider, s *certificate.Sides) { p.Secure(s.Passive, s.Active) }
 
-// newSealed is newSide with TLS.
+// newSealed does the same as newSide, but its provider uses TLS.
 func newSealed(tb testing.TB, c iwarp.Config, memory int) *side {
 	tb.Helper()
 	s := newSide(tb, c, memory)
@@ -46,8 +46,8 @@ func newSealed(tb testing.TB, c iwarp.Config, memory int) *side {
 	return s
 }
 
-// recorder forwards connections to an address and records the bytes of one direction. At one place of the stream
-// it changes a byte.
+// recorder forwards connections to an address and records the bytes of one direction. It can change one byte of
+// the stream.
 type recorder struct {
 	listener net.Listener
 	to       string
@@ -133,8 +133,8 @@ func (r *recorder) pass(to, from net.Conn, keep bool) {
 	}
 }
 
-// deliver connects an endpoint of a with one of b through a recorder, and sends the text with a Write, a Send
-// and a Read. It reports whether all of them have arrived.
+// deliver connects an endpoint of a with an endpoint of b through a recorder, and sends the text with a Write, a
+// Send and a Read. It reports whether all of them have arrived.
 func deliver(t *testing.T, a, b *side, r *recorder, text []byte) bool {
 	t.Helper()
 	l := b.listen()
@@ -261,7 +261,7 @@ func TestSealedBytesCannotBeChanged(t *testing.T) {
 		r := newRecorder(t, "", -1, back)
 		require.True(t, deliver(t, a, b, r, text))
 		length, lost := len(r.close()), 0
-		for at := 5; at < length-100; at += step { // from behind the version of the first record to the end of TLS
+		for at := 5; at < length-100; at += step { // from the length field on
 			clear(b.memory)
 			r := newRecorder(t, "", at, back)
 			if !deliver(t, a, b, r, text) {
@@ -274,7 +274,8 @@ func TestSealedBytesCannotBeChanged(t *testing.T) {
 }
 
 // TestSealedListenerTakesNothingInClear checks that a listener with TLS drops and counts connections that do not
-// use TLS or do not have the secret. The listener drops a silent peer at the deadline. No goroutine is left.
+// use TLS or do not have the secret. It also checks that the listener drops a silent peer at the deadline, and
+// that no goroutine is left.
 func TestSealedListenerTakesNothingInClear(t *testing.T) {
 	goroutines := goruntime.NumGoroutine()
 	s := newSealed(t, iwarp.Config{RequestTimeout: patience}, 64) // long, so that a slow handshake is not dropped

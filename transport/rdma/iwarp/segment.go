@@ -8,8 +8,8 @@ import (
 )
 
 // beginSegment processes the complete head of a segment. If the segment violates the protocol,
-// beginSegment sets fault. Otherwise it sets the memory for the payload. It delivers no message
-// yet.
+// beginSegment sets fault. Otherwise it sets the memory for the payload. beginSegment delivers no
+// message.
 func (p *queuePair) beginSegment(ulpdu int) {
 	r := &p.rx
 	r.begun, r.region, r.place, r.left, r.payload = true, nil, placement{}, 0, 0
@@ -61,7 +61,7 @@ func (p *queuePair) checkSegment(head []byte) error {
 		}
 		return nil
 	case rdmap.TerminateOpcode:
-		return nil // its MSN is not checked, because siw sets another value and no message follows
+		return nil // the MSN of a Terminate is not checked, because siw sets a wrong one and no message follows
 	default:
 		return p.placeSend(q)
 	}
@@ -172,9 +172,9 @@ func (p *queuePair) complete() {
 	r.begun, r.held, r.left, r.region = false, 0, 0, nil
 }
 
-// arrived processes the first FPDU of the connection. From now on the passive side may send (RFC
-// 5044 section 7.1.2 rule 4). If the FPDU is an RTR, the passive side's connection is established
-// now.
+// arrived processes the first FPDU of the connection. After this FPDU the passive side may send
+// (RFC 5044 section 7.1.2 rule 4). If the FPDU is an RTR, it also establishes the connection of
+// the passive side.
 func (p *queuePair) arrived() {
 	p.rx.first = true
 	if p.active {
@@ -239,7 +239,7 @@ func (p *queuePair) deliverSend() {
 	m := r.message
 	r.message = nil
 	if r.guard != guardNone {
-		r.guard = guardShut // until the consumer has checked this Send
+		r.guard = guardShut // nothing else is accepted until the consumer has checked this Send
 	}
 	p.config.Receives.Done(m, a)
 }

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// acceptsMax bounds the connections that one run of a service point accepts. It is small, so
-	// that messages of peers do not wait for connections of strangers, and so that consumers can
-	// answer all requests in time.
+	// acceptsMax bounds the connections that one run of a service point accepts. It is small for two
+	// reasons: messages of peers must not wait for connections of strangers, and consumers must be
+	// able to answer all requests in time.
 	acceptsMax = 16
-	// backlogMax is the backlog of the TCP socket. It differs from the backlog of verbs, which
-	// counts connection requests, because a TCP connection in this backlog has not sent its request
-	// yet.
+	// backlogMax is the backlog of the TCP socket. The backlog of package verbs is another limit: it
+	// counts MPA requests that have arrived, whereas a TCP connection in the backlog of the socket
+	// may not have sent its request yet.
 	backlogMax = 4096
-	// exhaustedPause is the time for which a service point waits before it accepts again if
+	// exhaustedPause is the time for which a service point accepts no connection after it found that
 	// descriptors are scarce.
 	exhaustedPause = 50 * time.Millisecond
 )
@@ -115,8 +115,8 @@ func (s *servicePoint) run() int {
 		case errors.Is(err, unix.EAGAIN):
 			return n
 		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM):
-			// The timer is needed, because the connection stays in the backlog and epoll does not
-			// report it again.
+			// The timer is needed because the connection stays in the backlog, and epoll does not
+			// report the connection again.
 			s.device.setTimer(&s.timer, exhaustedPause)
 			return n
 		case err != nil:
@@ -151,11 +151,12 @@ func (s *servicePoint) admit(fd int, from netip.AddrPort) bool {
 	h := &halfOpen{point: s, fd: fd, sealed: d.seal(fd, false), remote: from, host: hostOf(from.Addr())}
 	h.timer.owner = h
 	s.halfOpen = append(s.halfOpen, h)
-	d.later(h) // most requests have arrived before accept returns
+	d.later(h) // most requests have arrived before accept4 returns
 	return true
 }
 
-// scarce is the reason for which connections are dropped when the process has few descriptors left.
+// scarce is the text that names the reason when a connection is dropped because the process has few
+// descriptors left.
 const scarce = "the process has few descriptors left"
 
 // evict drops a connection that has not sent its request yet: see mostCrowded.
@@ -226,8 +227,8 @@ func (h *halfOpen) run() int {
 		h.rejectMarkers(f)
 		return 1
 	case errors.Is(err, ErrHungUp):
-		// The hang-up is not logged, because it is normal: a rank hangs up if its peer has
-		// connected to it at the same time and the peer's request is the one that is used.
+		// The hang-up is not logged, because it is normal: two ranks may connect to each other at
+		// the same time, and then one of them closes its own connection and uses that of its peer.
 		d.counters.HungUp.Add(1)
 		h.drop()
 		return 1

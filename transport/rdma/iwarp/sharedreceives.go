@@ -21,7 +21,8 @@ func (s *sharedReceives) Post(r *provider.Receive) { s.posted = append(s.posted,
 // Close implements provider.SharedReceiveQueue.
 func (s *sharedReceives) Close() { s.posted = nil }
 
-// peek returns the receive that drop removes, or nil if no receive is posted.
+// peek returns the receive that was posted last, which drop would remove. It returns nil if no
+// receive is posted.
 func (s *sharedReceives) peek() *provider.Receive {
 	if len(s.posted) == 0 {
 		return nil

@@ -73,8 +73,9 @@ func (f *files) close(n int) {
 	}
 }
 
-// besieged answers requests, and rejects those without the password. Meanwhile it opens and closes files of its
-// own; on an order it opens as many as the system permits. besieged returns when its standard input ends.
+// besieged accepts connection requests with the password, and rejects all others. Meanwhile it opens and closes
+// files of its own. When it gets an order on its standard input, it opens as many files as the system permits.
+// besieged returns when its standard input ends.
 func besieged() error {
 	limit := unix.Rlimit{Cur: filesMax, Max: filesMax}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -112,7 +113,7 @@ func besieged() error {
 	for {
 		from := orders
 		if most == filesLast && provider.Counters().Scarce.Load() == 0 {
-			from = nil // no order until the provider has lacked a descriptor
+			from = nil // take no order before the provider has lacked a descriptor
 		}
 		select {
 		case order, ok := <-from:
@@ -174,7 +175,7 @@ func respond(a *verbs.Adapter, d *verbs.ProtectionDomain, q *verbs.CompletionQue
 	return nil
 }
 
-// fortress is a running besieged program.
+// fortress is a running process that executes besieged.
 type fortress struct {
 	t   *testing.T
 	at  netip.AddrPort
@@ -220,8 +221,8 @@ func (f *fortress) order(what string) {
 	require.Equal(f.t, what, f.line())
 }
 
-// besiege makes n connections of strangers of all kinds. The strangers keep their connections open until the
-// test ends.
+// besiege makes n connections of strangers. The strangers behave differently. The strangers keep their
+// connections open until the test ends.
 func (f *fortress) besiege(n int, gone *sync.WaitGroup) {
 	f.t.Helper()
 	request, err := strangerOffer().Request(make([]byte, 60))
@@ -245,15 +246,15 @@ func (f *fortress) besiege(n int, gone *sync.WaitGroup) {
 				}
 			}()
 		case 3:
-			if i%8 == 3 { // the others send nothing
+			if i%8 == 3 { // the other strangers send nothing
 				_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\n\r\n")
 			}
 		}
 	}
 }
 
-// visit connects as a peer does, and has a message sent back. It connects again if its connection was dropped
-// among those of the strangers.
+// visit connects as a peer does, sends a message, and waits until the message has come back. It connects again
+// if the provider has dropped its connection together with connections of strangers.
 func (f *fortress) visit(s *side) {
 	f.t.Helper()
 	for end := time.Now().Add(patience); ; {

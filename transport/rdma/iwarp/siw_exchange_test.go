@@ -14,7 +14,7 @@ import (
 )
 
 // exchange is an example program of rdmacm-utils whose two sides send messages to each other and end. A test
-// takes the place of either side.
+// replaces one of the two sides, in turn.
 type exchange struct {
 	// name is the command of the client. server is the command of a server that listens at an address.
 	name, server string
@@ -25,18 +25,19 @@ type exchange struct {
 	echoes bool
 }
 
-// exchanges are cmatose, whose passive side sends first, and rdma_client, both examples of librdmacm.
+// exchanges contains two example programs of librdmacm: cmatose, whose passive side sends first, and
+// rdma_client.
 var exchanges = []exchange{
 	{name: "ucmatose", server: "ucmatose -b %[1]v -p %[2]v", count: 10, size: 100, passiveFirst: true, echoes: true},
 	{name: "rdma_client", server: "rdma_server -p %[2]v", count: 1, size: 16},
 }
 
 // siwExchange is the environment variable of an exchange in the virtual machine. Its value is the name of the
-// exchange, the side that this program takes, and an address.
+// exchange, the side that the test binary plays, and an address.
 const siwExchange = "GORUN_TEST_SIW_EXCHANGE"
 
-// programs runs each side of each exchange in the virtual machine. This program takes the other side: once in
-// the virtual machine, and once on the host through forwarded ports.
+// programs runs the command of each side of each exchange in the virtual machine. The test binary plays the
+// other side: once in the virtual machine, and once on the host through forwarded ports.
 func (g *siwGuest) programs(t *testing.T, forwarded ...int) {
 	t.Helper()
 	for i, x := range exchanges {
@@ -68,7 +69,7 @@ func (g *siwGuest) programs(t *testing.T, forwarded ...int) {
 	}
 }
 
-// TestSiwExchange takes one side of an exchange. The other side runs on siw.
+// TestSiwExchange plays one side of an exchange. The other side is the example program, which runs on siw.
 func TestSiwExchange(t *testing.T) {
 	words := strings.Fields(os.Getenv(siwExchange))
 	if len(words) != 3 {
@@ -101,7 +102,7 @@ func (x *exchange) prepare(t *testing.T, at netip.AddrPort) *siwPeer {
 // message returns the segment of the message that is sent repeatedly.
 func (x *exchange) message(p *siwPeer) verbs.Segment { return p.region.Segment(2048, x.size) }
 
-// client takes the client's side.
+// client plays the client.
 func (x *exchange) client(t *testing.T, at netip.AddrPort) {
 	t.Helper()
 	p := x.prepare(t, at)
@@ -119,7 +120,7 @@ func (x *exchange) client(t *testing.T, at netip.AddrPort) {
 	require.Equal(t, verbs.EventDisconnected, e.Type, "%v", e.Err)
 }
 
-// serve takes the server's side. It calls ready with the address at which it listens.
+// serve plays the server. It calls ready with the address at which it listens.
 func (x *exchange) serve(t *testing.T, at netip.AddrPort, ready func(netip.AddrPort)) {
 	t.Helper()
 	p := x.prepare(t, at)

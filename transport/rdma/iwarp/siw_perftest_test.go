@@ -19,14 +19,15 @@ import (
 )
 
 // perftest is a program of package perftest, run with the option -R. Its two sides make a first connection with
-// rdma_cm, on which they exchange parameters, one message in each direction at a time. They make a second
-// connection for the measurement. A test takes the place of either side.
+// rdma_cm. On this connection they exchange parameters: each side sends one message and waits for a message of
+// the other side. They make a second connection for the measurement. A test replaces one of the two sides, in
+// turn.
 type perftest struct {
 	// name is the command.
 	name string
 	op   verbs.Opcode
-	// shakes is how often the sides exchange the addresses of their memory after the second connection is made
-	// and before the measurement.
+	// shakes is the number of times that the sides exchange the addresses of their memory between the setup of
+	// the second connection and the measurement.
 	shakes      int
 	count, size int
 }
@@ -40,7 +41,7 @@ var perftests = []perftest{
 // These constants divide the memory of a side into messages of the first connection and data of the measurement.
 const (
 	perftestSay    = 0
-	perftestHear   = 256 // two slots
+	perftestHear   = 256 // the offset of two slots of messages that the peer sends
 	perftestSlot   = 64
 	perftestData   = 4096
 	perftestMemory = perftestData + 64<<10
@@ -50,24 +51,24 @@ const (
 	perftestPatience = 100 * time.Second
 )
 
-// siwPerftest is the environment variable of a test in the virtual machine. Its value is the name of the
-// program, the side that this program takes, and an address.
+// siwPerftest is the environment variable of a test in the virtual machine. Its value is the name of the program
+// of package perftest, the side that the test binary plays, and an address.
 const siwPerftest = "GORUN_TEST_SIW_PERFTEST"
 
-// perftestPeer is one side.
+// perftestPeer is the side of a measurement that the test binary plays.
 type perftestPeer struct {
 	*siwPeer
 	*perftest
 	server        bool
 	control, data *verbs.Endpoint
 	heard         int
-	// address and rkey are those of the other side's memory.
+	// address and rkey are the address and the key of the other side's memory.
 	address uint64
 	rkey    uint32
 }
 
-// TestPerftest uses one virtual machine for all programs. This program takes either side of each of them, on
-// adapters of the kernel and on the provider in user space.
+// TestPerftest uses one virtual machine for all programs of package perftest. The test binary plays each side of
+// each program, both on adapters of the kernel and on the provider in user space.
 func TestPerftest(t *testing.T) {
 	share := t.TempDir()
 	g := &siwGuest{rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 9 * time.Minute})}
@@ -84,7 +85,7 @@ func TestPerftest(t *testing.T) {
 	}
 }
 
-// TestSiwPerftest takes one side of a measurement. perftest takes the other side.
+// TestSiwPerftest plays one side of a measurement. The program of package perftest is the other side.
 func TestSiwPerftest(t *testing.T) {
 	words := strings.Fields(os.Getenv(siwPerftest))
 	if len(words) != 3 {
@@ -98,7 +99,7 @@ func TestSiwPerftest(t *testing.T) {
 	}
 }
 
-// take takes a side of the measurement.
+// take plays the client, or the server if the argument server is true.
 func (x *perftest) take(t *testing.T, server bool, at netip.AddrPort) {
 	t.Helper()
 	p := &perftestPeer{siwPeer: newSiwPeerOf(t, at, iwarp.Config{}, perftestMemory), perftest: x, server: server}
@@ -197,7 +198,7 @@ func (p *perftestPeer) accepts(ep *verbs.Endpoint, depth int) *verbs.Event {
 	return p.of(ep, verbs.StreamConnection).Event
 }
 
-// of waits for a completion of an endpoint.
+// of waits for a completion on the given stream of an endpoint.
 func (p *perftestPeer) of(ep *verbs.Endpoint, stream verbs.Stream) verbs.Completion {
 	p.tb.Helper()
 	return p.next(fmt.Sprint("stream ", stream), func(c *verbs.Completion) bool { return c.Stream == stream && c.Endpoint == ep })
@@ -240,7 +241,8 @@ func (p *perftestPeer) exchange(message []byte) []byte {
 	return theirs
 }
 
-// shake exchanges the address of the memory, as perftest's struct pingpong_dest in big-endian order.
+// shake exchanges the addresses of the memory of both sides. The message is perftest's struct pingpong_dest in
+// big-endian order.
 func (p *perftestPeer) shake() {
 	p.tb.Helper()
 	const rkey, address, length = 16, 24, 56
@@ -252,7 +254,7 @@ func (p *perftestPeer) shake() {
 	p.address, p.rkey = binary.BigEndian.Uint64(b[address:]), binary.BigEndian.Uint32(b[rkey:])
 }
 
-// test runs the measurement. perftest fills its memory with random bytes.
+// test runs the measurement. The program of package perftest has filled its memory with random bytes.
 func (p *perftestPeer) test() {
 	p.tb.Helper()
 	segments := []verbs.Segment{p.region.Segment(perftestData, p.size)}
@@ -292,8 +294,8 @@ func (p *perftestPeer) ping() {
 	p.receive(c.ID)
 }
 
-// perftests runs each side of each program in the virtual machine. This program takes the other side, on the
-// kernel's adapter or in user space.
+// perftests runs each side of each program of package perftest in the virtual machine. The test binary plays the
+// other side, on the kernel's adapter or on the provider in user space.
 func (g *siwGuest) perftests(t *testing.T, address, device string, kernel bool, port int) {
 	t.Helper()
 	own := func(x *perftest, side string, at netip.AddrPort) string {
@@ -306,7 +308,7 @@ func (g *siwGuest) perftests(t *testing.T, address, device string, kernel bool, 
 	for i := range perftests {
 		x := &perftests[i]
 		command := func(at netip.AddrPort) string {
-			depth := "" // the most Reads that the device can have, which are more than this program serves
+			depth := "" // by default perftest uses the maximum of the device, which is more than the provider serves
 			if x.op == verbs.OpRead {
 				depth = " -o 1"
 			}

@@ -20,18 +20,19 @@ import (
 )
 
 // The tests of this file connect to the kernel's siw driver through rping of rdmacm-utils in a virtual machine.
-// The other side is this program: once in the virtual machine, and once on the host, through QEMU's network.
+// The other side is the test binary: once in the virtual machine, and once on the host, through QEMU's network.
 //
 // rping's client announces a source buffer. The server reads the source and answers. Then the client announces a
-// sink buffer, and the server writes the same bytes there. An announcement is a message of 16 bytes: address,
+// sink buffer, and the server writes the same bytes into it. An announcement is a message of 16 bytes: address,
 // key and length, in big-endian order.
 const (
 	rpingLength = 64
 	rpingRounds = 5
 )
 
-// These environment variables configure a test that runs in the virtual machine. The first holds an address. The
-// second says that this side, too, uses the kernel's adapter at the address.
+// These environment variables configure a test that runs in the virtual machine. The first variable holds an
+// address. The second variable says that the test binary also uses an adapter of the kernel, the adapter with
+// this address.
 const (
 	siwServer = "GORUN_TEST_SIW_SERVER"
 	siwClient = "GORUN_TEST_SIW_CLIENT"
@@ -44,7 +45,8 @@ var (
 	siwAddressWithin = netip.AddrFrom4([4]byte{10, 9, 1, 1})
 )
 
-// siwGuest is a virtual machine with siw. This program is in the directory that it shares with the host.
+// siwGuest is a virtual machine with siw. The test binary is in the directory that the virtual machine shares
+// with the host.
 type siwGuest struct{ *rdmavm.Guest }
 
 // run runs a command, which has to succeed.
@@ -119,14 +121,14 @@ func TestSiw(t *testing.T) {
 	}
 }
 
-// siwAttempts is how often an exchange is tried if both sides are siw. The driver makes about one exchange in
-// fifty fail on a loaded machine. If the passive side sends first, the connection can end while it is made
-// (siw_proc_mpareply: EINVAL). If the peer disconnects before the last send is complete, the send can fail
-// although the peer has received it (siw_qp_sq_process).
+// siwAttempts is the maximum number of attempts of an exchange if both sides use siw. The driver makes about one
+// exchange in fifty fail on a loaded machine. If the passive side sends first, the connection can end while the
+// sides still connect (siw_proc_mpareply: EINVAL). If the peer disconnects before the last send is complete, the
+// send can fail although the peer has received it (siw_qp_sq_process).
 const siwAttempts = 4
 
-// exchange runs a server in the virtual machine, and its client when the server listens. Each attempt uses the
-// next port.
+// exchange starts a server in the virtual machine, and starts its client when the server listens. Each attempt
+// uses another port.
 func (g *siwGuest) exchange(t *testing.T, address netip.Addr, port uint16, server, client string) {
 	t.Helper()
 	attempts := siwAttempts
@@ -154,8 +156,8 @@ func (g *siwGuest) exchange(t *testing.T, address netip.Addr, port uint16, serve
 	require.Fail(t, "exchange", "%s", strings.Join(said, "\n"))
 }
 
-// byKernel runs each side of rping and of each exchange in the virtual machine. This program takes the other
-// side on the kernel's adapter.
+// byKernel runs the command of each side of rping and of each exchange in the virtual machine. The test binary
+// plays the other side on the kernel's adapter.
 func (g *siwGuest) byKernel(t *testing.T, address netip.Addr) {
 	t.Helper()
 	within := func(setting, test string) string {
@@ -199,7 +201,7 @@ func newSiwPeer(t *testing.T, at netip.AddrPort, c iwarp.Config) *siwPeer {
 	return newSiwPeerOf(t, at, c, 4096)
 }
 
-// newSiwPeerOf is newSiwPeer with the given number of bytes of memory.
+// newSiwPeerOf does the same as newSiwPeer, but with the given number of bytes of memory.
 func newSiwPeerOf(t *testing.T, at netip.AddrPort, c iwarp.Config, memory int) *siwPeer {
 	t.Helper()
 	var provider verbs.Provider = iwarp.New(c)
@@ -281,7 +283,8 @@ func (r *rping) announce(off, n int) {
 	r.post(verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{r.region.Segment(32, 16)}})
 }
 
-// succeeded checks that a completion is successful. If it is not, the failure shows why the connection ended.
+// succeeded checks that a completion is successful. Otherwise the test fails with the reason why the connection
+// ended.
 func (p *siwPeer) succeeded(c *verbs.Completion) {
 	p.tb.Helper()
 	if c.Status != verbs.StatusSuccess {
@@ -307,12 +310,12 @@ func depthOne() *verbs.ConnParam {
 	return &verbs.ConnParam{ResponderResources: 1, InitiatorDepth: 1}
 }
 
-// TestSiwServer is the client of a server on siw.
+// TestSiwServer plays rping's client. The server runs on siw.
 func TestSiwServer(t *testing.T) {
 	pingServer(t, siwAddress(t, siwServer), iwarp.Config{})
 }
 
-// pingServer takes the part of rping's client.
+// pingServer plays rping's client.
 func pingServer(t *testing.T, at netip.AddrPort, c iwarp.Config) {
 	t.Helper()
 	r := newRping(t, at, c)
@@ -322,7 +325,7 @@ func pingServer(t *testing.T, at netip.AddrPort, c iwarp.Config) {
 	for round := range rpingRounds {
 		source, sink := r.memory[1024:1024+rpingLength], r.memory[2048:2048+rpingLength]
 		for i := range source[:rpingLength-1] {
-			source[i] = 'A' + byte((i+round)%26) // rping writes back as far as the first zero
+			source[i] = 'A' + byte((i+round)%26) // rping writes back only the bytes before the first zero
 		}
 		clear(sink)
 		r.announce(1024, rpingLength)
@@ -335,12 +338,12 @@ func pingServer(t *testing.T, at netip.AddrPort, c iwarp.Config) {
 	require.Equal(t, verbs.EventDisconnected, r.connection().Type)
 }
 
-// TestSiwClient is the server of a client on siw.
+// TestSiwClient plays rping's server. The client runs on siw.
 func TestSiwClient(t *testing.T) {
 	pingClient(t, siwAddress(t, siwClient), func(netip.AddrPort) {})
 }
 
-// pingClient takes the part of rping's server. It calls ready with the address at which it listens.
+// pingClient plays rping's server. It calls ready with the address at which it listens.
 func pingClient(t *testing.T, at netip.AddrPort, ready func(netip.AddrPort)) {
 	t.Helper()
 	r := newRping(t, at, iwarp.Config{})

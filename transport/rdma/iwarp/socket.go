@@ -24,7 +24,8 @@ func newSocket(a netip.Addr) (int, error) {
 	return fd, nil
 }
 
-// scarcity adds the limit of open files to an error that reports a lack of descriptors.
+// scarcity adds the limit of open files to the text of an error that reports a lack of
+// descriptors.
 func scarcity(err error) error {
 	var limit unix.Rlimit
 	if !errors.Is(err, unix.EMFILE) || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {

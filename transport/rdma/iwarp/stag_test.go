@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// stagsDrawn is the number of registrations whose STags the test compares. The number of ones in a random
-	// bit has a standard deviation of 32, half the square root of stagsDrawn. That of the number of rises is
-	// smaller.
+	// stagsDrawn is the number of registrations whose STags the test compares. If a bit is random, the number of
+	// STags in which it is 1 has a standard deviation of 32, half the square root of stagsDrawn. The number of
+	// STags that are greater than the STag before them has a smaller standard deviation.
 	stagsDrawn = 4096
 	// tenDeviations is the largest permitted deviation of a count. Random STags exceed it with a probability
 	// below 1e-20.
@@ -35,7 +35,7 @@ func drawSTags(t *testing.T) []uint32 {
 }
 
 // TestSTagsAreUnpredictable checks statistically that no bit of an STag has a fixed value or depends on the STag
-// before it, and that STags do not rise or fall. Another adapter has to draw other STags.
+// before it, and that STags do not rise or fall. It also checks that another adapter draws other STags.
 func TestSTagsAreUnpredictable(t *testing.T) {
 	stags := drawSTags(t)
 	used, rises := map[uint32]bool{}, 0
@@ -70,8 +70,8 @@ func TestSTagsAreUnpredictable(t *testing.T) {
 }
 
 // TestSTagsThatComeAgain registers and closes memory repeatedly. The test checks that an STag differs from the
-// one before it in about 16 bits. If the provider used the slot of a closed region again, the two STags would
-// share the bits of the slot.
+// one before it in about 16 bits. If an STag contained the index of a table entry, and the provider used the
+// entry of a closed region again, the two STags would have the bits of the index in common.
 func TestSTagsThatComeAgain(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 1)
 	var last uint32

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// stall posts Sends of 1 MiB until the peer's socket takes no more, so that a Send is written in part.
+// stall posts Sends of 1 MiB until the socket takes no more bytes, so that a Send is written only in part.
 func stall(t *testing.T, s *side, ep *verbs.Endpoint, parts int) {
 	t.Helper()
 	r, err := s.domain.Register(pattern(1<<20, 1), verbs.AccessLocalWrite)
@@ -26,8 +26,7 @@ func stall(t *testing.T, s *side, ep *verbs.Endpoint, parts int) {
 	}
 }
 
-// TestStallOfAHotConnection stalls a connection that the device polls directly, because epoll no longer watches
-// it.
+// TestStallOfAHotConnection stalls a hot connection, which the device polls and epoll does not watch.
 func TestStallOfAHotConnection(t *testing.T) {
 	const parts = 12
 	s, _, p, ep := meet(t)
@@ -128,8 +127,8 @@ func TestSleepersWakeForOthersWork(t *testing.T) {
 		defer close(fell)
 		_ = b.queue.Wait(t.Context(), 1)
 	}()
-	// The sleeping goroutine has to get the end of the connection, whether it falls asleep before or after the
-	// Disconnect.
+	// The sleeping goroutine has to notice the end of the connection, no matter whether it falls asleep before or
+	// after the Disconnect.
 	require.NoError(t, x.Disconnect(verbs.CloseGraceful))
 	require.Equal(t, verbs.EventDisconnected, a.waitFor(x).Type)
 	<-fell

@@ -19,21 +19,22 @@ const nudgesMax = 3
 // On the active side, silent sends a zero-length RDMA Write. The reason is that the kernel's siw
 // loses a wake-up if a segment arrives between its reply and the end of siw_accept (siw_cm.c),
 // because siw_accept installs the callback after the reply. Then the data stay in the peer's socket
-// until more data arrive. The Write is the additional data. It places no bytes, for every value of
-// its STag (RFC 5041 section 5.2), and the peer's consumer does not see it.
+// until more data arrive. The Write is the additional data. The Write places no bytes, so its STag
+// may have any value (RFC 5041 section 5.2). The peer's consumer does not see the Write.
 //
 // On the passive side, silent allows this side to send the first message if the peer has connected
-// with revision 2 but without an RTR. A siw that connects offers no RTR, and a siw that accepts
-// sends without waiting for an FPDU. Consumers may rely on this behaviour. If this side waited for
-// the first FPDU, such consumers would wait for each other forever. RFC 5044 section 7.1.2 makes
-// the passive side wait, so that the active side has time to complete its set-up. Config.Pause
-// gives the peer this time.
+// with revision 2 but without an RTR. The reason is that siw offers no RTR when it connects, and
+// that siw sends without waiting for an FPDU when it has accepted. Consumers may rely on this
+// behaviour: the active consumer may wait for a message of the passive consumer. If this side
+// waited for the first FPDU, both sides would wait for each other forever. RFC 5044 section 7.1.2
+// makes the passive side wait, so that the active side has time to complete its set-up.
+// Config.Pause gives the peer this time.
 func (p *queuePair) silent() {
 	switch {
 	case p.rx.first:
 		return
 	case p.active:
-		if !p.tx.message.active && p.tx.rtr == 0 { // otherwise data is already being sent
+		if !p.tx.message.active && p.tx.rtr == 0 { // otherwise this side is already sending data
 			p.tx.rtr = mpa.RTRWrite
 		}
 		if p.nudges--; p.nudges > 0 {

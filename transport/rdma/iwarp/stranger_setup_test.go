@@ -119,8 +119,8 @@ func TestReservedBitsAreZero(t *testing.T) {
 }
 
 // TestSilentPeersAreNudged connects to a peer of another implementation that sends nothing. The test checks that
-// the endpoint sends three empty Writes to this peer and none to other peers. The endpoint can use the
-// connection at once.
+// the endpoint sends three empty Writes to this peer, and no empty Write to a peer of this implementation. The
+// endpoint must be able to use the connection before these Writes.
 func TestSilentPeersAreNudged(t *testing.T) {
 	nudge := write(1, 0, nil)
 	quick := iwarp.Config{Pause: time.Millisecond}
@@ -166,7 +166,7 @@ func TestSilentPeersAreNudged(t *testing.T) {
 }
 
 // TestPassiveSideSpeaksFirst accepts a peer without an RTR that sends nothing. With revision 2 the peer gets the
-// posted messages after the pause. With revision 1 the messages wait, and the log says what they wait for.
+// posted messages after the pause. With revision 1 the messages wait, and the log names the reason.
 func TestPassiveSideSpeaksFirst(t *testing.T) {
 	for _, revision := range []uint8{1, 2} {
 		lines := make(chan string, 9)
@@ -196,8 +196,8 @@ func TestPassiveSideSpeaksFirst(t *testing.T) {
 	}
 }
 
-// TestPauseBeginsWithTheConnection posts a message to a peer without an RTR when the pause is over. The test
-// checks that the post itself sends the message.
+// TestPauseBeginsWithTheConnection accepts a peer without an RTR and posts a message when Config.Pause is over.
+// The test checks that the post itself sends the message.
 func TestPauseBeginsWithTheConnection(t *testing.T) {
 	const pause = time.Millisecond
 	s := newSide(t, iwarp.Config{Pause: pause}, 64)
@@ -232,7 +232,7 @@ func TestReadRTRCanBeChosen(t *testing.T) {
 }
 
 // TestPrivateDataFitsLinux checks that an endpoint sends at most as many bytes of private data as Linux accepts,
-// and accepts as many as MPA permits.
+// and accepts as many bytes as MPA permits.
 func TestPrivateDataFitsLinux(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	a := s.adapter.Attributes()

@@ -77,7 +77,7 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 		require.Len(t, lines, 1)
 		require.Contains(t, lines[0], peers[0].conn.LocalAddr().String()+" was dropped: too many")
 	})
-	t.Run("hung up", func(t *testing.T) { // as a rank does if its peer connects at the same time
+	t.Run("hung up", func(t *testing.T) { // a rank hangs up if its peer connects to it at the same time
 		var lines []string
 		s := newSide(t, iwarp.Config{Log: func(line string) { lines = append(lines, line) }}, 64)
 		p := dial(t, s, s.listen().Address())
@@ -108,7 +108,7 @@ func TestUnreadLog(t *testing.T) {
 	require.NoError(t, b.adapter.Close(), "though the line is still not taken")
 }
 
-// trickle sends a request one octet at a time until the connection ends, and never its last octet. Octets that
+// trickle sends a request without its last octet, one octet at a time, until the connection ends. Octets that
 // arrive must not extend the deadline.
 func trickle(p *peer) {
 	f, err := strangerOffer().Request(make([]byte, 500))

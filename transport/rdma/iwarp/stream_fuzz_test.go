@@ -21,8 +21,8 @@ import (
 // without rights for peers stays unchanged, that the connection ends with the stream, and that every posted
 // request completes exactly once.
 func FuzzStream(f *testing.F) {
-	// stag and to stand in the stream for the STag and the offset of writable memory. The fuzzer replaces them
-	// with the real ones.
+	// stag and to are placeholders in the stream. The test replaces them with the STag and the offset of
+	// writable memory.
 	const stag, to = 0xabcdef01, 0x0123456789abcdef
 	fpdu := func(u []byte) []byte { return mpa.AppendFPDU(nil, u, false) }
 	f.Add(fpdu(message(1, []byte("hello"))), uint64(1))

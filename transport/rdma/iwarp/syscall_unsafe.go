@@ -28,8 +28,8 @@ func send(fd int, p *byte, n int) (int, syscall.Errno) {
 	return int(m), errno
 }
 
-// sendVector writes several pieces of memory to a socket. h is scratch memory of the caller, so
-// that the call need not allocate it.
+// sendVector writes several pieces of memory to a socket. The caller passes the memory of the
+// message header h, so that sendVector need not allocate it.
 func sendVector(fd int, h *unix.Msghdr, v []unix.Iovec) (int, syscall.Errno) {
 	h.Iov = &v[0]
 	h.SetIovlen(len(v))
@@ -37,7 +37,7 @@ func sendVector(fd int, h *unix.Msghdr, v []unix.Iovec) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// harvestEvents returns the events that epoll has, without waiting.
+// harvestEvents returns the events that epoll has to report. It does not wait.
 func harvestEvents(fd int, events []unix.EpollEvent) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(fd), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
 	return int(n), errno

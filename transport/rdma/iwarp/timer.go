@@ -9,7 +9,7 @@ type timer struct {
 	place int // index in the heap, from 1; 0 when not armed
 }
 
-// timers is a heap of timers: the earliest is at index 1, index 0 is not used.
+// timers is a heap of timers. The earliest timer is at index 1. Index 0 is not used.
 type timers struct{ heap []*timer }
 
 // earliest returns the time at which the next timer is due. It returns the zero time if no timer is

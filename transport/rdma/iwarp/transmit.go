@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// kinULPDU is the longest ULPDU that is sent to a peer that runs this module: the maximum of
-	// the length field, reduced so that payloads are multiples of 64 bytes.
+	// kinULPDU is the length of the longest ULPDU that is sent to a peer that runs this module. It
+	// is the maximum of the length field, reduced so that the payload is a multiple of 64 bytes.
 	kinULPDU = ddp.UntaggedLength + (mpa.ULPDUMax-ddp.UntaggedLength)&^63
-	// ulpduMin is the minimum of ulpduMax. It ensures that a Read Request or a Terminate message
-	// fits in one segment.
+	// ulpduMin is the minimum value of the field ulpduMax. It ensures that a Read Request or a
+	// Terminate message fits in one segment.
 	ulpduMin = headMax
 	// transmitBudget bounds the bytes that one run writes to one connection.
 	transmitBudget = 4 << 20
 )
 
-// transmitter is the outbound half of a connection.
+// transmitter is the state of the outbound direction of a connection.
 type transmitter struct {
 	batch
 	crc      bool
 	ulpduMax int
-	// held is true while no message may be sent. rtr, if it is not 0, is the RTR that is sent next,
-	// even while held is true.
+	// held is true while no message may be sent. rtr is the RTR that is to be sent next, even while
+	// held is true. It is 0 if no RTR is to be sent.
 	held bool
 	rtr  mpa.RTR
 	// blocked becomes true when the socket takes no more bytes, and false when epoll reports that
@@ -124,7 +124,8 @@ func (p *queuePair) transmit() int {
 }
 
 // write writes as much of the batch as the socket takes. With TLS it encrypts the whole batch, and
-// then the batch counts as written. unload sends the ciphertext that the socket has not taken.
+// the batch counts as written when it is encrypted. The method unload later sends the ciphertext
+// that the socket has not taken.
 func (p *queuePair) write() (int, unix.Errno) {
 	t := &p.tx
 	if p.sealed == nil {
@@ -197,9 +198,9 @@ func (p *queuePair) gather() bool {
 
 // step returns the length of the payload in the next segment of a message. left is the number of
 // bytes of the message that are left, and most the maximum number of bytes in a segment. The
-// message gets as few segments as possible, and the segments have about the same length. A short
-// segment at the end would prevent the receiver from reading the next message directly into its
-// target.
+// message gets as few segments as possible, and the segments have about the same length. If the
+// last segment were short, the receiver could not read the next message directly into its target
+// (see bulkMin in receive.go).
 func step(left, most int) int {
 	if left <= most {
 		return left
@@ -217,7 +218,7 @@ func (p *queuePair) gatherRTR() {
 		r := rdmap.ReadRequest{SinkSTag: 1, SourceSTag: 1}
 		t.outbound.Push(&r, nil)
 		t.readRequest(&r)
-		t.held = true // the consumer's Reads wait for the response, and later requests must not overtake them
+		t.held = true // the consumer's requests wait for the response to the RTR
 	} else {
 		h := ddp.Tagged{Last: true, Control: rdmap.Write.Control(), STag: 1}
 		start, at := t.head(ddp.TaggedLength)
@@ -293,8 +294,8 @@ func (p *queuePair) beginRequest(r *provider.Request) {
 	}
 }
 
-// requestRead appends the Read Request of a Read. The request names only the first segment with
-// memory as the sink. But this side places the response into the whole list of segments, which may
+// requestRead appends the Read Request of a Read. The Read Request names only the first non-empty
+// segment as the sink. But this side places the response into the whole list of segments, which may
 // lie anywhere in memory.
 func (p *queuePair) requestRead(r *provider.Request) {
 	q := rdmap.ReadRequest{Size: uint32(r.Length), SourceSTag: r.RKey, SourceTO: r.RemoteAddress}
@@ -324,9 +325,9 @@ func (p *queuePair) segment(n int) bool {
 	m := &t.message
 	last := n == m.left
 	if m.opcode == rdmap.ReadResponse && m.left > 0 {
-		// The check covers all bytes that are left, so that an invalid request gets no data at all.
-		// The check is repeated for each segment, because the memory may be deregistered between
-		// two segments.
+		// The check covers all bytes that are left, so that this side sends no data in response to
+		// an invalid request. The check is repeated for each segment, because the memory may be
+		// deregistered between two segments.
 		memory, err := p.device.regions.readable(p.domain, m.sourceSTag, m.sourceTO+uint64(m.at), m.left)
 		if err != nil {
 			p.breach(err, p.readShown())

@@ -92,7 +92,8 @@ func (h *harness) Inject(tb testing.TB, f verbstest.Fault) (verbstest.Scene, boo
 			require.FailNow(tb, "no connection to cut")
 		}}, true
 	case verbstest.FaultMute:
-		// With revision 1 there is no RTR, and with this pause no nudge, so the peer gets no FPDU.
+		// With revision 1 this side sends no RTR, and with this pause it sends no nudge (see nudgesMax). So
+		// the peer gets no FPDU.
 		p := iwarp.New(iwarp.Config{Revision: 1, Pause: time.Hour})
 		if h.secure != nil {
 			seal(p, h.secure)
@@ -150,7 +151,7 @@ func silence(tb testing.TB, a netip.Addr) netip.AddrPort {
 	return to
 }
 
-// TestVerbsEncrypted is TestVerbs over TLS.
+// TestVerbsEncrypted does the same as TestVerbs, but over TLS.
 func TestVerbsEncrypted(t *testing.T) {
 	verbstest.Run(t, func(tb testing.TB) verbstest.Harness {
 		tb.Helper()
@@ -160,8 +161,8 @@ func TestVerbsEncrypted(t *testing.T) {
 	})
 }
 
-// TestVerbs runs the specification of package verbs (verbstest). Revision 1 is left out, because its frames
-// carry no depths, so that the statements on their negotiation do not hold.
+// TestVerbs runs the specification of package verbs (verbstest). Revision 1 of MPA is left out. Its frames
+// carry no depths, so the statements of the specification about the negotiation of depths do not hold.
 func TestVerbs(t *testing.T) {
 	for name, c := range map[string]iwarp.Config{"default": {}, "no CRC, short segments": {NoCRC: true, SegmentMax: 100}} {
 		t.Run(name, func(t *testing.T) {

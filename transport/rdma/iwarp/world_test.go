@@ -19,7 +19,8 @@ const (
 	allRights = verbs.AccessLocalWrite | verbs.AccessRemoteRead | verbs.AccessRemoteWrite
 )
 
-// side is an adapter with one completion queue for everything and some registered memory.
+// side is an adapter with some registered memory, and with one completion queue for all completions and
+// events.
 type side struct {
 	tb       testing.TB
 	provider *iwarp.Provider
@@ -32,7 +33,7 @@ type side struct {
 	into     [64]verbs.Completion
 }
 
-// newSide opens an adapter on loopback with memory bytes registered.
+// newSide opens an adapter on loopback and registers memory. The argument memory is the number of bytes.
 func newSide(tb testing.TB, c iwarp.Config, memory int) *side {
 	tb.Helper()
 	provider := iwarp.New(c)
@@ -58,7 +59,8 @@ func wrap(tb testing.TB, adapter *verbs.Adapter, memory int) *side {
 	return s
 }
 
-// endpoint makes an endpoint; changes alter its attributes.
+// endpoint makes an endpoint. The functions changes modify the attributes of the endpoint before it is
+// made.
 func (s *side) endpoint(changes ...func(*verbs.EndpointAttributes)) *verbs.Endpoint {
 	s.tb.Helper()
 	a := s.adapter.Attributes().Endpoint
@@ -134,14 +136,14 @@ func connectOptions(p *verbs.ConnParam) verbs.ConnectOptions {
 	return verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Param: p}
 }
 
-// sameProvider is connectOptions for a peer that uses this provider.
+// sameProvider returns the options of connectOptions for a peer that uses this provider.
 func sameProvider(p *verbs.ConnParam) verbs.ConnectOptions {
 	o := connectOptions(p)
 	o.Flags = verbs.ConnectSameProvider
 	return o
 }
 
-// join connects an endpoint of a with one of b.
+// join connects an endpoint of a with an endpoint of b.
 func join(tb testing.TB, a, b *side, changes ...func(*verbs.EndpointAttributes)) (*verbs.Endpoint, *verbs.Endpoint) {
 	tb.Helper()
 	l := b.listen()

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// UpdateReserve is the number of receives reserved for updates, so that an update, which
-	// returns credit, needs no credit itself.
+	// UpdateReserve is the number of receives that are reserved for updates. Because of these
+	// receives an update needs no credit.
 	UpdateReserve = 2
 	// GoodbyeReserve is the number of receives reserved for BYE and BYE-ACK.
 	GoodbyeReserve = 2
@@ -18,13 +18,13 @@ const (
 )
 
 // ErrViolation reports that a peer has violated the protocol. The caller has to end the connection.
-// Nothing else is damaged.
+// The connections to other peers are not affected.
 var ErrViolation = errors.New("flow control violated")
 
 // Verdict tells the caller what to do with an eager frame that has arrived.
 type Verdict uint8
 
-// The verdicts. Both kinds of frame have used up a receive.
+// The verdicts. With either verdict the frame has used up a receive.
 const (
 	// Deliver: the frame is new and the next in order. The caller delivers it.
 	Deliver Verdict = iota + 1
@@ -42,8 +42,8 @@ type Flow struct {
 	up  bool
 }
 
-// New returns the flow to a peer. slots is the number of frames that may be unacknowledged, a power
-// of two up to WindowMax; New panics for other numbers.
+// New returns the flow to a peer. slots is the number of frames that may be unacknowledged. It must
+// be a power of two up to WindowMax. Otherwise New panics.
 func New(slots int) *Flow {
 	if slots < 1 || slots > WindowMax || bits.OnesCount(uint(slots)) != 1 {
 		panic("credit: the number of slots is a power of two up to 4096")
@@ -51,10 +51,11 @@ func New(slots int) *Flow {
 	return &Flow{out: sender{slots: uint16(slots)}}
 }
 
-// Connect starts a connection. granted is the number of credits in this side's record; the caller
-// has posted granted+Reserve receives for them. credits is the number of credits in the peer's
-// record, and peerSlots the number of slots of the peer's Flow. An Update is due at once, as the
-// first message of the connection. Next will send the unacknowledged frames again.
+// Connect starts a connection. The two sides have exchanged records with their initial numbers.
+// granted is the number of credits that this side grants in its record. The caller has posted
+// granted+Reserve receives. credits is the number of credits that the peer grants in its record,
+// and peerSlots is the number of slots of the peer's Flow. An Update, the first message of the
+// connection, is due at once. Next will send the unacknowledged frames again.
 func (f *Flow) Connect(granted, credits, peerSlots int) {
 	f.out.connect(uint16(clamp(credits)))
 	f.in.connect(uint16(clamp(granted)), uint16(clamp(peerSlots)))
@@ -66,29 +67,29 @@ func clamp(n int) int { return min(max(n, 0), WindowMax) }
 // Disconnect ends the connection.
 func (f *Flow) Disconnect() { f.up = false }
 
-// Ready reports whether a frame for which Take is called now could be sent at once.
+// Ready reports whether a frame that gets its slot by Take now could also be sent now.
 func (f *Flow) Ready() bool {
 	s := &f.out
 	return f.up && s.cursor == s.next && s.frames != s.limit && s.next-s.acked != s.slots
 }
 
-// Take assigns a sequence number and a slot to a new frame; the slot is the sequence number modulo
+// Take assigns a sequence number and a slot to a new frame. The slot is the sequence number modulo
 // the number of slots. It returns false if every slot is occupied. The frame occupies the slot
-// until the result freed of Accept, Arrive, ArriveUpdate or ArriveGoodbye counts the slot. Next
+// until Accept, Arrive, ArriveUpdate or ArriveGoodbye counts the slot in its result freed. Next
 // returns the word with which the caller sends the frame.
 func (f *Flow) Take() (sequence uint16, ok bool) { return f.out.take() }
 
-// Position returns the sequence number of the next frame to take, and the sequence number that the
-// next frame of the peer has to have. While no frame is in flight, the peer's Position returns the
-// same two numbers, exchanged.
+// Position returns the sequence number that the next call of Take will assign, and the sequence
+// number that the next frame of the peer has to have. While no frame is in flight, the peer's
+// Position returns the same two numbers in the opposite order.
 func (f *Flow) Position() (sent, received uint16) { return f.out.next, f.in.expected }
 
 // Slot returns the slot of a sequence number.
 func (f *Flow) Slot(sequence uint16) int { return int(sequence & (f.out.slots - 1)) }
 
-// Next returns the word of the next eager frame to send. The oldest frame is sent first. It returns
-// false if there is no such frame or no credit. Next counts the frame as sent, so the caller has to
-// send it.
+// Next returns the word of the oldest eager frame that is not sent yet. It returns false if all
+// frames are sent, or if this side has no credit. Next counts the frame as sent, so the caller has
+// to send it.
 func (f *Flow) Next() (Word, bool) {
 	if !f.up {
 		return 0, false
@@ -119,15 +120,15 @@ func (f *Flow) stamp(sequence uint16) Word {
 }
 
 // Due reports whether the caller should call Update now. An update is due if there is enough credit
-// to return or enough frames to acknowledge. An update is also due if the peer owes an
-// acknowledgement that it may be unable to send before its updates are confirmed. If Due returns
-// true, the peer has a free reserved receive for the update.
+// to return or enough frames to acknowledge. An update is also due if this side waits for an
+// acknowledgement that the peer may be unable to send before its own updates are confirmed. If Due
+// returns true, the peer has a free reserved receive for the update.
 func (f *Flow) Due() bool {
 	return f.up && (f.in.due() || f.out.cursor != f.out.acked && f.in.mute())
 }
 
-// Owed reports whether frames of the peer are unacknowledged and an Update could acknowledge them
-// now. A caller should send that Update before it goes idle.
+// Owed reports whether frames of the peer are unacknowledged, and whether an Update may be sent now
+// to acknowledge them. In this case the caller should send the Update before it goes idle.
 func (f *Flow) Owed() bool {
 	return f.up && f.in.owed()
 }
@@ -142,8 +143,9 @@ func (f *Flow) Update() Word {
 // Goodbye returns the word of a BYE or a BYE-ACK, which the caller has to send.
 func (f *Flow) Goodbye() Word { return f.stamp(0) }
 
-// Accept is a faster Arrive for frames that are to be delivered. Nearly all frames are. For every
-// other frame it does nothing and returns false; the caller then calls Arrive for the verdict.
+// Accept is a faster form of Arrive for frames with the verdict Deliver, which is the verdict of
+// nearly all frames. For every other frame Accept does nothing and returns false. The caller then
+// calls Arrive.
 func (f *Flow) Accept(w Word) (freed int, ok bool) {
 	r, s := &f.in, &f.out
 	if w.Sequence() != r.expected || r.arrived == r.said || w.confirmed()-r.confirmed > r.updates-r.confirmed || !s.sound(w) {
@@ -158,8 +160,8 @@ func (f *Flow) Accept(w Word) (freed int, ok bool) {
 }
 
 // Arrive processes the word of an eager frame that has arrived. freed is the number of slots that
-// the word has freed; these are the oldest slots. After an error the caller has to end the
-// connection.
+// the word has freed. The oldest frames occupied these slots. After an error the caller has to end
+// the connection.
 func (f *Flow) Arrive(w Word) (v Verdict, freed int, err error) {
 	if v, err = f.in.arrive(w.Sequence()); err != nil {
 		return 0, 0, err
@@ -191,8 +193,9 @@ func (f *Flow) Return(n int) { f.in.returned += uint16(n) }
 // Widen records that n more receives were posted, and grants them to the peer.
 func (f *Flow) Widen(n int) { f.in.window = uint16(clamp(int(f.in.window) + n)) }
 
-// Starved reports whether at most a quarter of the peer's window is left, counting only grants that
-// were sent. If Starved returns true, the caller should post more receives and call Widen.
+// Starved reports whether the peer has at most a quarter of its window left. It counts only the
+// grants that were sent to the peer. If Starved returns true, the caller should post more receives
+// and call Widen.
 func (f *Flow) Starved() bool { return f.in.said-f.in.arrived <= f.in.window/4 }
 
 // Window returns the number of receives granted to the peer, without Reserve.

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 )
 
-// TestOneWayFlood sends 200,000 messages to a receiver that sends none. The receiver returns credit in updates
-// of half a window. All counters wrap around.
+// TestOneWayFlood sends 200,000 messages to a receiver that sends no messages. The receiver returns credit in
+// updates of half a window. All counters wrap around.
 func TestOneWayFlood(t *testing.T) {
 	p := newPair([2]int{64, 64}, [2]int{16, 16}, 0, 0, 0)
 	p.node[0].quota = 200_000
@@ -54,8 +54,8 @@ func TestSlots(t *testing.T) {
 	require.Panics(t, func() { credit.New(8192) })
 }
 
-// TestWindowGrowsWithUse checks that a flow is starved if the peer uses up its window, and not if the two
-// exchange single messages.
+// TestWindowGrowsWithUse checks that a flow is starved if the peer uses up its window. The flow must not be
+// starved if the two sides exchange single messages.
 func TestWindowGrowsWithUse(t *testing.T) {
 	p := newPair([2]int{64, 64}, [2]int{8, 8}, 1<<30, 0, 0)
 	p.update(0)
@@ -134,8 +134,8 @@ func TestCreditIsReturnedByHalves(t *testing.T) {
 	require.True(t, p.node[1].flow.Due())
 }
 
-// TestNothingIsSaidInVain checks that a flow does not answer updates when there is nothing to acknowledge, and
-// that a flow without a connection owes nothing.
+// TestNothingIsSaidInVain checks that a flow does not answer updates when it has nothing to acknowledge, and
+// that Owed returns false without a connection.
 func TestNothingIsSaidInVain(t *testing.T) {
 	p := newPair([2]int{8, 8}, [2]int{8, 8}, 1, 0, 0)
 	p.update(0)
@@ -205,8 +205,8 @@ func TestViolations(t *testing.T) {
 	})
 }
 
-// TestSendIsTakeAndNext compares Send with Take followed by Next, in all states of random runs in which a flow
-// is ready.
+// TestSendIsTakeAndNext makes random runs. In each state in which a flow is ready, it compares Send with a
+// call of Take followed by a call of Next.
 func TestSendIsTakeAndNext(t *testing.T) {
 	compared := 0
 	for seed := range uint64(20) {
@@ -259,8 +259,8 @@ func TestNoAllocations(t *testing.T) {
 	}))
 }
 
-// FuzzHostile gives a flow the words of a hostile peer. It checks that the flow reports a violation or stays
-// within its bounds.
+// FuzzHostile passes arbitrary words, as from a hostile peer, to a flow. It checks that the flow reports a
+// violation or stays within its bounds.
 func FuzzHostile(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 8, 0, 0})
 	f.Add([]byte{1, 0, 0, 0, 1, 0, 9, 0, 1, 3, 3, 3})

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// moves returns all events that can happen next in a pair.
+// moves returns functions for all events that can happen next in a pair.
 func (p *pair) moves() []func(p *pair) error {
 	var all []func(p *pair) error
 	add := func(possible bool, do func(p *pair) error) {
@@ -47,9 +47,10 @@ func (p *pair) moves() []func(p *pair) error {
 }
 
 // TestEveryInterleaving searches all orders of sending, arriving, returning credit, updating, widening the
-// window and breaking the connection, for small windows and few slots. In every state there is a receive for
-// each frame on its way. From every state, every message is delivered once and in order, with only the updates
-// that are due. In the end all messages are acknowledged.
+// window and breaking the connection, for small windows and few slots. The test checks that in every state
+// each frame in flight finds a receive. It also checks that from every state every message is delivered once
+// and in order, even if a side sends only the updates that are due. If the sides also send the updates that
+// they owe, all messages are acknowledged in the end.
 func TestEveryInterleaving(t *testing.T) {
 	type setting struct {
 		slots, window         [2]int
@@ -107,8 +108,8 @@ func TestEveryInterleaving(t *testing.T) {
 	}
 }
 
-// owedQuota returns the number of further messages of node 1. Without owed node 1 sends none, so that the
-// traffic is one-way.
+// owedQuota returns the number of further messages of node 1. If owed is false, node 1 sends no messages, so
+// that messages flow in one direction only.
 func owedQuota(owed bool) int {
 	if owed {
 		return 5
@@ -128,7 +129,7 @@ func TestRandomRuns(t *testing.T) {
 		slots := [2]int{1 << r.IntN(8), 1 << r.IntN(8)}
 		window := [2]int{1 + r.IntN(40), 1 + r.IntN(40)}
 		p := newPair(slots, window, 1<<30, 20, 50)
-		lucky := r.IntN(3) // how often the pair runs calmly in between
+		lucky := r.IntN(3) // how often the pair delivers all frames in between
 		for round := range 120 {
 			for range 60 {
 				all := p.moves()

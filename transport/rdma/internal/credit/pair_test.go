@@ -17,28 +17,29 @@ const (
 	goodbye
 )
 
-// frame is a frame on its way. Its payload is the number of its message.
+// frame is a frame in flight. Its payload is the number of its message.
 type frame struct {
 	kind    kind
 	word    credit.Word
 	payload int
 }
 
-// node is one end of a pair.
+// node is one of the two ends of a pair.
 type node struct {
 	flow      credit.Flow
-	slots     []int // payloads, by slot
-	taken     int   // messages accepted so far, counted to compare with the flow
-	delivered int   // messages of the peer delivered so far
-	held      int   // eager receives that are used and not posted again
-	quota     int   // messages still to be accepted
+	slots     []int // the payload of the frame in each slot
+	taken     int   // number of messages accepted so far, to be compared with the state of the flow
+	delivered int   // number of messages of the peer delivered so far
+	held      int   // number of eager receives that are used and not posted again
+	quota     int   // number of messages still to be accepted
 }
 
-// pair is two nodes and the wires between them. toward[i] holds the frames on their way to node i.
+// pair is a pair of ranks: two nodes and the connection between them. toward[i] holds the frames in flight to
+// node i.
 type pair struct {
 	node   [2]node
 	toward [2][]frame
-	window [2]int // granted at the start of each connection
+	window [2]int // number of credits that each node grants at the start of a connection
 	breaks int
 	widens int
 }
@@ -68,7 +69,8 @@ func (p *pair) clone() *pair {
 	return &c
 }
 
-// state is the comparable state of a pair, by which the search recognizes it.
+// state is the state of a pair as a comparable value. The search uses it to recognize states that it has already
+// visited.
 type state struct {
 	flow                          [2]credit.Flow
 	taken, delivered, held, quota [2]int
@@ -124,7 +126,7 @@ func (p *pair) update(i int) {
 	p.toward[1-i] = append(p.toward[1-i], frame{kind: update, word: p.node[i].flow.Update()})
 }
 
-// deliver gives node i the first frame on its way to it.
+// deliver passes the first frame in flight to node i to this node.
 func (p *pair) deliver(i int) error {
 	n, f := &p.node[i], p.toward[i][0]
 	p.toward[i] = p.toward[i][1:]
@@ -152,8 +154,8 @@ func (p *pair) deliver(i int) error {
 	return nil
 }
 
-// arrive calls Flow.Arrive, and checks that Flow.Accept agrees: it gives the same result for a frame to deliver,
-// and accepts no other frame.
+// arrive calls Flow.Arrive, and checks Flow.Accept: for a frame with the verdict Deliver it has the same result,
+// and it accepts no other frame.
 func arrive(f *credit.Flow, w credit.Word) (credit.Verdict, error) {
 	before, short := *f, *f
 	accepted, ok := short.Accept(w)
@@ -173,7 +175,7 @@ func (p *pair) giveBack(i, n int) {
 	p.node[i].flow.Return(n)
 }
 
-// check tests the invariant: there is a receive for every frame that may still arrive.
+// check tests the invariant that every frame that may still arrive finds a receive.
 func (p *pair) check() error {
 	for i := range p.node {
 		n := &p.node[i]
@@ -196,8 +198,8 @@ func (p *pair) check() error {
 	return nil
 }
 
-// calm runs both ends until nothing is left to do. If owed is set, the ends also send the updates that they owe;
-// otherwise they send only the updates that are due.
+// calm runs both ends until nothing is left to do. If owed is true, the ends send the updates that are due and
+// the updates that they owe. Otherwise they send only the updates that are due.
 func (p *pair) calm(owed bool) error {
 	for moved := true; moved; {
 		moved = false

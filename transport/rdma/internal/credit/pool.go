@@ -7,17 +7,17 @@ const (
 	budgetPeers = 1000
 	beyondBytes = 16 << 10
 
-	// least is the window that every peer gets for any number of peers. With a window of 2, one
-	// frame can be processed while another frame is in flight.
+	// least is the window, in frames, that every peer gets, however many peers there are. With a
+	// window of 2, one frame can be processed while another frame is in flight.
 	least = 2
-	// first is the window of a new connection as long as there is memory for this window.
+	// first is the window, in frames, of a new connection while the pool has enough memory for it.
 	first = 8
 
 	slotUnit = 1 << 10
 )
 
-// Pool distributes the receive memory of a rank among its peers. A Pool only counts receives; the
-// caller has the memory. A Pool is not safe for concurrent use.
+// Pool distributes the receive memory of a rank among its peers. A Pool only counts receives. The
+// memory of the receives belongs to the caller. A Pool is not safe for concurrent use.
 type Pool struct {
 	slot   int
 	shared int // receives that are promised to no peer
@@ -31,7 +31,7 @@ func budget(peers int) int {
 }
 
 // NewPool returns the pool of a rank that connects to at most this number of peers. slot is the
-// wanted size of each receive in bytes, at least 1 KiB; Slot returns the actual size.
+// wanted size of each receive in bytes, at least 1 KiB. Slot returns the actual size.
 func NewPool(peers, slot int) *Pool {
 	peers = max(peers, 1)
 	p := &Pool{floor: least + Reserve}
@@ -45,9 +45,9 @@ func NewPool(peers, slot int) *Pool {
 // size if receives of the wanted size for every peer would exceed the budget.
 func (p *Pool) Slot() int { return p.slot }
 
-// Join returns the window of a new connection. The caller posts that many receives and Reserve
-// more. The window is at least 2. As long as there are at most as many connections as the argument
-// peers of NewPool, the receives stay within the budget.
+// Join returns the window of a new connection, in frames. The caller posts this number of receives
+// and Reserve further receives. The window is at least 2. The receives stay within the budget if
+// the number of connections does not exceed the argument peers of NewPool.
 func (p *Pool) Join() int {
 	window := least + p.give(first-least)
 	p.posted += window + Reserve
@@ -55,7 +55,7 @@ func (p *Pool) Join() int {
 }
 
 // Widen returns the number of receives by which the window of a connection may grow. It returns 0
-// if there is no memory. The caller posts that many receives.
+// if the pool has no memory left. The caller posts this number of receives.
 func (p *Pool) Widen(window int) int {
 	more := p.give(min(window, WindowMax-window))
 	p.posted += more

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 )
 
-// limit is a second implementation of the specified bound.
+// limit is a second implementation of the function budget.
 func limit(peers int) int {
 	if peers <= 1000 {
 		return 64 << 20
@@ -17,7 +17,8 @@ func limit(peers int) int {
 	return 64<<20 + (peers-1000)*16<<10
 }
 
-// TestPoolStaysWithinItsBudget has any number of peers join, grow and leave in random order.
+// TestPoolStaysWithinItsBudget makes pools for various numbers of peers, and lets peers join, grow and
+// leave in random order.
 func TestPoolStaysWithinItsBudget(t *testing.T) {
 	totals := []int{1, 2, 63, 999, 1000, 1001, 3000, 50_000}
 	if testing.Short() {
@@ -67,8 +68,8 @@ func TestPoolOfManyPeers(t *testing.T) {
 	}
 }
 
-// TestPoolGrows checks that one busy peer among few grows to the largest window, and that its window can be
-// given to others when it leaves.
+// TestPoolGrows checks that a busy peer among few peers can get the largest window, and that other peers
+// can get its receives when it leaves.
 func TestPoolGrows(t *testing.T) {
 	pool := credit.NewPool(3, 8192)
 	window := pool.Join()

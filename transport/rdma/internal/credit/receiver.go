@@ -11,23 +11,23 @@ type receiver struct {
 	arrived  uint16 // eager frames that arrived on this connection
 	returned uint16 // eager frames of this connection whose receive was posted again
 	said     uint16 // value of limit() that was last sent to the peer
-	half     uint16 // number of frames to acknowledge from which on an update is due
+	half     uint16 // if at least this number of frames is to be acknowledged, an update is due
 
 	updates   uint16 // updates sent on this connection
 	confirmed uint16 // updates of this connection that the peer has confirmed
 	came      uint16 // the peer's updates received on this connection
 	told      uint16 // value of came that was last sent to the peer
 
-	// before has, for each update that may be unconfirmed, the acknowledgement and the limit that
-	// were sent to the peer before that update.
+	// before holds an entry for each update that may be unconfirmed: the acknowledgement and the
+	// limit that the peer had been sent before this update.
 	before [UpdateReserve]knowledge
 }
 
 // knowledge is an acknowledgement and a limit that were sent to the peer.
 type knowledge struct{ ack, limit uint16 }
 
-// connect starts a connection on which this side's record grants window receives. peerSlots is the
-// number of slots of the peer's sender.
+// connect starts a connection. window is the number of receives that this side grants in its
+// record. peerSlots is the number of slots of the peer's sender.
 func (r *receiver) connect(window, peerSlots uint16) {
 	*r = receiver{
 		expected: r.expected, saidAck: r.expected,
@@ -35,7 +35,7 @@ func (r *receiver) connect(window, peerSlots uint16) {
 	}
 }
 
-// limit returns the number that the peer's eager frames on this connection may reach.
+// limit returns the maximum number of eager frames that the peer may send on this connection.
 func (r *receiver) limit() uint16 { return r.returned + r.window }
 
 // arrive counts an eager frame that has arrived, and returns whether to deliver it.
@@ -63,8 +63,8 @@ func (r *receiver) confirm(w Word) error {
 	return nil
 }
 
-// may reports whether an update may be sent. The update must find a reserved receive, and the peer
-// must be able to confirm the update.
+// may reports whether an update may be sent. For this, the update must find a reserved receive,
+// and the peer must be able to confirm the update.
 //
 // The last reserved receive is used only for an update that enables the peer to send a frame,
 // because this frame confirms the update. As long as the peer has not confirmed the previous
@@ -90,16 +90,16 @@ func (r *receiver) update() {
 	r.updates++
 }
 
-// due reports whether there is enough credit to return, or enough frames to acknowledge, and an
-// update may be sent.
+// due reports whether an update may be sent and is worth sending, because there is enough credit
+// to return or there are enough frames to acknowledge.
 func (r *receiver) due() bool {
 	returned, acks := r.limit()-r.said, r.expected-r.saidAck
 	worth := returned >= max(r.window/2, 1) || acks >= r.half || r.updates == 0
 	return worth && r.may()
 }
 
-// mute reports whether the peer may be unable to send another update until its updates are
-// confirmed, and an update that confirms them may be sent.
+// mute reports whether this side may send an update that the peer may need: the peer may be unable
+// to send another update before this side confirms the earlier ones.
 func (r *receiver) mute() bool { return r.came-r.told == UpdateReserve && r.may() }
 
 // owed reports whether an update may be sent and would acknowledge frames.

@@ -9,7 +9,7 @@ type sender struct {
 	acked  uint16 // all frames before this sequence number are acknowledged
 	cursor uint16 // next frame to send on this connection; acked <= cursor <= next
 	frames uint16 // eager frames sent on this connection
-	limit  uint16 // upper bound of frames
+	limit  uint16 // upper bound of the field frames
 }
 
 // connect starts a connection with the credits that the peer's record grants.
@@ -30,7 +30,7 @@ func (s *sender) take() (uint16, bool) {
 }
 
 // put returns the sequence number of the next frame to send and counts it as sent. It returns false
-// if there is no frame or no credit.
+// if no frame is to be sent, or if there is no credit.
 func (s *sender) put() (uint16, bool) {
 	if s.cursor == s.next || s.frames == s.limit {
 		return 0, false
@@ -59,7 +59,7 @@ func (s *sender) sound(w Word) bool {
 	return w.ack()-s.acked <= s.next-s.acked && !before(w.limit(), s.limit) && w.limit()-s.frames <= WindowMax
 }
 
-// note records the acknowledgement and the limit of a sound word.
+// note records the acknowledgement and the limit of a word for which sound returns true.
 func (s *sender) note(w Word) {
 	s.acked, s.limit = w.ack(), w.limit()
 	if before(s.cursor, s.acked) {

@@ -13,11 +13,12 @@ import (
 const (
 	// maxEntries bounds the numbers of entries, segments and inline bytes that a caller may ask for.
 	maxEntries = 1 << 22
-	// pollBatch is the most completions that one call of the library returns.
+	// pollBatch is the maximum number of completions that one call of the library returns.
 	pollBatch = 32
 )
 
-// Channel is a completion channel: its completion queues report to it that they have completions.
+// Channel is a completion channel. Its completion queues put an event into it when they have
+// completions.
 type Channel struct {
 	context *Context
 	object  *channelObject
@@ -81,8 +82,8 @@ type CompletionQueue struct {
 	pin     goruntime.Pinner
 }
 
-// NewCompletionQueue makes a queue for at least this number of entries. channel may be nil. user
-// identifies the queue in events of the channel and of the device.
+// NewCompletionQueue makes a queue with room for at least entries completions. channel may be nil.
+// user identifies the queue in events of the channel and of the device.
 func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64) (*CompletionQueue, error) {
 	const op = "create completion queue"
 	if entries < 1 || entries > maxEntries {
@@ -119,7 +120,7 @@ func (q *CompletionQueue) Capacity() int {
 }
 
 // Poll takes completions and returns their number. It makes no system call. When the library fails
-// to poll, Poll returns the completions that it has already taken. From then on Arm and
+// to poll, Poll returns the completions that it has already taken. After such a failure Arm and
 // Context.NextEvent return the error.
 func (q *CompletionQueue) Poll(out []uverbs.Completion) int {
 	done := 0
@@ -162,9 +163,10 @@ func take(to *uverbs.Completion, from *completion) {
 // bigEndian converts immediate data from or to big-endian; amd64 and arm64 are little-endian.
 func bigEndian(v uint32) uint32 { return bits.ReverseBytes32(v) }
 
-// Arm requests one event in the channel: at the next completion or, if solicitedOnly is set, at the
-// next completion that is solicited or reports an error. Completions that arrived before Arm cause
-// no event. So the caller has to Poll once more after Arm.
+// Arm requests one event in the channel. The event follows at the next completion. If solicitedOnly
+// is true, the event follows at the next completion that is solicited or reports an error.
+// Completions that arrived before Arm cause no event. So the caller has to Poll once more after
+// Arm.
 func (q *CompletionQueue) Arm(solicitedOnly bool) error {
 	const op = "arm completion queue"
 	if q.object == nil {

@@ -95,9 +95,9 @@ func (l *library) open(d *uverbs.Device) (*Context, error) {
 	case errors.Is(cause, fs.ErrPermission):
 		cause = &uverbs.PermissionError{File: "/" + d.File, Err: cause}
 	case cause != nil:
-		// The errno of the library may belong to another file, because the library tries further
-		// files after the kernel has refused one. So the access to the device's own file is checked
-		// here.
+		// After the kernel has refused to open the device's file, the library tries to open other
+		// files. So its errno may belong to another file. Therefore the access to the device's file
+		// is checked here.
 		if err := unix.Access("/"+d.File, unix.R_OK|unix.W_OK); errors.Is(err, fs.ErrPermission) {
 			cause = &uverbs.PermissionError{File: "/" + d.File, Err: err}
 		}
@@ -135,8 +135,8 @@ func (c *Context) Close() error {
 	return c.err(op, err)
 }
 
-// status returns the error of a C function that returns 0, an errno of either sign, or -1 and sets
-// errno.
+// status returns the error of a C function. Such a function returns 0, or an errno of either sign,
+// or it returns -1 and sets errno.
 func status(v uintptr, errno syscall.Errno) error {
 	switch n := int32(v); {
 	case n == 0:
@@ -150,7 +150,8 @@ func status(v uintptr, errno syscall.Errno) error {
 	}
 }
 
-// end destroys the object *o by f and sets *o to nil. If *o is nil already, end returns ErrClosed.
+// end destroys the object *o by the C function f and sets *o to nil. If *o is nil already, end
+// returns ErrClosed.
 func end[T any](c *Context, op string, f function, o **T) error {
 	if *o == nil {
 		return c.err(op, uverbs.ErrClosed)
@@ -163,7 +164,7 @@ func end[T any](c *Context, op string, f function, o **T) error {
 	return nil
 }
 
-// begin makes an object by f, and counts it in made.
+// begin makes an object by the C function f, and counts the object in made.
 func begin[T any](c *Context, op string, f function, a, b, d, e, g uintptr) (*T, error) {
 	if c.object == nil {
 		return nil, c.err(op, uverbs.ErrClosed)

@@ -8,12 +8,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// ErrNotLinked reports that the program was built without the means to call C.
+// ErrNotLinked reports that the program was built without cgo and cannot call C functions.
 var ErrNotLinked = errors.New("the program was built without cgo and cannot call libibverbs, which adapters other than siw and rxe need: build it with CGO_ENABLED=1 and a C compiler (no header is needed)")
 
 // LibraryError reports that the library cannot be loaded.
 type LibraryError struct {
-	// File is the name of the library, Reason the text of the dynamic loader.
+	// File is the name of the library, and Reason is the text of the dynamic loader.
 	File, Reason string
 }
 
@@ -22,9 +22,9 @@ func (e *LibraryError) Error() string {
 	return fmt.Sprintf("%s cannot be loaded (%s): adapters other than siw and rxe need it: install the packages libibverbs1 and ibverbs-providers (Debian, Ubuntu) or libibverbs (Red Hat, SUSE)", e.File, e.Reason)
 }
 
-// VersionError reports that the library is too old.
+// VersionError reports that the library is too old to have a function that this package needs.
 type VersionError struct {
-	// File is the name of the library, Symbol a function that it does not have.
+	// File is the name of the library, and Symbol is the name of the missing function.
 	File, Symbol string
 }
 
@@ -46,7 +46,7 @@ func (e *ModuleError) Unwrap() error { return e.Err }
 
 // ProviderError reports that the library has no provider for a device of the kernel.
 type ProviderError struct {
-	// Known are the devices that the library knows.
+	// Known contains the names of the devices for which the library has a provider.
 	Known []string
 }
 
@@ -59,7 +59,8 @@ func (e *ProviderError) Error() string {
 	return fmt.Sprintf("the kernel has the device, libibverbs has %s: the library needs a provider for the device's driver: install the package ibverbs-providers (Debian, Ubuntu) or libibverbs (Red Hat, SUSE) of the library's version", known)
 }
 
-// err wraps the error of a call with the operation and the device; it returns nil for nil.
+// err wraps the error of a call with the operation and the device. It returns nil if the error is
+// nil.
 func (c *Context) err(op string, err error) error {
 	if err == nil {
 		return nil
@@ -67,8 +68,7 @@ func (c *Context) err(op string, err error) error {
 	return &uverbs.Error{Op: op, Device: c.Device.Name, Err: err}
 }
 
-// nonsense returns an uverbs.ErrAnswer with the reason for which the library's answer cannot be
-// right.
+// nonsense returns an uverbs.ErrAnswer with the reason why the library's answer cannot be right.
 func nonsense(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{uverbs.ErrAnswer}, args...)...)
 }

@@ -77,8 +77,8 @@ func (f *fakes) pair(t *testing.T, shared *SharedReceiveQueue, sends int) *Queue
 	return q
 }
 
-// TestWhatIsMissing checks that there is an error message for each thing that may be missing. The message says
-// what there is, what is needed, and what to do.
+// TestWhatIsMissing checks the error message for each component that may be missing. The message must say what
+// was found, what is needed, and what the user can do.
 func TestWhatIsMissing(t *testing.T) {
 	l := fake(t)
 	open := func() error {
@@ -144,8 +144,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestMemlock checks that an error names the limit of locked memory when it is the likely cause, also for
-// queues.
+// TestMemlock checks that an error names the limit of locked memory when this limit is the likely cause. It
+// checks registrations of memory and creations of queues.
 func TestMemlock(t *testing.T) {
 	f := newFakes(t)
 	var old unix.Rlimit
@@ -209,7 +209,8 @@ func TestQueries(t *testing.T) {
 	require.NotContains(t, os.Environ(), "RDMAV_ALLOW_DISASSOC_DESTROY=1", "programs that are started are on their own")
 }
 
-// TestAnswers checks that wrong values from the library are found, and that a failure leaves nothing open.
+// TestAnswers checks that the package detects wrong values from the library, and that a failure leaves no
+// object open.
 func TestAnswers(t *testing.T) {
 	f := newFakes(t)
 	t.Setenv("FAKE_SMALL", "1")

@@ -10,7 +10,7 @@ func object[T any](f function, a, b, c, d, e uintptr) (*T, error) {
 	v, errno := call(f, a, b, c, d, e)
 	if v == 0 {
 		if errno == 0 {
-			errno = syscall.EIO // the library failed without a reason
+			errno = syscall.EIO // the library failed and set no errno
 		}
 		return nil, errno
 	}
@@ -35,7 +35,7 @@ func sizeOf[T any]() uintptr {
 	return unsafe.Sizeof(v)
 }
 
-// textOf returns a copy of the C string at an address, "" for the address 0.
+// textOf returns a copy of the C string at an address. It returns "" if the address is 0.
 func textOf(address uintptr) string {
 	if address == 0 {
 		return ""

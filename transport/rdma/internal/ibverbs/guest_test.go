@@ -11,7 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/ibverbs"
 )
 
-// inGuest is the environment variable that is set where the tests of a device run.
+// inGuest is the environment variable that is set in the virtual machine in which the tests of a device
+// run.
 const inGuest = "GORUN_TEST_IBVERBS"
 
 // TestLibrary runs the tests of this package that need a device in a virtual machine, which has the real

@@ -1,9 +1,9 @@
 package ibverbs
 
-// This file has the structures of infiniband/verbs.h, as far as this package reads or writes them.
-// Of an object that the library allocates, the package uses only fields in front of the object's
-// mutex, because the size of a mutex differs between processor architectures. Pointers have integer
-// types: they point to C's memory, or to pinned memory of Go.
+// This file has those structures of infiniband/verbs.h that this package reads or writes. Of an
+// object that the library allocates, the package uses only fields in front of the object's mutex,
+// because the size of a mutex differs between processor architectures. Pointers have integer types:
+// they point to C's memory, or to pinned memory of Go.
 
 // contextObject is the beginning of struct ibv_context, with struct ibv_context_ops.
 type contextObject struct {
@@ -135,8 +135,8 @@ type segment struct {
 	lkey    uint32
 }
 
-// remoteMemory is the member rdma, or the beginning of the member atomic, of the union wr in struct
-// ibv_send_wr. For an atomic the key follows the operands.
+// remoteMemory is a part of the union wr in struct ibv_send_wr: the member rdma, or the beginning
+// of the member atomic. In the member atomic the key follows the two operands.
 type remoteMemory struct {
 	address   uint64
 	operand   uint64 // compare_add; rkey of Read and Write

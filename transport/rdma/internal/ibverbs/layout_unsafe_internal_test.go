@@ -12,7 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// layouts are the offsets in this package's structures, by the expressions of C for those of infiniband/verbs.h.
+// layouts maps expressions of C to offsets in this package's structures. Each expression computes the
+// corresponding offset in infiniband/verbs.h.
 var layouts = []struct {
 	c    string
 	ours uintptr
@@ -145,8 +146,8 @@ var layouts = []struct {
 	{"IBV_QP_DEST_QPN", uintptr(uverbs.MaskRemote)},
 }
 
-// TestLayouts compares this package's structures with the header of this machine. A build of the package needs
-// no header.
+// TestLayouts compares this package's structures with the header that is installed on this host. The package
+// itself needs no header.
 func TestLayouts(t *testing.T) {
 	require.GreaterOrEqual(t, unsafe.Sizeof(portAnswer{}), uintptr(128), "later versions are longer")
 	compiler, err := exec.LookPath("cc")

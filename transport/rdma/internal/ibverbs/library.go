@@ -27,7 +27,8 @@ type library struct {
 	createSRQ, modifySRQ, destroySRQ                function
 }
 
-// symbols returns the places of the functions in l, by the names of their symbols.
+// symbols returns pointers to the fields of l that hold addresses of functions, by the names of the
+// symbols.
 func (l *library) symbols() map[string]*function {
 	return map[string]*function{
 		"ibv_get_device_list": &l.getDeviceList, "ibv_free_device_list": &l.freeDeviceList, "ibv_get_device_name": &l.getDeviceName,
@@ -79,7 +80,8 @@ func Version() string {
 }
 
 // versionOf finds the library's file among the memory mappings of a process (proc(5)), in which the
-// last word of a line is the file. It returns libraryName if the library's file is not found.
+// last word of a line is the name of the file. It returns libraryName if the library's file is not
+// found.
 func versionOf(maps string) string {
 	for line := range strings.Lines(maps) {
 		fields := strings.Fields(line)
@@ -93,8 +95,9 @@ func versionOf(maps string) string {
 // mapsFields is the number of words in the line of a mapping of a file.
 const mapsFields = 6
 
-// held has the objects whose memory the library or the device uses. It keeps them reachable until
-// they are closed, even if closing fails and the user drops the last reference.
+// held contains the objects whose memory the library or the device uses. It keeps them reachable
+// until they are closed successfully, even if the user drops the last reference after Close has
+// failed.
 var held sync.Map
 
 // Available returns nil if the library can open devices. Otherwise the error tells what is missing:

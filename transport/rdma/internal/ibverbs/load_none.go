@@ -9,7 +9,7 @@ func openLibrary(string) (handle uintptr, reason string, err error) {
 	return 0, "", ErrNotLinked
 }
 
-// Without a library these functions are never called.
+// The following functions are never called, because openLibrary fails.
 func symbol(uintptr, string) function                                 { return 0 }
 func call(_ function, _, _, _, _, _ uintptr) (uintptr, syscall.Errno) { return 0, syscall.ENOSYS }
 func invoke(_ function, _, _, _ uintptr) int                          { return int(syscall.ENOSYS) }

@@ -34,9 +34,9 @@ static uintptr_t invoke(uintptr_t f, uintptr_t a, uintptr_t b, uintptr_t c) {
 	return ((function)f)(a, b, c, 0, 0);
 }
 
-// load calls dlerror on the same thread as dlopen, because each thread has its own dlerror. With
-// RDMAV_ALLOW_DISASSOC_DESTROY the library destroys an object without an error after its device was
-// removed. Otherwise the objects of a removed adapter could not be destroyed.
+// load calls dlerror on the same thread as dlopen, because each thread has its own dlerror. If the
+// variable RDMAV_ALLOW_DISASSOC_DESTROY is set, the library can destroy an object after its device
+// was removed. Otherwise this would fail.
 static void *load(const char *name, char **why) {
 	setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", 0);
 	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);

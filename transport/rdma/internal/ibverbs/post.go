@@ -13,8 +13,9 @@ import (
 const (
 	// listMax is the maximum number of requests that one call of the library posts.
 	listMax = 32
-	// listSegments and listInline are the least numbers of segments and of inline bytes for which a
-	// list has room. A list ends before the first request for which the list has too little room.
+	// listSegments and listInline are numbers of segments and of inline bytes. Every list has room
+	// for at least as many. A list ends before the first request for which the list has too little
+	// room.
 	listSegments = 64
 	listInline   = 1024
 )
@@ -33,9 +34,9 @@ func (s *segments) init(limit int) {
 }
 
 // add appends the segments of a request, and returns their address and number. full reports that
-// the list has no room for the segments; then the request has to go into the next list. add omits
-// segments without bytes, because for some devices a length of 0 means 2 GiB. If no segment with
-// bytes is left and the argument one is true, add appends one empty segment.
+// the list has no room for the segments. In this case the caller has to put the request into the
+// next list. add omits segments without bytes, because for some devices a length of 0 means 2 GiB.
+// If all segments are empty and the argument one is true, add appends one empty segment.
 func (s *segments) add(list []uverbs.Segment, one bool) (at uintptr, n int32, full bool, err error) {
 	if len(list) > s.max {
 		return 0, 0, false, uverbs.ErrRequest
@@ -68,8 +69,8 @@ type sendList struct {
 	works    [listMax]sendWork
 	bad      uintptr
 	segments segments
-	// inline has copies of the inline bytes. The inline bytes of a request may lie on a goroutine's
-	// stack, and the runtime may move the stack.
+	// inline holds copies of the inline bytes. The copies are necessary because the inline bytes of
+	// a request may lie on a goroutine's stack, and Go may move the stack.
 	inline     []byte
 	inlineUsed int
 	inlineMax  int
@@ -226,8 +227,8 @@ func (l *receiveList) fill(list []uverbs.ReceiveRequest) (int, error) {
 }
 
 // posted returns how many of the n requests of a list the library has posted. If answer reports no
-// error, these are all n requests. Otherwise they are the requests before bad, which is the address
-// of the refused request.
+// error, the library has posted all n requests. Otherwise it has posted the requests before the
+// refused request, whose address is bad.
 func posted(answer int, first, bad, size uintptr, n int) (int, error) {
 	if answer == 0 {
 		return n, nil
@@ -239,8 +240,8 @@ func posted(answer int, first, bad, size uintptr, n int) (int, error) {
 	return int((bad - first) / size), errno
 }
 
-// postError translates the errno of a post. A full queue is frequent, so its error ErrFull is not
-// wrapped.
+// postError translates the errno of a post. It does not wrap ErrFull, because a full queue is
+// frequent and wrapping would allocate memory.
 func (c *Context) postError(op string, err error) error {
 	switch errno, _ := errors.AsType[syscall.Errno](err); errno {
 	case syscall.ENOMEM, syscall.ENOSPC, syscall.EAGAIN:

@@ -58,7 +58,7 @@ func TestRequests(t *testing.T) {
 	}
 	for i := range want {
 		want[i].QueuePair = q.Number
-		// The fake library reports the opcode of the request, not that of a completion.
+		// The fake library reports the opcode of the request instead of the opcode of a completion.
 		switch want[i].ID {
 		case 1, 9, 11:
 			want[i].Op = uverbs.Completed(uverbs.OpSend)
@@ -101,7 +101,7 @@ func TestWrongRequests(t *testing.T) {
 }
 
 // TestLongLists posts lists with more requests, segments or inline bytes than one call takes. The test checks
-// that the lists arrive whole and in order. A full queue takes as many requests as fit.
+// that the lists arrive whole and in order, and that a queue takes as many requests of a list as fit.
 func TestLongLists(t *testing.T) {
 	f := newFakes(t)
 	q := f.pair(t, nil, 50)
@@ -143,7 +143,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestSharedReceives checks a shared receive queue of several queue pairs, and its limit.
+// TestSharedReceives checks a shared receive queue of several queue pairs, and the event that the queue reports
+// when it falls below its limit.
 func TestSharedReceives(t *testing.T) {
 	f := newFakes(t)
 	s, err := f.domain.NewSharedReceiveQueue(10, 2, 3, 99)
@@ -212,8 +213,8 @@ func TestEvents(t *testing.T) {
 	require.ErrorIs(t, err, uverbs.ErrAnswer)
 }
 
-// TestNoBytes checks requests without bytes. libsiw needs a segment in a receive and in a Read; other libraries
-// need none.
+// TestNoBytes checks requests without bytes. libsiw needs a segment in a receive and in a Read. Other libraries
+// need no segment.
 func TestNoBytes(t *testing.T) {
 	empty := []uverbs.Segment{{}, {LKey: 3}}
 	for _, siw := range []bool{false, true} {

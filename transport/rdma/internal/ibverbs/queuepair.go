@@ -16,7 +16,7 @@ type QueuePairConfig struct {
 	// Shared is the shared receive queue that the queue pair uses, or nil for a receive queue of
 	// its own.
 	Shared *SharedReceiveQueue
-	// Capacity is the least capacity that the queue pair has to have.
+	// Capacity is the minimum capacity of the queue pair.
 	Capacity uverbs.Capacity
 	// User identifies the queue pair in events.
 	User uint64
@@ -139,9 +139,9 @@ func (q *QueuePair) QueryState() (uverbs.State, error) {
 	return uverbs.State(answer.attributes.state), nil
 }
 
-// PostSends posts send requests in order: as one list, or as several lists if there are many. It
-// returns the number of posted requests. If some requests were not posted, the error is ErrFull,
-// ErrRequest, or an error of the library.
+// PostSends posts send requests in order. It passes them to the library as one list, or as several
+// lists if there are many requests. It returns the number of posted requests. If some requests were
+// not posted, the error is ErrFull, ErrRequest, or an error of the library.
 func (q *QueuePair) PostSends(list []uverbs.SendRequest) (int, error) {
 	if q.object == nil {
 		return 0, q.context.err("post sends", uverbs.ErrClosed)

@@ -19,9 +19,10 @@ type SharedReceiveQueue struct {
 	receives *receiveList
 }
 
-// NewSharedReceiveQueue makes a queue for at least entries receives, of at least segments segments
-// each. When fewer than limit receives are left, the device reports one event. If limit is 0, the
-// device reports no event. user identifies the queue in events.
+// NewSharedReceiveQueue makes a queue for at least entries receives. Each receive may have as many
+// segments as the argument segments says, or more. When fewer than limit receives are left, the
+// device reports one event. If limit is 0, the device reports no event. user identifies the queue
+// in events.
 func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context
@@ -45,7 +46,7 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, u
 	if s.capacity < entries || s.Segments < segments {
 		err = c.err(op, nonsense("%d entries of %d segments in place of %d of %d", s.capacity, s.Segments, entries, segments))
 	} else if limit > 0 {
-		err = s.SetLimit(limit) // the library ignores a limit in the request that makes the queue
+		err = s.SetLimit(limit) // because ibv_create_srq ignores a limit
 	}
 	if err != nil {
 		_ = s.Close()
@@ -66,7 +67,8 @@ func (s *SharedReceiveQueue) PostReceives(list []uverbs.ReceiveRequest) (int, er
 	return s.receives.post(s.context, s.context.object.postShared, addressOf(s.object), list)
 }
 
-// SetLimit requests one more event. The device reports it when fewer than limit receives are left.
+// SetLimit requests another event. The device reports this event when fewer than limit receives are
+// left.
 func (s *SharedReceiveQueue) SetLimit(limit int) error {
 	const op = "set limit"
 	if s.object == nil {

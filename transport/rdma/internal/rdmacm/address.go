@@ -46,8 +46,8 @@ func putAddress(to words, a netip.AddrPort) (int, error) {
 	return socketSize6, nil
 }
 
-// address reads a socket address. It returns the zero AddrPort for AF_UNSPEC, which is no
-// address.
+// address reads a socket address. It returns the zero AddrPort if the family is AF_UNSPEC, that
+// is, if there is no address.
 func address(from words) (netip.AddrPort, error) {
 	port := binary.BigEndian.Uint16(from[socketPort:])
 	switch family := from.at16(socketFamily); family {
@@ -79,8 +79,8 @@ func scopeOf(zone string) (uint32, error) {
 	return uint32(i.Index), nil
 }
 
-// zoneOf returns the zone of a scope ID: the name of the network interface, or the number if no
-// interface has it.
+// zoneOf returns the zone of a scope ID: the name of the network interface, or the number as text
+// if no interface has this number.
 func zoneOf(scope uint32) string {
 	if scope == 0 {
 		return ""

@@ -66,15 +66,15 @@ func (c *Channel) forget(id *ID) {
 	delete(c.ids, id.uid)
 }
 
-// find returns the ID with a uid, or nil if there is none.
+// find returns the ID with the given uid, or nil if there is no such ID.
 func (c *Channel) find(uid uint64) *ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ids[uid]
 }
 
-// Next stores the next event in e (rdma_get_cm_event(3)), or returns false if there is no event.
-// Next does not block. If there is no event, Next costs one system call.
+// Next stores the next event in e (rdma_get_cm_event(3)) and returns true. It returns false if
+// there is no event. Next does not block. If there is no event, Next costs one system call.
 func (c *Channel) Next(e *Event) (bool, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()

@@ -39,7 +39,7 @@ func TestEventsAreMatchedByUID(t *testing.T) {
 	require.NotEqual(t, one, two)
 	u.events = [][]byte{
 		(&wireEvent{UID: two, ID: 1, Kind: uint32(rdmacm.AddressError), Status: -int32(unix.ENODEV)}).bytes(),
-		(&wireEvent{UID: one, ID: 2, Kind: 17, Status: 3}).bytes(), // a kind of a newer kernel
+		(&wireEvent{UID: one, ID: 2, Kind: 17, Status: 3}).bytes(), // a kind that only a newer kernel has
 	}
 	var e rdmacm.Event
 	more, err := c.Next(&e)
@@ -61,7 +61,7 @@ func TestEventsAreMatchedByUID(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, more)
 	u.quiet = true
-	u.errors[next] = unix.EIO // not returned, because the kernel is not asked
+	u.errors[next] = unix.EIO // Next does not return this error, because it does not ask the kernel
 	more, err = c.Next(&e)
 	require.NoError(t, err)
 	require.False(t, more)
@@ -108,11 +108,11 @@ func TestEventsOfDestroyed(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrClosed)
 	require.ErrorIs(t, listener.Listen(1), os.ErrClosed)
 	require.EqualError(t, listener.Disconnect(), "rdma_cm: disconnect id 1: file already closed")
-	require.Len(t, u.seen, 4) // the kernel was not told, because the number may be another ID's by now
+	require.Len(t, u.seen, 4) // no command was sent, because the kernel may have given the number to another ID
 }
 
-// TestRequestsHaveIDs checks that a request has an ID of its own, and that events of this ID come after its
-// accept.
+// TestRequestsHaveIDs checks that a connection request has an ID of its own, and that Next returns events of
+// this ID after the request is accepted.
 func TestRequestsHaveIDs(t *testing.T) {
 	u := newUcma()
 	c := rdmacm.New(u)
@@ -174,7 +174,7 @@ func TestTruncatedEvents(t *testing.T) {
 	b := full.bytes()
 	require.Len(t, b, 336)
 	for n := range len(b) + 1 {
-		u.events = [][]byte{bytes.Repeat([]byte{0xff}, 336), b, b[:n]} // without an ID; whole; truncated
+		u.events = [][]byte{bytes.Repeat([]byte{0xff}, 336), b, b[:n]} // an event without an ID, a whole event, a truncated event
 		var e rdmacm.Event
 		for {
 			e = rdmacm.Event{}
@@ -250,7 +250,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTogether uses a channel from many goroutines.
+// TestTogether uses a channel from many goroutines at the same time.
 func TestTogether(t *testing.T) {
 	u := newUcma()
 	c := rdmacm.New(u)
@@ -273,7 +273,7 @@ func TestTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	last := map[uint32]uint32{} // the last command of each number
+	last := map[uint32]uint32{} // the last command with each number
 	for _, s := range u.seen {
 		switch s.Number {
 		case destroy:

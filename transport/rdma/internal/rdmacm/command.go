@@ -6,7 +6,8 @@ import "encoding/binary"
 type Driver interface {
 	// Do carries out a command. It may be called from several goroutines.
 	Do(c *Command) error
-	// Ready reports whether there may be an event. It is cheap, and allocates nothing.
+	// Ready reports whether there may be an event. A call of Ready costs little, and allocates no
+	// memory.
 	Ready() bool
 	// Descriptor returns a file descriptor that is readable while there are events.
 	Descriptor() int

@@ -43,7 +43,8 @@ func TestDeviceResolves(t *testing.T) {
 	}
 }
 
-// TestDeviceNotReached checks addresses without a route, and addresses in a network without a device.
+// TestDeviceNotReached checks the errors for addresses without a route, and for addresses in a
+// network that no RDMA device reaches.
 func TestDeviceNotReached(t *testing.T) {
 	device(t)
 	for _, to := range []string{"192.0.2.1:7", "10.0.2.2:7", "[2001:db8::1]:7"} {
@@ -66,7 +67,7 @@ func TestDeviceNotReached(t *testing.T) {
 	err := id.Bind(netip.MustParseAddrPort("192.0.2.1:7"))
 	require.Error(t, err)
 	t.Log(err)
-	require.ErrorIs(t, id.Disconnect(), unix.EINVAL) // it has no device
+	require.ErrorIs(t, id.Disconnect(), unix.EINVAL) // the ID has no device
 	require.ErrorIs(t, id.ResolveRoute(time.Second), unix.EINVAL)
 }
 
@@ -87,7 +88,8 @@ func TestDeviceOptions(t *testing.T) {
 	require.ErrorIs(t, other.Bind(a.Source), unix.EADDRINUSE)
 }
 
-// TestDeviceDestroyPending checks that events that nobody has taken are discarded with their ID.
+// TestDeviceDestroyPending checks that the events of an ID that no call of Next has returned are
+// discarded when the ID is destroyed.
 func TestDeviceDestroyPending(t *testing.T) {
 	ip := device(t)
 	s := newSide(t)

@@ -35,7 +35,7 @@ func newStranger(t *testing.T, ip netip.Addr) *stranger {
 	return &stranger{t, ep, queue}
 }
 
-// connect asks for a connection with 7 Reads in and 5 out.
+// connect asks for a connection with an IRD of 7 and an ORD of 5.
 func (s *stranger) connect(at netip.AddrPort, privateData []byte) {
 	s.Helper()
 	require.NoError(s, s.endpoint.Connect(at, verbs.ConnectOptions{
@@ -43,7 +43,7 @@ func (s *stranger) connect(at netip.AddrPort, privateData []byte) {
 	}))
 }
 
-// heard polls until there is a result, and serves the kernel's side meanwhile.
+// heard polls until the stranger has an event, and meanwhile handles the events of the kernel's side.
 func (s *stranger) heard() *verbs.Event {
 	s.Helper()
 	var got [1]verbs.Completion
@@ -56,7 +56,8 @@ func (s *stranger) heard() *verbs.Event {
 	return nil
 }
 
-// await polls the stranger until siw has a request, because the stranger has no goroutine of its own.
+// await polls the stranger until siw has a request. The poll is needed because the stranger has no
+// goroutine of its own.
 func (s *stranger) await(passive *side) rdmacm.Event {
 	s.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end) && !passive.ready(0); {
@@ -72,7 +73,8 @@ func TestIWARPRejects(t *testing.T) {
 	listener, at := passive.listener(ip, 4)
 	for _, n := range []int{0, 1, 56, 252} {
 		s := newStranger(t, ip)
-		// siw stores the length of what it sends in 8 bits, and adds 4 bytes of its own.
+		// siw stores the length of the private data that it sends in 8 bits, and adds 4 bytes of its
+		// own to the data.
 		question, answer := bytes.Repeat([]byte{1}, n), bytes.Repeat([]byte{2}, min(n, 251))
 		s.connect(at, question)
 		e := s.await(passive)
@@ -94,7 +96,8 @@ func TestIWARPRejects(t *testing.T) {
 	passive.none()
 }
 
-// TestIWARPNeedsQueuePair checks the error of a connect without a queue pair, which siw looks up.
+// TestIWARPNeedsQueuePair checks the error of a connect that names no existing queue pair. siw looks
+// up the queue pair.
 func TestIWARPNeedsQueuePair(t *testing.T) {
 	ip := device(t)
 	active, passive := newSide(t), newSide(t)
@@ -106,7 +109,8 @@ func TestIWARPNeedsQueuePair(t *testing.T) {
 	passive.none()
 }
 
-// TestIWARPPending checks that a request that nobody has taken ends with its listener.
+// TestIWARPPending checks that destroying a listener ends a request that no call of Next has
+// returned.
 func TestIWARPPending(t *testing.T) {
 	ip := device(t)
 	passive := newSide(t)

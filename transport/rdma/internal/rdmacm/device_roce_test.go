@@ -109,7 +109,7 @@ func TestRoCERejects(t *testing.T) {
 	require.ErrorIs(t, e.Err(), unix.ECONNREFUSED)
 	require.EqualError(t, e.Err(), "REJECTED: connection refused: by the peer's program")
 
-	// A request that nobody has taken is refused when its listener is destroyed.
+	// A request that no call of Next has returned is refused when its listener is destroyed.
 	id = active.resolved(at)
 	require.NoError(t, id.Connect(&rdmacm.Parameters{QPNumber: numberActive}))
 	require.True(t, passive.ready(patience))
@@ -117,26 +117,26 @@ func TestRoCERejects(t *testing.T) {
 	passive.none()
 	active.next(id, rdmacm.Rejected)
 
-	// Nobody listens at this address any more.
+	// No listener has this address any more.
 	id = active.resolved(at)
 	require.NoError(t, id.Connect(&rdmacm.Parameters{QPNumber: numberActive}))
 	e = active.next(id, rdmacm.Rejected)
 	require.EqualValues(t, rdmacm.ReasonInvalidServiceID, e.Status)
 
-	// InfiniBand has no room for 57 bytes of private data.
+	// A request of InfiniBand has room for only 56 bytes of private data.
 	id = active.resolved(at)
 	err := id.Connect(&rdmacm.Parameters{PrivateData: make([]byte, 57), QPNumber: numberActive})
 	require.ErrorIs(t, err, unix.EINVAL)
 	t.Log(err)
 }
 
-// TestRoCEBacklog checks that a request beyond the backlog arrives in the end, because InfiniBand sends it
-// again.
+// TestRoCEBacklog checks that a request that exceeds the backlog finally arrives, because the sender's kernel
+// sends it again.
 func TestRoCEBacklog(t *testing.T) {
 	ip := device(t)
 	active, passive := newSide(t), newSide(t)
 	listener, at := passive.listener(ip, 1)
-	for n := range uint32(2) { // the same number twice would be a stale connection
+	for n := range uint32(2) { // the kernel would regard a second request with the same number as a stale connection
 		require.NoError(t, active.resolved(at).Connect(&rdmacm.Parameters{QPNumber: 0x200 + n}))
 	}
 	seen := map[*rdmacm.ID]bool{}
@@ -176,7 +176,7 @@ func TestRoCEPeer(t *testing.T) {
 	select {}
 }
 
-// TestRoCEForeign connects to a program of librdmacm, and rejects a connection of it.
+// TestRoCEForeign connects to a program of librdmacm, and rejects a connection request of such a program.
 func TestRoCEForeign(t *testing.T) {
 	ip := device(t)
 	s := newSide(t)
@@ -190,7 +190,7 @@ func TestRoCEForeign(t *testing.T) {
 		require.NoError(t, id.Connect(&rdmacm.Parameters{QPNumber: numberActive, ResponderResources: 1, InitiatorDepth: 1}))
 		e := s.any()
 		connected = e.Kind == rdmacm.ConnectResponse
-		if !connected { // it does not listen yet
+		if !connected { // the program does not listen yet
 			require.EqualValues(t, rdmacm.ReasonInvalidServiceID, e.Status, "%v", e.Err())
 		}
 	}

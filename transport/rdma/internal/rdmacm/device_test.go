@@ -49,7 +49,7 @@ func deviceAddresses(t *testing.T) []netip.Addr {
 	return all
 }
 
-// side is a channel on which a test waits for events.
+// side is one side of a connection: a channel on which a test waits for events.
 type side struct {
 	*testing.T
 	*rdmacm.Channel
@@ -89,7 +89,7 @@ func (s *side) any() rdmacm.Event {
 	return e
 }
 
-// next returns the next event, which has to be of this ID and of this kind.
+// next returns the next event. The test fails if the event has another ID or another kind.
 func (s *side) next(id *rdmacm.ID, kind rdmacm.Kind) rdmacm.Event {
 	s.Helper()
 	e := s.any()
@@ -114,7 +114,7 @@ func (s *side) create() *rdmacm.ID {
 	return id
 }
 
-// listener listens at any port of an address.
+// listener makes a listener at a free port of an address.
 func (s *side) listener(at netip.Addr, backlog int) (*rdmacm.ID, netip.AddrPort) {
 	s.Helper()
 	id := s.create()

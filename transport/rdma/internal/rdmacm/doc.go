@@ -25,25 +25,27 @@
 //
 // On InfiniBand and RoCE the connection is established for the active side when its Accept has
 // succeeded: the kernel reports no event for this (librdmacm synthesizes one). The side that calls
-// Disconnect gets the event Disconnected when the other side has called Disconnect, too, or has
-// gone.
+// Disconnect gets the event Disconnected when the other side has also called Disconnect or has
+// ended.
 //
-// The caller destroys an ID that it does not need any more, in any state, also after an error.
+// The caller has to destroy each ID that it does not need any more. This is possible in any state,
+// also after an error.
 //
 // # Events
 //
 // No operation waits for its result. The result is an Event, which Next returns. An Event shares
 // no memory with the channel.
 //
-// One goroutine may read an event while another one destroys its id. For this case the kernel
-// counts the events of an id that it has reported. librdmacm defers the end of an id until the
-// program has acknowledged each of these events. This package uses the uids instead. The kernel
-// names ids in events by uids, and this package never uses a uid again. So for an event of a
-// destroyed id, Next does not find the id, and drops the event. If the dropped event is a
-// connection request, whose listener was destroyed, Next refuses the request.
+// One goroutine may read an event while another one destroys its id. Therefore an event of a
+// destroyed id must not reach the program. librdmacm solves this problem by a count: it defers the
+// end of an id until the program has acknowledged each event that the kernel has reported for the
+// id. This package uses the uids instead. A uid is the number that the program gives to an id. The
+// kernel names ids in events by uids, and this package never uses a uid again. So for an event of
+// a destroyed id, Next does not find the id, and drops the event. If the dropped event is a
+// connection request to a destroyed listener, Next refuses the request.
 //
 // # Layouts
 //
-// Commands and answers are bytes at fixed offsets, which are the same on every 64-bit machine. A
-// field that the kernel does not fill in reads as zero: older kernels have shorter answers.
+// Commands and answers are bytes at fixed offsets, which are the same on every 64-bit machine.
+// Older kernels have shorter answers. A field that the kernel does not fill in reads as zero.
 package rdmacm

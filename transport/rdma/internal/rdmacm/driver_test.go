@@ -19,22 +19,23 @@ const (
 	query   = 19
 )
 
-// ucma is a simulated connection manager of the kernel.
+// ucma simulates the kernel's connection manager.
 type ucma struct {
 	mu sync.Mutex
 	// answers holds the answer to each command number, for all calls of the command.
 	answers map[uint32][]byte
 	// errors holds the error of each command number. An error takes precedence over an answer.
 	errors map[uint32]error
-	// events are given one by one.
+	// events contains the events that are still to be returned, one for each call.
 	events [][]byte
-	// reading, if not nil, is called within the command that takes an event, after the event is taken.
+	// reading is called during the command that takes an event, after the event is taken. It may be
+	// nil.
 	reading func()
-	// seen are the commands, without those that take events.
+	// seen contains the commands that were carried out, except those that take events.
 	seen   []rdmacm.Command
 	last   uint32
 	closed bool
-	// quiet says that there is no event.
+	// quiet makes Ready return false.
 	quiet bool
 }
 
@@ -88,7 +89,7 @@ func (u *ucma) Close() error {
 	return nil
 }
 
-// commands returns the numbers of the commands.
+// commands returns the numbers of the commands in seen.
 func (u *ucma) commands() []uint32 {
 	var all []uint32
 	for _, c := range u.seen {

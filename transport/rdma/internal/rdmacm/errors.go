@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Error is the error of a failed command. errors.Is finds the kernel's errno, or os.ErrClosed if
-// the id was destroyed or the channel closed.
+// Error is the error of a failed command. It wraps the kernel's errno, or os.ErrClosed if the id
+// was destroyed or the channel was closed.
 type Error struct {
 	// Op is the name of the command.
 	Op string
@@ -61,7 +61,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // at adds an address to the error of a command.
 func at(peer netip.AddrPort, err error) error {
-	if e, ok := err.(*Error); ok { //nolint:errorlint // it was just made, not wrapped
+	if e, ok := err.(*Error); ok { //nolint:errorlint // the error was just made and is not wrapped
 		e.Peer = peer
 	}
 	return err

@@ -17,8 +17,8 @@ const (
 	RouteError      Kind = 3
 	// ConnectRequest: a request has reached a listener. Event.Request is the new id.
 	ConnectRequest Kind = 4
-	// ConnectResponse: the peer has accepted, and this side has to confirm with Accept. It does
-	// not occur on iWARP.
+	// ConnectResponse: the peer has accepted, and this side has to confirm with Accept. This event
+	// does not occur on iWARP.
 	ConnectResponse Kind = 5
 	ConnectError    Kind = 6
 	Unreachable     Kind = 7
@@ -52,8 +52,9 @@ type Event struct {
 	Kind Kind
 	// ID is the id of the event. In a ConnectRequest it is the listener.
 	ID *ID
-	// Request is the new id of a ConnectRequest. It has no events until it is accepted. If the peer
-	// gives up before the request is accepted, only the error of Accept shows it.
+	// Request is the new id of a ConnectRequest. Next returns no events of this id before the
+	// request is accepted. If the peer gives up before the request is accepted, this side learns
+	// of it only by the error of Accept.
 	Request *ID
 	// Status is 0, a negative errno, or, in a Rejected on InfiniBand and RoCE, the reason (enum
 	// ib_cm_rej_reason).
@@ -61,7 +62,7 @@ type Event struct {
 	Parameters Parameters
 }
 
-// Some of the reasons of a rejection (enum ib_cm_rej_reason): Err names them.
+// The reasons of a rejection (enum ib_cm_rej_reason) for which Err has a text.
 const (
 	ReasonTimeout          = 4
 	ReasonInvalidServiceID = 8

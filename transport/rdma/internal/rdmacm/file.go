@@ -11,8 +11,7 @@ import (
 )
 
 // file is the Driver that uses the device file of the kernel. The descriptor stays open until the
-// last command has ended, because after closing the descriptor its number may belong to another
-// file.
+// last command has ended, because after the close its number may belong to another file.
 type file struct {
 	fd    int
 	write func(fd int, p []byte) (int, error) // unix.Write
@@ -65,7 +64,7 @@ func (f *file) Do(c *Command) error {
 	for {
 		n, err := f.write(f.fd, text)
 		switch {
-		case errors.Is(err, unix.EINTR): // siw connects its socket within the command
+		case errors.Is(err, unix.EINTR): // siw connects its socket within the command, and a signal interrupts this
 		case err != nil:
 			return err
 		case n != len(text):

@@ -12,7 +12,7 @@ import (
 )
 
 // TestFile checks the bytes of the commands that are written to the descriptor, including the address of the
-// answer. Interrupted system calls are repeated.
+// answer. It also checks that interrupted system calls are repeated.
 func TestFile(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestFile(t *testing.T) {
 	value := []byte{7}
 	require.NoError(t, f.Do(&Command{Number: 14, Body: make([]byte, 24), Memory: value, Pointer: 0}))
 	b = heard()
-	require.Equal(t, []byte{14, 0, 0, 0, 24, 0, 0, 0}, b[:8]) // without an answer
+	require.Equal(t, []byte{14, 0, 0, 0, 24, 0, 0, 0}, b[:8]) // the command has no answer
 	require.EqualValues(t, uintptr(unsafe.Pointer(&value[0])), binary.NativeEndian.Uint64(b[8:]))
 
 	require.NoError(t, f.Do(&Command{Number: 10, Body: []byte{9, 0, 0, 0}}))
@@ -65,7 +65,7 @@ func TestFile(t *testing.T) {
 	f.write = unix.Write
 	require.NoError(t, f.Close())
 	require.ErrorIs(t, f.Close(), os.ErrClosed)
-	require.True(t, f.Ready()) // so that the caller asks, and gets the error
+	require.True(t, f.Ready()) // the caller then reads the event, and gets the error
 	require.ErrorIs(t, f.Do(&Command{Number: 10, Body: make([]byte, 4)}), os.ErrClosed)
 	_, err = unix.Read(pair[1], make([]byte, 1))
 	require.NoError(t, err) // the other end has been closed

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// These environment variables hold the address and the interface of the device in the virtual machine. The third
-// holds the address to which the process that another one kills has to connect.
+// The first two environment variables hold the address and the interface of the device in the virtual machine.
+// The third one holds the address to which TestRoCEPeer connects, the process that TestRoCEKilled kills.
 const (
 	deviceAddress   = "GORUN_TEST_RDMACM"
 	deviceInterface = "GORUN_TEST_RDMACM_INTERFACE"

@@ -59,8 +59,8 @@ func (id *ID) Destroy() (events uint32, err error) {
 	return answer.at32(destroyedEvents), nil
 }
 
-// Bind gives the id a local address (rdma_bind_addr(3)). If the address is specified, Bind also
-// determines the device of the id. With port 0 the kernel chooses a free port.
+// Bind gives the id a local address (rdma_bind_addr(3)). If the address is not the unspecified
+// address, Bind also determines the device of the id. With port 0 the kernel chooses a free port.
 func (id *ID) Bind(local netip.AddrPort) error {
 	body := words(make([]byte, bindSize))
 	n, err := putAddress(body[bindAddress:], local)
@@ -72,8 +72,8 @@ func (id *ID) Bind(local netip.AddrPort) error {
 }
 
 // ResolveAddress finds the device that reaches the destination, and the next hop on the path
-// (rdma_resolve_addr(3)). AddressResolved or AddressError follows. If source is not valid, the
-// kernel's routes determine the source address.
+// (rdma_resolve_addr(3)). The event AddressResolved or AddressError follows. If source is not
+// valid, the kernel's routes determine the source address.
 func (id *ID) ResolveAddress(source, destination netip.AddrPort, timeout time.Duration) error {
 	const op = "resolve address"
 	body := words(make([]byte, resolveSize))
@@ -92,8 +92,8 @@ func (id *ID) ResolveAddress(source, destination netip.AddrPort, timeout time.Du
 	return at(destination, id.do(op, resolveID, &Command{Number: commandResolve, Body: body}))
 }
 
-// ResolveRoute finds the path to the destination (rdma_resolve_route(3)): RouteResolved or
-// RouteError follows.
+// ResolveRoute finds the path to the destination (rdma_resolve_route(3)). The event RouteResolved
+// or RouteError follows.
 func (id *ID) ResolveRoute(timeout time.Duration) error {
 	body := words(make([]byte, routeSize))
 	body.put32(routeTimeout, milliseconds(timeout))
@@ -106,19 +106,19 @@ func milliseconds(d time.Duration) uint32 {
 	return uint32(min(max(d.Milliseconds(), 1), math.MaxInt32))
 }
 
-// Listen makes a bound id receive requests (rdma_listen(3)). At most backlog requests wait for
-// Next. A backlog that is not positive or exceeds /proc/sys/net/rdma_ucm/max_backlog is replaced
-// by that limit.
+// Listen makes a bound id receive requests (rdma_listen(3)). At most backlog requests can wait for
+// a call of Next. If backlog is not positive, or exceeds the limit in
+// /proc/sys/net/rdma_ucm/max_backlog, the kernel uses this limit.
 func (id *ID) Listen(backlog int) error {
 	body := words(make([]byte, listenSize))
 	body.put32(listenBacklog, uint32(min(max(backlog, 0), math.MaxInt32)))
 	return id.do("listen", listenID, &Command{Number: commandListen, Body: body})
 }
 
-// Connect sends the connection request (rdma_connect(3)). ConnectResponse or Established, Rejected,
-// Unreachable or ConnectError follows. On iWARP the kernel looks up the queue pair by its number.
-// siw makes the TCP connection within the call. So on siw the call takes as long as the TCP
-// connection takes, and returns the error of that connection.
+// Connect sends the connection request (rdma_connect(3)). One of the events ConnectResponse,
+// Established, Rejected, Unreachable and ConnectError follows. On iWARP the kernel looks up the
+// queue pair by its number. siw makes the TCP connection within the call. So on siw the call waits
+// until the TCP connection is made, and returns the error if it cannot be made.
 func (id *ID) Connect(p *Parameters) error {
 	body := words(make([]byte, connectSize))
 	if err := p.encode(body[connectParameters:]); err != nil {
@@ -127,9 +127,9 @@ func (id *ID) Connect(p *Parameters) error {
 	return id.do("connect", connectID, &Command{Number: commandConnect, Body: body})
 }
 
-// Accept accepts a request (rdma_accept(3)): Established or ConnectError follows. With nil it
-// confirms a ConnectResponse on the active side. Then the queue pair must already be in StateSend,
-// and the connection is established when Accept has succeeded.
+// Accept accepts a request (rdma_accept(3)). The event Established or ConnectError follows. If p is
+// nil, Accept confirms a ConnectResponse on the active side. In this case the queue pair must
+// already be in StateSend, and the connection is established when Accept has succeeded.
 func (id *ID) Accept(p *Parameters) error {
 	body := words(make([]byte, acceptSize))
 	if p != nil {
@@ -152,16 +152,16 @@ func (id *ID) Reject(privateData []byte) error {
 	return id.do("reject", rejectID, &Command{Number: commandReject, Body: body})
 }
 
-// Disconnect ends a connection (rdma_disconnect(3)). After an event Disconnected, the call
+// Disconnect ends a connection (rdma_disconnect(3)). If the event Disconnected has come, Disconnect
 // acknowledges that the peer has ended the connection.
 func (id *ID) Disconnect() error {
 	body := make([]byte, disconnectSize)
 	return id.do("disconnect", disconnectID, &Command{Number: commandDisconnect, Body: body})
 }
 
-// NotifyEstablished tells the kernel that the queue pair has received a message before the event
-// Established. The kernel then regards the connection as established (rdma_notify(3),
-// IB_EVENT_COMM_EST).
+// NotifyEstablished tells the kernel that the queue pair has received a message although the event
+// Established has not come yet. The kernel then regards the connection as established
+// (rdma_notify(3), IB_EVENT_COMM_EST).
 func (id *ID) NotifyEstablished() error {
 	body := words(make([]byte, notifySize))
 	body.put32(notifyEvent, eventCommunicationEstablished)

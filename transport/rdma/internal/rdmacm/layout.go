@@ -217,6 +217,6 @@ const (
 	eventCommunicationEstablished = 4 // IB_EVENT_COMM_EST
 )
 
-// PrivateDataMax is the largest number of bytes of private data for which the ABI has room.
-// Devices allow fewer (rdma_connect(3)): in Connect on InfiniBand at most 56 bytes.
+// PrivateDataMax is the largest number of bytes of private data for which the ABI has room. Devices
+// allow fewer bytes (rdma_connect(3)). For example, InfiniBand allows at most 56 bytes in Connect.
 const PrivateDataMax = 255

@@ -13,12 +13,13 @@ import (
 type constant struct {
 	// expression is an expression of C.
 	expression string
-	// golden is the value that a C compiler gave for linux/amd64 and linux/arm64. used is the value in this
-	// package.
+	// golden is the value that a C compiler has computed for linux/amd64 and linux/arm64. used is the
+	// value that this package uses.
 	golden, used int
 }
 
-// layout needs rdma_user_cm.h and the headers that it includes.
+// layout contains the constants whose expressions need rdma_user_cm.h and the headers that it
+// includes.
 var layout = []constant{
 	{"RDMA_USER_CM_ABI_VERSION", 4, abiVersion},
 	{"RDMA_USER_CM_CMD_CREATE_ID", 0, commandCreate},
@@ -193,7 +194,8 @@ var layout = []constant{
 	{"offsetof(struct sockaddr_in6, sin6_scope_id)", 24, socketScope},
 }
 
-// libraryLayout needs the headers of libibverbs and librdmacm.
+// libraryLayout contains the constants whose expressions need the headers of libibverbs and
+// librdmacm.
 var libraryLayout = []constant{
 	{"IBV_QPT_RC", 2, queuePairRC},
 	{"IBV_EVENT_COMM_EST", 4, eventCommunicationEstablished},
@@ -232,7 +234,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestLayoutOfHeaders compiles the assertions with the C compiler of this machine.
+// TestLayoutOfHeaders compiles the assertions with the C compiler and the headers of this host.
 func TestLayoutOfHeaders(t *testing.T) {
 	cc, err := exec.LookPath("cc")
 	if err != nil {

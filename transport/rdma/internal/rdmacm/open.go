@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place contains the paths of the kernel's connection manager. Tests use other paths than the
-// variable here.
+// place contains the paths of the kernel's connection manager. The variable here contains the paths
+// of Linux. Tests use other paths.
 type place struct {
 	device  string
 	class   string // the directory in sysfs that exists if the module is loaded
@@ -22,8 +22,8 @@ type place struct {
 
 var here = place{device: "/dev/infiniband/rdma_cm", class: "/sys/class/misc/rdma_cm", devices: "/sys/class/infiniband"}
 
-// UnavailableError reports that the connection manager cannot be opened: its text says what was
-// found on this machine, what is needed instead, and how to provide it.
+// UnavailableError reports that the connection manager cannot be opened. Its text says what was
+// found on this host, what is needed, and how the user can provide it.
 type UnavailableError struct {
 	Device             string
 	Have, Need, Remedy string
@@ -53,8 +53,8 @@ func (p place) open() (*Channel, error) {
 	return New(&file{fd: fd, write: unix.Write}), nil
 }
 
-// version checks the version of the ABI. If sysfs does not have the version, as in some containers,
-// version assumes that the version is abiVersion.
+// version checks the version of the ABI. If sysfs does not contain the version, as in some
+// containers, the check succeeds.
 func (p place) version() error {
 	text, err := os.ReadFile(p.class + "/abi_version")
 	if err != nil {

@@ -2,13 +2,13 @@ package rdmacm
 
 import "encoding/binary"
 
-// SetTypeOfService sets the traffic class of the connection (RDMA_OPTION_ID_TOS). It must precede
-// ResolveRoute.
+// SetTypeOfService sets the traffic class of the connection (RDMA_OPTION_ID_TOS). The caller must
+// call it before ResolveRoute.
 func (id *ID) SetTypeOfService(tos uint8) error {
 	return id.setOption("set type of service", optionTOS, []byte{tos})
 }
 
-// SetReuseAddress makes Bind succeed with an address that was in use a moment ago
+// SetReuseAddress makes Bind succeed even if the address was in use until shortly before
 // (RDMA_OPTION_ID_REUSEADDR).
 func (id *ID) SetReuseAddress(on bool) error {
 	return id.setOption("set reuse address", optionReuseAddress, integer(on))

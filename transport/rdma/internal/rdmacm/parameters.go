@@ -11,14 +11,14 @@ import (
 // In an event, PrivateData may end with zeros that the peer did not send: on InfiniBand and RoCE,
 // PrivateData always has 56 bytes in a request, 196 bytes in a reply, and 148 bytes in a rejection.
 // In a ConnectRequest, ResponderResources and InitiatorDepth are from the point of view of this
-// side. In an Established on iWARP the two numbers are swapped. In an Established of the passive
-// side on InfiniBand and RoCE both numbers are 0.
+// side. In the event Established on iWARP the two numbers are swapped. In the event Established of
+// the passive side on InfiniBand and RoCE both numbers are 0.
 type Parameters struct {
 	PrivateData []byte
 	// QPNumber is the number of the queue pair. Only its low 24 bits are used.
 	QPNumber uint32
-	// ResponderResources is the number of the peer's Reads that this side serves at a time.
-	// InitiatorDepth is the number of Reads that this side has in flight at a time.
+	// ResponderResources is the maximum number of Reads of the peer that this side serves at a time.
+	// InitiatorDepth is the maximum number of Reads that this side has in flight at a time.
 	ResponderResources, InitiatorDepth uint8
 	FlowControl                        bool
 	RetryCount, RNRRetryCount          uint8

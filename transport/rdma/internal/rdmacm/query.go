@@ -8,8 +8,8 @@ import (
 // Addresses contains the two addresses of an id (rdma_get_local_addr(3), rdma_get_peer_addr(3))
 // and its device.
 type Addresses struct {
-	// Source and Destination are invalid as long as the id has no local or no peer address,
-	// respectively.
+	// Source is invalid as long as the id has no local address. Destination is invalid as long as
+	// the id has no address of the peer.
 	Source, Destination netip.AddrPort
 	// NodeGUID is the GUID of the device, the same as node_guid in sysfs. NodeGUID is 0 if the id
 	// has no device.
@@ -59,7 +59,7 @@ type Path struct {
 	HopLimit     uint8
 	TrafficClass uint8
 	ServiceLevel uint8
-	// MTU is an enum ib_mtu: 1 for 256 bytes to 5 for 4096.
+	// MTU is a value of enum ib_mtu, from 1 (256 bytes) to 5 (4096 bytes).
 	MTU      uint32
 	Rate     uint8
 	LifeTime uint8

@@ -6,7 +6,9 @@
 //
 // # A transfer
 //
-// Each part of a Transfer is in one of these states:
+// A transfer is one Get or Put. Its bytes are divided into parts. Each part is in one of the
+// following states. A method of Transfer, Completed for example, moves a part from one state to
+// another:
 //
 //	        Post            Completed (Get)
 //	left ---------> posted -----------------> done
@@ -18,10 +20,10 @@
 //	 +------------- held <------- posted
 //
 // A part of a Get is done when its Read is complete. A part of a Put is done when its Write is
-// complete and the owner of the memory has confirmed a mark that was sent behind the Write on the
-// same connection. The mark is needed because some providers, such as iWARP, complete a Write as
-// soon as it is in transit. Then only the confirmation shows that the bytes of the Write are in
-// place.
+// complete and the owner of the memory has confirmed a mark. A mark is a message that this side
+// sends behind the Write on the same connection. The mark is needed because some providers, such as
+// iWARP, complete a Write as soon as it is in transit. With such a provider only the confirmation
+// of the mark shows that the bytes of the Write are in place.
 //
 // When the side connection is lost, the parts that were posted on it have to be posted again. The
 // parts of a Get return to the state left at once. A posted Write may still arrive at the owner of
@@ -40,9 +42,10 @@
 //
 // # Shares
 //
-// Each connection takes the next part when the connection has room. So the share of each connection
-// follows from its rate. At the end of a transfer a connection leaves a part to the other
-// connection if the other connection would complete all remaining parts earlier (Judge.Takes). A
-// measurement decides whether the side connection is used (Judge.Both). The connections may share a
-// port or the processors, and together carry no more than the main connection alone.
+// Each connection takes the next part when the connection has room. So a faster connection carries
+// more parts. At the end of a transfer a connection leaves a part to the other connection if the
+// other connection would complete all remaining parts earlier (Judge.Takes). A measurement decides
+// whether the side connection is used (Judge.Both). The measurement is needed because the two
+// connections may share a port or the processors. Then both together are no faster than the main
+// connection alone.
 package stripe

@@ -23,5 +23,5 @@ func (t *Transfer) Clone() Transfer {
 	return c
 }
 
-// Asked reports whether a connection was requested.
+// Asked reports whether a side connection was requested and is not established yet.
 func (l *Line) Asked() bool { return l.state == lineAsked }

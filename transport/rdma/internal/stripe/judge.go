@@ -19,12 +19,12 @@ type Judge struct {
 	alone, together float64
 	carried         [paths]int
 	// both is true while both connections are in use, and false while the main connection is used
-	// alone. settled is true if this use was chosen as the faster one, and false during a trial.
-	// The next skip bytes are not measured, and the left bytes after them are measured. After that
-	// comes the next decision.
+	// alone. settled is true if the Judge has chosen the faster alternative, and false during a
+	// trial. The fields skip and left are numbers of bytes: the next skip bytes are not measured,
+	// the following left bytes are measured, and then the Judge makes its next decision.
 	both, settled bool
 	skip, left    int
-	// rest is the length of the next settled period, in units of the length of a trial.
+	// rest is the length of the next period without a trial, in units of the length of a trial.
 	rest int
 	// on reports whether there is a side connection. Without a side connection the Judge makes no
 	// decisions.
@@ -32,25 +32,25 @@ type Judge struct {
 }
 
 const (
-	// Gain is the factor by which the rate of both connections together has to exceed the rate of
-	// the main connection alone. Only then both connections are used.
+	// Gain is a factor. Both connections are used only if their rate together exceeds Gain times the
+	// rate of the main connection alone.
 	Gain = 1.05
-	// A trial does not measure its first bytes, because they were posted before the trial began.
-	// Their number is 1/skipShare of the length of the trial.
+	// A trial does not measure the first bytes that complete, because these bytes were posted before
+	// the trial began. Their number is 1/skipShare of the length of the trial.
 	skipShare = 8
-	// restShort and restLong bound the number of bytes between two trials, in units of the length
-	// of a trial. The number doubles after a trial with the same result as the trial before, and is
-	// restShort after a trial with another result.
+	// restShort and restLong bound the number of bytes between two trials, in units of the length of
+	// a trial. The number is doubled after a trial with the same result as the previous trial. After
+	// a trial with the opposite result it is restShort.
 	restShort, restLong = 32, 1024
 	// unknownMost is the maximum number of parts in flight on a side connection whose rate is
 	// unknown.
 	unknownMost = 2
 )
 
-// NewJudge returns a Judge whose trials measure trial bytes each. Both connections are used if
-// their rate together exceeds gain times the rate of the main connection alone. With a gain of 0
-// the result of every trial is to use both connections, and each connection takes every part for
-// which it has room.
+// NewJudge returns a Judge. The argument trial is the number of bytes that each trial measures.
+// Both connections are used if their rate together exceeds gain times the rate of the main
+// connection alone. With a gain of 0 the result of every trial is to use both connections, and each
+// connection takes every part for which it has room.
 func NewJudge(trial int, gain float64) *Judge {
 	j := &Judge{trial: max(trial, 1), gain: gain}
 	j.begin()
@@ -67,8 +67,8 @@ func (j *Judge) measure(both bool) {
 	}
 }
 
-// settle chooses both connections, or the main connection alone, until that many further bytes are
-// measured.
+// settle chooses both connections, or the main connection alone. The choice holds until the given
+// number of further bytes is measured.
 func (j *Judge) settle(both bool, bytes int) {
 	j.both, j.settled = both, true
 	j.skip, j.left = j.trial/skipShare+1, bytes
@@ -77,9 +77,10 @@ func (j *Judge) settle(both bool, bytes int) {
 // Both reports whether the side connection carries parts now.
 func (j *Judge) Both() bool { return j.both }
 
-// Takes reports whether a path takes the next part, of part bytes. left is the number of bytes
-// still to be posted, including the part. The path leaves the part to the other path if the other
-// path would complete all left bytes before this path would complete the part.
+// Takes reports whether a path (the main or the side connection) takes the next part. The argument
+// part is the length of this part, and left is the number of bytes still to be posted, including
+// the part. The path does not take the part if the other path could complete all these bytes
+// earlier than this path could complete the part.
 func (j *Judge) Takes(on Path, part, left int) bool {
 	own, other := &j.meters[on], &j.meters[1-on]
 	switch {
@@ -115,8 +116,8 @@ func (j *Judge) Completed(on Path, n int, now time.Duration) {
 	}
 }
 
-// Lost notes that the side connection was lost, with all parts in flight on it. The rates are
-// measured anew for the next side connection.
+// Lost notes that the side connection was lost, with all parts in flight on it. The Judge measures
+// the rates of the next side connection anew.
 func (j *Judge) Lost() {
 	j.all.drop(j.meters[Side].under, j.meters[Side].parts)
 	j.meters[Side] = meter{}
@@ -130,17 +131,18 @@ func (j *Judge) Attach() {
 	j.on = true
 }
 
-// begin starts the measurement of both rates anew: alone and together.
+// begin makes both measured rates (the fields alone and together) unknown, and starts to measure
+// them.
 func (j *Judge) begin() {
 	j.together, j.alone, j.rest = 0, 0, restShort
 	j.measure(false)
 }
 
-// Reset returns the Judge to its initial state, without a side connection: no parts are in flight
-// on either connection.
+// Reset returns the Judge to its initial state, without a side connection and without parts in
+// flight.
 func (j *Judge) Reset() { *j = *NewJudge(j.trial, j.gain) }
 
-// decide ends a trial, or the time between two trials, and chooses the next period.
+// decide ends a trial, or the period between two trials, and begins the next trial or period.
 func (j *Judge) decide() {
 	rate := j.all.average()
 	was := j.together > j.alone*j.gain
@@ -183,15 +185,15 @@ func speed(rate float64) string { return fmt.Sprintf("%.0f MB/s", rate/1e6) }
 
 // meter measures the throughput of a connection, or of both connections, while parts are in flight.
 type meter struct {
-	// under and parts are the numbers of bytes and of parts in flight. busy is the time from which
-	// the duration of the next completion counts. It is the time of the completion before. If no
-	// part was in flight then, it is the time at which the first part was posted.
+	// under and parts are the numbers of bytes and of parts in flight. busy is the start of the time
+	// that the next completion is said to take. It is the time of the previous completion or, if no
+	// part was in flight after that completion, the time at which the next part was posted.
 	under, parts int
 	busy         time.Duration
-	// total bytes were completed in the time whole since restart. bytes and spent are also numbers
-	// of bytes and of seconds, but in them the weight of old completions decays. The meter needs
-	// sums, because completions are polled in batches, so that the time between two completions
-	// gives no rate.
+	// total is the number of bytes that were completed since restart, and whole is the time that
+	// they took. bytes and spent are also a number of bytes and a number of seconds, but the weight
+	// of old completions in them decays. The meter needs sums over many completions. The time
+	// between two single completions gives no rate, because completions are polled in batches.
 	total        int
 	whole        time.Duration
 	bytes, spent float64
@@ -200,8 +202,8 @@ type meter struct {
 	rate float64
 }
 
-// late is the number of completed bytes after which the weight of earlier bytes in meter.bytes has
-// decayed to 1/e or less.
+// late is a number of bytes: when late further bytes have completed, the weight of a byte in
+// meter.bytes has decayed to 1/e or less.
 const late = 8 << 20
 
 func (m *meter) posted(n int, now time.Duration) {
@@ -233,5 +235,5 @@ func (m *meter) restart(now time.Duration) { m.total, m.whole, m.busy = 0, 0, no
 // average returns the average rate since restart, in bytes per second.
 func (m *meter) average() float64 { return float64(m.total) / max(m.whole, 1).Seconds() }
 
-// forget makes the rate unknown.
+// forget makes the recent rate unknown.
 func (m *meter) forget() { m.rate, m.bytes, m.spent = 0, 0, 0 }

@@ -12,7 +12,7 @@ import (
 // wire is a simulated connection with a fixed rate in bytes per second. It carries parts one after the other.
 type wire struct {
 	rate  float64
-	free  time.Duration // when it has carried all its parts
+	free  time.Duration // the time at which it has carried all its parts
 	under []carried
 }
 
@@ -21,12 +21,13 @@ type carried struct {
 	at    time.Duration
 }
 
-// bench is two wires whose shares a judge decides, in virtual time.
+// bench consists of two wires, the main wire and the side wire, and a Judge that decides which parts each wire
+// carries. Its time is virtual.
 type bench struct {
 	judge *stripe.Judge
 	wires [2]wire
 	now   time.Duration
-	// shared says that both wires use the same port.
+	// shared is true if both wires use the same port.
 	shared bool
 	most   int
 }
@@ -83,7 +84,7 @@ func TestShares(t *testing.T) {
 		name       string
 		main, side float64
 		shared     bool
-		low, high  int // percent on the side wire
+		low, high  int // percent of the bytes that the side wire carries
 		says       string
 	}{
 		{"equal", 1e9, 1e9, false, 45, 55, `^(49|50|51)% there: 1000 MB/s alone, (19|20)\d\d MB/s together$`},
@@ -111,8 +112,9 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestTail checks that the slower connection gets no part at the end of a transfer for which the faster one
-// would have to wait. The completions of the slower one come in batches, of which the last ones take no time.
+// TestTail checks the end of a transfer: the slower connection must get no part that completes later than all
+// parts of the faster connection. The completions of the slower connection are polled in batches, so that the
+// later completions of a batch seem to take no time.
 func TestTail(t *testing.T) {
 	const mega = 1 << 20
 	b := (&bench{judge: stripe.NewJudge(4*mega, stripe.Gain), wires: [2]wire{{rate: 1e9}, {rate: 2e8}}, most: 4}).attach()
@@ -132,8 +134,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestJudgeChangesItsMind checks that the shares follow when the side wire becomes slow, and when it becomes
-// fast again.
+// TestJudgeChangesItsMind checks that the share of the side wire changes when this wire becomes slow, and again
+// when it becomes fast.
 func TestJudgeChangesItsMind(t *testing.T) {
 	const mega = 1 << 20
 	b := (&bench{judge: stripe.NewJudge(mega, stripe.Gain), wires: [2]wire{{rate: 1e9}, {rate: 1e9}}, most: 4}).attach()

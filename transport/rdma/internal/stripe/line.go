@@ -1,7 +1,8 @@
 package stripe
 
 // Line is the state of the side connection at the end that requests it. The id of a side connection
-// is unique among the side connections of the pair.
+// is unique among all side connections of the pair of ranks. The owner is the rank at the other
+// end, which owns the memory that the transfers access.
 type Line struct {
 	state lineState
 	id    uint64
@@ -11,9 +12,9 @@ type lineState uint8
 
 const (
 	lineNone  lineState = iota
-	lineAsked           // a connection was requested
+	lineAsked           // a side connection was requested
 	lineUp              // the connection carries parts
-	lineLost            // the connection was lost; the owner was told to close its end
+	lineLost            // the connection was lost, and the owner was told to close its end
 )
 
 // Want reports whether the caller is to request a connection. If Want returns true, it has recorded
@@ -39,8 +40,8 @@ func (l *Line) Refused() {
 	}
 }
 
-// Attach records that the requested connection was established. It returns false if no connection
-// is requested any more.
+// Attach records that the requested connection was established. It returns false if the request has
+// been dropped in the meantime.
 func (l *Line) Attach(id uint64) bool {
 	if l.state != lineAsked {
 		return false
@@ -49,8 +50,8 @@ func (l *Line) Attach(id uint64) bool {
 	return true
 }
 
-// Is reports whether id is the id of the connection that carries parts. The id comes from a record
-// that the owner of the memory has sent.
+// Is reports whether id is the id of the connection that carries parts. The caller has got the id
+// in a record (a control message on the main connection) of the owner.
 func (l *Line) Is(id uint64) bool { return l.state == lineUp && l.id == id }
 
 // Lost records that the connection was lost, and returns its id, with which the caller tells the
@@ -64,7 +65,7 @@ func (l *Line) Lost() (id uint64, ok bool) {
 }
 
 // Closed records that the owner has closed its end of a connection. It reports whether the caller
-// is to release the held parts of its transfers.
+// now has to call Release for its transfers.
 func (l *Line) Closed(id uint64) bool {
 	if l.state != lineLost || l.id != id {
 		return false
@@ -76,8 +77,8 @@ func (l *Line) Closed(id uint64) bool {
 // Drop records that the main connection was lost. The side connection ends with it.
 func (l *Line) Drop() { *l = Line{} }
 
-// KeyState describes whether this rank knows the key that the owner's memory has on the adapter of
-// the side connection.
+// KeyState describes whether this rank knows the key of the owner's memory on the adapter of the
+// side connection.
 type KeyState uint8
 
 const (

@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 )
 
-// TestRecordsOfEarlierConnections checks that the owner's records about a side connection that was lost together
-// with the connection in use have no effect on the next side connection.
+// TestRecordsOfEarlierConnections loses a side connection together with the main connection. The test checks
+// that records of the owner about this side connection have no effect on the next side connection.
 func TestRecordsOfEarlierConnections(t *testing.T) {
 	var l stripe.Line
 	require.True(t, l.Want())

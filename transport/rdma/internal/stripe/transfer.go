@@ -1,6 +1,6 @@
 package stripe
 
-// Path is one of the two connections of a pair.
+// Path is one of the two connections of a pair of ranks.
 type Path uint8
 
 const (
@@ -11,7 +11,7 @@ const (
 	paths
 )
 
-// Part is the Len bytes of a transfer that begin at offset Off.
+// Part is a part of a transfer: Len bytes, from the offset Off on.
 type Part struct{ Off, Len int }
 
 // Transfer is the state of the bytes of one Get or Put. The zero value is a transfer of no bytes.
@@ -19,18 +19,19 @@ type Part struct{ Off, Len int }
 type Transfer struct {
 	// put is true for a Put: its parts have to be confirmed.
 	put bool
-	// size is the number of bytes of the transfer. The bytes from offset next on have never been
-	// posted.
+	// size is the number of bytes of the transfer. The bytes at the offset next and behind it have
+	// never been posted.
 	size, next int
-	// again contains the parts before next that are to be posted again. held contains the parts
-	// that Release moves to again.
+	// again contains the parts before the offset next that are to be posted again. held contains the
+	// parts that Release moves to the list again.
 	again, held []Part
 	lists       [paths]list
 }
 
 // list contains the parts that were posted on a path and are not done, in the order of posting. The
-// first done parts are complete, and the first sure parts are confirmed. While marking is true, a
-// mark is in transit, and the first marked parts were posted before the mark.
+// fields done, sure and marked are numbers of parts at the beginning of the list: done parts are
+// complete, and sure parts are confirmed. While marking is true, a mark is in transit, and marked
+// parts were posted before this mark.
 type list struct {
 	parts      []Part
 	done, sure int
@@ -38,8 +39,8 @@ type list struct {
 	marking    bool
 }
 
-// Begin makes t a transfer of size bytes. None of these bytes has been posted. put is true if parts
-// have to be confirmed.
+// Begin makes t a transfer of size bytes, of which no byte is posted yet. The argument put is true
+// for a Put, whose parts have to be confirmed.
 func (t *Transfer) Begin(size int, put bool) {
 	t.size, t.next, t.put = size, 0, put
 	t.again, t.held = t.again[:0], t.held[:0]
@@ -48,7 +49,7 @@ func (t *Transfer) Begin(size int, put bool) {
 	}
 }
 
-// Left returns the number of bytes that are to be posted and are not held.
+// Left returns the number of bytes that can be posted now. Held parts do not count.
 func (t *Transfer) Left() int {
 	n := t.size - t.next
 	for _, p := range t.again {
@@ -60,8 +61,8 @@ func (t *Transfer) Left() int {
 // Held reports whether parts wait for Release.
 func (t *Transfer) Held() bool { return len(t.held) > 0 }
 
-// Next returns the next part to post, of at most most bytes. The part is empty if no bytes are left
-// to post.
+// Next returns the next part to post. The argument most is the maximum length of this part. The
+// part is empty if no bytes are left to post.
 func (t *Transfer) Next(most int) Part {
 	if len(t.again) > 0 {
 		p := t.again[0]
@@ -99,7 +100,7 @@ func (t *Transfer) Completed(on Path) {
 }
 
 // Oldest returns the oldest incomplete part on a path, or an empty part if there is no incomplete
-// part. The next Completed concerns the part that Oldest returns.
+// part. The next call of Completed for this path concerns this part.
 func (t *Transfer) Oldest(on Path) Part {
 	if l := &t.lists[on]; l.done < len(l.parts) {
 		return l.parts[l.done]
@@ -144,9 +145,9 @@ func (t *Transfer) trim(l *list) {
 	l.parts = l.parts[:copy(l.parts, l.parts[n:])]
 }
 
-// Lost takes back the parts on the side connection that are not done. The connection must have been
-// freed, so that its adapter does not access the memory any more. The parts of a Get are to be
-// posted again, and the parts of a Put are held until Release.
+// Lost takes back the parts on the side connection that are not done. The caller must have freed
+// the connection before, so that its adapter does not access the memory any more. The parts of a
+// Get are to be posted again, and the parts of a Put are held until Release.
 func (t *Transfer) Lost() {
 	l := &t.lists[Side]
 	if t.put {
@@ -164,11 +165,11 @@ func (t *Transfer) Release() {
 	t.held = t.held[:0]
 }
 
-// Under returns the number of parts on a path that are not known to be complete.
+// Under returns the number of posted parts on a path whose completion has not been recorded.
 func (t *Transfer) Under(on Path) int { return len(t.lists[on].parts) - t.lists[on].done }
 
-// Placed reports whether all bytes of a Put are in place. The completions of some Writes of the Put
-// may still be outstanding.
+// Placed reports whether all bytes of a Put are in place. Some Writes of the Put may not have
+// completed yet.
 func (t *Transfer) Placed() bool {
 	for i := range t.lists {
 		if t.lists[i].sure < len(t.lists[i].parts) {
@@ -178,7 +179,7 @@ func (t *Transfer) Placed() bool {
 	return t.put && t.posted()
 }
 
-// posted reports whether no bytes have to be posted any more, now or after Release.
+// posted reports whether all bytes are posted and no part has to be posted again.
 func (t *Transfer) posted() bool { return t.next == t.size && len(t.again)+len(t.held) == 0 }
 
 // Done reports whether every part is done.

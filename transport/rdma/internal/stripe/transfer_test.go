@@ -17,7 +17,7 @@ type event uint8
 const (
 	postMain  event = iota // a part is posted on the main connection
 	postSide               // a part is posted on the side connection
-	moveMain               // the oldest part or mark of the main connection arrives at the owner
+	moveMain               // the oldest part or mark of the main connection arrives at the owner of the memory
 	moveSide               // the oldest part or mark of the side connection arrives at the owner
 	doneMain               // a part that is posted on the main connection completes
 	doneSide               // a part that is posted on the side connection completes
@@ -42,14 +42,15 @@ type item struct {
 	mark bool
 }
 
-// note is a record on the main connection, where records are never lost and keep their order.
+// note is a record, that is, a control message on the main connection. Records are never lost and keep their
+// order.
 type note struct {
 	kind string
 	id   uint64
 }
 
-// world is one transfer, the side connection, its owner and everything on its way between them. It also models
-// where each byte is, to check the result.
+// world is one transfer, the side connection, the owner of the memory, and everything in flight between them.
+// It also records which bytes are in place, so that the test can check the result.
 type world struct {
 	transfer stripe.Transfer
 	line     stripe.Line
@@ -59,15 +60,15 @@ type world struct {
 	part     int
 	ids      uint64
 
-	lanes   [2][]item // posted and not arrived
-	posted  [2]int    // parts whose completions are outstanding
-	early   bool      // a Write completes when it has been sent, as with iWARP
+	lanes   [2][]item // items that are posted and have not arrived
+	posted  [2]int    // number of parts whose completions are outstanding
+	early   bool      // as with iWARP, a Write completes when it has been sent
 	records []note
 	answers []note
 	dead    []stripe.Part // Writes of broken side connections that may still arrive
 	open    uint64        // the side connection that is open at the owner's end, or 0
 	there   []bool        // the bytes that are in place
-	breaks  [2]int        // how many breaks may still happen
+	breaks  [2]int        // how often each connection may still break
 	bails   int
 	ended   int
 	over    bool
@@ -121,7 +122,7 @@ func (w *world) move(on stripe.Path) {
 	}
 }
 
-// can reports whether a part on a connection may complete.
+// can reports whether the oldest incomplete part on a connection may complete now.
 func (w *world) can(on stripe.Path) bool {
 	under := 0
 	for _, i := range w.lanes[on] {
@@ -208,7 +209,7 @@ func (w *world) do(e event) {
 			if w.open == n.id {
 				w.open = 0
 			}
-			w.dead = nil // Writes of all earlier side connections: at most one is open
+			w.dead = nil // all Writes in dead belong to earlier side connections, because at most one is open
 		}
 		w.answers = append(w.answers, n)
 	case answer:
@@ -235,7 +236,7 @@ func (w *world) do(e event) {
 	}
 }
 
-// leave ends the side connection at this end. Its Writes may still arrive.
+// leave ends the side connection at this end. The Writes that were posted on it may still arrive.
 func (w *world) leave() {
 	for _, i := range w.lanes[stripe.Side] {
 		if w.put && !i.mark {
@@ -245,7 +246,7 @@ func (w *world) leave() {
 	w.lanes[stripe.Side], w.posted[stripe.Side], w.key = nil, 0, stripe.KeyUnknown
 }
 
-// restart breaks the main connection. A Put ends, and a Get begins again on the next connection.
+// restart breaks the main connection. A Put then ends, and a Get begins again on the next main connection.
 func (w *world) restart() {
 	w.breaks[stripe.Main]--
 	w.line.Drop()
@@ -258,7 +259,7 @@ func (w *world) restart() {
 	w.transfer.Begin(w.size, w.put)
 }
 
-// answered takes the oldest answer.
+// answered processes the oldest answer of the owner.
 func (w *world) answered() {
 	n := w.answers[0]
 	w.answers = w.answers[1:]
@@ -280,8 +281,8 @@ func (w *world) answered() {
 	}
 }
 
-// check tests what holds in every state. A transfer that has ended successfully has all bytes in place, has
-// ended once, and has nothing on its way that could arrive after its end.
+// check tests what must hold in every state. If a transfer has ended successfully, all bytes are in place,
+// the transfer has ended only once, and no Write of a Put is in flight that could arrive after the end.
 func (w *world) check(t *testing.T) {
 	t.Helper()
 	require.LessOrEqual(t, w.ended, 1)
@@ -300,7 +301,7 @@ func (w *world) check(t *testing.T) {
 }
 
 // TestEveryInterleaving visits every state that a transfer of two parts can reach, with breaks of both
-// connections. From each state the transfer has to end if no further break happens.
+// connections. The test checks that from each state the transfer ends if no connection breaks any more.
 func TestEveryInterleaving(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -345,7 +346,7 @@ func TestEveryInterleaving(t *testing.T) {
 	}
 }
 
-// settles checks that a transfer ends if nothing breaks any more.
+// settles checks that a transfer ends if no connection breaks any more.
 func settles(t *testing.T, w *world) {
 	t.Helper()
 	w = w.clone()

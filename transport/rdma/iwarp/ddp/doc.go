@@ -3,7 +3,7 @@
 // payload is placed.
 //
 // The package has no sockets, goroutines or clocks, and the only memory that it reads and writes is
-// headers. It computes the places of the bytes, and the provider moves the bytes.
+// headers. It computes where the bytes of a payload belong, and the provider moves the bytes.
 //
 //	tagged     the sender names the place by steering tag and offset. See [Bounds].
 //	untagged   the receiver names the place: the next buffer of a queue. See [Queue].

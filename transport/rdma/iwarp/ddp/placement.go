@@ -2,17 +2,17 @@ package ddp
 
 import "math/bits"
 
-// Bounds returns the offset of a payload in memory. The payload has n octets and the tagged offset
-// to. The memory has length octets, and its first octet has the tagged offset base. The error is
-// ErrWrap or ErrBounds.
+// Bounds returns the offset of a payload in memory. The payload has n octets, and its tagged
+// offset is the argument to. The argument length is the number of octets of the memory, and base
+// is the tagged offset of its first octet. The error is ErrWrap or ErrBounds.
 //
-// A segment without payload places nothing. So neither its STag nor its offset may be checked (RFC
-// 5041 section 5.2), and Bounds must not be called for it.
+// A segment without payload places nothing. RFC 5041 section 5.2 forbids a check of its STag and
+// of its offset. So Bounds must not be called for such a segment.
 func Bounds(base uint64, length int, to uint64, n int) (int, error) {
 	end, carry := bits.Add64(to, uint64(n), 0)
 	if carry != 0 && end != 0 {
-		// If to+n is exactly 2^64, the payload ends with the last octet of the offset space, and
-		// does not wrap.
+		// A sum to+n of exactly 2^64 is no error: the payload ends with the last octet of the
+		// offset space and does not wrap.
 		return 0, ErrWrap
 	}
 	if to < base {

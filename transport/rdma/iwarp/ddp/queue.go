@@ -2,28 +2,30 @@ package ddp
 
 // Queue checks the untagged segments that arrive for one queue number (RFC 5041 sections 4.3 and
 // 7.1): messages must arrive in the order of their sequence numbers, and the segments of a message
-// in the order of their offsets. The zero value is not ready for use; NewQueue makes a Queue.
+// in the order of their offsets. The zero value is not ready for use. NewQueue makes a Queue.
 type Queue struct {
 	msn  uint32 // sequence number of the current message, or of the next message if there is no current one
-	mo   uint32 // offset of its next segment
+	mo   uint32 // offset of the next segment of the message
 	open bool   // the first segment of a message has arrived, the last one has not
 }
 
 // FirstMSN is the sequence number of the first message of every queue.
 const FirstMSN = 1
 
-// NewQueue returns a queue that awaits the message msn. On a new stream msn is FirstMSN.
+// NewQueue returns a queue that awaits the message with the sequence number msn. On a new stream
+// msn is FirstMSN.
 func NewQueue(msn uint32) Queue { return Queue{msn: msn} }
 
-// Awaits reports whether the queue awaits the first segment of the message msn.
+// Awaits reports whether the queue awaits the first segment of the message with the sequence
+// number msn.
 func (q *Queue) Awaits(msn uint32) bool { return q.msn == msn && !q.open }
 
-// Pass accounts for a message of one segment. It replaces Advance for such a message.
+// Pass does the same as Advance for a message of one segment.
 func (q *Queue) Pass() { q.msn++ }
 
-// Check reports whether the segment is valid as the next segment of the queue. The error is
-// ErrSequence, ErrOffset, or ErrTooLong if the segment ends beyond room, the length of the buffer
-// of its message. Check changes nothing.
+// Check reports whether the segment is valid as the next segment of the queue. The argument room
+// is the length of the buffer of the message. The error is ErrSequence, ErrOffset, or ErrTooLong.
+// ErrTooLong means that the segment ends beyond the buffer. Check changes no state.
 //
 // Before the call, the caller must check that there is a buffer for the message. If there is no
 // buffer, the error of the segment is ErrNoBuffer.
@@ -43,7 +45,8 @@ func (q *Queue) Check(h *Untagged, payload, room int) error {
 // of the message so far, and true if the segment is the last segment of the message.
 //
 // A message must be shorter than 2^32 octets (RFC 5041 section 5.2), because otherwise the offset
-// of the next segment would wrap. Check ensures this limit, because room is smaller.
+// of the next segment would wrap. Check ensures this limit, because the length of a buffer (its
+// argument room) is less than 2^32.
 func (q *Queue) Advance(h *Untagged, payload int) (int, bool) {
 	end := int(h.MO) + payload
 	if h.Last {

@@ -15,7 +15,7 @@ type segment struct {
 	payload int
 	last    bool
 	err     error
-	done    int // length of the message that it ends, or -1
+	done    int // length of the message if the segment is its last one, or -1
 }
 
 func TestQueue(t *testing.T) {

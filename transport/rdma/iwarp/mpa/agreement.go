@@ -9,14 +9,14 @@ type Offer struct {
 	Revision uint8
 	// CRC asks for CRC32C over every FPDU. CRC32C is used if either side asks for it.
 	CRC bool
-	// Kin asks whether the peer runs this module, see Frame. A responder ignores this field and
-	// answers the initiator's question.
+	// Kin makes the initiator ask whether the peer runs this module (see Kin of Frame). A responder
+	// ignores this field, and answers the question if the initiator has asked it.
 	Kin bool
 	// IRD is the number of inbound RDMA Reads that this side serves at a time. ORD is the number of
 	// outbound RDMA Reads that it issues at a time. Both are at most DepthMax.
 	IRD, ORD uint16
-	// PeerToPeer asks for the peer-to-peer model and thereby for an RTR. A responder ignores this
-	// field and uses the initiator's model.
+	// PeerToPeer asks for the peer-to-peer model of RFC 6581. In this model the initiator begins
+	// with an RTR. A responder ignores this field and uses the initiator's model.
 	PeerToPeer bool
 	// RTR is the set of indications that this side can send (initiator) or accept (responder).
 	RTR RTR
@@ -65,9 +65,9 @@ func (f Frame) with(e Enhanced, private []byte) (Frame, error) {
 	return f, nil
 }
 
-// Screen validates a request before the consumer is asked whether to accept it. On ErrMarkers the
-// responder answers with Reject. On any other error it closes the connection without an answer (RFC
-// 5044 section 7.1.2, RFC 6581 section 10).
+// Screen validates a request before the consumer is asked whether to accept it. If the error is
+// ErrMarkers, the responder answers with Reject. If the error is any other, the responder closes
+// the connection without an answer (RFC 5044 section 7.1.2, RFC 6581 section 10).
 func Screen(request Frame) error {
 	switch {
 	case request.Reply:
@@ -87,12 +87,13 @@ func Screen(request Frame) error {
 // Accept returns the reply to a request that has passed Screen, and the parameters on which both
 // sides agree by this reply (RFC 6581 sections 9.1 and 9.2). The responder lowers its own depths to
 // the depths that the initiator can use and serve, copies the initiator's model, and selects one
-// RTR. It prefers a Write, because a Write consumes no receive and no depth.
+// RTR. It prefers a Write, because a Write consumes no receive and does not count against the
+// depths.
 func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 	if err := Screen(request); err != nil {
 		return Frame{}, Agreement{}, err
 	}
-	peer, _, _ := request.Split() // no error: Screen has split it already
+	peer, _, _ := request.Split() // no error, because Screen has already checked that Split succeeds
 	a := Agreement{
 		Revision: request.Revision, CRC: request.CRC || o.CRC, Kin: request.Kin, Enhanced: request.Enhanced,
 		IRD: o.IRD, ORD: o.ORD, PeerIRD: peer.IRD, PeerORD: peer.ORD,
@@ -106,7 +107,8 @@ func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 		a.RTR = choose(o.RTR & peer.RTR)
 		if a.RTR == 0 {
 			// No RTR is common to both sides. The reply names an RTR that this side can accept. So
-			// the initiator knows which RTR it lacks, and terminates the connection.
+			// the initiator learns which RTR the responder requires. It does not support this RTR,
+			// and terminates the connection.
 			a.RTR = choose(o.RTR)
 		}
 		answer.RTR = a.RTR
@@ -134,7 +136,7 @@ func choose(set RTR) RTR {
 }
 
 // Reject returns the reply that rejects a request. The reply states this side's depths, so that the
-// initiator knows which depths it could request instead.
+// initiator learns which depths it can request in another attempt.
 func (o Offer) Reject(request Frame, private []byte) (Frame, error) {
 	revision := min(max(request.Revision, 1), 2)
 	f := Frame{Reply: true, Reject: true, CRC: request.CRC, Revision: revision, Enhanced: request.Enhanced}

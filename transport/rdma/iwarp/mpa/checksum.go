@@ -10,12 +10,12 @@ import (
 // not need the table.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
-// foldMin is the length in bytes from which folding is faster than the standard library. The
-// standard library processes eight bytes per instruction.
+// foldMin is the minimum length in bytes for which folding (see folds) is faster than the standard
+// library. The standard library processes eight bytes per instruction.
 const foldMin = 1 << 10
 
-// shortMax is the length in bytes up to which the standard library spends more time before and
-// after its checksum loop than in the loop.
+// shortMax is a length in bytes. If data are at most this long, the standard library spends more
+// time before and after its checksum loop than in the loop.
 const shortMax = 256
 
 // Checksum continues the CRC32C of an FPDU over p. crc is the result of the previous call, or zero

@@ -10,8 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// TestChecksumIsThatOfTheStandardLibrary compares the checksum with that of package hash/crc32, for all lengths
-// at which the implementation changes its method, at every alignment, and for data in pieces.
+// TestChecksumIsThatOfTheStandardLibrary compares the checksum with the result of package hash/crc32. The cases
+// are the lengths around those at which the implementation changes its method, every alignment, and data in
+// pieces.
 func TestChecksumIsThatOfTheStandardLibrary(t *testing.T) {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -71,8 +71,9 @@ func FuzzConclude(f *testing.F) {
 	f.Fuzz(func(t *testing.T, flags uint8, depths uint16, b []byte) { concluded(t, offerOf(flags, depths), b) })
 }
 
-// TestConcludeTakesNoPartOfAReply cuts each reply at every byte. The test checks that a cut frame is reported as
-// short. A frame that has lost private data, but has a corrected length, contains no depths and is refused.
+// TestConcludeTakesNoPartOfAReply shortens each reply to each smaller length. The test checks that a shortened
+// frame is reported as short. If the length field is corrected to match a frame whose private data no longer
+// contains the depths, the frame must be refused.
 func TestConcludeTakesNoPartOfAReply(t *testing.T) {
 	for _, seed := range concludeSeeds {
 		whole := unhex(t, replyHex+seed)

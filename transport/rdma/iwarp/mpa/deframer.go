@@ -14,7 +14,7 @@ const (
 
 // Deframer parses one direction of a stream of FPDUs. TCP may deliver the stream in pieces of any
 // length (RFC 5044 section 5.1). A Deframer copies no ULPDU. The caller asks how many bytes come
-// next, reads these bytes into the memory where they belong, and passes them to Feed, which
+// next, reads these bytes into the memory where they belong, and passes them to Feed. Feed
 // computes the checksum.
 //
 //	for {
@@ -23,7 +23,8 @@ const (
 //		...
 //	}
 //
-// The zero value is ready for use and checks no CRCs; see NewDeframer.
+// The zero value is ready for use and checks no CRCs. NewDeframer makes a Deframer that can check
+// CRCs.
 type Deframer struct {
 	on    bool
 	phase Phase

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-// whole is the naive model. It returns the ULPDUs of a complete stream, the error that ends the stream, and
-// whether the stream ends at a boundary of an FPDU.
+// whole is a simple model of a Deframer that reads a complete stream. It returns the ULPDUs of a complete
+// stream, the error that ends the stream, and whether the stream ends at a boundary of an FPDU.
 func whole(stream []byte, on bool) (ulpdus [][]byte, end error, boundary bool) {
 	for len(stream) > 0 {
 		u, n, err := mpa.Whole(stream, on)
@@ -125,7 +125,7 @@ func FuzzDeframer(f *testing.F) {
 		got, err, boundary := follow(t, stream, on, func() int { return 1 + int(random.Uint32()%64) })
 		require.Equal(t, want, got)
 		require.Equal(t, wantBoundary, boundary)
-		if wantErr == mpa.ErrShort { //nolint:errorlint // the oracle returns it as it is
+		if wantErr == mpa.ErrShort { //nolint:errorlint // the model returns ErrShort unwrapped
 			wantErr = nil
 		}
 		require.Equal(t, wantErr, err)

@@ -7,8 +7,8 @@ const (
 	EnhancedLength = 4
 	// DepthMax is the largest IRD or ORD that can be stated.
 	DepthMax = DepthUnstated - 1
-	// DepthUnstated as IRD or ORD means that the sender does not negotiate this depth automatically
-	// (RFC 6581 section 9.1).
+	// DepthUnstated as IRD or ORD means that the sender of the frame does not negotiate this depth
+	// automatically (RFC 6581 section 9.1).
 	DepthUnstated = 0x3fff
 
 	flagHigh = 0x8000 // flag A in word 0, flag C in word 1, see Enhanced

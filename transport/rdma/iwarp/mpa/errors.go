@@ -17,8 +17,8 @@ var (
 	ErrActiveActive = errors.New("mpa: request in place of a reply")
 	// ErrUnasked reports that a reply arrived in place of a request.
 	ErrUnasked = errors.New("mpa: reply in place of a request")
-	// ErrPrivateData reports that a frame announces more private data than the protocol allows, or
-	// that the caller wants to send more.
+	// ErrPrivateData reports that a received frame announces more private data than the protocol
+	// allows, or that the caller wants to send more than the protocol allows.
 	ErrPrivateData = errors.New("mpa: more than 512 bytes of private data")
 	// ErrRevision reports that the peer uses a revision other than 1 and 2, or has answered with a
 	// revision that this side did not request.
@@ -30,7 +30,7 @@ var (
 	// enhanced.
 	ErrEnhanced = errors.New("mpa: enhanced set-up is malformed")
 	// ErrRejected reports that the responder has rejected the connection. The private data of the
-	// reply says why.
+	// reply contains the reason.
 	ErrRejected = errors.New("mpa: connection rejected")
 )
 

@@ -16,7 +16,8 @@ import (
 const sendHex = "4143 00000000 00000000 00000001 00000000" + "000000000000000000000000000000000000000000000000"
 
 // TestChecksumVectors checks the CRCs of RFC 5044 figures 5 and 6. Each of these FPDUs contains a marker. This
-// package never sends markers, but the CRC covers them like any other octets.
+// package never sends markers, but the test can check the CRCs, because a CRC covers a marker like any other
+// octets.
 func TestChecksumVectors(t *testing.T) {
 	for name, c := range map[string]struct{ covered, wire string }{
 		"figure 5, marker before the FPDU": {"00000000 002a" + sendHex, "52 23 99 83"},

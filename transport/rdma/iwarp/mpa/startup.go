@@ -41,10 +41,10 @@ type Frame struct {
 	Markers, CRC, Reject, Enhanced bool
 	// Kin in a request (bit 0x01) asks whether the peer runs this module. Kin in a reply (bit 0x02
 	// without 0x01) says that the peer runs this module. The RFC requires that reserved bits are
-	// sent as zero and ignored on receipt. So a peer of another implementation ignores the
-	// question. A peer that echoes the bits, such as the kernel's siw, sends 0x01, which is no
-	// positive answer. A request of another implementation has no question, so the reply to it has
-	// zeros.
+	// sent as zero and ignored on receipt. So a peer of another implementation ignores the question
+	// and usually replies with zeros. A peer that echoes the bits, such as the kernel's siw, replies
+	// with 0x01, which is not a positive answer. A request of another implementation does not
+	// contain the question, so this package sends the reserved bits as zero in its reply.
 	Kin bool
 	// Revision is 1, or 2 for an enhanced set-up.
 	Revision uint8
@@ -96,8 +96,8 @@ func (f Frame) Append(dst []byte) []byte {
 }
 
 // ParseFrame parses the frame at the beginning of b and returns the length of the frame. ErrShort
-// means that more bytes are needed. Any other error is returned as soon as the bytes in b prove the
-// error. So a single byte can be enough to drop a stranger.
+// means that more bytes are needed. Any other error is returned as soon as the bytes in b show the
+// error. So a single wrong byte can be enough to detect a stranger.
 //
 // ParseFrame reports flag R only in replies, and flag S only from revision 2 on, because elsewhere
 // these flags have no meaning. PrivateData is part of b.
@@ -136,9 +136,9 @@ func ParseFrame(b []byte) (Frame, int, error) {
 }
 
 // Missing returns the number of bytes that are missing after b to the end of the frame. If b is too
-// short to contain the length of the private data, Missing assumes that there is none. The result
-// is at least one while ParseFrame returns ErrShort. A reader that reads at most this number of
-// bytes reads no byte behind the frame.
+// short to contain the length of the private data, Missing assumes that the frame has no private
+// data. The result is at least one while ParseFrame returns ErrShort. A reader that reads at most
+// this number of bytes reads no byte behind the frame.
 func Missing(b []byte) int {
 	if len(b) < FrameLength {
 		return FrameLength - len(b)

@@ -1,6 +1,7 @@
 // Package rdmap implements the Remote Direct Memory Access Protocol (RFC 5040) above DDP. It
 // defines the kinds of messages, the kind of segment that carries each kind of message, the Read
-// Request and the Terminate message. Its queues limit Reads to the negotiated depths.
+// Request and the Terminate message. Its queues limit the number of outstanding Reads to the
+// negotiated depths.
 //
 // The package does no I/O: it has no sockets, goroutines or clocks.
 //

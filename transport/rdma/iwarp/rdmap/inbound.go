@@ -16,8 +16,8 @@ func NewInboundQueue(ird int) InboundQueue {
 // Len returns the number of requests in the queue.
 func (q *InboundQueue) Len() int { return q.held }
 
-// Push adds a request that has arrived. If the peer has exceeded its depth, the error is ErrStream.
-// The kernel's siw reports the same error.
+// Push adds a request that has arrived. If the queue already holds IRD requests, the peer has sent
+// too many, and the error is ErrStream. The kernel's siw reports the same error.
 func (q *InboundQueue) Push(r ReadRequest) error {
 	if q.held == len(q.requests) {
 		return ErrStream

@@ -4,7 +4,7 @@ import "github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 
 // OutboundQueue holds the Reads that were requested and are not answered yet, and matches the
 // segments of Read Responses to these Reads. It holds at most ORD Reads (the ORQ of RFC 5040
-// section 6.1). With each Read it holds a value of type T for the caller.
+// section 6.1). For each Read the caller can store a value of type T in the queue.
 type OutboundQueue[T any] struct {
 	reads []outboundRead[T] // ring
 	head  int

@@ -7,8 +7,8 @@ import (
 )
 
 // plainControl holds the two control octets of a plain Send: untagged, last segment, both versions
-// 1, opcode Send. Octets with an RDMAP version of 0 or with reserved bits set have the same
-// meaning, but are not recognized by Plain.
+// 1, opcode Send. A Send with an RDMAP version of 0 or with reserved bits set has the same
+// meaning, but Plain returns false for it.
 const plainControl = (0x40|ddp.Version)<<8 | Version<<versionShift | uint16(Send)
 
 // PutPlain writes the header of a plain Send to the first ddp.UntaggedLength octets of b. A plain

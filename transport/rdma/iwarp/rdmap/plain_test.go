@@ -30,9 +30,10 @@ func TestPlainIsASend(t *testing.T) {
 	}
 }
 
-// TestOnlyPlainSendsArePlain inverts each bit of the header of a plain Send. A bit of the message sequence
-// number makes it another plain Send. A bit of the field that a plain Send does not use changes nothing. After
-// any other bit the segment is no plain Send.
+// TestOnlyPlainSendsArePlain inverts each bit of the header of a plain Send. If the bit belongs to the message
+// sequence number, the result is a plain Send with another number. If the bit belongs to the field that a
+// plain Send does not use, the result is the same plain Send. If any other bit is inverted, the result is no
+// plain Send.
 func TestOnlyPlainSendsArePlain(t *testing.T) {
 	b := make([]byte, ddp.UntaggedLength)
 	rdmap.PutPlain(b, 7)

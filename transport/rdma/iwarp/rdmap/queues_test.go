@@ -32,8 +32,8 @@ func TestInboundQueueHoldsTheDepth(t *testing.T) {
 	}
 }
 
-// response is one Read Response segment. The outstanding Reads are one of 100 octets to STag 7, offset 1000, and
-// one of 0 octets.
+// response is one Read Response segment. Two Reads are outstanding: a Read of 100 octets whose sink is STag 7,
+// offset 1000, and a Read of 0 octets.
 type response struct {
 	stag    uint32
 	to      uint64

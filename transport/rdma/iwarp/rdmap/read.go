@@ -14,8 +14,8 @@ const ReadRequestLength = 28
 //	octet 16  source STag, 32 bit  what the responder reads
 //	octet 20  source TO, 64 bit
 //
-// If Size is zero, neither the source STag nor the source TO may be checked (RFC 5040 section
-// 5.2.1).
+// If Size is zero, RFC 5040 section 5.2.1 forbids the responder to check the source STag and the
+// source TO.
 type ReadRequest struct {
 	SinkSTag   uint32
 	SinkTO     uint64

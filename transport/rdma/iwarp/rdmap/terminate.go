@@ -14,8 +14,8 @@ const (
 	LayerLLP   = 2 // MPA
 )
 
-// Code is the reason of a Terminate message: the layer and the error type, four bits each, and the
-// error code.
+// Code is the reason of a Terminate message. It consists of the layer (4 bits), the error type (4
+// bits) and the error code (8 bits).
 type Code struct {
 	Layer, Type, Code uint8
 }
@@ -41,8 +41,9 @@ const (
 	swappedRDMAP  = 0x04
 )
 
-// Terminate is the message by which its sender ends the stream. It contains the reason and quotes
-// the segment at fault (RFC 5040 section 4.8). It is the last message of its direction.
+// Terminate is the message by which its sender ends the stream. It contains the reason, and quotes
+// the headers of the segment that violates the protocol (RFC 5040 section 4.8). It is the last
+// message of its direction.
 //
 //	octet 0   0xf0 layer, 0x0f error type
 //	octet 1   error code
