@@ -19,8 +19,9 @@ type Adapter struct {
 	// Close waits for them.
 	registering sync.WaitGroup
 
-	// mu guards the fields below it, and all fields of the objects of the adapter. For consumers it
-	// is the last lock in the lock order. The provider is called with mu held.
+	// mu guards the fields below it, and all fields of the objects of the adapter. A consumer may
+	// call this package while it holds locks of its own, so mu comes after them in the lock order.
+	// The provider is called with mu held.
 	mu        sync.Mutex
 	regions   map[uint32]*MemoryRegion
 	recent    [recentRegions]*MemoryRegion // the regions that were looked up last, by key
@@ -33,9 +34,10 @@ type Adapter struct {
 	// events is the queue that receives the events of the adapter itself, or nil.
 	events    *CompletionQueue
 	deadlines deadlines
-	// deferred are the endpoints with work that has to wait until no upcall runs.
+	// deferred contains the endpoints with work that has to wait until no upcall (a call from the
+	// provider) runs.
 	deferred []*Endpoint
-	// later are the endpoints with requests that FlagMore may hold back.
+	// later contains the endpoints with requests that FlagMore may hold back.
 	later   []*Endpoint
 	waiting waiting
 	closed  bool
@@ -44,7 +46,7 @@ type Adapter struct {
 	removal error
 }
 
-// Open opens an interface adapter of a provider, by its name.
+// Open opens the interface adapter of a provider that has the given name.
 func Open(p Provider, name string) (*Adapter, error) {
 	if p == nil {
 		return nil, &OpError{Op: "open", Fault: ErrInvalidHandle}
@@ -70,7 +72,7 @@ func Open(p Provider, name string) (*Adapter, error) {
 func (a *Adapter) Attributes() Attributes { return a.limits }
 
 // Progress makes progress on the adapter without returning entries. It returns the number of steps
-// of progress. It is for consumers that have no completion queue.
+// of progress. Progress is for consumers that have no completion queue.
 func (a *Adapter) Progress() int {
 	a.mu.Lock()
 	defer a.unlock()
@@ -229,7 +231,7 @@ func (a *Adapter) conclude() {
 // err makes the error of an operation on this adapter.
 func (a *Adapter) err(op string, cause error) error { return newError(op, a.provider, "", cause) }
 
-// newError makes an OpError. Its Fault is the Fault that the cause wraps, or
+// newError makes an OpError. The field Fault of the OpError is the Fault that the cause wraps, or
 // ErrInsufficientResources if the cause wraps no Fault.
 func newError(op, name, peer string, cause error) error {
 	e := &OpError{Op: op, Provider: name, Peer: peer, Fault: ErrInsufficientResources, Err: cause}

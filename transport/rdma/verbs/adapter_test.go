@@ -57,8 +57,8 @@ func TestOpenErrors(t *testing.T) {
 	require.ErrorIs(t, err, verbs.ErrInvalidParameter)
 }
 
-// TestPeerThatWantsMoreReadsThanAllowed has a peer answer with an ORD above the endpoint's IRD, which a correct
-// peer never does. The test checks that the connect fails.
+// TestPeerThatWantsMoreReadsThanAllowed makes a peer answer with an ORD above the endpoint's IRD. A correct peer
+// never sends such an answer. The test checks that the connect fails.
 func TestPeerThatWantsMoreReadsThanAllowed(t *testing.T) {
 	p := newPlay(t, nil)
 	p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
@@ -81,7 +81,7 @@ func TestUnknownDepths(t *testing.T) {
 	all := p.poll()
 	p.Equal(2, all[0].Event.InitiatorDepth)
 	p.Equal(2, all[0].Event.ResponderResources)
-	// The same on the passive side. The private data that arrive are copied.
+	// The passive side also keeps its own depths. The private data that arrive are copied.
 	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
 	p.NoError(err)
 	h := &silentHandshake{}
@@ -117,7 +117,7 @@ func TestPrivateDataOfThePeerAreCopied(t *testing.T) {
 	}
 }
 
-// TestPassiveFailuresAreOneEvent checks that every failure of an accept is reported as
+// TestPassiveFailuresAreOneEvent checks that every failure after an Accept is reported as
 // EventAcceptCompletionError.
 func TestPassiveFailuresAreOneEvent(t *testing.T) {
 	p := newPlay(t, nil)
@@ -134,8 +134,8 @@ func TestPassiveFailuresAreOneEvent(t *testing.T) {
 	}
 }
 
-// TestRequestWithoutRoomIsRefused checks that a request that finds the listener's completion queue full is
-// refused, and that the queue stays usable.
+// TestRequestWithoutRoomIsRefused checks that a connection request is refused if the listener's completion queue
+// is full, and that the queue stays usable.
 func TestRequestWithoutRoomIsRefused(t *testing.T) {
 	p := newPlay(t, nil)
 	q, err := p.adapter.NewCompletionQueue(2)
@@ -218,7 +218,7 @@ func (a *hastyActor) Connect(netip.AddrPort, *provider.Proposal) (netip.AddrPort
 func TestDupConnectKeepsTheFlags(t *testing.T) {
 	p := newPlay(t, nil)
 	p.stage.attributes.Multipath = true
-	a, err := verbs.Open(p.stage, "only") // Open reads the attributes again
+	a, err := verbs.Open(p.stage, "only") // Open reads the changed attributes
 	p.NoError(err)
 	t.Cleanup(func() { p.NoError(a.Close()) })
 	p.adapter = a
@@ -238,8 +238,8 @@ func TestDupConnectKeepsTheFlags(t *testing.T) {
 	p.Equal(remote, info.Remote)
 }
 
-// TestGracefulDisconnectWaitsForTheSendQueue checks that the endpoint calls the provider's Disconnect once, when
-// all posted work requests are complete.
+// TestGracefulDisconnectWaitsForTheSendQueue checks that the endpoint calls the provider's Disconnect only once,
+// and only after all posted work requests are complete.
 func TestGracefulDisconnectWaitsForTheSendQueue(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)

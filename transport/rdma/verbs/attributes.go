@@ -2,8 +2,8 @@ package verbs
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// Provider is an implementation of RDMA on this machine; package iwarp has one. The methods that it
-// implements are declared in package provider. A consumer only passes it to Open.
+// Provider is an implementation of RDMA on this host. Package iwarp has a Provider. Its methods are
+// declared in package provider. A consumer calls none of them, and passes the Provider to Open.
 type Provider = provider.Provider
 
 // Attributes are the properties and limits of an adapter. Lengths are in bytes.
@@ -19,12 +19,13 @@ type Service = provider.Service
 const (
 	// ServiceReliable is a connected, ordered and reliable service (RDMA_PS_TCP).
 	ServiceReliable = provider.ServiceReliable
-	// ServiceDatagram is an unconnected service (RDMA_PS_UDP). It is out of scope, and no adapter
-	// has it.
+	// ServiceDatagram is an unconnected service (RDMA_PS_UDP). This package does not support it, and
+	// no adapter offers it.
 	ServiceDatagram = provider.ServiceDatagram
 )
 
-// QoS is a quality of service (dat_ep_connect(3DAT), qos; values of DAT_QOS).
+// QoS is a quality of service: the parameter qos of dat_ep_connect(3DAT), with the values of
+// DAT_QOS.
 type QoS = provider.QoS
 
 // The qualities of service.
@@ -45,11 +46,12 @@ const (
 	// threshold of Wait.
 	CompletionThreshold = provider.CompletionThreshold
 	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose completions are
-	// queued but wake no goroutine. Of the pages: only verbstest uses it.
+	// queued but wake no goroutine. It is here because the manual pages of uDAPL define it. Only
+	// verbstest uses it.
 	CompletionUnsignalled = provider.CompletionUnsignalled
 	// CompletionSolicitedWait is for receives only: the completion of a message that was sent with
-	// FlagSolicited wakes waiters, and the completion of any other message does not. Of the pages:
-	// only verbstest uses it.
+	// FlagSolicited wakes waiters, and the completion of any other message does not. It is here
+	// because the manual pages of uDAPL define it. Only verbstest uses it.
 	CompletionSolicitedWait = provider.CompletionSolicitedWait
 )
 

@@ -24,9 +24,9 @@ func checkEndpoint(e *EndpointAttributes, l *Attributes) error {
 	return nil
 }
 
-// grant lowers the requested attributes to the values that a device grants. It never raises the
-// lengths of queues above the requested lengths, because the consumer has chosen the capacity of
-// its completion queues for the requested lengths.
+// grant lowers the requested attributes to the values that a device grants. The device may grant
+// longer queues than requested, but grant never raises the lengths of queues. The reason is that
+// the consumer has chosen the capacity of its completion queues for the requested lengths.
 func grant(asked, granted *EndpointAttributes) {
 	for _, n := range [][2]*int{
 		{&asked.MaxRequests, &granted.MaxRequests},

@@ -58,15 +58,17 @@ type Completion struct {
 	Event *Event
 	// Length is the number of bytes received, sent, written or read.
 	Length int
-	// Invalidated is the local key that the message has revoked, if Flags contains FlagInvalidate.
+	// Invalidated is the local key that the received message has invalidated. It is valid if Flags
+	// contains FlagInvalidate.
 	Invalidated uint32
-	// Immediate is the number that the peer sent with FlagImmediate.
+	// Immediate is the number that the peer sent with FlagImmediate. It is valid if Flags contains
+	// FlagImmediate.
 	Immediate uint32
 	Stream    Stream
 	Op        Opcode
 	Status    Status
-	// Flags contains, for a receive, the flags that the peer set on the message, of FlagSolicited,
-	// FlagInvalidate and FlagImmediate.
+	// Flags contains, for a receive, those of FlagSolicited, FlagInvalidate and FlagImmediate that
+	// the peer has set on the message.
 	Flags RequestFlags
 	// notify is true if the entry wakes waiters.
 	notify bool

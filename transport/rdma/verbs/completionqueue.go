@@ -4,8 +4,8 @@ import "sync/atomic"
 
 // CompletionQueue is an event dispatcher (DAT_EVD). It holds completions of receives and of work
 // requests, connection events, and connection requests that have reached listeners. All these
-// entries have one common order. The consumer chooses the streams that feed it when it makes
-// endpoints and listeners.
+// entries have one common order. When the consumer makes endpoints and listeners, it chooses which
+// of their streams feed this queue.
 type CompletionQueue struct {
 	adapter *Adapter
 	// entries is a ring. count entries are in use, from head on. notifying is the number of these
@@ -13,9 +13,10 @@ type CompletionQueue struct {
 	entries          []Completion
 	head             int
 	count, notifying int
-	// into is the unused rest of the slice of a running Advance that makes progress. Advance makes
-	// progress only if the queue is empty. While into has room, new entries are written to into and
-	// not to the ring.
+	// into is non-empty only while an Advance makes progress. It is the unused rest of the slice
+	// that the caller has passed to Advance. New entries are written to into instead of the ring as
+	// long as into has room. Their order is right, because Advance makes progress only if the ring
+	// is empty.
 	into  []Completion
 	feeds feeds
 	// waiters counts the goroutines in Wait. ring is the argument of the last Arm.
@@ -29,9 +30,9 @@ type CompletionQueue struct {
 
 // NewCompletionQueue makes a completion queue of the given capacity. The consumer must ensure that
 // at most this number of entries can be outstanding. The number is the sum of the limits of the
-// endpoints that feed the queue, plus three connection events for each endpoint. An entry for which
-// there is no room is lost. Then the queue and the endpoint of the entry are dead, and Err returns
-// ErrOverflow.
+// endpoints that feed the queue, plus three connection events for each endpoint. If the queue has
+// no room for an entry, the entry is lost. The queue and the endpoint of the entry are then dead,
+// and Err returns ErrOverflow.
 func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {
 	const op = "new completion queue"
 	a.mu.Lock()
@@ -62,8 +63,8 @@ func (q *CompletionQueue) Poll(into []Completion) int {
 
 // Advance does the same as Poll, and also returns the number of steps of progress that the adapter
 // has made. A step need not produce an entry: for example, the transfer of a part of a long message
-// completes no request. A consumer that also polls other sources can decide by steps how soon to
-// call Advance again.
+// completes no request. A consumer that also polls other sources can use the result steps to decide
+// how soon it calls Advance again.
 func (q *CompletionQueue) Advance(into []Completion) (n, steps int) {
 	a := q.adapter
 	a.mu.Lock()
@@ -171,7 +172,7 @@ func (q *CompletionQueue) pop(into []Completion) int {
 		if e.notify {
 			q.notifying--
 		}
-		e.Event, e.Endpoint = nil, nil // so that the garbage collector can free them
+		e.Event, e.Endpoint = nil, nil // the garbage collector can then free these objects
 		if q.head++; q.head == len(q.entries) {
 			q.head = 0
 		}

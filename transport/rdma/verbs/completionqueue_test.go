@@ -12,7 +12,7 @@ import (
 )
 
 // TestCompletionQueueAgainstOracle fills a small completion queue with posts that are flushed at once, and polls
-// it in random portions, until the queue overflows. A plain list predicts each result.
+// it in random portions, until the queue overflows. The test predicts each result with a plain list.
 func TestCompletionQueueAgainstOracle(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -52,8 +52,9 @@ func TestCompletionQueueAgainstOracle(t *testing.T) {
 	}
 }
 
-// TestEntriesOfAPollComeInOrder has the provider add entries during a Poll: up to one more than the Poll's
-// buffer and the queue can hold together. The test checks the order of the entries.
+// TestEntriesOfAPollComeInOrder makes the provider add entries during a Poll. The largest number of entries is
+// one more than the buffer of the Poll and the queue can hold together. The test checks the order of the
+// entries.
 func TestEntriesOfAPollComeInOrder(t *testing.T) {
 	const capacity = 2
 	for room := 1; room < 5; room++ {

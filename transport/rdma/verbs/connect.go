@@ -18,16 +18,16 @@ import (
 //	EventPeerRejected       the remote consumer rejected, with its private data
 //	EventUnreachable there is no such host, or it did not answer within the timeout
 //	EventTimedOut           the host accepted the request and the peer did not answer in time
-//	EventNonPeerRejected    every other reason; Event.Err says which
+//	EventNonPeerRejected    every other failure, which Event.Err describes
 //	EventDisconnected       Disconnect ended the attempt
 //
 // After EventEstablished the endpoint is in StateConnected, and after every other event in
 // StateDisconnected.
 //
-// Connect itself fails with ErrInvalidState, ErrInvalidParameter (timeout not positive, private
-// data too long, depths or retry counts out of range), ErrModelNotSupported (QoS, multipath),
-// ErrInvalidAddress or ErrInsufficientResources. If Connect itself fails, the endpoint is
-// unchanged.
+// Connect returns an error that is ErrInvalidState, ErrInvalidParameter (timeout not positive,
+// private data too long, depths or retry counts out of range), ErrModelNotSupported (QoS,
+// multipath), ErrInvalidAddress or ErrInsufficientResources. In this case the endpoint is
+// unchanged, and no event follows.
 func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
 	const op = "connect"
 	if err := ep.lock(op); err != nil {
@@ -40,9 +40,9 @@ func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
 	return nil
 }
 
-// DupConnect is a Connect with the address and the flags of the last Connect of another endpoint
-// (dat_ep_dup_connect(3DAT)). The other endpoint must be connected. DupConnect ignores o.Flags. Of
-// the pages: only verbstest calls it.
+// DupConnect does the same as Connect, but with the address and the flags of the last Connect of
+// another endpoint (dat_ep_dup_connect(3DAT)). The other endpoint must be connected. DupConnect
+// ignores o.Flags. Of the pages (see doc.go): only verbstest calls it.
 func (ep *Endpoint) DupConnect(other *Endpoint, o ConnectOptions) error {
 	const op = "dup connect"
 	if err := ep.lock(op); err != nil {
@@ -190,7 +190,7 @@ func (ep *Endpoint) lost(err error) {
 	case StateError, StateFreed:
 		return
 	case StateReserved, StatePassiveConnectionPending, StateUnconnected, StateDisconnected:
-		if ep.listener != nil { // a request of the listener must not get this endpoint any more
+		if ep.listener != nil { // no connection request of the listener may get this endpoint any more
 			ep.listener.endpoint, ep.listener = nil, nil
 		}
 		ep.queuePair.Abort()
@@ -219,16 +219,17 @@ func (ep *Endpoint) report(e *Event) {
 
 // Disconnect ends a connection or an attempt (dat_ep_disconnect(3DAT)).
 //
-// Graceful, when connected: no request can be posted any more, and the requests posted so far
-// complete first. Until they are complete, the endpoint is in StateDisconnectPending. The peer gets
-// EventDisconnected.
+// A graceful Disconnect of a connected endpoint: no request can be posted any more, and the
+// requests that were posted before complete first. Until they are complete, the endpoint is in
+// StateDisconnectPending. The peer gets EventDisconnected.
 //
-// Abrupt, when connected or after a graceful Disconnect: all posted requests and receives are
-// flushed at once. The peer gets EventDisconnected or EventBroken.
+// An abrupt Disconnect of a connected endpoint, or after a graceful Disconnect: all posted requests
+// and receives are flushed at once. The peer gets EventDisconnected or EventBroken.
 //
-// During Connect or after Accept both kinds end the attempt. In all these cases EventDisconnected
-// follows on this side, and then the endpoint is in StateDisconnected. In StateDisconnected,
-// Disconnect does nothing. Before Connect or Accept, Disconnect fails with ErrInvalidState.
+// While a Connect or an Accept is not complete, both kinds of Disconnect end the attempt. In all
+// these cases EventDisconnected follows on this side, and then the endpoint is in
+// StateDisconnected. In StateDisconnected, Disconnect does nothing. Before Connect or Accept,
+// Disconnect fails with ErrInvalidState.
 func (ep *Endpoint) Disconnect(how CloseFlags) error {
 	const op = "disconnect"
 	if err := ep.lock(op); err != nil {

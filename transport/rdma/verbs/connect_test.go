@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestPeerServesFewerReads checks that an endpoint has at most as many Reads outstanding as the peer serves, and
-// at most as many as the consumer has asked for.
+// TestPeerServesFewerReads checks two limits of the number of outstanding Reads of an endpoint: the number that
+// the peer serves, and the number that the consumer has requested.
 func TestPeerServesFewerReads(t *testing.T) {
 	const asked = 2
 	for serves, want := range map[int]int{0: 0, 1: 1, asked: asked, asked + 1: asked, verbs.DepthDefault: asked} {
@@ -39,8 +39,8 @@ func TestPeerServesFewerReads(t *testing.T) {
 	}
 }
 
-// TestPeerIsGrantedWhatItMayHave checks that an accept grants the peer as many Reads as it asks for, and at most
-// as many as the endpoint serves.
+// TestPeerIsGrantedWhatItMayHave checks that an Accept grants the peer the number of Reads that the peer has
+// requested, but not more than the endpoint serves.
 func TestPeerIsGrantedWhatItMayHave(t *testing.T) {
 	const served = 2
 	p := newPlay(t, nil)
@@ -58,8 +58,9 @@ func TestPeerIsGrantedWhatItMayHave(t *testing.T) {
 	}
 }
 
-// TestExplicitDepthIsLoweredToThePeers accepts with a larger depth than the peer asks for. The test checks that
-// the provider sends the peer's depth, and that the event and Query report the same.
+// TestExplicitDepthIsLoweredToThePeers accepts a request with a larger depth than the peer has requested. The
+// test checks that the provider answers with the peer's depth, and that the event and Query report the same
+// depth.
 func TestExplicitDepthIsLoweredToThePeers(t *testing.T) {
 	p := newPlay(t, nil)
 	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
@@ -112,8 +113,8 @@ func TestTimedOut(t *testing.T) {
 	}
 }
 
-// TestAttemptThatSucceedsHasNoDeadline checks that a waiter does not wake at the deadline of a connect that has
-// succeeded.
+// TestAttemptThatSucceedsHasNoDeadline checks that a waiting goroutine does not wake at the deadline of a
+// connect that has already succeeded.
 func TestAttemptThatSucceedsHasNoDeadline(t *testing.T) {
 	p := newPlay(t, nil)
 	p.stage.asleep = make(chan time.Time)

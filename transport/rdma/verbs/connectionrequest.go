@@ -17,7 +17,7 @@ type ConnectionRequest struct {
 	local, remote netip.AddrPort
 	// proposal holds the values that the peer has sent, as seen from the peer.
 	proposal provider.Proposal
-	// endpoint is the endpoint of a reserved service point, or nil.
+	// endpoint is the endpoint that the request carries, or nil (see ListenOptions.Endpoint).
 	endpoint *Endpoint
 	answered bool
 }
@@ -27,14 +27,14 @@ type RequestInfo struct {
 	// Local is the address at which the request arrived. Remote is the address from which the
 	// request came. The port of Remote is the active side's port qualifier.
 	Local, Remote netip.AddrPort
-	// Endpoint is the endpoint of a reserved service point, or nil.
+	// Endpoint is the endpoint that the request carries, or nil (see ListenOptions.Endpoint).
 	Endpoint *Endpoint
 	// Param holds the proposed values, as seen from this side. ResponderResources is the number of
-	// Reads of this side's memory that the peer wants to have in flight (the peer's
-	// InitiatorDepth). InitiatorDepth is the number of Reads that the peer allows this side to have
-	// in flight (the peer's ResponderResources). Both are DepthDefault if the transport does not
-	// carry them. PrivateData may have zeros at its end that the peer did not send. Param, with
-	// PrivateData replaced, can be passed to Accept.
+	// Reads of this side's memory that the peer wants to have in flight (the peer's InitiatorDepth).
+	// InitiatorDepth is the number of Reads that the peer allows this side to have in flight (the
+	// peer's ResponderResources). Both are DepthDefault if the transport does not carry them.
+	// PrivateData may have zeros at its end that the peer did not send. The consumer can pass Param
+	// to Accept after it has replaced PrivateData.
 	Param ConnParam
 	QoS   QoS
 }
@@ -70,21 +70,23 @@ func (r *ConnectionRequest) Query() (RequestInfo, error) {
 }
 
 // Accept connects the requesting endpoint with a local endpoint (dat_cr_accept(3DAT),
-// rdma_accept(3)). The local endpoint is ep. If the request carries an endpoint, it is the endpoint
-// of the request, and ep must be nil. The endpoint is in StateCompletionPending until
-// EventEstablished or EventAcceptCompletionError comes. After EventAcceptCompletionError the
+// rdma_accept(3)). The local endpoint is ep. If the request carries an endpoint, ep must be nil,
+// and the local endpoint is the endpoint of the request. The endpoint is in StateCompletionPending
+// until EventEstablished or EventAcceptCompletionError comes. After EventAcceptCompletionError the
 // endpoint is in StateDisconnected, and its receives are flushed.
 //
-// A nil p means no private data and the proposed depths, lowered to the endpoint's attributes and
-// the adapter's limits. A depth of DepthDefault means the same for that depth. If InitiatorDepth is
-// greater than the proposed value, Accept fails with ErrInvalidParameter. If ResponderResources is
-// less than the proposed value, the peer may have fewer Reads in flight.
+// If p is nil, the answer has no private data and the proposed depths, lowered to the endpoint's
+// attributes and the adapter's limits. If a depth in p is DepthDefault, the proposed depth is used
+// and lowered in the same way. If InitiatorDepth is greater than the proposed value, Accept fails
+// with ErrInvalidParameter. If ResponderResources is less than the proposed value, the peer may
+// have only this smaller number of Reads in flight.
 //
 // Accept fails with ErrInvalidHandle if ep is nil and the request has no endpoint, or if ep is
-// freed or belongs to another adapter. It fails with ErrInvalidState if ep is not unconnected. It
-// fails with ErrInvalidParameter if the private data is too long, if values are out of range, or if
-// ep is given and the request has an endpoint. If Accept fails, the request and the endpoint are
-// unchanged. The request can still be rejected, or accepted with this or another endpoint.
+// freed or belongs to another adapter. It fails with ErrInvalidState if ep is not in
+// StateUnconnected. It fails with ErrInvalidParameter if the private data is too long, if values
+// are out of range, or if ep is given and the request has an endpoint. If Accept fails, the request
+// and the endpoint are unchanged. The request can still be rejected, or accepted with this or
+// another endpoint.
 func (r *ConnectionRequest) Accept(ep *Endpoint, p *ConnParam) error {
 	const op = "accept"
 	if err := r.lock(op); err != nil {
@@ -140,12 +142,13 @@ func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, prov
 	return ep, answer, nil
 }
 
-// accepted returns the depth with which one direction is accepted. It is the consumer's explicit
-// depth, but not more than the peer has proposed, because the answer on the wire must not exceed
-// the depth that the peer can use (RFC 6581 section 9.1). Without an explicit depth, the result is
-// the proposed depth, lowered to the endpoint's attribute and the limit. If the proposed depth is
-// not known either, the result is the endpoint's attribute, or the argument otherwise if the
-// attribute is DepthDefault, lowered to the limit.
+// accepted returns the depth with which one direction is accepted. There are three cases. If the
+// consumer has given an explicit depth, the result is this depth, lowered to the depth that the
+// peer has proposed, if the latter is known, because the answer on the wire must not exceed the
+// depth that the peer can use (RFC 6581 section 9.1). If there is no explicit depth, the result is
+// the proposed depth, lowered to the endpoint's attribute and to the argument limit. If the
+// proposed depth is also unknown, the result is the endpoint's attribute, lowered to limit; the
+// argument otherwise replaces the attribute if the attribute is DepthDefault.
 func accepted(explicit, proposed, attribute, otherwise, limit int) int {
 	switch {
 	case explicit != DepthDefault && proposed != DepthDefault:

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// ConnParam are the parameters of a connection (rdma_conn_param of rdma_connect(3)
-// and rdma_accept(3)).
+// ConnParam holds the parameters of a connection (rdma_conn_param of rdma_connect(3) and
+// rdma_accept(3)).
 type ConnParam struct {
-	// PrivateData is copied by the call and delivered in the peer's ConnectionRequest (by Connect)
-	// or in its EventEstablished (by Accept). The peer may see additional zeros after the private
-	// data. So the consumer has to put the length into the private data if the peer needs the
-	// length. Nil and empty are legal.
+	// PrivateData is sent to the peer. The call copies it. The private data of Connect arrive in
+	// the peer's ConnectionRequest, and the private data of Accept in the peer's EventEstablished.
+	// The peer may see additional zeros after the private data. So the consumer has to put the
+	// length into the private data if the peer needs the length. Nil and empty are legal.
 	PrivateData []byte
 	// ResponderResources (IRD) is the number of the peer's Reads and atomics that this side serves
-	// at a time. InitiatorDepth (ORD) is the number of Reads and atomics that this side may have in
-	// flight. DepthDefault selects the endpoint's attribute, and 0 allows no Reads. A value above
-	// the adapter's limit causes ErrInvalidParameter. When connected, the InitiatorDepth of each
-	// side is at most the other side's ResponderResources.
+	// at a time. InitiatorDepth (ORD) is the number of Reads and atomics that this side may have
+	// in flight. DepthDefault selects the endpoint's attribute, and 0 allows no Reads. A value
+	// above the adapter's limit causes ErrInvalidParameter. When the connection is established,
+	// the InitiatorDepth of each side is at most the other side's ResponderResources.
 	ResponderResources, InitiatorDepth int
 	// FlowControl is sent to the peer, but has no effect.
 	FlowControl bool
@@ -27,13 +27,13 @@ type ConnParam struct {
 	// RNRRetryCount is the number of times that the peer retries a message for which this side has
 	// no receive posted, 0 to 7. The value 7 means without limit.
 	RNRRetryCount uint8
-	// SRQ and QPNum describe, in librdmacm, a queue pair that the caller has made by other means.
-	// They are ignored, because an endpoint has a queue pair of its own.
+	// SRQ and QPNum exist because librdmacm has them. There they describe a queue pair that the
+	// caller has made. This package ignores them, because an endpoint makes its own queue pair.
 	SRQ   bool
 	QPNum uint32
 }
 
-// retryCountMax is the largest number of 3 bits.
+// retryCountMax is the largest number that fits into 3 bits.
 const retryCountMax = 7
 
 // TimeoutInfinite is a timeout that never ends (DAT_TIMEOUT_INFINITE).
@@ -57,10 +57,10 @@ const (
 
 // ConnectOptions are the arguments of Connect other than the address.
 type ConnectOptions struct {
-	// Timeout bounds the attempt. It must be positive; TimeoutInfinite is legal.
+	// Timeout bounds the duration of the attempt. It must be positive, and may be TimeoutInfinite.
 	Timeout time.Duration
-	// Param may be nil, which means no private data, the depths of the endpoint's attributes, and
-	// retry counts of 7.
+	// Param holds the parameters of the connection. If Param is nil, there is no private data, the
+	// depths are those of the endpoint's attributes, and the retry counts are 7.
 	Param *ConnParam
 	QoS   QoS
 	Flags ConnectFlags
@@ -72,6 +72,6 @@ type CloseFlags uint8
 const (
 	// CloseAbrupt flushes the posted requests and receives.
 	CloseAbrupt CloseFlags = iota
-	// CloseGraceful waits until the requests posted so far are complete.
+	// CloseGraceful waits until the requests that are already posted are complete.
 	CloseGraceful
 )

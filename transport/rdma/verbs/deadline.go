@@ -21,7 +21,7 @@ func (d *deadlines) add(ep *Endpoint, at time.Time) {
 	}
 }
 
-// remove removes an endpoint; it does nothing for an endpoint that was not added.
+// remove removes an endpoint. It does nothing if the endpoint was not added.
 func (d *deadlines) remove(ep *Endpoint) {
 	if ep.deadline.IsZero() {
 		return
@@ -48,7 +48,8 @@ func (d *deadlines) find() {
 	}
 }
 
-// due removes and returns an endpoint whose deadline is not after now, or returns nil.
+// due removes and returns an endpoint whose deadline has passed at the time now. It returns nil if
+// there is no such endpoint.
 func (d *deadlines) due(now time.Time) *Endpoint {
 	if d.earliest.IsZero() || d.earliest.After(now) {
 		return nil

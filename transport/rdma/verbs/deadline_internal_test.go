@@ -24,7 +24,7 @@ func TestDeadlinesAgainstOracle(t *testing.T) {
 			watched[ep] = base.Add(time.Duration(r.IntN(50)))
 			d.add(ep, watched[ep])
 		case r.IntN(3) > 0:
-			d.remove(ep) // must not fail if it is not watched
+			d.remove(ep) // must not fail for an endpoint that was not added
 			delete(watched, ep)
 		default:
 			now := base.Add(time.Duration(r.IntN(50)))

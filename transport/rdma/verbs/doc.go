@@ -1,16 +1,18 @@
-// Package verbs offers the objects of uDAPL 1.2 and librdmacm: adapter, protection domain, memory
-// region, completion queue, endpoint, shared receive queue, listener and connection request. These
-// objects have the connection model of the manual pages dat_ep_create, dat_ep_connect,
-// dat_cr_accept, rdma_connect and rdma_accept ("the pages"). docs/connection-model.md lists every
-// statement of the pages with the test that checks the statement.
+// Package verbs offers the objects of the interfaces uDAPL 1.2 and librdmacm: adapter, protection
+// domain, memory region, completion queue, endpoint, shared receive queue, listener and connection
+// request. These objects have the connection model of the manual pages dat_ep_create,
+// dat_ep_connect, dat_cr_accept, rdma_connect and rdma_accept ("the pages").
+// docs/connection-model.md lists every statement of the pages with the test that checks the
+// statement.
 //
 // # Two sides
 //
 // A consumer uses the types of this package: [Open] returns an [Adapter], whose methods make all
 // other objects. Package provider has the interfaces that a provider implements and the plain types
 // that both sides use. The types that a consumer needs have aliases in package verbs. Providers
-// only move bytes. This package, between consumer and provider, implements once all rules of the
-// pages for states, parameters, events, completion order, flushing, limits and wakeups.
+// only move bytes. This package is between consumer and provider. It implements, once for all
+// providers, the rules of the pages for states, parameters, events, completion order, flushing,
+// limits and wakeups.
 //
 //	consumer      Adapter  Endpoint  CompletionQueue  Listener  ConnectionRequest
 //	------------------------------------------------------------------------------
@@ -20,20 +22,21 @@
 //	  takes work from Sends and Receives, reports to them and to Upcalls
 //
 // A consumer such as package rdma needs only endpoints, completion queues, shared receive queues,
-// listeners and connection requests with private data. In comments, the words "Of the pages" mark
-// features that exist only because the pages have them. Only verbstest, and other users of the
-// pages' model, use them: [Endpoint.Modify], [Endpoint.DupConnect], reserved service points, and
-// the completion flags other than CompletionThreshold.
+// listeners and connection requests with private data. Some features exist only because the pages
+// define them. In this module only package verbstest uses them. Their comments begin a sentence
+// with "Of the pages". These features are [Endpoint.Modify], [Endpoint.DupConnect], reserved
+// service points, and the completion flags other than CompletionThreshold.
 //
 // Datagrams (UD) are out of scope, see package provider.
 //
 // # One lock
 //
 // An adapter has one lock. Every method of a consumer type takes it once. Every method of a
-// provider is called with the lock held, except Sleep, Register and Deregister. Without the lock,
-// other calls can proceed during a sleep and while memory is pinned. A provider therefore needs no
-// lock and no goroutine of its own, and makes upcalls only from within its methods. No upcall calls
-// the provider back. Goroutines that must not contend for this lock can open an adapter each.
+// provider is called with the lock held, except Sleep, Register and Deregister. These three methods
+// are called without the lock, so that other calls can proceed during a sleep and while memory is
+// pinned. A provider therefore needs no lock and no goroutine of its own, and makes upcalls only
+// from within its methods. No upcall calls the provider back. Goroutines that must not contend for
+// this lock can open an adapter each.
 //
 // # Progress
 //

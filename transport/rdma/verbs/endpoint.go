@@ -12,8 +12,9 @@ import (
 type EndpointConfig struct {
 	// Domain is required.
 	Domain *ProtectionDomain
-	// Receives, Requests and Connections are the queues that take the three event streams
-	// of the endpoint. The entries of a stream whose queue is nil are discarded.
+	// Receives, Requests and Connections are the completion queues for the entries of the endpoint:
+	// completions of receives, completions of requests, and connection events. If one of the queues
+	// is nil, its entries are discarded.
 	Receives, Requests, Connections *CompletionQueue
 	// SharedReceives replaces the endpoint's own receive queue if it is not nil.
 	SharedReceives *SharedReceiveQueue
@@ -22,16 +23,16 @@ type EndpointConfig struct {
 	// remote side, and a passive endpoint accepts only a single Send. Adapters whose queue pairs do
 	// not implement provider.Guard ignore Guarded.
 	Guarded bool
-	// Attributes may be nil. Then the endpoint gets the adapter's defaults, which are in the field
-	// Endpoint of the adapter's Attributes. Query returns the attributes in force, and Modify
-	// changes them.
+	// Attributes are the requested attributes. If Attributes is nil, the endpoint gets the defaults
+	// of the adapter (Attributes.Endpoint of the adapter). Query returns the attributes that the
+	// endpoint has, and Modify changes them.
 	Attributes *EndpointAttributes
 }
 
 // Endpoint is one end of a connection. An endpoint is made before its connection. Type State lists
 // the states of an endpoint, and docs/connection-model.md their transitions. Every method is safe
-// for concurrent use. If concurrent calls exclude each other, one call succeeds and the other calls
-// fail with ErrInvalidState.
+// for concurrent use. If at most one of several concurrent calls can succeed, the other calls fail
+// with ErrInvalidState.
 type Endpoint struct {
 	adapter    *Adapter
 	config     EndpointConfig
@@ -41,8 +42,9 @@ type Endpoint struct {
 	receives   receiveQueue
 
 	state State
-	// local and remote are the addresses of the two ends. in is the IRD and out the ORD. They have
-	// the requested values until the connection is established, and then the final values.
+	// local and remote are the addresses of the two ends. in is the IRD and out the ORD. in and out
+	// have the requested values until the connection is established. After that they have the final
+	// values.
 	local, remote netip.AddrPort
 	in, out       int
 	// request is the connection request that carries this endpoint, or nil. listener is the
@@ -68,7 +70,7 @@ type deferral uint8
 
 const (
 	deferDisconnect deferral = 1 << iota // disconnect gracefully if the send queue is empty
-	deferLost                            // end the endpoint, whose completion queue is dead
+	deferLost                            // end the endpoint, because its completion queue is dead
 )
 
 // transfers reports whether data may move in this state.
@@ -187,7 +189,8 @@ func (c *EndpointConfig) check(a *Adapter) error {
 	return nil
 }
 
-// feed adds n, which is 1 or -1, to the stream counts of the endpoint's completion queues.
+// feed adds n to the counts of the streams that feed the endpoint's completion queues. n is 1 or
+// -1.
 func (c *EndpointConfig) feed(a *EndpointAttributes, n int) {
 	if c.Receives != nil {
 		c.Receives.feeds.add(StreamReceive, a.ReceiveFlags, n)
@@ -200,8 +203,7 @@ func (c *EndpointConfig) feed(a *EndpointAttributes, n int) {
 	}
 }
 
-// legal reports, for all completion queues of the endpoint, whether the streams that feed a
-// queue may share it.
+// legal reports whether the rules of type feeds hold for each completion queue of the endpoint.
 func (c *EndpointConfig) legal() bool {
 	for _, q := range []*CompletionQueue{c.Receives, c.Requests, c.Connections} {
 		if q != nil && !q.feeds.legal() {
@@ -211,7 +213,7 @@ func (c *EndpointConfig) legal() bool {
 	return true
 }
 
-// use adds n, which is 1 or -1, to the user counts of the domain and the shared receive queue.
+// use adds n to the counts of users of the domain and of the shared receive queue. n is 1 or -1.
 func (c *EndpointConfig) use(n int) {
 	c.Domain.users += n
 	if c.SharedReceives != nil {
@@ -278,7 +280,7 @@ func (ep *Endpoint) lock(op string) error {
 // valid reports whether the endpoint can be used on adapter a, whose lock the caller holds.
 func (ep *Endpoint) valid(a *Adapter) bool { return ep.adapter == a && ep.state != StateFreed }
 
-// later adds an action. settle does the action when no upcall runs.
+// later adds an action to deferred. settle does the action when no upcall runs.
 func (ep *Endpoint) later(what deferral) {
 	if ep.deferred == 0 {
 		ep.adapter.deferred = append(ep.adapter.deferred, ep)

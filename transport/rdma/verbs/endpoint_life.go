@@ -10,13 +10,13 @@ import (
 type EndpointInfo struct {
 	State  State
 	Config EndpointConfig
-	// Attributes are the attributes in force. Their ReadsIn and ReadsOut are final when the
-	// endpoint is connected.
+	// Attributes are the attributes that the endpoint has. ReadsIn and ReadsOut in them have their
+	// final values when the endpoint is connected.
 	Attributes EndpointAttributes
 	// Local and Remote are the addresses of the two ends, as far as they are known.
 	Local, Remote netip.AddrPort
-	// Explained is the provider's remark, for people, on the data sent so far for example how much
-	// was compressed. It is empty if the provider has no remark.
+	// Explained is a remark of the provider, for people, on the data that were sent so far, for
+	// example how much was compressed. It is empty if the provider has no remark.
 	Explained string
 }
 
@@ -73,12 +73,12 @@ const (
 	paramAll = ParamDomain | ParamReceives | ParamRequests | ParamConnections | ParamSharedReceives | ParamAttributes
 )
 
-// Modify sets the selected parameters of the endpoint to their values in to (dat_ep_modify(3DAT)).
-// The domain can be changed only in StateUnconnected. The other parameters can also be changed in
-// StateReserved and StatePassiveConnectionPending, that is, until Connect or Accept. Posted
-// receives stay posted. If the posted receives do not fit the new parameters, Modify fails with
-// ErrInvalidState. If Modify fails, the endpoint is unchanged. Of the pages: only verbstest calls
-// it.
+// Modify sets the selected parameters of the endpoint (dat_ep_modify(3DAT)). The argument to holds
+// their new values. The domain can be changed only in StateUnconnected. The other parameters can
+// also be changed in StateReserved and StatePassiveConnectionPending, that is, until Connect or
+// Accept. Posted receives stay posted. If the posted receives do not fit the new parameters, Modify
+// fails with ErrInvalidState. If Modify fails, the endpoint is unchanged. Of the pages (see
+// doc.go): only verbstest calls it.
 func (ep *Endpoint) Modify(which Parameters, to EndpointConfig) error {
 	const op = "modify"
 	if err := ep.lock(op); err != nil {
@@ -120,8 +120,8 @@ func (ep *Endpoint) Modify(which Parameters, to EndpointConfig) error {
 	return nil
 }
 
-// Reset returns the endpoint from StateDisconnected to StateUnconnected (dat_ep_reset(3DAT)).
-// In StateUnconnected it does nothing. Entries in the completion queues stay there.
+// Reset returns the endpoint from StateDisconnected to StateUnconnected (dat_ep_reset(3DAT)). In
+// StateUnconnected it does nothing. Reset does not remove entries from the completion queues.
 func (ep *Endpoint) Reset() error {
 	const op = "reset"
 	if err := ep.lock(op); err != nil {
@@ -148,9 +148,9 @@ func (ep *Endpoint) Reset() error {
 }
 
 // Trust ends the guard of EndpointConfig.Guarded for the established connection. The consumer calls
-// it when the remote side has proved that it is a legitimate peer. From the next progress on, the
-// endpoint accepts all messages, Reads and Writes of the peer, including those that the peer has
-// already sent. If no connection is established, Trust does nothing.
+// it when the remote side has proved that it is a legitimate peer. From the next progress of the
+// adapter on, the endpoint accepts all messages, Reads and Writes of the peer, including those that
+// the peer has already sent. If no connection is established, Trust does nothing.
 func (ep *Endpoint) Trust() {
 	ep.adapter.mu.Lock()
 	defer ep.adapter.unlock()

@@ -22,7 +22,7 @@ const (
 	ErrInvalidHandle = provider.ErrInvalidHandle
 	// ErrInvalidAddress means that an address cannot be used by this adapter.
 	ErrInvalidAddress = provider.ErrInvalidAddress
-	// ErrInsufficientResources means that a limit or the machine is exhausted.
+	// ErrInsufficientResources means that a limit is reached, or that the host lacks a resource.
 	ErrInsufficientResources = provider.ErrInsufficientResources
 	// ErrModelNotSupported means that the provider does not have the requested feature.
 	ErrModelNotSupported = provider.ErrModelNotSupported
@@ -35,7 +35,8 @@ const (
 
 // The causes of events and of failed calls. Event.Err and OpError.Err hold them.
 var (
-	// ErrBacklogFull means that a listener, or its queue, had no room for another request.
+	// ErrBacklogFull means that a listener, or its completion queue, had no room for another
+	// connection request.
 	ErrBacklogFull = errors.New("backlog is full")
 	// ErrNotListening means that no listener is at the requested address.
 	ErrNotListening = errors.New("nothing listens there")
@@ -65,7 +66,7 @@ type OpError struct {
 	Peer string
 	// Fault is the return code that the manual pages have for this error.
 	Fault Fault
-	// Err is the cause, or nil if Fault alone describes the error.
+	// Err is the cause. It is nil if Fault describes the error completely.
 	Err error
 }
 
@@ -79,7 +80,7 @@ func (e *OpError) Error() string {
 	switch {
 	case e.Err == nil:
 		return s + ": " + fault
-	case strings.Contains(e.Err.Error(), fault): // the cause wraps the fault
+	case strings.Contains(e.Err.Error(), fault): // the text of the cause contains that of the fault
 		return s + ": " + e.Err.Error()
 	}
 	return s + ": " + fault + ": " + e.Err.Error()

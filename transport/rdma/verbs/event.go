@@ -9,7 +9,8 @@ import (
 type EventType uint8
 
 const (
-	// EventConnectionRequest delivers a connection request of a listener to the consumer.
+	// EventConnectionRequest delivers a connection request that has reached a listener to the
+	// consumer.
 	EventConnectionRequest EventType = iota + 1
 	// EventEstablished reports, on both sides, that the connection is established.
 	EventEstablished
@@ -38,8 +39,8 @@ const (
 	// EventRemoved reports that the adapter has ended because its device is gone or has
 	// failed. All endpoints and queues of the adapter are dead.
 	EventRemoved
-	// EventPortDown reports that the adapter's port lost its link. If a connection fails because of
-	// this, an event of the connection reports the failure.
+	// EventPortDown reports that the adapter's port lost its link. If a connection fails because
+	// of the lost link, an event of the connection reports the failure.
 	EventPortDown
 	// EventPortUp reports that the port has a link again.
 	EventPortUp
@@ -68,14 +69,15 @@ func (t EventType) String() string {
 // Event is a connection event. It belongs to the consumer that polled it.
 type Event struct {
 	Type EventType
-	// Endpoint is the local endpoint. For EventConnectionRequest it is the endpoint of the reserved
-	// service point, or nil. Events of a queue or of the adapter have no endpoint.
+	// Endpoint is the local endpoint. For EventConnectionRequest it is the endpoint that the
+	// request carries, or nil (see ListenOptions.Endpoint). Events of a queue or of the adapter
+	// have no endpoint.
 	Endpoint *Endpoint
 	// Local and Remote are the addresses of the two ends, as far as they are known. On the
 	// passive side, the port of Remote is the port qualifier of the active side.
 	Local, Remote netip.AddrPort
-	// PrivateData are the bytes that the peer passed to Accept (EventEstablished on the
-	// active side) or Reject (EventPeerRejected).
+	// PrivateData are the bytes that the peer passed to Accept or Reject. They are set for
+	// EventEstablished on the active side and for EventPeerRejected.
 	PrivateData []byte
 	// ResponderResources and InitiatorDepth are the final IRD and ORD of the local endpoint. They
 	// are set for EventEstablished.
@@ -84,6 +86,6 @@ type Event struct {
 	Request *ConnectionRequest
 	// SharedReceiveQueue is the queue of EventLimitReached.
 	SharedReceiveQueue *SharedReceiveQueue
-	// Err is the cause of the event, or nil if Type alone describes it.
+	// Err is the cause of the event. It is nil if Type describes the event completely.
 	Err error
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// A client connects, and each side takes its event from its own queue. Here both sides are in one process;
-// usually they are in two.
+// A client connects to a server, and each side takes its events from its own queue. In this example both
+// sides are in one process. Usually they are in two processes.
 func ExampleEndpoint_Connect() {
 	run := func(ctx context.Context) error {
 		adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")
@@ -79,7 +79,7 @@ func ExampleEndpoint_Connect() {
 }
 
 // A connection request and its answer carry private data, and the number of Reads that each side may have
-// outstanding. The server grants fewer Reads than the client asks for.
+// outstanding. In this example the server grants fewer Reads than the client requests.
 func ExampleConnectionRequest_Accept() {
 	run := func(ctx context.Context) error {
 		adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")

@@ -3,7 +3,8 @@ package verbs
 // feeds counts the event streams that feed a completion queue. It implements the rules of
 // dat_ep_create(3DAT) for the completion flags of streams that share a queue.
 type feeds struct {
-	// receives and requests count the endpoints' streams by their completion flags.
+	// receives and requests are the numbers of receive streams and of request streams, for each
+	// value of the completion flags.
 	receives, requests [CompletionSolicitedWait + 1]int
 	// others counts the streams of all other kinds.
 	others int
@@ -44,8 +45,8 @@ func (f *feeds) legal() bool {
 	solicited := f.receives[CompletionSolicitedWait]
 	switch {
 	case !same(receives, f.receives) || !same(requests, f.requests):
-		// All receive streams of a queue must have equal flags. All request streams of a queue must
-		// have equal flags, too.
+		// All receive streams of a queue must have equal flags. All request streams of a queue
+		// must also have equal flags.
 		return false
 	case f.others > 0 && (unsignalled > 0 || solicited > 0):
 		// If a stream of another kind feeds the queue, all streams must have CompletionThreshold.

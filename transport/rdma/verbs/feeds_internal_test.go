@@ -32,7 +32,8 @@ func lawful(list []stream) bool {
 	return true
 }
 
-// TestFeedsAgainstTheRules compares the code with lawful for every list of up to three streams.
+// TestFeedsAgainstTheRules compares feeds.legal with lawful for every list of up to three
+// streams.
 func TestFeedsAgainstTheRules(t *testing.T) {
 	kinds := []stream{
 		{StreamReceive, CompletionThreshold},

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestEndpointsHaveWhatIsGranted checks that an endpoint has the attributes that the provider grants, and never
-// more than the consumer has asked for.
+// TestEndpointsHaveWhatIsGranted checks that an endpoint has the attributes that the provider grants. If the
+// provider grants more than the consumer has requested, the endpoint has the requested attributes.
 func TestEndpointsHaveWhatIsGranted(t *testing.T) {
 	p := newPlay(t, nil)
 	asked := p.stage.attributes.Endpoint
@@ -74,9 +74,10 @@ func TestGrantedQueuesAreFull(t *testing.T) {
 	p.ErrorIs(ep.PostReceive(&verbs.ReceiveRequest{}), verbs.ErrInsufficientResources)
 }
 
-// TestReceivesMoveToTheNextQueuePair has Modify replace the queue pair of an endpoint with posted receives. The
-// test checks that the receives stay posted and that the new queue pair is told of them. If the new queue pair
-// is granted too few receives, Modify fails and changes nothing.
+// TestReceivesMoveToTheNextQueuePair makes Modify replace the queue pair of an endpoint that has posted
+// receives. The test checks that the receives stay posted and that the new queue pair is told of them. It
+// also checks that Modify fails and changes nothing if the provider grants the new queue pair too few
+// receives.
 func TestReceivesMoveToTheNextQueuePair(t *testing.T) {
 	p := newPlay(t, nil)
 	for id := range uint64(3) {
@@ -84,7 +85,7 @@ func TestReceivesMoveToTheNextQueuePair(t *testing.T) {
 	}
 	p.Equal(3, p.actor.receives)
 	for range 3 {
-		p.NotNil(p.actor.Receives.Next()) // as an adapter that posts receives in advance
+		p.NotNil(p.actor.Receives.Next()) // an adapter that posts receives in advance does the same
 	}
 	attributes := p.stage.attributes.Endpoint
 	attributes.MaxReceives = 4

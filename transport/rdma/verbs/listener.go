@@ -20,10 +20,11 @@ type ListenOptions struct {
 	// Backlog is the maximum number of unanswered requests. 0 means 128. Further requests are
 	// refused (EventNonPeerRejected on the active side).
 	Backlog int
-	// Endpoint is nil for a public service point (dat_psp_create(3DAT)). If Endpoint is not nil,
-	// the listener is a reserved service point for one request (dat_rsp_create(3DAT)). This request
-	// carries the endpoint. The endpoint must be in StateUnconnected, and Listen moves it to
-	// StateReserved. Of the pages: only verbstest uses reserved service points.
+	// Endpoint selects the kind of the listener. If Endpoint is nil, the listener is a public
+	// service point (dat_psp_create(3DAT)). Otherwise it is a reserved service point
+	// (dat_rsp_create(3DAT)), which takes one request. This request carries the endpoint, so that
+	// Accept uses it. The endpoint must be in StateUnconnected, and Listen moves it to
+	// StateReserved. Of the pages (see doc.go): only verbstest uses reserved service points.
 	Endpoint *Endpoint
 	// Service must be one of the adapter's services. Today all adapters have only ServiceReliable,
 	// and Listen fails with ErrModelNotSupported for any other service.
@@ -53,7 +54,7 @@ type Listener struct {
 //   - ErrModelNotSupported: see ListenOptions;
 //   - ErrInvalidParameter: if the backlog is negative, or if the completion flags of streams that
 //     feed the queue do not allow connection requests in the queue;
-//   - ErrInvalidAddress: if the address is not an address of the machine;
+//   - ErrInvalidAddress: if the address is not an address of the host;
 //   - ErrInsufficientResources: if the address is in use.
 func (a *Adapter) Listen(o ListenOptions) (*Listener, error) {
 	const op = "listen"

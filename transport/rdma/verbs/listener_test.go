@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestBacklog checks that at most backlog requests may be unanswered, and that an accept or a reject makes room
-// for another request.
+// TestBacklog checks that the backlog limits the number of unanswered requests, and that an Accept or a Reject
+// makes room for another request.
 func TestBacklog(t *testing.T) {
 	const backlog = 3
 	p := newPlay(t, nil)

@@ -23,9 +23,9 @@ const (
 )
 
 const (
-	// accessWrite are the rights that need AccessLocalWrite.
+	// accessWrite contains the rights that need AccessLocalWrite.
 	accessWrite = AccessRemoteWrite | AccessRemoteAtomic
-	// accessAll are all defined rights.
+	// accessAll contains all defined rights.
 	accessAll = AccessLocalWrite | AccessRemoteRead | accessWrite
 )
 
@@ -34,7 +34,7 @@ const (
 type ProtectionDomain struct {
 	adapter *Adapter
 	domain  provider.ProtectionDomain
-	// users counts regions, shared receive queues and endpoints.
+	// users is the number of regions, shared receive queues and endpoints of the domain.
 	users int
 	freed bool
 }
@@ -91,11 +91,11 @@ type MemoryRegion struct {
 	closed bool
 }
 
-// Register makes b usable in posted requests of the domain's endpoints and, within the rights in
-// access, by their peers. The region keeps b reachable. Register fails with ErrInvalidParameter if
-// b is empty, or if access has AccessRemoteWrite or AccessRemoteAtomic without AccessLocalWrite. A
-// registration may take a long time if memory has to be pinned. Other calls can proceed during a
-// registration.
+// Register makes the memory b usable in posted requests of the domain's endpoints. The peers of
+// these endpoints can use b within the rights in access. The region keeps b reachable. Register
+// fails with ErrInvalidParameter if b is empty, or if access has AccessRemoteWrite or
+// AccessRemoteAtomic without AccessLocalWrite. A registration may take a long time if memory has to
+// be pinned. Other calls can proceed during a registration.
 func (d *ProtectionDomain) Register(b []byte, access Access) (*MemoryRegion, error) {
 	const op = "register memory"
 	if d == nil {
@@ -203,12 +203,12 @@ func (m *MemoryRegion) retire() bool {
 // of 1/256.
 const recentRegions = 256
 
-// recentRegion returns the cache slot for a key. Of the regions that share a slot, the slot holds
-// the region that was looked up last.
+// recentRegion returns the cache slot for a key. If several regions have the same slot, the slot
+// holds the region that was looked up last.
 func (a *Adapter) recentRegion(key uint32) **MemoryRegion { return &a.recent[key%recentRegions] }
 
-// check returns nil if a request of domain d may use segment s with the access need, and the fault
-// otherwise.
+// check returns nil if a request of domain d may use the segment s with the access right in the
+// argument need. Otherwise it returns the fault.
 func (a *Adapter) check(s *Segment, d *ProtectionDomain, need Access) error {
 	r := a.recentRegion(s.LKey)
 	m := *r

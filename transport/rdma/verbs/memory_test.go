@@ -20,7 +20,7 @@ func TestClosedRegionIsForgotten(t *testing.T) {
 	p.NoError(p.endpoint.Post(&w))
 	p.NoError(m.Close())
 	p.ErrorIs(p.endpoint.Post(&w), verbs.ErrPrivilegesViolation)
-	// The receive that was posted before still has its memory.
+	// The receive that was posted before the region was closed still has its memory.
 	p.within(func() {
 		r := p.actor.Sends.Next()
 		p.Equal(w.Segments, r.Segments)
@@ -28,7 +28,8 @@ func TestClosedRegionIsForgotten(t *testing.T) {
 	})
 }
 
-// TestSegmentBounds tries every range of bytes in and around a region.
+// TestSegmentBounds posts every range of bytes in and around a region. It checks that exactly the ranges
+// within the region are accepted.
 func TestSegmentBounds(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)
@@ -61,7 +62,7 @@ func TestMemoryOfAnotherDomain(t *testing.T) {
 	m, err := other.Register(make([]byte, 64), verbs.AccessLocalWrite)
 	p.NoError(err)
 	segments := []verbs.Segment{m.Segment(0, 8)}
-	for range 2 { // the second round finds the region in the cache
+	for range 2 { // the second iteration finds the region in the cache
 		p.ErrorIs(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: segments}), verbs.ErrProtectionViolation)
 		p.ErrorIs(p.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: segments}), verbs.ErrProtectionViolation)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestMoreHoldsBack checks which calls start the requests that FlagMore holds back. The first such call notifies
-// the queue pair, once.
+// TestMoreHoldsBack checks which calls start the requests that FlagMore holds back. Only the first of these
+// calls notifies the queue pair.
 func TestMoreHoldsBack(t *testing.T) {
 	begins := map[string]func(p *play){
 		"a post without the flag": func(p *play) { p.NoError(p.endpoint.Post(p.send(2, 0))) },

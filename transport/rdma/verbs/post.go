@@ -11,7 +11,7 @@ import (
 // StateConnected and in StateDisconnected. In StateDisconnected the request is flushed at once.
 //
 // A failed post does not affect the connection. The errors of Post are:
-//   - ErrInvalidState: in all other states;
+//   - ErrInvalidState: if the endpoint is in another state;
 //   - ErrInsufficientResources: if MaxRequests requests are posted;
 //   - ErrInvalidParameter: for illegal flags, lengths and numbers of segments;
 //   - ErrProtectionViolation and ErrPrivilegesViolation: if local memory may not be used;
@@ -32,7 +32,8 @@ func (ep *Endpoint) Post(w *WorkRequest) error {
 }
 
 // PostList posts requests in order and starts them together. It stops at the first request that
-// cannot be posted, and returns the number of posted requests and the error of this request.
+// cannot be posted. It returns the number of posted requests, and the error of the request that
+// cannot be posted.
 func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
 	if err := ep.lock("post list"); err != nil {
 		return 0, err
@@ -124,7 +125,8 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 	return nil
 }
 
-// The causes that accompany ErrModelNotSupported. They tell people which feature the adapter lacks.
+// The causes that accompany ErrModelNotSupported. Their texts name the feature that the adapter
+// lacks.
 var (
 	errNoImmediate  = errors.New("the adapter has no immediate data")
 	errNoInvalidate = errors.New("the adapter does not tell which key a message has revoked")
@@ -149,7 +151,8 @@ func (ep *Endpoint) checkRead(w *WorkRequest, length int) error {
 }
 
 // carries reports whether the adapter can send a message with these flags. flags contains
-// FlagImmediate, FlagInvalidate or both. No adapter can send a message with both.
+// FlagImmediate, FlagInvalidate or both. The result is false if flags contains both, because no
+// adapter can send such a message.
 func (ep *Endpoint) carries(flags RequestFlags) bool {
 	if flags&FlagInvalidate != 0 {
 		return flags&FlagImmediate == 0 && !ep.adapter.limits.HidesFlags
@@ -157,7 +160,8 @@ func (ep *Endpoint) carries(flags RequestFlags) bool {
 	return ep.adapter.limits.ImmediateData
 }
 
-// checkCarried returns the error for flags for which carries returns false.
+// checkCarried returns the error for flags with which the adapter cannot send a message (see
+// carries).
 func (ep *Endpoint) checkCarried(flags RequestFlags) error {
 	switch {
 	case flags&FlagImmediate != 0 && !ep.adapter.limits.ImmediateData:
@@ -168,9 +172,10 @@ func (ep *Endpoint) checkCarried(flags RequestFlags) error {
 	return ErrInvalidParameter
 }
 
-// without returns the length of the message in a list with FlagRoom. length is the total length of
-// the list, and the result is length without headroom and tailroom. The result is negative if the
-// list does not have exactly one segment, or if the segment is shorter than the room.
+// without returns the length of the message in a list of segments with FlagRoom. The argument
+// length is the total length of the list. The result is this length without the headroom and the
+// tailroom. The result is negative if the list does not have exactly one segment, or if the segment
+// is shorter than the room.
 func without(a *Attributes, list []Segment, length int) int {
 	if len(list) != 1 {
 		return -1
@@ -178,9 +183,9 @@ func without(a *Attributes, list []Segment, length int) int {
 	return length - a.Headroom - a.Tailroom
 }
 
-// checkAll returns the fault of the first segment of a list that a request of domain d may not use
-// with the access need. It returns nil if the request may use all segments. Empty segments are not
-// checked.
+// checkAll checks whether a request of domain d may use all segments of a list with the access
+// right in the argument need. If it may use all of them, checkAll returns nil. Otherwise checkAll
+// returns the fault of the first segment that it may not use. Empty segments are not checked.
 func (a *Adapter) checkAll(list []Segment, d *ProtectionDomain, need Access) error {
 	if len(list) == 1 {
 		if len(list[0].Data) == 0 {

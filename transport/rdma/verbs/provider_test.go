@@ -20,18 +20,19 @@ type stage struct {
 	sinks      []provider.ServicePointConfig
 	shared     *sharedActor
 	adapter    provider.Adapter
-	// grants changes the attributes that queue pairs are granted.
+	// grants changes the attributes that the stage grants to queue pairs.
 	grants func(*verbs.EndpointAttributes)
-	// registering, if not nil, is called by Register without the lock.
+	// registering is called by Register without the lock. It may be nil.
 	registering func()
 	awake       chan struct{}
 	key         atomic.Uint32
-	// registered and deregistered count regions. closed counts the calls of Close.
+	// registered and deregistered are the numbers of regions that were registered and deregistered. closed is the
+	// number of calls of Close.
 	registered, deregistered atomic.Int64
 	closed                   int
 	// progress is called by Progress with the adapter's lock held.
 	progress func() (int, error)
-	// asleep, if not nil, gets the deadline of every Sleep.
+	// asleep gets the deadline of every Sleep. It may be nil.
 	asleep chan time.Time
 }
 
@@ -79,7 +80,7 @@ func (d *stageDomain) Register([]byte, verbs.Access) (provider.Registered, error
 	return provider.Registered{LKey: key, RKey: key}, nil
 }
 
-// These constants are the room that a stage needs for FlagRoom, in bytes.
+// These constants are the headroom and the tailroom of a stage for FlagRoom, in bytes.
 const (
 	stageHeadroom = 3
 	stageTailroom = 2
@@ -232,13 +233,13 @@ func (p *play) make(change func(c *verbs.EndpointConfig)) (*verbs.Endpoint, *act
 	return ep, p.stage.pairs[len(p.stage.pairs)-1]
 }
 
-// within makes upcalls with the adapter's lock held.
+// within calls the function upcalls with the adapter's lock held.
 func (p *play) within(upcalls func()) {
 	p.next(upcalls)
 	p.adapter.Progress()
 }
 
-// next makes the next call of Progress make these upcalls.
+// next makes the next call of Progress call the function upcalls.
 func (p *play) next(upcalls func()) {
 	p.stage.progress = func() (int, error) {
 		p.stage.progress = nil
@@ -249,7 +250,7 @@ func (p *play) next(upcalls func()) {
 
 var remote = netip.MustParseAddrPort("10.0.0.2:7471")
 
-// connect brings an endpoint to the connected state and takes the event.
+// connect brings an endpoint to StateConnected and polls the event that reports this.
 func (p *play) connect(ep *verbs.Endpoint, a *actor, out int) {
 	p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Param: &verbs.ConnParam{ResponderResources: 2, InitiatorDepth: out}}))
 	p.within(func() {
@@ -264,7 +265,7 @@ func (p *play) poll() []verbs.Completion {
 	return into[:p.queue.Poll(into)]
 }
 
-// events returns the types of the queued entries, which all have to be events.
+// events returns the types of the queued entries. The test fails if one of them is not an event.
 func (p *play) events() []verbs.EventType {
 	var types []verbs.EventType
 	for _, c := range p.poll() {

@@ -116,8 +116,8 @@ func (q *receiveQueue) Fail(r *provider.Receive, s Status) {
 	q.retire(r, &Completion{Endpoint: q.ep, Stream: StreamReceive, Op: OpReceive, Status: s})
 }
 
-// retire completes the receive r of the shared receive queue. If the endpoint has no shared receive
-// queue, it completes the oldest of the endpoint's own receives.
+// retire completes a receive. If the endpoint has a shared receive queue, this is the receive r.
+// Otherwise it is the oldest of the endpoint's own receives.
 func (q *receiveQueue) retire(r *provider.Receive, c *Completion) {
 	var quiet bool
 	if shared := q.ep.config.SharedReceives; shared != nil {
@@ -130,7 +130,7 @@ func (q *receiveQueue) retire(r *provider.Receive, c *Completion) {
 		c.ID, quiet = s.id, s.quiet
 		s.vacate()
 		if q.head++; q.head == q.tail {
-			q.head, q.next, q.tail = 0, 0, 0 // the next receives use the slots that are in the cache
+			q.head, q.next, q.tail = 0, 0, 0 // the next receives use slots that are in the processor's cache
 		}
 	}
 	q.complete(c, quiet)

@@ -11,9 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestReceiveQueuesAgainstOracle has two endpoints consume receives until their connections end. The receives
-// are in the endpoints' own queues, which are used in order, or in a shared queue, which is used in any order.
-// Plain lists predict the results.
+// TestReceiveQueuesAgainstOracle makes two endpoints consume receives until their connections end. The
+// receives are in the endpoints' own queues, from which they are taken in order, or in a shared queue, from
+// which they are taken in any order. The test predicts the results with plain lists.
 func TestReceiveQueuesAgainstOracle(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -21,13 +21,14 @@ func TestReceiveQueuesAgainstOracle(t *testing.T) {
 	}
 }
 
-// taker is an endpoint and the receives that it has taken and not finished, oldest first.
+// taker is an endpoint, together with the receives that it has taken and not finished. The oldest receive is
+// the first.
 type taker struct {
 	p     *play
 	ep    *verbs.Endpoint
 	actor *actor
 	// posted holds the IDs of the receives that are posted and not taken. used is the number of receives that
-	// are not finished.
+	// are posted and not finished.
 	posted *[]uint64
 	used   *int
 	taken  []*oracleReceive
@@ -63,7 +64,7 @@ func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
 	var id uint64
 	for range 300 {
 		k := takers[r.IntN(2)]
-		run := p.within // makes the upcalls within the poll
+		run := p.within // in this case the upcalls are made within the poll
 		if r.IntN(2) == 0 {
 			run = p.next
 		}
@@ -102,8 +103,8 @@ func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
 	}
 }
 
-// next returns the receive that a message takes, and removes it from the lists. The receives of a shared queue
-// are in the stage.
+// next returns the receive that a message takes, and removes it from the lists. If the queue is shared, next
+// takes the receive from the stage.
 func (k *taker) next(t *testing.T, own func() *provider.Receive) *oracleReceive {
 	t.Helper()
 	r := (*provider.Receive)(nil)
@@ -152,7 +153,7 @@ func (k *taker) deliver(t *testing.T, r *rand.Rand) [][2]int {
 	return [][2]int{{int(o.id), length}}
 }
 
-// finish finishes the oldest receive. For a shared queue it finishes a random one.
+// finish finishes the oldest receive. If the queue is shared, it finishes a random receive.
 func (k *taker) finish(r *rand.Rand) [][2]int {
 	if len(k.taken) == 0 {
 		return nil
@@ -168,8 +169,8 @@ func (k *taker) finish(r *rand.Rand) [][2]int {
 	return [][2]int{{int(o.id), length}}
 }
 
-// end breaks the connection. The endpoint's own receives are flushed; of the shared queue those that the
-// provider reports are flushed.
+// end breaks the connection. If the endpoint has receives of its own, all of them are flushed. If the queue is
+// shared, those receives are flushed that the provider reports.
 func (k *taker) end(t *testing.T, p *play) {
 	t.Helper()
 	var want []outcome

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestRoom posts messages with room around them, and checks that the room does not count as a part of any
-// length.
+// TestRoom posts messages with room around them, and checks that no length in a request or completion
+// includes the room.
 func TestRoom(t *testing.T) {
 	const room = stageHeadroom + stageTailroom
 	p := newPlay(t, nil)

@@ -21,15 +21,15 @@ type sendQueue struct {
 	ep *Endpoint
 	// slots is a ring whose length is a power of two. At most depth slots are in use.
 	slots    []sendSlot
-	segments []Segment // MaxRequestSegments for each slot
-	inline   []byte    // MaxInline for each slot
+	segments []Segment // MaxRequestSegments segments for each slot
+	inline   []byte    // MaxInline bytes for each slot
 	depth    int
 	// head is the number of the oldest request that is not retired. next is the number of the
 	// oldest request that the provider has not taken. tail is the number of the next request to be
 	// posted. These numbers only grow, and return to 0 when all requests are retired.
 	head, next, tail uint64
-	// gated is true if this queue holds back fenced requests, and Reads and atomics beyond
-	// readsMax, the final ORD. gated is false if the adapter holds them back
+	// gated is true if this queue itself holds back fenced requests, and the Reads and atomics that
+	// exceed readsMax, the final ORD. gated is false if the adapter does this
 	// (Attributes.HoldsReads). If gated is true, reads counts the Reads and atomics that are taken
 	// and not done. Otherwise reads stays 0.
 	gated           bool
@@ -129,7 +129,7 @@ func (q *sendQueue) finish(r *provider.Request, s Status) {
 		q.retire(oldest, oldest.status)
 	}
 	if q.head == q.tail {
-		q.head, q.next, q.tail = 0, 0, 0 // the next requests use the slots that are in the cache
+		q.head, q.next, q.tail = 0, 0, 0 // the next requests use slots that are in the processor's cache
 		if q.ep.state == StateDisconnectPending {
 			q.ep.later(deferDisconnect)
 		}
@@ -152,9 +152,9 @@ func (q *sendQueue) retire(r *sendSlot, s Status) {
 	q.ep.config.Requests.push(&c, r.Flags&FlagQuiet == 0 || s != StatusSuccess)
 }
 
-// flush completes all requests in order. A failed request keeps its status. A request that
-// succeeded behind an unfinished one counts as flushed because after a failure all later requests
-// in the same direction fail (dat_ep_disconnect(3DAT)).
+// flush completes all requests in order. A failed request keeps its status. If a request has
+// succeeded but an earlier request is unfinished, both count as flushed. The reason is that after
+// a failure all later requests in the same direction fail (dat_ep_disconnect(3DAT)).
 func (q *sendQueue) flush() {
 	for q.head != q.tail {
 		r := q.slot(q.head)

@@ -42,7 +42,7 @@ func (o *sendOracle) next() *oracleRequest {
 	return nil
 }
 
-// outcome is the part of a completion that the model predicts.
+// outcome holds those parts of a completion that the model predicts.
 type outcome struct {
 	id     uint64
 	status verbs.Status
@@ -156,7 +156,7 @@ func endSendQueue(t *testing.T, r *rand.Rand, p *play, o *sendOracle, taken map[
 	require.Equal(t, want, outcomes(all[:len(all)-1]))
 }
 
-// outcomes returns the part of the completions that the model predicts.
+// outcomes returns those parts of the completions that the model predicts.
 func outcomes(list []verbs.Completion) []outcome {
 	var all []outcome
 	for _, c := range list {

@@ -7,9 +7,11 @@ type SharedReceiveConfig struct {
 	// Domain is the protection domain of the receives' memory and of all endpoints that use
 	// the queue.
 	Domain *ProtectionDomain
-	// Limits is the queue that takes EventLimitReached. If Limits is nil, the event is discarded.
+	// Limits is the completion queue that takes EventLimitReached. If Limits is nil, the event is
+	// discarded.
 	Limits *CompletionQueue
-	// MaxReceives bounds the posted receives, MaxSegments the segments of each receive.
+	// MaxReceives is the maximum number of posted receives, and MaxSegments the maximum number of
+	// segments of each receive.
 	MaxReceives, MaxSegments int
 }
 
@@ -23,7 +25,7 @@ type SharedReceiveQueue struct {
 	limits      *CompletionQueue
 	queue       provider.SharedReceiveQueue
 	slots       []receiveSlot
-	free        []uint32 // indices of free slots; the last index is used next
+	free        []uint32 // indices of free slots, of which the last is used next
 	segmentsMax int
 	// limit is the number of posted receives below which EventLimitReached is due. It is 0 if no
 	// event was requested.

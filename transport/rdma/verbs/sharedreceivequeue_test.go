@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestLimitIsSaidOnce checks that a shared receive queue reports once that it has fallen below its limit, and
-// again after another SetLimit.
+// TestLimitIsSaidOnce checks that a shared receive queue reports only once that it has fallen below its
+// limit. After another SetLimit it must report this again.
 func TestLimitIsSaidOnce(t *testing.T) {
 	p := newPlay(t, nil)
 	q, err := p.adapter.NewCompletionQueue(16)

@@ -7,8 +7,8 @@ type State uint8
 
 // The states. docs/connection-model.md has the table of transitions.
 const (
-	// StateUnconnected is the state of an endpoint that was made or reset, and that takes part in
-	// no connection and no connection attempt.
+	// StateUnconnected is the state of an endpoint after NewEndpoint or Reset, before it takes
+	// part in a connection attempt.
 	StateUnconnected State = iota + 1
 	// StateReserved is the state of the endpoint of a reserved service point until a request
 	// arrives at the service point.

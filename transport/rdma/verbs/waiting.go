@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// waiting coordinates the goroutines that are suspended until an entry is queued. One of them, the
-// sleeper, is in Device.Sleep, and makes progress for all of them when it wakes. The other
-// goroutines are parked: each waits on its own channel. When the sleeper leaves, it wakes a parked
-// goroutine, which becomes the sleeper.
+// waiting coordinates the goroutines of an adapter that wait until an entry is queued. One of them,
+// the sleeper, is in Device.Sleep, and makes progress for all of them when it wakes. The other
+// goroutines are parked: each waits on its own channel. When the sleeper ends its Wait, it wakes a
+// parked goroutine, which becomes the next sleeper.
 type waiting struct {
-	// dirty is true if one of two events has happened since the last wake: a queue that is armed or
-	// has waiting goroutines has changed, or a queue has died.
+	// dirty is true if one of two events has happened since the last call of the method wake. First,
+	// a queue has changed that is armed or has waiting goroutines. Second, a queue has died.
 	dirty bool
-	// sleeper is the goroutine in Device.Sleep, or nil. left is signalled when the sleeper has
-	// returned from Device.Sleep. Adapter.Close waits for this signal.
+	// sleeper is the goroutine in Device.Sleep, or nil. left is a condition that is signalled when
+	// the sleeper has returned from Device.Sleep. Adapter.Close waits for it.
 	sleeper *waiter
 	left    sync.Cond
 	parked  []*waiter
@@ -36,9 +36,9 @@ type waiter struct {
 // Wait blocks until at least threshold entries are queued and at least one of them is an entry that
 // wakes. Two kinds of entries do not wake: entries of successful work with FlagQuiet and, with
 // CompletionSolicitedWait, entries of unsolicited messages. All other entries wake. While Wait
-// blocks, it makes progress itself, or another waiter of the adapter makes progress. If the context
-// ends or the queue dies first, Wait returns the error of the context or of the queue (see Err). In
-// this case queued entries stay queued.
+// blocks, it makes progress itself, or another waiter of the adapter makes progress. If ctx ends or
+// the queue dies before that, Wait returns the error of ctx or of the queue (see Err). In this case
+// queued entries stay queued.
 func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	const op = "wait"
 	a := q.adapter
@@ -139,8 +139,8 @@ func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 	}
 }
 
-// nudge wakes the sleeper, if there is one, because the sleeper would sleep too long or is no
-// longer needed.
+// nudge wakes the sleeper, if there is one. Its callers need this if the sleeper would sleep too
+// long or is no longer needed.
 func (a *Adapter) nudge() {
 	if a.waiting.sleeper != nil {
 		a.device.Wake()
@@ -224,8 +224,8 @@ func (q *CompletionQueue) Disarm() {
 	}
 }
 
-// stand is the function of the sentry's goroutine. While a queue is armed, it makes progress and
-// sleeps; otherwise it waits on its channel.
+// stand is the function of the sentry's goroutine. While a queue is armed, the sentry makes
+// progress and sleeps in the kernel. Otherwise it waits on its channel.
 func (a *Adapter) stand() {
 	defer close(a.waiting.exited)
 	w := a.waiting.sentry

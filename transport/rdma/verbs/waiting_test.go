@@ -15,7 +15,8 @@ import (
 // patience is the timeout of a test that would otherwise hang.
 const patience = 30 * time.Second
 
-// sleepers returns a disconnected endpoint, whose posts complete at once, on a stage that reports each sleep.
+// sleepers returns an endpoint on a stage that reports each Sleep. The endpoint is in StateDisconnected, so
+// that its posts complete at once.
 func sleepers(t *testing.T) *play {
 	t.Helper()
 	p := newPlay(t, nil)
@@ -52,15 +53,15 @@ func TestSleeperLearnsOfADeadline(t *testing.T) {
 	require.Zero(t, <-p.stage.asleep)
 	before := time.Now()
 	p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: time.Hour}))
-	until := <-p.stage.asleep // it wakes, and sleeps again until this deadline
+	until := <-p.stage.asleep // the sleeper wakes, and sleeps again until this deadline
 	require.WithinRange(t, until, before.Add(time.Hour), time.Now().Add(time.Hour))
 	p.NoError(ep.Disconnect(verbs.CloseAbrupt))
 	p.NoError(<-result)
 	p.Equal([]verbs.EventType{verbs.EventDisconnected}, p.events())
 }
 
-// TestParkedWaiterTakesTheSleepersPlace has two goroutines wait, of which one sleeps in the kernel. When this
-// one returns, the other one has to sleep there.
+// TestParkedWaiterTakesTheSleepersPlace makes two goroutines wait, of which one sleeps in the kernel. When the
+// latter returns from Wait, the other one has to sleep in the kernel.
 func TestParkedWaiterTakesTheSleepersPlace(t *testing.T) {
 	p := sleepers(t)
 	other, err := p.adapter.NewCompletionQueue(4)
@@ -74,7 +75,7 @@ func TestParkedWaiterTakesTheSleepersPlace(t *testing.T) {
 	p.post()
 	p.NoError(<-first)
 	select {
-	case <-p.stage.asleep: // the second waiter
+	case <-p.stage.asleep: // the second goroutine sleeps
 	case <-time.After(patience):
 		t.Fatal("nobody sleeps in the kernel")
 	}
@@ -117,7 +118,7 @@ func TestSentrySleepsWhileArmed(t *testing.T) {
 }
 
 // TestDisarmedSentryLeavesTheSleepToWaiters checks that the goroutine of Arm stops sleeping in the kernel after
-// Disarm, and that a waiter sleeps there instead.
+// Disarm, and that a goroutine in Wait sleeps in the kernel instead.
 func TestDisarmedSentryLeavesTheSleepToWaiters(t *testing.T) {
 	p := sleepers(t)
 	p.True(p.queue.Arm(func() { t.Error("rung after Disarm") }))

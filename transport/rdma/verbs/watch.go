@@ -7,8 +7,8 @@ import (
 )
 
 // Watch sets the queue that takes the events of the adapter as a whole (the asynchronous EVD of
-// dat_ia_open(3DAT)): EventRemoved, EventPortDown, EventPortUp and EventAddressChanged, as far as
-// the provider learns of them. The queue replaces the queue of an earlier call. If q is nil,
+// dat_ia_open(3DAT)): EventRemoved, EventPortDown, EventPortUp and EventAddressChanged. A provider
+// may not be able to detect all of them. q replaces the queue of an earlier call. If q is nil,
 // further events are discarded. Watch fails with ErrInvalidParameter if the completion flags of
 // streams that feed the queue do not allow events of an adapter in the queue.
 func (a *Adapter) Watch(q *CompletionQueue) error {

@@ -15,17 +15,17 @@ const (
 	OpWrite = provider.OpWrite
 	// OpRead reads remote memory into local memory.
 	OpRead = provider.OpRead
-	// OpFetchAdd adds WorkRequest.Swap to the 8 bytes at RemoteAddress, a multiple of 8, in the
-	// peer's memory. The addition is atomic with respect to all requests that the peer's adapter
-	// serves. The only segment, of 8 bytes, receives the value before the addition. The peer's
-	// region needs AccessRemoteAtomic. If Attributes.Atomics is false, the post fails with
-	// ErrModelNotSupported.
+	// OpFetchAdd adds WorkRequest.Swap to 8 bytes of the peer's memory. Their address,
+	// RemoteAddress, must be a multiple of 8. The addition is atomic with respect to all requests
+	// that the peer's adapter serves. The request has one segment of 8 bytes, which receives the
+	// value before the addition. The peer's region needs AccessRemoteAtomic. If Attributes.Atomics
+	// is false, the post fails with ErrModelNotSupported.
 	OpFetchAdd = provider.OpFetchAdd
-	// OpCompareSwap replaces the 8 bytes by WorkRequest.Swap if they equal
-	// WorkRequest.Compare, and is like OpFetchAdd in all other respects.
+	// OpCompareSwap replaces the 8 bytes by WorkRequest.Swap if they equal WorkRequest.Compare.
+	// Everything that is said of OpFetchAdd except the addition holds for OpCompareSwap, too.
 	OpCompareSwap = provider.OpCompareSwap
-	// OpBind binds a memory window (RMR). An adapter whose Attributes.MemoryWindows is false
-	// refuses it with ErrModelNotSupported. Today this is true for all adapters.
+	// OpBind binds a memory window (RMR). If Attributes.MemoryWindows is false, the post fails with
+	// ErrModelNotSupported. Today MemoryWindows is false for all adapters.
 	OpBind = provider.OpBind
 	// OpReceive and OpReceiveWrite cannot be posted. They are the opcodes in the Completion of a
 	// receive: OpReceive if a Send filled the receive, and OpReceiveWrite if a Write with
@@ -54,8 +54,8 @@ const (
 	// FlagInline makes the post copy the bytes, so that the segments need no region and belong to
 	// the caller again when the post returns. FlagInline is for OpSend and OpWrite.
 	FlagInline = provider.FlagInline
-	// FlagInvalidate on OpSend ends the access that the peer granted by the key in
-	// WorkRequest.Invalidate.
+	// FlagInvalidate makes an OpSend invalidate a key of the peer, WorkRequest.Invalidate. This
+	// ends the access that the peer has granted by this key.
 	FlagInvalidate = provider.FlagInvalidate
 	// FlagMore announces that more requests follow at once. A request with FlagMore may be held
 	// back until one of three events: a request without the flag is posted to the endpoint, the
@@ -80,9 +80,10 @@ const (
 // region, and the region's local key. An empty segment is legal and not checked.
 type Segment = provider.Segment
 
-// setSegments copies the list from into the memory of the list to, which has room for it, and
-// returns the copy. Most lists have one segment. For one segment setSegments does not use append,
-// because append makes a runtime call that takes longer than the rest of this function.
+// setSegments copies the list in the argument from into the memory of the list in the argument to,
+// and returns the copy. The list to has enough capacity. Most lists have one segment. For one
+// segment setSegments does not use append, because append makes a runtime call that takes longer
+// than the rest of this function.
 func setSegments(to, from []Segment) []Segment {
 	if len(from) != 1 {
 		return append(to[:0], from...)
@@ -126,7 +127,8 @@ type WorkRequest struct {
 	// if the total length is 0.
 	RemoteAddress uint64
 	RKey          uint32
-	// Invalidate is the peer's key for FlagInvalidate, Immediate the number for FlagImmediate.
+	// Invalidate is the peer's key that FlagInvalidate invalidates, and Immediate is the number
+	// that FlagImmediate sends.
 	Invalidate, Immediate uint32
 	// Compare and Swap are the operands of OpCompareSwap. Swap is also the addend of OpFetchAdd.
 	Compare, Swap uint64
@@ -137,8 +139,8 @@ type WorkRequest struct {
 type ReceiveRequest struct {
 	// ID is returned in the Completion.
 	ID uint64
-	// Flags may have FlagRoom, and FlagQuiet if the endpoint's ReceiveFlags are
-	// CompletionUnsignalled.
+	// Flags may contain FlagRoom. If the endpoint's ReceiveFlags are CompletionUnsignalled, Flags
+	// may also contain FlagQuiet.
 	Flags    RequestFlags
 	Segments []Segment
 }

@@ -241,7 +241,7 @@ func posted(answer int, first, bad, size uintptr, n int) (int, error) {
 }
 
 // postError translates the errno of a post. It does not wrap ErrFull, because a full queue is
-// frequent and wrapping would allocate memory.
+// frequent and the wrapping costs time.
 func (c *Context) postError(op string, err error) error {
 	switch errno, _ := errors.AsType[syscall.Errno](err); errno {
 	case syscall.ENOMEM, syscall.ENOSPC, syscall.EAGAIN:

@@ -193,7 +193,7 @@ func (b *bench) exchange(a, z *ibverbs.QueuePair) {
 	}
 }
 
-// breach ends a connection by using a key that the peer has invalidated.
+// breach ends a connection by an access with a key that is no longer valid.
 func (b *bench) breach(a, z *ibverbs.QueuePair) {
 	b.Helper()
 	granted, err := b.domain.Register(make([]byte, 4096), allAccess)

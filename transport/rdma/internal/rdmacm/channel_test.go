@@ -174,7 +174,7 @@ func TestTruncatedEvents(t *testing.T) {
 	b := full.bytes()
 	require.Len(t, b, 336)
 	for n := range len(b) + 1 {
-		u.events = [][]byte{bytes.Repeat([]byte{0xff}, 336), b, b[:n]} // an event without an ID, a whole event, a truncated event
+		u.events = [][]byte{bytes.Repeat([]byte{0xff}, 336), b, b[:n]} // no ID, whole, truncated
 		var e rdmacm.Event
 		for {
 			e = rdmacm.Event{}

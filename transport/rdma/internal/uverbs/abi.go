@@ -40,7 +40,8 @@ type answered struct {
 	response uint64
 }
 
-// plainRequest is struct ib_uverbs_get_context, query_device, alloc_pd, create_comp_channel.
+// plainRequest is any of the structs ib_uverbs_get_context, query_device, alloc_pd and
+// create_comp_channel.
 type plainRequest struct{ answered }
 
 // contextAnswer is struct ib_uverbs_get_context_resp.
@@ -127,10 +128,10 @@ type portAnswer struct {
 	_          uint8
 }
 
-// handleAnswer is struct ib_uverbs_alloc_pd_resp and create_comp_channel_resp.
+// handleAnswer is struct ib_uverbs_alloc_pd_resp or create_comp_channel_resp.
 type handleAnswer struct{ handle uint32 }
 
-// handleRequest is struct ib_uverbs_dealloc_pd and dereg_mr.
+// handleRequest is struct ib_uverbs_dealloc_pd or dereg_mr.
 type handleRequest struct {
 	_      header
 	handle uint32
@@ -169,15 +170,15 @@ type notifyRequest struct {
 	solicitedOnly uint32
 }
 
-// destroyRequest is struct ib_uverbs_destroy_cq, destroy_qp and destroy_srq.
+// destroyRequest is struct ib_uverbs_destroy_cq, destroy_qp or destroy_srq.
 type destroyRequest struct {
 	_      answered
 	handle uint32
 	_      uint32
 }
 
-// destroyAnswer is struct ib_uverbs_destroy_cq_resp. The answers to destroy_qp and destroy_srq
-// have only the first word.
+// destroyAnswer is struct ib_uverbs_destroy_cq_resp. The answers to destroy_qp and destroy_srq have
+// only one word, the number of events.
 type destroyAnswer struct{ completions, events uint32 }
 
 // pairRequest is struct ib_uverbs_create_qp.
@@ -294,8 +295,8 @@ type limitRequest struct {
 	limit   uint32
 }
 
-// doorbellRequest is struct ib_uverbs_post_send without work requests. The work requests are in the
-// mapped send queue.
+// doorbellRequest is struct ib_uverbs_post_send. It contains no work requests. The work requests
+// are in the mapped send queue.
 type doorbellRequest struct {
 	answered
 	handle   uint32
@@ -304,6 +305,6 @@ type doorbellRequest struct {
 	wqeSize  uint32
 }
 
-// sendRequestSize is sizeof(struct ib_uverbs_send_wr), the smallest wqeSize that the kernel
-// accepts.
+// sendRequestSize is sizeof(struct ib_uverbs_send_wr). The kernel accepts no smaller value in the
+// field wqeSize.
 const sendRequestSize = 56

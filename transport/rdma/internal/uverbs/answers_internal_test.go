@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTruncatedAnswers cuts the kernel's answers at every byte. A kernel does not report how many bytes of an
-// answer it has written. So a cut answer has to be found wrong, or has to describe an object that works. If it
-// is found wrong, the object is destroyed and its memory unmapped.
+// TestTruncatedAnswers shortens the kernel's answers to every smaller length. A kernel does not report how many
+// bytes of an answer it has written. So the package must detect that a shortened answer is wrong, or the answer
+// must describe an object that works. If the answer is wrong, the package must destroy the object and unmap its
+// memory.
 func TestTruncatedAnswers(t *testing.T) {
 	create := map[uint32]func(c *Context, d *ProtectionDomain, cq *CompletionQueue) (closer, int, error){
 		cmdCreateCQ: func(c *Context, _ *ProtectionDomain, _ *CompletionQueue) (closer, int, error) {
@@ -76,7 +77,7 @@ func isRefusal(err error) bool {
 	return asError(err, &e) && (e.Device == "fake0" && e.Op != "")
 }
 
-// TestHeadersThatAreWrong checks that wrong values in the header of a queue of rxe are found.
+// TestHeadersThatAreWrong checks that the package detects wrong values in the header of a queue of rxe.
 func TestHeadersThatAreWrong(t *testing.T) {
 	for name, breakIt := range map[string]func(*rxeIndices){
 		"mask":            func(i *rxeIndices) { i.mask = 2 },
@@ -95,7 +96,7 @@ func TestHeadersThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestSmallerQueues checks that a device that makes a smaller queue than was asked for is an error.
+// TestSmallerQueues checks that the package returns an error if a device makes a smaller queue than requested.
 func TestSmallerQueues(t *testing.T) {
 	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
 		t.Helper()
@@ -121,7 +122,8 @@ func TestSmallerQueues(t *testing.T) {
 	})
 }
 
-// TestRegister checks the access flags, the user's part of the key, and the retries after an error.
+// TestRegister checks the access flags of a registration, the part of the key that the user chooses, and the
+// retries after an error.
 func TestRegister(t *testing.T) {
 	c, k := fakeDevice(siw{})
 	d, err := c.NewProtectionDomain()
@@ -153,7 +155,8 @@ func TestRegister(t *testing.T) {
 	require.EqualError(t, err, "uverbs: register memory, device fake0: invalid argument")
 }
 
-// TestMemlock checks that an error says the limit of locked memory, how much is used and needed, and what to do.
+// TestMemlock checks that the text of an error contains the limit of locked memory, the amounts that are used
+// and needed, and advice for the user.
 func TestMemlock(t *testing.T) {
 	const status = "Name:\tx\nVmLck:\t       4 kB\nVmPin:\t     60 kB\nVmRSS:\t 9999 kB\n"
 	require.EqualValues(t, 60<<10, lockedMemory(status))
@@ -187,7 +190,7 @@ func TestOpenErrors(t *testing.T) {
 	require.ErrorContains(t, err, "there is a, b")
 }
 
-// TestWhatCannotBeClosedStaysPinned has the kernel fail to destroy objects. The test checks that their memory
+// TestWhatCannotBeClosedStaysPinned makes the kernel fail to destroy objects. The test checks that their memory
 // stays pinned even if the program no longer refers to it, because the device may still use it. Go's runtime
 // panics when a Pinner with pinned memory is collected.
 func TestWhatCannotBeClosedStaysPinned(t *testing.T) {

@@ -2,9 +2,9 @@ package uverbs
 
 import "fmt"
 
-// call carries out the command q and stores its answer in a. tell is the input of the kernel's
-// driver, and is appended to the command. The driver appends its own part to the answer, and call
-// stores this part in driver, whose length is the size of the part.
+// call carries out the command q and stores its answer in a. The argument tell is the input of
+// the kernel's driver. call appends it to the command. The driver appends its own part to the
+// answer, and call stores this part in the argument driver, which has the length of the part.
 func call[Q, A any](c *Context, op string, number uint32, q *Q, a *A, tell, driver []byte) error {
 	size := sizeOf[A]()
 	in := append(append(make([]byte, 0, sizeOf[Q]()+len(tell)), bytesOf(q)...), tell...)
@@ -28,7 +28,8 @@ func tellKernel[Q any](c *Context, op string, number uint32, q *Q) error {
 	return nil
 }
 
-// setHeader sets the header of the command in, whose answer has out bytes.
+// setHeader sets the header of the command that the argument in contains. The answer to the
+// command has out bytes.
 func setHeader(in []byte, number uint32, out int) {
 	*at[header](in, 0) = header{command: number, inWords: uint16(len(in) / 4), outWords: uint16(out / 4)}
 }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Channel is a completion channel: armed completion queues report to it that they have a
-// completion.
+// Channel is a completion channel. An armed completion queue puts an event into it when the queue
+// has a completion.
 type Channel struct {
 	context *Context
 	fd      int
@@ -90,9 +90,9 @@ func (q *CompletionQueue) Capacity() int { return q.queue.capacity() }
 // Poll moves completions from the queue to out and returns their number. It makes no system call.
 func (q *CompletionQueue) Poll(out []Completion) int { return q.queue.poll(out) }
 
-// Arm requests one event in the channel: at the next completion or, if solicitedOnly is true, at
-// the next completion that is solicited or reports an error. No event follows for completions that
-// are already in the queue, so the caller has to Poll after Arm.
+// Arm requests one event in the channel. The event follows at the next completion. If solicitedOnly
+// is true, the event follows at the next completion that is solicited or reports an error. No event
+// follows for completions that are already in the queue, so the caller has to Poll after Arm.
 func (q *CompletionQueue) Arm(solicitedOnly bool) error {
 	if q.queue.arm(solicitedOnly) {
 		return nil

@@ -56,8 +56,8 @@ func open(d *Device, k kernel, known driver) (*Context, error) {
 	return c, nil
 }
 
-// prepare sets a descriptor that the kernel has created to close-on-exec and nonblocking. It closes the
-// descriptor if it fails.
+// prepare sets a descriptor that the kernel has created to close-on-exec and nonblocking. If this
+// fails, prepare closes the descriptor.
 func prepare(fd int) error {
 	unix.CloseOnExec(fd)
 	err := unix.SetNonblock(fd, true)
@@ -82,8 +82,8 @@ func (c *Context) Close() error {
 	return c.err("close", err)
 }
 
-// closedKernel is the kernel of a closed context. Its commands fail with ErrClosed, but it still
-// unmaps queues.
+// closedKernel replaces the kernel of a closed context. Its commands fail with ErrClosed, but its
+// method to unmap queues still works.
 type closedKernel struct{}
 
 func (closedKernel) command(_, _ []byte) error           { return ErrClosed }
@@ -140,7 +140,7 @@ type PortAttributes struct {
 	State PortState
 	// MaxMessage is the length of the longest message in bytes.
 	MaxMessage uint32
-	// ActiveMTU is an enum ib_mtu: 1 for 256 bytes to 5 for 4096.
+	// ActiveMTU is a value of enum ib_mtu, from 1 (256 bytes) to 5 (4096 bytes).
 	ActiveMTU uint8
 	LID       uint16
 	// Ethernet is true if the link layer is Ethernet (RoCE, iWARP) rather than InfiniBand.
@@ -204,7 +204,8 @@ func (c *Context) NextEvent() (Event, bool, error) {
 	return Event{Type: EventType(binary.NativeEndian.Uint32(b[8:])), Element: binary.NativeEndian.Uint64(b[:])}, true, nil
 }
 
-// readEvent reads one event of len(b) bytes. It returns 0 if there is no event.
+// readEvent reads one event of len(b) bytes, and returns the number of bytes. It returns 0 if
+// there is no event.
 func readEvent(fd int, b []byte) (int, error) {
 	for {
 		n, err := unix.Read(fd, b)

@@ -60,8 +60,8 @@ type Device struct {
 	GUID uint64
 	// Transport is the device's protocol.
 	Transport Transport
-	// Interface is the network interface of the first port, or "". Further interfaces may lead to
-	// the device: see Sites.
+	// Interface is the network interface of the first port, or "". Sites lists all interfaces that
+	// lead to the device.
 	Interface string
 }
 
@@ -74,12 +74,14 @@ const (
 	linkInfiniBand = "32"
 )
 
-// Devices lists the RDMA devices of this machine. A machine without devices is not an error.
-// Devices returns an error if it fails to read the properties of a device.
+// Devices lists the RDMA devices of this host. If the host has no devices, the list is empty and
+// Devices returns no error. Devices returns an error if it fails to read the properties of a
+// device.
 func Devices() ([]Device, error) { return devices(os.DirFS("/"), askKernel) }
 
-// devices lists the devices in root, which is the root file system of this machine or of a test.
-// ask returns the properties of each device that netlink reports, by the name of the device.
+// devices lists the devices in root, which is the root file system of this host or of a test. The
+// argument ask is a function that returns those properties of the devices that netlink reports, by
+// the name of the device.
 func devices(root fs.FS, ask func() (map[string]particulars, error)) ([]Device, error) {
 	entries, err := fs.ReadDir(root, verbsClass)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +93,7 @@ func devices(root fs.FS, ask func() (map[string]particulars, error)) ([]Device, 
 	var all []Device
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), "uverbs") {
-			continue // the class has a file abi_version, too
+			continue // the directory also contains the file abi_version
 		}
 		d, err := readDevice(root, e.Name())
 		if errors.Is(err, fs.ErrNotExist) {

@@ -105,7 +105,7 @@ func (b *bench) next(id uint64) uverbs.Completion {
 	}
 }
 
-// TestDeviceAttributes compares the limits with those of the program ibv_devinfo.
+// TestDeviceAttributes compares the limits with the output of the program ibv_devinfo.
 func TestDeviceAttributes(t *testing.T) {
 	b := newBench(t, allAccess)
 	a, err := b.context.Attributes()
@@ -151,14 +151,14 @@ func TestDeviceMemory(t *testing.T) {
 	_, err = b.domain.Register(nil, uverbs.AccessLocalWrite)
 	require.ErrorIs(t, err, unix.EINVAL)
 
-	// The following registration is that of a user with a limit of locked memory.
+	// The following registration fails as it does for a user with a limit of locked memory.
 	var old unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_MEMLOCK, &old))
 	limit := unix.Rlimit{Cur: 4096 * (benchPages + 4), Max: old.Max}
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &limit))
 	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &old)) }()
 	if b.context.Device.Driver != uverbs.DriverSIW {
-		return // root may lock more in this machine (CAP_IPC_LOCK)
+		return // root may exceed the limit here (CAP_IPC_LOCK)
 	}
 	_, err = b.domain.Register(make([]byte, 1<<20), uverbs.AccessLocalWrite)
 	var locked *uverbs.MemlockError
@@ -168,8 +168,8 @@ func TestDeviceMemory(t *testing.T) {
 	require.GreaterOrEqual(t, locked.Need, uint64(1<<20))
 }
 
-// TestDeviceFlush checks that the receives of a failed queue pair are flushed in order, with their IDs. This
-// needs no peer.
+// TestDeviceFlush checks that the receives of a failed queue pair are flushed in order, with their IDs. The
+// test needs no peer.
 func TestDeviceFlush(t *testing.T) {
 	b := newBench(t, allAccess)
 	q := b.pair(nil)

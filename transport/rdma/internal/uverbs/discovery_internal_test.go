@@ -15,7 +15,7 @@ import (
 
 func asError(err error, target **Error) bool { return errors.As(err, target) }
 
-// machine returns the sysfs of a machine with two devices.
+// machine returns the sysfs of a simulated host with two devices.
 func machine() fstest.MapFS {
 	files := fstest.MapFS{}
 	add := func(name, text string) { files[name] = &fstest.MapFile{Data: []byte(text)} }
@@ -37,9 +37,9 @@ func machine() fstest.MapFS {
 
 func list4(address string) []netip.Addr { return []netip.Addr{netip.MustParseAddr(address)} }
 
-// TestSites checks that each interface, VLAN and bond of a RoCE port is a site of its own. A site has the
-// addresses that are GIDs, in the order of the GID indexes. Addresses with a GID of RoCE v2 are also listed
-// separately.
+// TestSites checks that each interface, VLAN and bond of a RoCE port is a Site of its own. Site.Addresses
+// must contain those addresses that are GIDs, in the order of the GID indexes. Site.Version2 must contain
+// those of them that have a GID of RoCE v2.
 func TestSites(t *testing.T) {
 	files := fstest.MapFS{}
 	add := func(port, index int, gid, kind, on string) {
@@ -79,7 +79,7 @@ func TestDevicesOfSysfs(t *testing.T) {
 
 	over := machine()
 	for name, files := range map[string]map[string]string{
-		"ib1": {"type": "32", "dev_port": "1", "device/infiniband/mlx5_0": ""}, // on another port
+		"ib1": {"type": "32", "dev_port": "1", "device/infiniband/mlx5_0": ""}, // belongs to another port
 		"ib0": {"type": "32", "dev_port": "0", "device/infiniband/mlx5_0": ""},
 		"ib2": {"type": "32", "dev_port": "0", "device/infiniband/mlx5_1": ""},
 		"e0":  {"type": "1", "dev_port": "0", "device/infiniband/mlx5_0": ""}, // an Ethernet interface
@@ -144,9 +144,9 @@ func deviceMessage(name string, index uint32) []byte {
 	return message(nldevClient<<10|nldevGet, appendAttribute(body, nldevName, append([]byte(name), 0)))
 }
 
-// netlinkOf answers requests for drivers as a kernel with three devices would: one with a driver, one without
-// verbs, and one that does not report its driver. If the argument cut is not negative, the dump of the devices
-// ends after that number of bytes.
+// netlinkOf simulates the netlink interface of a kernel with three devices: a device with a driver, a device
+// without verbs, and a device that does not report its driver. If the argument cut is negative, the answer
+// that lists the devices is complete. Otherwise this answer ends after its first cut bytes.
 func netlinkOf(cut int) exchange {
 	dump := append(deviceMessage("siw0", 7), deviceMessage("hfi0", 8)...)
 	dump = append(append(dump, deviceMessage("old0", 9)...), message(unix.NLMSG_DONE, words(0))...)
@@ -157,7 +157,7 @@ func netlinkOf(cut int) exchange {
 		if binary.NativeEndian.Uint16(request[4:]) == nldevClient<<10|nldevGet {
 			done, err := take(dump)
 			if err == nil && !done {
-				err = errMessage // a kernel would continue in another datagram
+				err = errMessage // a real kernel would send another datagram
 			}
 			return err
 		}
@@ -194,7 +194,7 @@ func TestParticulars(t *testing.T) {
 		require.ErrorIs(t, err, errMessage)
 	}
 	require.Greater(t, whole, 3*unix.NLMSG_HDRLEN)
-	_, err = Devices() // must succeed whether this machine has devices or none
+	_, err = Devices() // this host may have devices
 	require.NoError(t, err)
 }
 

@@ -8,17 +8,17 @@
 //	sleep     Channel, a descriptor for poll(2)        Arm
 //
 // The package uses the commands of write(2): each command is one structure, and its answer is
-// another structure. These commands are the smallest interface that all kernels with a driver for
-// these devices have. The ioctl interface needs a tree of attributes for the same purpose. For some
-// of the objects the ioctl interface has methods only if the kernel was configured with
-// INFINIBAND_EXP_LEGACY_VERBS_NEW_UAPI. It has no method for the doorbell.
+// another structure. Every kernel with a driver for these devices has these commands. The
+// alternative would be the kernel's ioctl interface, which has three disadvantages. It needs a tree
+// of attributes for each command. For some objects it has methods only if the kernel was configured
+// with INFINIBAND_EXP_LEGACY_VERBS_NEW_UAPI. It has no method for the doorbell.
 //
 // Each driver has its own layout of the queues. This package contains the layouts of siw (iWARP)
 // and rxe (RoCE v2), which are drivers of devices in software. For a device of any other driver,
 // Open returns ErrUnknownDriver, because such a device needs libibverbs.
 //
-// Several goroutines may use the objects of one device at a time, but only one goroutine at a time
-// may use a queue. Posts to a queue pair, posts to a shared receive queue, and polls of a
-// completion queue each need a lock of the caller. A caller can use the lock of its own queue for
-// this.
+// Several goroutines may use the objects of one device at the same time, but only one goroutine at
+// a time may use a queue. Posts to a queue pair, posts to a shared receive queue, and polls of a
+// completion queue each need a lock of the caller. If the caller has a queue of its own with a
+// lock, this lock is sufficient.
 package uverbs

@@ -1,15 +1,17 @@
 package uverbs
 
-// driver contains the differences between drivers of the kernel: the driver's part of the answers,
-// and the layout of its queues.
+// driver contains what differs between the drivers of the kernel: the driver's part of commands and
+// answers, and the layout of its queues.
 type driver interface {
 	// abi returns the version of the queue layout that the implementation supports.
 	abi() int
 	// rooms returns the sizes of the driver's parts of the answers.
 	rooms() rooms
-	// region returns the driver's part of the command for the n-th registration.
+	// region returns the driver's part of the command that registers memory. n is the low byte of
+	// the number of the registration.
 	region(n uint8) []byte
-	// completions, pair and shared map the queues that the driver's part of an answer describes.
+	// completions, pair and shared map the queues of a new object. The argument part, the driver's
+	// part of the answer, describes them.
 	completions(m *mapping, c *CompletionQueue, part []byte) (completions, error)
 	pair(m *mapping, q *QueuePair, part []byte) (sends, receives, error)
 	shared(m *mapping, s *SharedReceiveQueue, part []byte) (receives, error)
@@ -38,7 +40,7 @@ type completions interface {
 	// poll moves completions to out and returns their number.
 	poll(out []Completion) int
 	// arm requests an event in the channel at the next completion. It returns false if only a
-	// command to the kernel can request the event. Then the caller has to send this command.
+	// command to the kernel can request the event. In this case the caller has to send this command.
 	arm(solicitedOnly bool) bool
 	capacity() int
 }

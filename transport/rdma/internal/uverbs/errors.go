@@ -9,12 +9,12 @@ import (
 var (
 	// ErrNoDevice means that the kernel has no such device.
 	ErrNoDevice = errors.New("no such RDMA device")
-	// ErrUnknownDriver means that only the library of the device's driver knows the layout of the
-	// device's queues.
+	// ErrUnknownDriver means that this package does not know the layout of the device's queues.
+	// Only libibverbs, with the provider for this driver, knows it.
 	ErrUnknownDriver = errors.New("the queues of the device's driver are known to libibverbs alone")
 	// ErrAnswer means that the driver's answer to a command is invalid.
 	ErrAnswer = errors.New("the driver's answer cannot be right")
-	// ErrFull means that a queue has no room now.
+	// ErrFull means that a queue has no room at present.
 	ErrFull = errors.New("queue is full")
 	// ErrRequest means that the device cannot carry out a request of this form at any time.
 	ErrRequest = errors.New("the device has no such request")

@@ -10,15 +10,15 @@ import (
 
 // fakeKernel answers commands from a table and maps ordinary memory.
 type fakeKernel struct {
-	// answers are the answers to commands. Only the first cut bytes of an answer are written; a negative cut
-	// writes all.
+	// answers contains the answer to each command. cut contains, for each command, the number of bytes of the
+	// answer that are written. If the number is negative, the whole answer is written.
 	answers map[uint32][]byte
 	cut     map[uint32]int
 	refused map[uint32]error
-	// queues are the contents that mapQueue maps, by offset.
+	// queues contains the memory that mapQueue returns, by offset.
 	queues  map[int64][]byte
 	mapped  int
-	objects int // made and not destroyed
+	objects int // number of objects that were made and not destroyed
 	seen    [][]byte
 	rings   int
 	closed  bool
@@ -90,8 +90,8 @@ const (
 	srqOffset = 0x30000
 )
 
-// fakeEntries is the capacity of all queues of a fake device. A queue of siw uses 4 entries; a queue of rxe has
-// 4, of which one stays free.
+// fakeEntries is the capacity of all queues of a fake device. A queue of siw uses all of its four entries. A
+// queue of rxe also has four entries, but one of them stays free.
 const fakeEntries = 4
 
 // fakeDevice returns a context on a fake kernel with queues of four entries.
@@ -133,10 +133,10 @@ func (k *fakeKernel) rxeQueue(offset int64, shift uint32) []uint32 {
 	return []uint32{uint32(offset), 0, uint32((len(b) + 4095) / 4096 * 4096), 0}
 }
 
-// fakes are the drivers of the fake devices.
+// fakes contains the drivers of the fake devices.
 var fakes = map[string]driver{"siw": siw{}, "rxe": rxe{}}
 
-// eachDriver runs a test for each device.
+// eachDriver runs a test with a fake device of each driver.
 func eachDriver(t *testing.T, test func(t *testing.T, c *Context, k *fakeKernel)) {
 	t.Helper()
 	for name, d := range fakes {
@@ -228,7 +228,8 @@ func (h *hardware) takeReceive(t *testing.T, offset int64) (id uint64, segments 
 	return e.id, segments
 }
 
-// complete writes a completion with a status in the device's own numbers, if there is room.
+// complete writes a completion to the completion queue and returns true. It returns false if the queue has
+// no room. status is a value of the device's own enumeration.
 func (h *hardware) complete(id uint64, status uint32, length uint32) bool {
 	b := h.k.queues[cqOffset]
 	if h.isSIW {

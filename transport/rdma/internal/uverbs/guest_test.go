@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// inGuest is the environment variable that is set where the tests of a device run.
+// inGuest is the environment variable that is set in the virtual machine in which the tests of a
+// device run.
 const inGuest = "GORUN_TEST_UVERBS"
 
 // TestKernel runs the tests of this package that need a device in a virtual machine.

@@ -9,7 +9,7 @@ import (
 // kernel has the operations of a device file that a context needs. Tests implement the operations
 // without a device.
 type kernel interface {
-	// command carries out one command and writes the kernel's answer, if the command has one, into
+	// command carries out one command. If the command has an answer, the kernel writes it into
 	// out. The kernel does not report the number of bytes that it wrote.
 	command(in, out []byte) error
 	// ring carries out a command that does not sleep. The command already contains the address of

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// layout is a structure of the kernel's headers with its size and its offsets (golden). The values are those of
-// linux-libc-dev 6.1. They are part of the kernel's ABI, and are the same on amd64 and arm64.
+// layout is a structure of the kernel's headers with its golden values: its size and the offsets of its fields.
+// The golden values are taken from linux-libc-dev 6.1. They are part of the kernel's ABI, and are the same on
+// amd64 and arm64.
 type layout struct {
 	c         string
 	size      int
 	want      int
-	hasHeader bool // begins with struct ib_uverbs_cmd_hdr here, not in the kernel
+	hasHeader bool // this package's structure begins with struct ib_uverbs_cmd_hdr, the kernel's does not
 	fields    []field
 }
 
@@ -150,7 +151,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestLayoutsOfHeaders compares the golden offsets with the headers of this machine.
+// TestLayoutsOfHeaders compares the golden offsets with the kernel headers that are installed on this host.
 func TestLayoutsOfHeaders(t *testing.T) {
 	compiler, err := exec.LookPath("cc")
 	if err != nil {

@@ -48,8 +48,8 @@ const (
 	AccessRelaxedOrdering Access = 1 << 20
 )
 
-// held contains the objects that have memory of Go's heap pinned for the device. held keeps these
-// objects reachable until their Close succeeds. An object stays in held if its Close fails, even if
+// held contains the objects that have pinned memory of Go's heap for the device. held keeps these
+// objects reachable until their Close succeeds. If Close fails, the object stays in held, even if
 // the user drops the object.
 var held sync.Map
 
@@ -59,8 +59,8 @@ type Region struct {
 	handle  uint32
 	// pin keeps memory of Go's heap allocated and at its address as long as the device may use it.
 	pin goruntime.Pinner
-	// LKey is the key for local segments, and RKey is the key for peers. Address is the address of
-	// the first byte for peers.
+	// LKey is the key that local segments contain, and RKey is the key that peers use. Address is
+	// the address by which peers refer to the first byte.
 	LKey, RKey uint32
 	Address    uint64
 }
@@ -108,14 +108,14 @@ func (r *Region) Close() error {
 	return nil
 }
 
-// MemlockCause returns a MemlockError if the limit of locked memory is the likely cause of err, the
-// error of registering length bytes at address. Otherwise it returns err.
+// MemlockCause examines err, the error of a registration of length bytes at address. It returns a
+// MemlockError if the limit of locked memory is the likely cause. Otherwise it returns err.
 func MemlockCause(address, length uint64, err error) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil {
 		return err
 	}
-	// If the file cannot be read, lockedMemory finds no locked memory.
+	// If the file cannot be read, lockedMemory returns 0.
 	status, _ := os.ReadFile("/proc/self/status")
 	return memlockCause(address, length, limit.Cur, lockedMemory(string(status)), uint64(os.Getpagesize()), err)
 }
@@ -128,9 +128,10 @@ func memlockCause(address, length, limit, used, page uint64, err error) error {
 	return &MemlockError{Limit: limit, Used: used, Need: need, Err: err}
 }
 
-// lockedMemory returns the number of bytes of the process that are locked or pinned, from the text
-// of /proc/self/status (proc(5)). The file counts locked and pinned memory separately, and a driver
-// adds its memory to only one of the two numbers. So lockedMemory returns the larger number.
+// lockedMemory returns the number of bytes of the process that are locked or pinned. The argument
+// status is the text of /proc/self/status (proc(5)). The file counts locked and pinned memory
+// separately, and a driver adds its memory to only one of the two numbers. So lockedMemory returns
+// the larger number.
 func lockedMemory(status string) uint64 {
 	var most uint64
 	for _, line := range strings.Split(status, "\n") {

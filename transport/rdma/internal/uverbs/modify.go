@@ -57,8 +57,8 @@ type Path struct {
 
 // PairAttributes are attributes of a queue pair. Only the attributes in Mask are set. The values
 // come from the connection manager (struct ib_uverbs_qp_attr). On InfiniBand and RoCE a connection
-// can be made without a connection manager. Then the two sides have to exchange the values by other
-// means.
+// can also be made without a connection manager. In this case the two sides have to exchange the
+// values by other means.
 type PairAttributes struct {
 	Mask         Mask
 	State        State

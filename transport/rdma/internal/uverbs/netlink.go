@@ -30,12 +30,13 @@ var errMessage = errors.New("truncated netlink message")
 // particulars are the properties of a device that only netlink reports.
 type particulars struct {
 	driver Driver
-	// on is the network interface of the first port, or "".
+	// on is the network interface of the first port, or "" if it has none.
 	on string
 }
 
-// exchange sends a netlink request and passes each datagram of the answer to take, until take
-// reports that the datagram was the last one, or take fails.
+// exchange sends a netlink request and passes each datagram of the answer to the function take. It
+// ends when take returns true, which means that this was the last datagram, or when take returns
+// an error.
 type exchange func(request []byte, take func([]byte) (bool, error)) error
 
 // askKernel queries the particulars of all devices, by name.
@@ -101,8 +102,9 @@ func ask(e exchange) (map[string]particulars, error) {
 	return all, nil
 }
 
-// one sends a query about one device, with one further attribute, and passes the attributes of the
-// answer to take. If the kernel answers with an error, one returns nil without a call of take.
+// one sends a query about one device and passes the attributes of the answer to the function take.
+// index names the device, and kind and value are one further attribute of the query. If the kernel
+// answers with an error, one returns nil and does not call take.
 func (e exchange) one(command uint16, index uint32, kind uint16, value []byte, take func(map[uint16][]byte)) error {
 	request := nldevRequest(command, 0)
 	request = appendAttribute(request, nldevIndex, binary.NativeEndian.AppendUint32(nil, index))
@@ -145,9 +147,9 @@ func appendAttribute(b []byte, kind uint16, value []byte) []byte {
 // padding returns the number of bytes that pad n bytes to a multiple of four.
 func padding(n int) int { return -n & 3 }
 
-// messages passes the attributes of each message of a datagram to take. It reports whether the
-// datagram contains the last message of the answer. If the datagram is an error message of the
-// kernel, messages returns its Errno.
+// messages passes the attributes of each message of a datagram to the function take. It reports
+// whether the datagram contains the last message of the answer. If the datagram is an error
+// message of the kernel, messages returns the errno in it.
 func messages(b []byte, take func(map[uint16][]byte) error) (bool, error) {
 	for len(b) > 0 {
 		if len(b) < unix.NLMSG_HDRLEN {

@@ -21,16 +21,16 @@ const (
 	pagingOffered  = 1 // IB_ODP_SUPPORT
 	// pagingWhole contains the capabilities of a reliable connection that the device must have,
 	// because any of these operations may use on-demand memory: send, receive, write, read, and
-	// receive through a shared receive queue. The bits are IB_ODP_SUPPORT_SEND and the bits after
-	// it, without the bit of the atomics.
+	// receive through a shared receive queue. The bits are IB_ODP_SUPPORT_SEND and the bits that
+	// follow it in the enumeration, except the bit for atomics.
 	pagingWhole = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5
 )
 
-// OnDemand reports whether memory that is registered with AccessOnDemand can be used like any other
-// memory.
+// OnDemand reports whether memory that is registered with AccessOnDemand can be used for all
+// operations for which other registered memory can be used.
 func (c *Context) OnDemand() bool { return onDemand(c.kernel) }
 
-// OnDemand reports the same as Context.OnDemand, for a device file that a library has opened.
+// OnDemand does the same as Context.OnDemand for a device file that libibverbs has opened.
 func OnDemand(fd int) bool { return onDemand(file{fd}) }
 
 // onDemand queries the kernel. If the kernel does not support the command, no device supports

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pager is a kernel that answers the extended query of a device.
+// pager simulates a kernel that answers the extended query of a device.
 type pager struct {
 	kernel
 	in       []byte

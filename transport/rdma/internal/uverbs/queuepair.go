@@ -18,20 +18,20 @@ type Capacity struct {
 // QueuePairConfig describes a queue pair to be made.
 type QueuePairConfig struct {
 	Domain *ProtectionDomain
-	// Sends and Receives are the queues of the completions of sends and of receives.
+	// Sends and Receives are the completion queues for send requests and for receives.
 	Sends, Receives *CompletionQueue
 	// Shared is the shared receive queue of the queue pair. If it is nil, the queue pair has a
 	// receive queue of its own.
 	Shared *SharedReceiveQueue
-	// Capacity is the least capacity that the queue pair needs.
+	// Capacity is the minimum capacity of the queue pair.
 	Capacity Capacity
-	// User is Event.Element in the events of the queue pair.
+	// User is the value of Event.Element in the events of the queue pair.
 	User uint64
 }
 
 // QueuePair is one end of a reliable connection.
 type QueuePair struct {
-	// Number is the number of the queue pair for peers and in completions.
+	// Number identifies the queue pair to peers and in completions.
 	Number uint32
 	// Granted is the actual capacity.
 	Granted Capacity
@@ -111,8 +111,8 @@ const (
 )
 
 // PostSends posts requests in order and starts them. It returns the number of posted requests. If
-// not all are posted, the error is ErrFull or ErrRequest. If the error comes from the kernel, the
-// counted requests are posted but not started. The next PostSends starts them.
+// some requests were not posted, the error is ErrFull or ErrRequest. If the kernel returns another
+// error, the posted requests are not started. The next call of PostSends starts them.
 func (q *QueuePair) PostSends(list []SendRequest) (int, error) {
 	n, err := q.sends.post(list)
 	if n > 0 {
@@ -133,8 +133,8 @@ func (q *QueuePair) PostReceives(list []ReceiveRequest) (int, error) {
 }
 
 // Close destroys the queue pair. When it has succeeded, the device uses neither its queues nor the
-// memory of its requests any more. It is undefined whether completions of the queue pair that were
-// not polled before Close are still in the completion queue after Close.
+// memory of its requests any more. If completions of the queue pair were not polled before Close,
+// it is undefined whether a later Poll returns them.
 func (q *QueuePair) Close() error {
 	if err := closeObject(q.context, "destroy queue pair", cmdDestroyQP, q.handle, &q.memory); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (q *QueuePair) Close() error {
 	return nil
 }
 
-// SharedReceiveQueue is a receive queue that several queue pairs consume.
+// SharedReceiveQueue is a receive queue from which several queue pairs take receives.
 type SharedReceiveQueue struct {
 	// Segments is the largest number of segments of a receive.
 	Segments int
@@ -156,8 +156,8 @@ type SharedReceiveQueue struct {
 }
 
 // NewSharedReceiveQueue makes a queue with room for at least entries receives. When fewer than
-// limit receives are left, the device reports one EventSharedQueueLimit. With a limit of 0 the
-// device reports no event. The events of the queue contain user as Event.Element.
+// limit receives are left, the device reports one EventSharedQueueLimit. If limit is 0, the device
+// reports no event. The argument user is the value of Event.Element in the events of the queue.
 func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
 	const op = "create shared receive queue"
 	c := d.context
@@ -191,7 +191,8 @@ func (s *SharedReceiveQueue) PostReceives(list []ReceiveRequest) (int, error) {
 	return s.queue.post(list)
 }
 
-// SetLimit requests one more EventSharedQueueLimit when fewer than limit receives are left.
+// SetLimit requests another EventSharedQueueLimit. The device reports this event when fewer than
+// limit receives are left.
 func (s *SharedReceiveQueue) SetLimit(limit int) error {
 	return tellKernel(s.context, "set limit", cmdModifySRQ, &limitRequest{handle: s.handle, mask: sharedQueueLimitBit, limit: uint32(limit)})
 }

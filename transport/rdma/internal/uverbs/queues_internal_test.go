@@ -54,7 +54,8 @@ func TestSendQueueWraps(t *testing.T) {
 	})
 }
 
-// TestReceiveQueueWraps posts receives in the same way, to a queue pair and to a shared receive queue.
+// TestReceiveQueueWraps posts lists of receives of all lengths, to a queue pair and to a shared receive queue,
+// until the queue has wrapped around many times.
 func TestReceiveQueueWraps(t *testing.T) {
 	for _, isShared := range []bool{false, true} {
 		eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
@@ -249,7 +250,7 @@ func (h *hardware) drain() {
 	}
 }
 
-// TestArm checks how a device is told to report the next completion: siw through shared memory, and rxe with a
+// TestArm checks how Arm tells a device to report the next completion: siw through shared memory, and rxe by a
 // command.
 func TestArm(t *testing.T) {
 	c, k := fakeDevice(siw{})

@@ -20,16 +20,16 @@ type Flags uint8
 
 // The flags.
 const (
-	// FlagFence delays the request until all earlier Reads and atomics are complete. siw
-	// refuses it on a Read with ErrRequest.
+	// FlagFence delays the request until all earlier Reads and atomics are complete. With siw, a
+	// Read with FlagFence is refused with ErrRequest.
 	FlagFence Flags = 1
 	// FlagSignalled makes the request generate a completion when it succeeds.
 	FlagSignalled Flags = 2
 	// FlagSolicited marks the peer's completion as solicited. CompletionQueue.Arm can request an
 	// event for solicited completions only.
 	FlagSolicited Flags = 4
-	// FlagInline copies the bytes of the segments into the work request when the request is posted.
-	// So the bytes need not be in a registered memory region.
+	// FlagInline makes the post copy the bytes of the segments into the work request. So the bytes
+	// need not be in a registered memory region.
 	FlagInline Flags = 8
 )
 
@@ -54,7 +54,7 @@ type SendRequest struct {
 	Immediate uint32
 	// Invalidate is the peer's key that OpSendInvalidate invalidates.
 	Invalidate uint32
-	// Compare and Swap are the operands of OpCompareSwap. OpFetchAdd adds Compare.
+	// Compare and Swap are the operands of OpCompareSwap. OpFetchAdd adds the value in Compare.
 	Compare, Swap uint64
 }
 

@@ -40,7 +40,7 @@ func TestDeviceRoCE(t *testing.T) {
 	b.connect(a, z)
 	b.exchange(a, z)
 
-	// Immediate data and atomics, which iWARP lacks.
+	// The following requests use immediate data and atomics, which iWARP does not have.
 	b.receive(z, 50, 4096, 64)
 	b.receive(z, 51, 4160, 64)
 	copy(b.memory, "immediately")
@@ -92,10 +92,11 @@ func (b *bench) post(q *uverbs.QueuePair, r uverbs.SendRequest) {
 	require.Equal(b, q.Number, c.QueuePair)
 }
 
-// exchange sends all requests that both kinds of device have, from a to z.
+// exchange posts, from a to z, all requests that exist both with RoCE and with iWARP.
 func (b *bench) exchange(a, z *uverbs.QueuePair) {
 	b.Helper()
-	// Sends in one list: with several segments and with none, inline and not. Only the last one is signalled.
+	// The Sends of one list have several segments or no segment, and some of them are inline. Only the
+	// last Send is signalled.
 	for i := range 4 {
 		b.receive(z, uint64(10+i), 4096+256*i, 256)
 	}
@@ -119,7 +120,7 @@ func (b *bench) exchange(a, z *uverbs.QueuePair) {
 	require.Equal(b, uverbs.CompletedSend, b.next(23).Op)
 	require.Empty(b, b.log, "unsignalled")
 
-	// Writes and Reads that are longer than a packet. A fence follows a Read.
+	// The Writes and Reads are longer than a packet. A request with a fence follows a Read.
 	for i := range b.memory[:8000] {
 		b.memory[i] = byte(i * 7)
 	}
@@ -140,7 +141,7 @@ func (b *bench) exchange(a, z *uverbs.QueuePair) {
 	b.post(a, uverbs.SendRequest{ID: 35, Op: uverbs.OpWrite, Segments: nil, RemoteAddress: remote, RKey: b.region.RKey})
 	b.post(a, uverbs.SendRequest{ID: 36, Op: uverbs.OpRead, Segments: nil, RemoteAddress: remote, RKey: b.region.RKey})
 
-	// More requests than the queue has entries, so that it wraps around.
+	// There are more requests than the queue has entries, so that the queue wraps around.
 	for i := range 3 * a.Granted.Sends {
 		b.receive(z, uint64(100+i), 4096, 8)
 		b.post(a, uverbs.SendRequest{ID: uint64(200 + i), Op: uverbs.OpSend, Segments: b.segment(0, 8)})
@@ -148,7 +149,7 @@ func (b *bench) exchange(a, z *uverbs.QueuePair) {
 	}
 }
 
-// breach ends a connection by using a key that the peer has invalidated.
+// breach ends a connection by an access with a key that is no longer valid.
 func (b *bench) breach(a, z *uverbs.QueuePair) {
 	b.Helper()
 	granted, err := b.domain.Register(make([]byte, 4096), allAccess)
@@ -162,8 +163,8 @@ func (b *bench) breach(a, z *uverbs.QueuePair) {
 	if b.context.Device.Driver == uverbs.DriverSIW {
 		b.post(a, uverbs.SendRequest{ID: 62, Op: uverbs.OpSendInvalidate, Invalidate: granted.RKey, Segments: b.segment(0, 8)})
 	} else {
-		// On this device peers can invalidate regions of the kernel and memory windows, but not regions of user
-		// space.
+		// On a RoCE device peers can invalidate memory regions of the kernel and memory windows, but
+		// they cannot invalidate memory regions of user space.
 		b.post(a, uverbs.SendRequest{ID: 62, Op: uverbs.OpSend, Segments: b.segment(0, 8)})
 		require.NoError(b, granted.Close())
 	}

@@ -6,9 +6,10 @@ import (
 )
 
 // The layout of rxe's queues (rdma/rdma_user_rxe.h). A queue begins with a header that contains two
-// indices. Only one side writes each index, and publishes it by a release store. The elements
-// follow the header. The size of an element in bytes is a power of two. One element is never used,
-// so that the indices distinguish a full queue from an empty queue.
+// indices. Each index is written by only one of the two sides, the program or the driver, which
+// publishes it by a release store. The elements follow the header. The size of an element in bytes
+// is a power of two. One element is never used, so that the indices distinguish a full queue from
+// an empty queue.
 const (
 	rxeABI           = 2   // RXE_UVERBS_ABI_VERSION
 	rxeHeader        = 384 // sizeof(struct rxe_queue_buf)
@@ -45,8 +46,8 @@ type rxeData struct {
 }
 
 // rxeSend is struct rxe_send_wqe. The fields from remote on are a union. An atomic uses remote,
-// compare, swap and rkey. A Read or Write uses only remote and compare, and the field compare
-// contains its key.
+// compare, swap and rkey. A Read or Write uses only remote and compare, and its key is in the field
+// compare.
 type rxeSend struct {
 	id      uint64
 	_       uint32
@@ -207,7 +208,8 @@ func (q *rxeSends) post(list []SendRequest) (n int, err error) {
 	return n, err
 }
 
-// fill writes an element. It reports whether the request is possible.
+// fill writes a request to an element. It returns false if the device cannot carry out a request of
+// this form.
 func (q *rxeSends) fill(b []byte, r *SendRequest) bool {
 	e := at[rxeSend](b, 0)
 	room := b[sizeOf[rxeSend]():]
@@ -249,16 +251,16 @@ func (q *rxeSends) fill(b []byte, r *SendRequest) bool {
 	return true
 }
 
-// bigEndian returns a number whose bytes in memory are v in network byte order. The same function
-// converts back.
+// bigEndian returns a number whose bytes in memory are the bytes of v in network byte order. The
+// same function also does the opposite conversion.
 func bigEndian(v uint32) uint32 {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], v)
 	return binary.NativeEndian.Uint32(b[:])
 }
 
-// rxeStore writes the segments that are not empty to an element and returns their number, or -1 if
-// there are more than limit such segments.
+// rxeStore writes the non-empty segments to an element and returns their number. It returns -1 if
+// there are more than limit non-empty segments.
 func rxeStore(to []byte, from []Segment, limit int) int {
 	n := 0
 	for i := range from {
@@ -331,8 +333,8 @@ func (q *rxeCompletions) poll(out []Completion) int {
 	return n
 }
 
-// arm returns false, because only the kernel can arm the queue: the state of the queue's
-// notification is not in shared memory.
+// arm returns false, because only a command to the kernel can arm the queue. The kernel does not
+// keep this state in shared memory.
 func (q *rxeCompletions) arm(bool) bool { return false }
 
 // rxeStatus converts the status of a completion (enum ib_wc_status).

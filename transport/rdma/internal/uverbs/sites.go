@@ -48,7 +48,7 @@ func gids(root fs.FS, name string, port int) ([]GID, error) {
 		}
 		text, err := fs.ReadFile(root, path.Join(at, "gids", e.Name()))
 		if err != nil {
-			continue // with some drivers this is a free entry
+			continue // some drivers fail to read a free entry
 		}
 		address, err := netip.ParseAddr(strings.TrimSpace(string(text)))
 		if err != nil {
@@ -62,16 +62,17 @@ func gids(root fs.FS, name string, port int) ([]GID, error) {
 		on, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/ndevs", e.Name()))
 		all = append(all, GID{Index: index, Address: address, Kind: strings.TrimSpace(string(kind)), Interface: strings.TrimSpace(string(on))})
 	}
-	slices.SortFunc(all, func(a, b GID) int { return a.Index - b.Index }) // ReadDir sorts the numbers as text
+	slices.SortFunc(all, func(a, b GID) int { return a.Index - b.Index }) // because ReadDir sorts the numbers as text
 	return all, nil
 }
 
 // kindRoCEv2 is the Kind of a GID of RoCE v2. Packets of RoCE v2 are UDP packets, and routers
-// forward them. Packets of RoCE v1 cannot leave their Ethernet.
+// forward them. Packets of RoCE v1 cannot leave their Ethernet, because routers do not forward
+// them.
 const kindRoCEv2 = "RoCE v2"
 
 // Site is a network interface that leads to a port of a device. With RoCE, the interface of each
-// VLAN and of each bond is a Site, too.
+// VLAN and of each bond is also a Site.
 type Site struct {
 	Port      int
 	Interface string
@@ -103,7 +104,7 @@ func sites(root fs.FS, d *Device) []Site {
 		if port == 1 && d.Interface != "" {
 			at(d.Interface)
 		}
-		list, _ := gids(root, d.Name, port) // a device without GIDs has only the other sites
+		list, _ := gids(root, d.Name, port) // a device without GIDs has only sites of IP over InfiniBand
 		for _, g := range list {
 			if g.Interface == "" {
 				continue

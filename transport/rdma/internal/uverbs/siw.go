@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// The layout of siw's queues (rdma/siw-abi.h). While a bit of the flags of an entry is set, the
-// entry is valid and belongs to the reader of the queue. The reader clears the flags. Therefore the
-// queues need no indices in shared memory. The flags, the number of segments and the opcode of a
-// request are in one word, the control word, so that one store publishes all of them.
+// The layout of siw's queues (rdma/siw-abi.h). While the valid bit in the flags of an entry is set,
+// the entry is valid and belongs to the reader of the queue. The reader clears the flags. Therefore
+// the queues need no indices in shared memory. The flags, the number of segments and the opcode of
+// a request are in one word, the control word, so that one store publishes all of them.
 const (
 	siwABI         = 1 // SIW_ABI_VERSION
 	siwMaxSegments = 6 // SIW_MAX_SGE
@@ -21,11 +21,11 @@ const (
 	siwFence     = 1 << 4
 
 	siwFlags        = 0xffff // mask of the flags in the control word of a request
-	siwSegments     = 16     // shift there
-	siwOpcode       = 24     // shift there
+	siwSegments     = 16     // shift of this field in the same control word
+	siwOpcode       = 24     // shift of this field in the same control word
 	siwResultFlags  = 0xff   // mask of the flags in the control word of a completion
-	siwResultOpcode = 8      // shift there
-	siwResultStatus = 16     // shift there
+	siwResultOpcode = 8      // shift of this field in the same control word
+	siwResultStatus = 16     // shift of this field in the same control word
 
 	siwNotifySolicited = 1 // SIW_NOTIFY_SOLICITED
 	siwNotifyNext      = 2 // SIW_NOTIFY_NEXT_COMPLETION
@@ -81,8 +81,8 @@ func (siw) abi() int { return siwABI }
 func (siw) rooms() rooms { return rooms{context: 8, region: 8, completions: 16, pair: 32, shared: 16} }
 
 // region returns a struct siw_ureq_reg_mr. It contains the low byte of the key, which the user
-// chooses. Each registration has another byte than the registration before, so that a stale key is
-// not valid by chance.
+// chooses. This byte differs from the byte of the previous registration, so that a stale key is not
+// valid by chance.
 func (siw) region(n uint8) []byte { return []byte{n, 0, 0, 0, 0, 0, 0, 0} }
 
 // siwSize checks the number of entries of a queue in an answer.
@@ -216,8 +216,8 @@ func (q *siwSends) fill(e *siwSend, r *SendRequest) (uint32, error) {
 	return control | uint32(n)<<siwSegments, nil
 }
 
-// siwStore writes the segments that are not empty to an entry and returns their number, or -1 if
-// there are more than limit.
+// siwStore writes the non-empty segments to an entry and returns their number. It returns -1 if
+// there are more than limit non-empty segments.
 func siwStore(to *[siwMaxSegments]siwSegment, from []Segment, limit int) int {
 	n := 0
 	for i := range from {
@@ -292,8 +292,8 @@ func (q *siwCompletions) poll(out []Completion) int {
 	return len(out)
 }
 
-// arm requests the event by a store to shared memory. The store is ordered before the polls that
-// follow.
+// arm requests the event by a store to shared memory. The processor executes this store before the
+// loads of the polls that follow.
 func (q *siwCompletions) arm(solicitedOnly bool) bool {
 	flags := uint32(siwNotifySolicited | siwNotifyNext)
 	if solicitedOnly {

@@ -8,12 +8,13 @@ type Service uint8
 const (
 	// ServiceReliable is a connected, ordered and reliable service (RDMA_PS_TCP).
 	ServiceReliable Service = iota
-	// ServiceDatagram is an unconnected service (RDMA_PS_UDP). It is out of scope, and no adapter
-	// has it.
+	// ServiceDatagram is an unconnected service (RDMA_PS_UDP). Package verbs does not support it,
+	// and no adapter offers it.
 	ServiceDatagram
 )
 
-// QoS is a quality of service (dat_ep_connect(3DAT), qos; values of DAT_QOS).
+// QoS is a quality of service: the parameter qos of dat_ep_connect(3DAT), with the values of
+// DAT_QOS.
 type QoS uint32
 
 // The qualities of service.
@@ -41,7 +42,7 @@ const (
 	CompletionSolicitedWait
 )
 
-// DepthDefault as a read depth leaves the depth to the provider. Query of a connected endpoint
+// If a read depth is DepthDefault, the provider chooses the depth. Query of a connected endpoint
 // returns the chosen depth. A depth of 0 allows no Reads.
 const DepthDefault = -1
 
@@ -67,23 +68,24 @@ type Attributes struct {
 	// MaxRequests and MaxReceives bound the requests and the receives that one endpoint may
 	// have posted.
 	MaxRequests, MaxReceives int
-	// MaxSegments bounds a scatter/gather list, MaxReadSegments the list of a Read.
+	// MaxSegments bounds the number of segments of a request or receive, and MaxReadSegments the
+	// number of segments of a Read.
 	MaxSegments, MaxReadSegments int
 	// MaxInline bounds the length of a request with FlagInline.
 	MaxInline int
 	// Headroom and Tailroom are the bytes that FlagRoom reserves for the provider, 0 if the
 	// provider does not use them.
 	Headroom, Tailroom int
-	// PinsMemory is true if each registration pins pages by a system call. The consumer should then
-	// keep memory registered if it can, and copy short messages instead of registering their
-	// memory. MaxPinned bounds the bytes that are registered at a time, as far as the bound is
-	// known (RLIMIT_MEMLOCK). 0 means that there is no bound.
+	// PinsMemory is true if each registration pins pages by a system call. The consumer should
+	// then keep memory registered if it can, and copy short messages instead of registering their
+	// memory. MaxPinned bounds the number of bytes that are registered at the same time
+	// (RLIMIT_MEMLOCK). 0 means that no bound is known.
 	PinsMemory bool
 	MaxPinned  int
 	// SinksAreWritable is true if a peer that knows the key of memory with AccessLocalWrite can
-	// write to that memory without AccessRemoteWrite. The reason is that the adapter needs the
-	// remote write right for memory that Reads fill. iWARP adapters in hardware need it, because
-	// there a Read Response is a message to a key of this side.
+	// write to that memory without AccessRemoteWrite. The reason is that some adapters need the
+	// right of remote writes for memory that Reads fill. iWARP adapters in hardware need this
+	// right, because their Read Responses are messages that name a key of this side.
 	SinksAreWritable bool
 	// MaxReadsIn (IRD, max_qp_rd_atom) bounds the Reads and atomics that one endpoint serves at a
 	// time. MaxReadsOut (ORD, max_qp_init_rd_atom) bounds the Reads and atomics that one endpoint
@@ -106,8 +108,9 @@ type Attributes struct {
 	// requests with FlagFence. Sends.Next then returns them without regard to ORD and fences.
 	HoldsReads bool
 	// HidesFlags is true if the adapter reports neither whether a message was solicited nor which
-	// key a message has revoked. It is true for the adapters of the kernel. If HidesFlags is true,
-	// every message counts as solicited for CompletionSolicitedWait, and FlagInvalidate is refused.
+	// key a message has invalidated. It is true for the adapters of the kernel. If HidesFlags is
+	// true, every message counts as solicited for CompletionSolicitedWait, and FlagInvalidate is
+	// refused.
 	HidesFlags bool
 	// CarriesConnParam is true if FlowControl and the retry counts are sent to the peer.
 	CarriesConnParam bool
@@ -146,7 +149,8 @@ type EndpointAttributes struct {
 	MaxReceiveSegments, MaxRequestSegments int
 	// MaxInline bounds the length of a request with FlagInline.
 	MaxInline int
-	// ReadsIn (IRD) and ReadsOut (ORD) bound the Reads and atomics that this endpoint serves at a
-	// time, and that it has in flight. DepthDefault leaves the bound to the provider.
+	// ReadsIn (IRD) bounds the number of Reads and atomics that this endpoint serves at a time.
+	// ReadsOut (ORD) bounds the number of Reads and atomics that it has in flight. DepthDefault
+	// leaves the bound to the provider.
 	ReadsIn, ReadsOut int
 }

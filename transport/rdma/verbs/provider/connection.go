@@ -39,7 +39,7 @@ type Wearer interface {
 
 // Explainer is an optional interface of a QueuePair.
 type Explainer interface {
-	// Explain returns a remark, for people, on the data that the queue pair has sent so far for
+	// Explain returns a remark, for people, on the data that the queue pair has sent so far, for
 	// example how much was compressed. It returns "" if there is no remark.
 	Explain() string
 }
@@ -48,7 +48,7 @@ type Explainer interface {
 // a new queue pair.
 type QueuePair interface {
 	// Connect begins the active side of a connection and returns at once. The result is the local
-	// address as far as it is known. The outcome is a call of Upcalls.Established or
+	// address, which may be incomplete. The outcome is a call of Upcalls.Established or
 	// Upcalls.Failed, from within Connect or later. An error (ErrInvalidAddress,
 	// ErrInsufficientResources) means that nothing has begun and no upcall follows. p and its
 	// PrivateData are valid only during the call. Package verbs implements the consumer's timeout,
@@ -63,16 +63,16 @@ type QueuePair interface {
 	// but only after Upcalls.Established. FlagMore can delay the call. The queue pair starts all
 	// requests that it can start at once. Sometimes a queue pair must hold requests back: on the
 	// passive side of iWARP before the first message of the active side, or if the socket or the
-	// send queue is full. Then the queue pair calls Next later by itself. If Attributes.HoldsReads
-	// is false, the queue pair also calls Next after each completed Read or atomic, because then a
-	// fenced request or another Read may start.
+	// send queue is full. In this case the queue pair calls Next later by itself. If
+	// Attributes.HoldsReads is false, the queue pair also calls Next after each completed Read or
+	// atomic, because the completion may allow a fenced request or another Read to start.
 	RequestsPosted()
 	// ReceivesPosted announces that Receives.Next may return new receives. It may be called
 	// before Connect. It is not called for a queue pair with a shared receive queue.
 	ReceivesPosted()
 	// Drain announces that no more requests are posted, and that Disconnect follows when all
-	// requests are done. If the last requests were not signalled, the queue pair itself posts a
-	// signalled request.
+	// requests are done. If the last requests were posted to the adapter without a signal, the queue
+	// pair itself posts a signalled request, so that it learns when they are done.
 	Drain()
 	// Disconnect ends the connection in order. No request is outstanding when it is called. The
 	// outcome is a call of Upcalls.Disconnected or Upcalls.Broken. Messages that arrive before the
@@ -82,8 +82,8 @@ type QueuePair interface {
 	// refused connection. No upcall follows, and after Abort has returned the queue pair
 	// accesses no request or receive.
 	Abort()
-	// Close frees the queue pair. Close implies Abort. Bytes that the protocol must still send to
-	// the peer, such as a Terminate, may stay in the device after Close.
+	// Close frees the queue pair. It first does the same as Abort. Bytes that the protocol must
+	// still send to the peer, such as a Terminate, may stay in the device after Close.
 	Close()
 }
 
@@ -121,12 +121,12 @@ const (
 // Disconnected or Broken, the queue pair accesses no request or receive any more and makes no
 // further upcall.
 type Upcalls interface {
-	// Established reports that the connection is established. Messages may be delivered from now
-	// on. On the active side, answer is the peer's answer, and Established copies it. On the
-	// passive side, answer is nil. If Established returns an error, the endpoint does not accept
-	// the connection, for example because the peer's read depths do not fit. Then the queue pair
-	// ends the connection in the way that its protocol defines for this case, and makes no further
-	// upcall. On iWARP it sends the Terminate 2/0/06.
+	// Established reports that the connection is established. After the call, the queue pair may
+	// deliver messages. On the active side, answer is the peer's answer, and Established copies it.
+	// On the passive side, answer is nil. If Established returns an error, the endpoint does not
+	// accept the connection, for example because the peer's read depths do not fit. In this case the
+	// queue pair ends the connection in the manner that its protocol defines, and makes no further
+	// upcall. On iWARP it sends a Terminate with layer 2, type 0 and code 06.
 	Established(answer *Proposal, local, remote netip.AddrPort) error
 	// Failed reports that the connection was not made. privateData is the private data of a reject.
 	// Failed copies privateData. err is the cause, for people.
@@ -134,9 +134,9 @@ type Upcalls interface {
 	// Disconnected reports that either side has ended an established connection in order.
 	// Posted requests and receives are flushed.
 	Disconnected()
-	// Broken reports that an established connection has failed. If a request or receive caused or
-	// shared the failure, the queue pair has reported it by Fail before. All other requests and
-	// receives are flushed.
+	// Broken reports that an established connection has failed. If a request or receive has caused
+	// the failure or failed with it, the queue pair has already reported this by Fail. All other
+	// requests and receives are flushed.
 	Broken(err error)
 }
 
@@ -148,9 +148,10 @@ type ServicePointConfig struct {
 	// Backlog bounds the requests that Arrived has taken and that are not answered.
 	Backlog int
 	// Arrived is the upcall that delivers a connection request. h is the Handshake of the request.
-	// local and remote are its two addresses. The port of remote is the port qualifier of the
-	// active side. p is the active side's proposal, which Arrived copies. If Arrived returns an
-	// error, it has not taken the request, and the provider refuses the request.
+	// local and remote are the addresses of this side and of the active side. The port of remote is
+	// the port qualifier of the active side. p is the active side's proposal, which Arrived copies.
+	// If Arrived returns an error, it has not taken the request, and the provider refuses the
+	// request.
 	Arrived func(h Handshake, local, remote netip.AddrPort, p *Proposal) error
 }
 
@@ -164,8 +165,8 @@ type ServicePoint interface {
 }
 
 // Handshake is the passive side of a connection whose request is not answered yet. Exactly one of
-// its methods is called, once. A Handshake stays valid if the active side gives up. In this case
-// the outcome of Accept is Upcalls.Failed.
+// its methods is called, once. A Handshake stays valid if the active side ends its attempt. In this
+// case the outcome of Accept is a call of Upcalls.Failed.
 type Handshake interface {
 	// Accept accepts the request on qp, an unused queue pair of the same device. The outcome is a
 	// call of Upcalls.Established(nil, ...) or Upcalls.Failed, from within Accept or later. answer

@@ -1,7 +1,7 @@
 // Package provider has the interfaces that a provider of RDMA implements for package verbs, and the
-// plain types that both use. There are three providers: iWARP in user space, the kernel's adapters
-// through uverbs and rdma_cm, and a network in memory for tests. A consumer needs only package
-// verbs.
+// plain types that both use. There are three providers: iWARP in user space (package iwarp), the
+// kernel's adapters through uverbs and rdma_cm (package kernel), and a network in memory for tests
+// (package verbstest). A consumer needs only package verbs.
 //
 //	package verbs   states, parameters, order, flushing, events, waiting
 //	---------------------------------------------------------------------------
@@ -12,11 +12,12 @@
 // # Work
 //
 // A queue pair takes requests and the endpoint's own receives, with [Sends.Next] and
-// [Receives.Next], when it can use them. A stack in user space takes a request when the socket has
-// room, and a receive when a message begins. A hardware adapter takes all requests and receives at
-// once and posts them. The Number of a [Request] or [Receive] is meant to be the wr_id. Receives of
-// a shared receive queue are passed to the provider with [SharedReceiveQueue.Post] before they are
-// used. Every queue pair of that queue may use each of these receives.
+// [Receives.Next], when it can use them. A protocol stack in user space takes a request when the
+// socket has room, and a receive when a message begins to arrive. A hardware adapter takes all
+// requests and receives at once and posts them. The Number of a [Request] or [Receive] is meant to
+// be used as the wr_id of the adapter. Receives of a shared receive queue are passed to the
+// provider with [SharedReceiveQueue.Post] before they are used. Every queue pair that is attached
+// to the shared receive queue may use each of these receives.
 //
 // A queue pair reports completed work to Sends and Receives of its endpoint. It reports requests
 // one by one in any order, or with [Sends.DoneBefore] all requests up to a number. DoneBefore is
@@ -46,8 +47,8 @@
 //
 // # Out of scope
 //
-// Queue pairs are connected and reliable. Datagrams (UD) are out of scope, including multicast and
-// address handles. Memory windows, XRC and TM are out of scope, too.
+// Queue pairs are connected and reliable. The package does not support datagrams (UD) with
+// multicast and address handles, memory windows, XRC and TM.
 //
 // Unstable: any release may change this package, also after v1.
 package provider

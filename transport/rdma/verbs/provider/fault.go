@@ -20,7 +20,7 @@ const (
 	ErrInvalidHandle
 	// ErrInvalidAddress means that an address cannot be used by this adapter.
 	ErrInvalidAddress
-	// ErrInsufficientResources means that a limit or the machine is exhausted.
+	// ErrInsufficientResources means that a limit is reached, or that the host lacks a resource.
 	ErrInsufficientResources
 	// ErrModelNotSupported means that the provider does not have the requested feature.
 	ErrModelNotSupported

@@ -22,10 +22,11 @@ type ProtectionDomain interface {
 	// Register makes memory usable under the keys that it returns. Register is called without the
 	// adapter's lock, and may block. It may run concurrently with all methods except Close.
 	Register(data []byte, access Access) (Registered, error)
-	// Deregister ends the registration. Like Register, it is called without the lock and may block.
-	// When Deregister returns, no peer accesses the memory any more. Deregister is also called for
-	// memory whose remote access a peer's Send has invalidated. The invalidation does not affect
-	// local use. Work that is posted after Deregister does not use the memory.
+	// Deregister ends the registration. Like Register, it is called without the lock and may
+	// block. When Deregister returns, no peer accesses the memory any more. Deregister is also
+	// called for memory whose remote access a peer's Send has invalidated. The invalidation does
+	// not affect the use of the memory by this side. Work that is posted after Deregister does not
+	// use the memory.
 	Deregister(Registered) error
 	// Close frees the domain. When Close is called, the domain contains no memory, queue or queue
 	// pair.
