@@ -10,8 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// These interfaces are the part of an open device that this package uses. Package uverbs implements
-// them in Go for siw and rxe. Package ibverbs implements them by libibverbs for all other devices.
+// These interfaces contain those methods of an open device that this package uses. Package uverbs
+// implements them in Go for siw and rxe. Package ibverbs implements them by libibverbs for all
+// other devices.
 type (
 	adapter interface {
 		Attributes() (uverbs.Attributes, error)
@@ -66,7 +67,7 @@ type pairConfig struct {
 	shared receives // nil without a shared receive queue
 	// capacity is the minimum capacity of the queue pair.
 	capacity uverbs.Capacity
-	// user is returned in the events of the queue pair.
+	// user identifies the queue pair in its events.
 	user uint64
 }
 
@@ -80,8 +81,8 @@ type madePair struct {
 // ErrNoConnections reports that a device has no reliable connections.
 var ErrNoConnections = errors.New("the device has no reliable connections that rdma_cm makes (as those of efa and usnic): use iWARP over TCP on its network interface")
 
-// inGo is the text for one of the two ways to drive a device. The text for the other way is "by"
-// and the version of the library.
+// inGo is the text for a device that package uverbs drives. The text for a device that libibverbs
+// drives is "by" and the version of the library.
 const inGo = "in Go"
 
 // wayOf returns a text for users that says how a device is driven. The device is driven in Go if
@@ -100,7 +101,7 @@ func wayOf(d *uverbs.Device, byLibrary bool) (string, error) {
 	return "by " + ibverbs.Version(), nil
 }
 
-// openAdapter opens a device, and returns the way in which it is driven.
+// openAdapter opens a device. It also returns the text of wayOf.
 func openAdapter(d *uverbs.Device, byLibrary bool) (a adapter, way string, err error) {
 	way, err = wayOf(d, byLibrary)
 	if err != nil {

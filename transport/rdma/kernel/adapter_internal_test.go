@@ -19,7 +19,7 @@ import (
 type fakeAdapter struct {
 	adapter
 	open     int
-	takes    int // bytes of inline data
+	takes    int // maximum number of bytes of inline data
 	grants   int
 	refusal  error
 	modified uverbs.PairAttributes
@@ -50,8 +50,8 @@ func (a *fakeAdapter) newPair(c *pairConfig) (madePair, error) {
 	return madePair{pair: a.object(), granted: uverbs.Capacity{Inline: a.grants}}, nil
 }
 
-// TestInline checks how the provider finds the maximum of inline data. It tries smaller values until the device
-// does not refuse one, and then uses the value that the device grants.
+// TestInline checks how the provider finds the maximum of inline data. The provider requests smaller and
+// smaller values until the device makes a queue pair. Then it uses the value that the device has granted.
 func TestInline(t *testing.T) {
 	for _, test := range []struct {
 		name                string
@@ -110,7 +110,7 @@ func TestWays(t *testing.T) {
 }
 
 // TestPrepare checks that a queue pair enters the Init state before it is connected, so that it can take
-// receives. InfiniBand needs this state; iWARP does not.
+// receives. InfiniBand needs this state, and iWARP does not need it.
 func TestPrepare(t *testing.T) {
 	a := &fakeAdapter{}
 	d := &device{port: 2}

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// messageMost bounds the length of a request in bytes, because siw adds lengths as int
-	// (siw_check_sgl_tx).
+	// messageMost bounds the length of a request in bytes. The bound is needed because siw adds the
+	// lengths of segments in an int (siw_check_sgl_tx).
 	messageMost = 1 << 30
 	// depthMost bounds the read depths, for which librdmacm's messages have 8 bits.
 	depthMost = 254
@@ -43,7 +43,7 @@ func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortA
 	}
 	if p.device.Transport == uverbs.TransportIWARP {
 		// An iWARP adapter treats a Read Response as a message to an STag of this side, so the
-		// memory needs the remote write right. siw requires only the local write right
+		// memory needs the right of remote writes. siw requires only the right of local writes
 		// (siw_rresp_check_ntoh).
 		a.ActiveSpeaksFirst, a.SinksAreWritable = true, p.device.Driver != uverbs.DriverSIW
 	} else {

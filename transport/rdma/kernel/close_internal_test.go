@@ -31,7 +31,7 @@ type part struct {
 
 	of   *plant
 	name string
-	// users names the objects that have to be closed first. gate, if not nil, delays Close.
+	// users names the objects that have to be closed before this object. gate delays Close if gate is not nil.
 	users []string
 	gate  chan struct{}
 	// found holds the available completions. Closing the queue pair discards them.
@@ -137,8 +137,8 @@ func TestLingering(t *testing.T) {
 	}
 }
 
-// TestDomainInUse checks that Close of a protection domain returns the error EBUSY if no queue pair lingers,
-// because then the consumer's own objects use the domain.
+// TestDomainInUse checks that Close of a protection domain returns the error EBUSY if objects of the consumer
+// use the domain. This is the case if the kernel returns EBUSY and no queue pair lingers.
 func TestDomainInUse(t *testing.T) {
 	plant := &plant{open: map[string]bool{"region": true}}
 	d := &device{}
@@ -184,8 +184,9 @@ func arrivalOf(number uint64, s uverbs.Status) uverbs.Completion {
 	return uverbs.Completion{ID: receiveBit | number, QueuePair: 7, Status: s}
 }
 
-// TestFlushedBeforeTheEnd has the shared receives of a failed queue pair flushed. The test checks that the
-// provider gives them back before it destroys the queue pair, because destroying it discards its completions.
+// TestFlushedBeforeTheEnd makes the device flush the shared receives of a failed queue pair. The test checks
+// that the provider gives them back before it destroys the queue pair, because destroying it discards its
+// completions.
 func TestFlushedBeforeTheEnd(t *testing.T) {
 	var found []uverbs.Completion
 	p, back := sharing(&found)
@@ -198,8 +199,8 @@ func TestFlushedBeforeTheEnd(t *testing.T) {
 	require.Equal(t, []provider.Status{provider.StatusFlushed, provider.StatusFlushed}, back.statuses)
 }
 
-// TestEarlyOfAFailedConnection has messages arrive before the connection is established, and then has the
-// connection fail. The test checks that the provider gives back the receives of these messages, once.
+// TestEarlyOfAFailedConnection makes messages arrive before the connection is established, and then makes the
+// connection fail. The test checks that the provider gives back the receives of these messages exactly once.
 func TestEarlyOfAFailedConnection(t *testing.T) {
 	found := []uverbs.Completion{arrivalOf(0, uverbs.StatusSuccess)}
 	p, back := sharing(&found)

@@ -6,7 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// completionsLeast is the minimum size of a completion queue, so that a few queues are enough.
+// completionsLeast is the minimum size of a completion queue. Because of this size a few
+// completion queues are enough for many queue pairs.
 const completionsLeast = 4096
 
 // completionQueue is a completion queue with room for all requests and receives that its queue
@@ -58,8 +59,8 @@ func (q *completionQueue) take(n int, s *sharedReceives) {
 	}
 }
 
-// release gives the entries of a queue pair back. All completions of the queue pair were polled
-// before.
+// release gives the entries of a queue pair back. The caller has polled all completions of the
+// queue pair before.
 func (q *completionQueue) release(sends, receives int, s *sharedReceives) {
 	q.used -= sends
 	if s == nil {

@@ -37,8 +37,8 @@ type device struct {
 	nextUser uint64
 	// broken holds the queue pairs that have failed and whose connections still have to be ended.
 	broken []*queuePair
-	// quiet holds queue pairs on the passive side. Such a queue pair sends no message until the
-	// active side has sent a message, or until a time has passed.
+	// quiet holds queue pairs on the passive side that must not send yet. Such a queue pair sends
+	// no message until the active side has sent a message, or until the time quietMost has passed.
 	quiet []*queuePair
 	// waiting holds the completions that Idle has polled and that are not reported to the consumer
 	// yet.
@@ -49,7 +49,8 @@ type device struct {
 	// after it has completed the last shared receive of a failed queue pair.
 	port          int
 	announcesLast bool
-	// vainly is the total time for which this package waited for such events and no event came.
+	// vainly is the total time for which this package has waited for this event when the event did
+	// not come.
 	vainly time.Duration
 	// onDemand is true if the device can page memory that cannot be pinned.
 	onDemand bool
@@ -61,13 +62,13 @@ type device struct {
 	queueFailed bool
 
 	sends    [postMost]uverbs.SendRequest
-	segments []uverbs.Segment // segmentsMax for each of sends
+	segments []uverbs.Segment // segmentsMax segments for each element of sends
 	receives [postMost]uverbs.ReceiveRequest
 	polled   [pollMost]uverbs.Completion
 
-	// lingering counts the queue pairs that the kernel cannot destroy yet. ends waits until they
-	// are destroyed. left holds the objects that could not be closed because of such a queue pair,
-	// in the order in which they must be closed.
+	// lingering counts the queue pairs that the kernel cannot destroy yet. The wait group ends
+	// waits until they are destroyed. left holds the objects that could not be closed because of
+	// such a queue pair, in the order in which they must be closed.
 	lingering atomic.Int32
 	left      []io.Closer
 	ends      sync.WaitGroup
@@ -84,7 +85,7 @@ type device struct {
 var _ provider.Device = (*device)(nil)
 
 const (
-	// postMost is the maximum number of requests per doorbell, pollMost the maximum number of
+	// postMost is the maximum number of requests per doorbell, and pollMost the maximum number of
 	// completions per poll.
 	postMost = 16
 	pollMost = 32
@@ -172,7 +173,7 @@ func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 // Close implements provider.Device. If the kernel cannot destroy a queue pair yet, a goroutine
 // closes the objects that the queue pair needs, including its connection, after the queue pair is
 // destroyed. The reason is that on iWARP the kernel waits for the end of a connection attempt
-// before it can destroy the queue pair. This takes 10 s if the peer does not answer.
+// before it can destroy the queue pair. The kernel waits for 10 s if the peer does not answer.
 func (d *device) Close() error {
 	if d.lingering.Load() == 0 {
 		return d.end()

@@ -1,7 +1,7 @@
 // Package kernel is the provider of RDMA adapters that have a driver in the kernel. It makes
 // connections by rdma_cm, and registers memory and posts requests by uverbs. Package uverbs drives
 // siw (iWARP) and rxe (RoCE v2) in Go, without a library and without C. libibverbs drives all other
-// adapters; package ibverbs loads it at run time, in programs that were built with cgo.
+// adapters. Package ibverbs loads libibverbs at run time, in programs that were built with cgo.
 //
 //	Sends.Next -> SendRequest -> ring in mapped memory -> doorbell
 //	ring of completions -> wr_id -> queue pair, number -> Sends.Done, Receives.Done
@@ -9,17 +9,16 @@
 // A completion returns the number of its request (wr_id). The highest bit is set for a receive. The
 // next 15 bits are the generation of the queue pair, and the other 48 bits are from the Number of
 // the request. The generation is necessary because the kernel gives the number of a destroyed queue
-// pair to a new queue pair. Then the completion queue may have late completions of the old queue
-// pair beside completions of the new queue pair.
+// pair to a new queue pair. So a completion queue may contain late completions of the old queue
+// pair and completions of the new queue pair with the same number.
 //
-// As many queue pairs share a completion queue as it has room for. A completion queue never
-// overflows, because a queue pair is refused if there is no room for all requests and receives that
-// it can have posted.
+// Several queue pairs share a completion queue. A completion queue never overflows, because a queue
+// pair is refused if there is no room for all requests and receives that it can have posted.
 //
 // The kernel does not tell a program whether a message was solicited, and on iWARP it does not tell
-// which key a message has revoked. So this package cannot report these facts. On RoCE a message
-// cannot revoke a key, because only keys of memory windows can be revoked. The attributes of the
-// device state these limits.
+// which key a message has invalidated. So this package cannot report these facts. On RoCE a message
+// cannot invalidate a key of this package, because only keys of memory windows can be invalidated.
+// The attributes of the device state these limits.
 //
 // Unstable: any release may change this package, also after v1.
 package kernel

@@ -17,11 +17,11 @@ type speaker struct {
 	adapter
 	events []uverbs.Event
 	fd     int
-	// silent is how many reads return no event before the first event.
+	// silent is the number of reads that return no event before the first event is returned.
 	silent int
 	// asked counts the reads.
 	asked int
-	// then, if not nil, is called when the last event is read.
+	// then is called when the last event is read. It may be nil.
 	then func()
 }
 
@@ -128,8 +128,8 @@ func TestLastReceive(t *testing.T) {
 	}
 }
 
-// TestNoLastReceive checks that the provider waits for the event only up to a bound if it does not come, and not
-// at all if the device fails.
+// TestNoLastReceive checks that the provider waits only for a bounded time if the event of the last receive does
+// not come. It also checks that the provider does not wait if the device fails.
 func TestNoLastReceive(t *testing.T) {
 	var found []uverbs.Completion
 	p, _ := sharing(&found)
@@ -145,9 +145,9 @@ func TestNoLastReceive(t *testing.T) {
 	require.ErrorIs(t, p.device.failure, errFatal)
 }
 
-// TestManyWithoutLastReceive has a device never send the event. The test checks that the provider holds the
-// adapter's lock for the bound in total, however many queue pairs fail. The event of a later queue pair still
-// counts.
+// TestManyWithoutLastReceive tests a device that never sends the event of the last receive. The test checks that
+// the provider holds the adapter's lock at most for the bound in total, however many queue pairs fail. If the
+// device sends the event of a later queue pair, the provider still uses it.
 func TestManyWithoutLastReceive(t *testing.T) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
 	require.NoError(t, err)
@@ -176,8 +176,8 @@ func TestManyWithoutLastReceive(t *testing.T) {
 	require.True(t, late.last)
 }
 
-// asked is a domain that stores the access rights it was asked for. It returns the error refusal, which may be
-// nil, for memory that would be pinned.
+// asked is a protection domain that stores the access rights that were requested. When memory would be pinned,
+// it returns the error refusal, which may be nil.
 type asked struct {
 	protection
 	access  uverbs.Access
@@ -213,15 +213,16 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// TestAbilities checks the description of a device. A device without shared receive queues cannot be used for
-// jobs.
+// TestAbilities checks the description of a device. It must say that a device without shared receive queues
+// cannot be used for jobs.
 func TestAbilities(t *testing.T) {
 	require.Equal(t, ", not for jobs: has no shared receive queues, all memory is pinned, relaxed ordering is asked for", abilitiesOf(&uverbs.Attributes{}, false))
 	require.Equal(t, ", memory that cannot be pinned is paged on demand, relaxed ordering is asked for", abilitiesOf(&uverbs.Attributes{MaxSharedQueues: 1}, true))
 }
 
-// TestSinks checks the rights of memory that Reads fill. On iWARP adapters peers get the right to write it, and
-// the description says what this means. On siw and InfiniBand they do not.
+// TestSinks checks the rights of memory that Reads fill. On iWARP adapters in hardware peers get the right to
+// write to such memory, and the description of the device says what this means. On siw and InfiniBand peers do
+// not get this right.
 func TestSinks(t *testing.T) {
 	const local = uverbs.AccessLocalWrite | uverbs.AccessRelaxedOrdering
 	for _, c := range []struct {

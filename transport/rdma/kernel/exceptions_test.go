@@ -2,14 +2,14 @@ package kernel_test
 
 // siwDepths is the reason why statements on Read depths do not hold. siw raises the IRD of an accept to the ORD
 // that the peer has asked for. Its initiator takes the ORD of the answer even if this ORD is above its own
-// (siw_accept, siw_proc_mpareply). So an accept lowers nothing.
+// (siw_accept, siw_proc_mpareply). So an accept cannot lower a depth.
 const siwDepths = "siw does not let an accept lower the read depths"
 
-// siwSilent is the reason why the side that has violated the protocol sees an orderly end.
+// siwSilent is the reason why a side that has violated the protocol sees an orderly end of the connection.
 const siwSilent = "siw tells nothing of a Terminate that has come: the connection counts as disconnected"
 
-// siwLingers is the reason why the accept of an attempt that was given up succeeds. siw's connect cannot be
-// interrupted, so the attempt goes on without its endpoint until the peer has answered.
+// siwLingers is the reason why an accept succeeds although the active side has given up its attempt. siw's
+// connect cannot be interrupted, so the attempt continues without its endpoint until the peer has answered.
 const siwLingers = "an attempt that was given up is established first, and then disconnected"
 
 var siwExceptions = map[string]string{
@@ -18,8 +18,9 @@ var siwExceptions = map[string]string{
 	"40": siwSilent, "59": siwSilent, "rule_a_message_longer_than_its_receive": siwSilent,
 }
 
-// rxeAddress is the reason why a missing host counts as silent. The interface dummy0 resolves no addresses
-// (NOARP), and a source address bound to it makes every destination a neighbour.
+// rxeAddress is the reason why a host that does not exist is reported as a host that does not answer. The
+// interface dummy0 resolves no addresses (NOARP), and a source address bound to it makes every destination a
+// neighbour.
 const rxeAddress = "the request is sent to a host that is not there, until the consumer's timeout"
 
 var rxeExceptions = map[string]string{

@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// inGuest is the environment variable with the name of the device on which the tests of a device run. byLibrary
-// is the environment variable that makes libibverbs drive the device.
+// inGuest is the environment variable that holds, in the virtual machine, the name of the device to test.
+// byLibrary is the environment variable that makes libibverbs drive this device.
 const (
 	inGuest   = "GORUN_TEST_KERNEL"
 	byLibrary = "GORUN_TEST_KERNEL_LIBRARY"
@@ -29,7 +29,7 @@ var exceptions = map[string]map[string]string{
 }
 
 // TestKernel runs the specification of package verbs on each device, in a virtual machine of its own, because
-// faults of siw can crash the machine.
+// defects of siw can crash the kernel.
 func TestKernel(t *testing.T) {
 	for device := range exceptions {
 		t.Run(device, func(t *testing.T) { testSpecification(t, device, rdmavm.TestProgram, "") })

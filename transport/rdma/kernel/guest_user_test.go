@@ -12,12 +12,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// asUser is the environment variable that says what the ordinary user lacks: access to the device's file, or
-// memory that it may lock.
+// asUser is the environment variable that says what the ordinary user of the test lacks: access to the
+// device's file, or a sufficient limit of locked memory.
 const asUser = "GORUN_TEST_KERNEL_USER"
 
-// TestDeviceUser checks the errors of a user without root's rights who lacks something. Each error says what
-// there is, what is needed and how to get it.
+// TestDeviceUser checks the errors that an ordinary user gets if a requirement is not met. Each error must
+// say what was found, what is needed and how the user can get it.
 func TestDeviceUser(t *testing.T) {
 	name := deviceName(t)
 	switch os.Getenv(asUser) {

@@ -21,8 +21,8 @@ func placeOf(t uverbs.Transport) place {
 	return place{device: uverbs.Device{Name: "a0", Transport: t}, prefixes: []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24")}}
 }
 
-// TestAttributes checks that the attributes are those that the kernel reports, limited to what the provider can
-// use.
+// TestAttributes checks that the provider's attributes are the values that the kernel reports, lowered to the
+// maxima that the provider can use.
 func TestAttributes(t *testing.T) {
 	l, port := limits()
 	a := attributesOf("x", placeOf(uverbs.TransportIWARP), l, port, 70)
@@ -70,7 +70,8 @@ func TestOpenNothing(t *testing.T) {
 	require.ErrorContains(t, err, "device mlx5_0")
 }
 
-// TestSharedReceives checks that a shared receive is taken only once.
+// TestSharedReceives checks that the provider takes a shared receive only once, even if several completions
+// name it.
 func TestSharedReceives(t *testing.T) {
 	s := &sharedReceives{posted: make([]*provider.Receive, 4)}
 	for i := range 3 {
@@ -84,7 +85,7 @@ func TestSharedReceives(t *testing.T) {
 	require.NotNil(t, s.take(2))
 }
 
-// listener is an adapter that stores its events; the last event is stored separately.
+// listener is an adapter that stores its events. It also stores the last event separately.
 type listener struct {
 	provider.Adapter
 	last provider.Event

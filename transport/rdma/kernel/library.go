@@ -25,9 +25,9 @@ var (
 
 func (c library) inline() (int, error) { return inlineOf(c) }
 
-// inlineOf returns the number of inline bytes that a device accepts. No attribute contains this
-// number, so inlineOf finds it by creating queue pairs. A device that refuses a queue pair without
-// inline bytes has no reliable connections.
+// inlineOf returns the number of inline bytes that a device accepts. The library has no query for
+// this number, so inlineOf determines it by creating queue pairs. A device that refuses a queue
+// pair without inline bytes has no reliable connections.
 func inlineOf(c adapter) (int, error) {
 	domain, err := c.newDomain()
 	if err != nil {

@@ -45,8 +45,8 @@ var rights = [...]struct {
 }
 
 // Register implements provider.ProtectionDomain. If memory cannot be pinned, Register registers it
-// for on-demand paging, provided that the device supports on-demand paging. Then an access to a
-// page that is not resident delays the connection until the page is loaded.
+// for on-demand paging, provided that the device supports on-demand paging. With on-demand paging,
+// an access to a page that is not resident delays the connection until the page is loaded.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
 	asked := uverbs.AccessRelaxedOrdering
 	if access&provider.AccessLocalWrite != 0 && d.device.attributes.SinksAreWritable {
@@ -84,8 +84,8 @@ func (d *domain) Deregister(keys provider.Registered) error {
 
 // pinnedMost returns the number of bytes that the process may have registered at a time. It returns
 // 0 if there is no limit. The limit is RLIMIT_MEMLOCK, and the kernel applies it only to a process
-// without CAP_IPC_LOCK (ib_umem_get). siw ignores the capability. So on siw registrations beyond
-// the limit fail even if pinnedMost returns 0.
+// without CAP_IPC_LOCK (ib_umem_get). siw ignores the capability. So with siw a registration that
+// exceeds RLIMIT_MEMLOCK fails even if pinnedMost returns 0.
 func pinnedMost() int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil || limit.Cur > math.MaxInt {

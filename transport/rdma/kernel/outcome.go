@@ -13,7 +13,7 @@ import (
 // cannot find out when siw has consumed the reply.
 const quietMost = 50 * time.Millisecond
 
-// outcome is the view of a queue pair that receives the upcalls about its connection.
+// outcome is a queue pair in its role as the receiver of the upcalls about its connection.
 type outcome queuePair
 
 var _ provider.Upcalls = (*outcome)(nil)
@@ -63,8 +63,8 @@ func (p *queuePair) speak() {
 	p.RequestsPosted()
 }
 
-// speak calls queuePair.speak for the queue pairs whose quietUntil has passed. It removes from quiet
-// all queue pairs that do not hold requests back any more.
+// speak calls queuePair.speak for the queue pairs whose time quietUntil has passed. It removes from
+// quiet all queue pairs that do not hold requests back any more.
 func (d *device) speak(now time.Time) {
 	left := d.quiet[:0]
 	for _, p := range d.quiet {

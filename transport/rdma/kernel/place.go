@@ -15,8 +15,8 @@ import (
 type place struct {
 	device uverbs.Device
 	site   uverbs.Site
-	// prefixes are the addresses of the site's interface that lead to the device. Addresses that
-	// other hosts can reach come first.
+	// prefixes contains those addresses of the site's interface that lead to the device. Addresses
+	// that other hosts can reach come first.
 	prefixes []netip.Prefix
 }
 
@@ -73,7 +73,7 @@ func portOf(device, name string) (int, bool) {
 }
 
 // leading returns the addresses of an interface that lead to a site. Addresses that other hosts can
-// reach come first, and among these the addresses with a GID of RoCE v2.
+// reach come first. Among them, the addresses with a GID of RoCE v2 come first.
 func leading(s *uverbs.Site, prefixes []netip.Prefix) []netip.Prefix {
 	if s.Addresses != nil {
 		prefixes = slices.DeleteFunc(slices.Clone(prefixes), func(p netip.Prefix) bool { return !slices.Contains(s.Addresses, p.Addr().Unmap()) })
@@ -93,7 +93,7 @@ func leading(s *uverbs.Site, prefixes []netip.Prefix) []netip.Prefix {
 	return prefixes
 }
 
-// reachable reports whether other hosts can reach the first address.
+// reachable reports whether other hosts can reach the first address of the place.
 func (p *place) reachable() bool { return !p.prefixes[0].Addr().IsLinkLocalUnicast() }
 
 // prefer parses name as an address, and makes this address the first address of the place. It

@@ -19,9 +19,9 @@ func addressesOf(list ...string) []netip.Addr {
 	return all
 }
 
-// cluster is a host with four devices. One is a RoCE device whose interface has only a link-local address; above
-// this interface there are a VLAN and a bond. One device has two ports, one is an iWARP device, and one has no
-// address.
+// cluster is a host with four devices. The first is a RoCE device whose interface has only a link-local address,
+// and on whose interface a VLAN and a bond are configured. The others are a device with two ports, an iWARP
+// device, and a device without an address.
 var cluster = struct {
 	devices  []uverbs.Device
 	sites    map[string][]uverbs.Site
@@ -55,8 +55,8 @@ func chooseOfCluster(name string) (place, error) {
 }
 
 // TestPlaces checks that a device can be named by its name, a port, an interface or an address in any spelling.
-// It also checks the address that is chosen: one that other hosts can reach, and for RoCE one with a GID of RoCE
-// v2, if there is one.
+// It also checks the address that the provider chooses: if possible, an address that other hosts can reach and,
+// for RoCE, an address with a GID of RoCE v2.
 func TestPlaces(t *testing.T) {
 	for name, want := range map[string]string{
 		"mlx5_0":                 "device mlx5_0, 10.1.0.2, RoCE v2", // a routable address with a GID of RoCE v2
@@ -98,7 +98,8 @@ func TestPlaces(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoDevices)
 }
 
-// TestPlaceKeepsOthers checks that the other addresses of a place are kept, in their order.
+// TestPlaceKeepsOthers checks that a place keeps its other addresses, in their order, when prefer makes one
+// address the first.
 func TestPlaceKeepsOthers(t *testing.T) {
 	p, err := chooseOfCluster("10.1.0.1")
 	require.NoError(t, err)

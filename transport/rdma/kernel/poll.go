@@ -91,7 +91,8 @@ func (d *device) report(list []uverbs.Completion) {
 	}
 }
 
-// resume posts requests that had to wait for the completion of Reads or atomics.
+// resume posts requests that had to wait for the Reads or atomics whose completions are in the
+// list.
 func (d *device) resume(list []uverbs.Completion) {
 	var last uint32
 	for i := range list {
@@ -175,7 +176,7 @@ func (p *queuePair) arrived(r *provider.Receive, c *uverbs.Completion) {
 	if c.Status != uverbs.StatusSuccess {
 		s := statusOf(c.Status)
 		if c.Status == uverbs.StatusRemoteInvalid || c.Status == uverbs.StatusLocalOperation {
-			s = provider.StatusLocalLength // rxe reports a message that is too long in this way
+			s = provider.StatusLocalLength // rxe reports a message that is too long with this status
 		}
 		p.config.Receives.Fail(r, s)
 		p.end(fmt.Errorf("a message could not be received: %v", s))

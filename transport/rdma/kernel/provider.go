@@ -19,7 +19,7 @@ var ErrNoDevices = fmt.Errorf("%w: the kernel has none at all: load the adapter'
 
 // Config selects how a Provider accesses adapters.
 type Config struct {
-	// Library is true if libibverbs drives siw and rxe, too.
+	// Library is true if libibverbs also drives siw and rxe.
 	Library bool
 }
 
@@ -49,8 +49,8 @@ func (p *Provider) Interfaces() ([]string, error) {
 	return names, nil
 }
 
-// Explain returns a line for each RDMA device of the kernel: how the device is accessed, or why it
-// cannot be used.
+// Explain returns a line for each RDMA device of the kernel. The line says how the device is
+// driven, or why it cannot be used.
 func (p *Provider) Explain() []string {
 	all, err := uverbs.Devices()
 	if err != nil {
@@ -69,8 +69,8 @@ func (p *Provider) Explain() []string {
 	return lines
 }
 
-// abilities returns a text that says which of the optional features that jobs use the device
-// offers.
+// abilities returns a text about the optional features that jobs use. The text says which of them
+// the device offers.
 func abilities(d *uverbs.Device, byLibrary bool) string {
 	a, _, err := openAdapter(d, byLibrary)
 	if err != nil {

@@ -37,7 +37,7 @@ type queuePair struct {
 	// is true when the queue pair is destroyed.
 	failed, ending, closed bool
 	// halted is true when the device was told to move the queue pair to the error state. last is
-	// true when the device has then reported that the queue pair consumes no more shared receives.
+	// true when the device has reported that the halted queue pair consumes no more shared receives.
 	// receiving is true when the queue pair may have consumed shared receives.
 	halted, last, receiving bool
 	failure                 error
@@ -45,8 +45,8 @@ type queuePair struct {
 	// that arrived before package verbs knew of it.
 	established bool
 	early       []uverbs.Completion
-	// isQuiet is true while requests wait until the active side sends a message, at the latest
-	// until quietUntil.
+	// isQuiet is true while requests are held back. They are held back until the active side has
+	// sent a message, at the latest until the time quietUntil.
 	isQuiet    bool
 	quietUntil time.Time
 }
@@ -147,11 +147,11 @@ func (p *queuePair) Modify(a *rdmacm.Attributes) error {
 	})
 }
 
-// Take implements connection.Pair: it reports the completions that have arrived, and breaks the
+// Take implements connection.Pair. It reports the completions that have arrived, and breaks the
 // connection if the device has ended it.
 func (p *queuePair) Take() {
 	p.device.poll()
-	// An error is one of the whole device, which Progress reports.
+	// An error concerns the whole device, and Progress reports it.
 	_ = p.device.takeEvents()
 	if state, err := p.pair.QueryState(); err == nil && state == uverbs.StateError {
 		p.end(errEnded)
@@ -165,7 +165,7 @@ func (p *queuePair) Take() {
 // to the error state.
 var errEnded = errors.New("the device has ended the connection after an error")
 
-// Fail implements connection.Pair: it moves the queue pair to the error state, so that the device
+// Fail implements connection.Pair. It moves the queue pair to the error state, so that the device
 // executes no posted request any more.
 func (p *queuePair) Fail() {
 	if p.halted {
@@ -181,14 +181,15 @@ func (p *queuePair) Fail() {
 	}
 	p.device.poll()
 	p.failed = true
-	// p has failed, so report delivers no message. It only gives the shared receives back.
+	// Because p has failed, report delivers no message for these completions. It only gives the
+	// shared receives back.
 	early := p.early
 	p.early = nil
 	p.device.report(early)
 }
 
-// lastMost bounds the time for which all failed queue pairs of a device together wait until the
-// device has completed their shared receives. The device normally needs microseconds for each queue
+// lastMost is the maximum total time for which a device waits, over all of its failed queue pairs,
+// until their shared receives are complete. The device normally needs microseconds for each queue
 // pair. The bound is necessary for a device that does not announce the last receive, because the
 // wait holds the adapter's lock.
 const lastMost = 20 * time.Millisecond
@@ -203,7 +204,7 @@ func (p *queuePair) awaitLast(until time.Time) bool {
 		return false
 	}
 	for {
-		// An error is one of the whole device, which Progress reports.
+		// An error concerns the whole device, and Progress reports it.
 		_ = d.takeEvents()
 		if p.last || d.failure != nil {
 			return false
@@ -245,8 +246,8 @@ func (p *queuePair) Close() {
 	p.spare.close()
 }
 
-// destroy destroys the queue pair in the kernel. While a connect runs that cannot be interrupted,
-// the kernel's call blocks. Then a goroutine makes the call.
+// destroy destroys the queue pair in the kernel. If a connect is in progress that cannot be
+// interrupted, the system call blocks. In this case a goroutine makes the call.
 func (p *queuePair) destroy() {
 	// If the call fails, the kernel destroys the queue pair when the device is closed.
 	if !p.Busy() {
@@ -256,8 +257,8 @@ func (p *queuePair) destroy() {
 	p.linger()
 }
 
-// linger starts a goroutine that destroys the queue pair. The device ends after that: see
-// device.Close.
+// linger starts a goroutine that destroys the queue pair. The device is closed only after this
+// goroutine has ended: see device.Close.
 func (p *queuePair) linger() {
 	p.device.lingering.Add(1)
 	p.device.ends.Add(1)

@@ -35,7 +35,7 @@ func (s *sharedReceives) Post(r *provider.Receive) {
 	d.translateReceive(0, receiveBit|r.Number&numberMask, r)
 	s.posted[r.Number] = r
 	// The queue has room, because package verbs posts at most capacity receives. So an error means
-	// that the device is gone. Then the adapter ends.
+	// that the device is gone, and the adapter ends.
 	if _, err := s.queue.PostReceives(d.receives[:1]); err != nil {
 		d.failure = fmt.Errorf("post shared receive: %w", err)
 	}

@@ -8,13 +8,13 @@ import (
 // signals decides which requests of a queue pair are signalled. The device reports a completion
 // only for a signalled request. Each request records in its Mark the number of unsignalled requests
 // that directly precede it. The completion of a request means that these requests are done, too,
-// because a device executes Sends and Writes in order. The only exception is siw: there a Send or
-// Write may complete before an earlier Read or atomic. Therefore a Read or atomic is always
+// because a device executes Sends and Writes in order. The only exception is siw, with which a Send
+// or Write may complete before an earlier Read or atomic. Therefore a Read or atomic is always
 // signalled.
 type signals struct {
-	// every is the maximum distance between signalled requests: at least one of every consecutive
-	// requests is signalled, even if the consumer does not want its completion. So the queue gets
-	// room again.
+	// every is the maximum distance between signalled requests. Of this number of consecutive
+	// requests, at least one is signalled, even if the consumer does not want its completion.
+	// Without such completions the queue would never have room again.
 	every int
 	// silent counts the requests that were posted after the last signalled request. underWay counts
 	// the signalled requests that are not complete. last is the number of the last request.
@@ -40,7 +40,8 @@ func (s *signals) flagsOf(r *provider.Request) uverbs.Flags {
 	return uverbs.FlagSignalled
 }
 
-// doneBefore reports the unsignalled requests done that directly precede a completed request.
+// doneBefore reports that the unsignalled requests that directly precede a completed request are
+// done.
 func doneBefore(sends provider.Sends, r *provider.Request) {
 	for n := r.Number - r.Mark; n < r.Number; n++ {
 		sends.Done(sends.At(n))
@@ -54,8 +55,8 @@ func (p *queuePair) Drain() {
 }
 
 // flush makes sure that the last requests complete. If the last requests are unsignalled and no
-// signalled request is in flight, flush posts an empty Write. The completion of this Write counts
-// as the completion of the last request.
+// signalled request is in flight, flush posts an empty Write. The completion of this Write shows
+// that the last requests are done.
 func (p *queuePair) flush() {
 	s := &p.signals
 	if s.silent == 0 || s.underWay > 0 || p.failed {

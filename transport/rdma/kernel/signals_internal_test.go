@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// wire models a send queue of package verbs and the device below it. It has only what signals uses.
+// wire models a send queue of package verbs and the device below it. It implements only the methods that
+// signals uses.
 type wire struct {
 	provider.Sends
 	tb       testing.TB
@@ -59,14 +60,14 @@ func (w *wire) complete(number uint64) {
 	w.Done(r)
 }
 
-// TestSignals has a device carry out requests in every permitted order. The test checks that each request is
-// reported once, after the device has carried it out. It also checks that a full queue always contains a
+// TestSignals makes a device carry out requests in random permitted orders. The test checks that each request
+// is reported once, after the device has carried it out. It also checks that a full queue always contains a
 // signalled request, so that a completion will come.
 func TestSignals(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		depth := 1 + r.IntN(20)
-		readsLate := seed%2 == 0 // as siw does
+		readsLate := seed%2 == 0 // siw may complete Reads late
 		s, w := signalsOf(depth), newWire(t)
 		type entry struct {
 			number          uint64
@@ -74,8 +75,8 @@ func TestSignals(t *testing.T) {
 		}
 		var queue []entry
 		carry := func() {
-			// The device carries out the oldest request. A device like siw may carry out a later request before
-			// a Read.
+			// The device carries out the oldest request. If readsLate is true, the device may, like siw, carry
+			// out a later request before a Read.
 			at := 0
 			for readsLate && at < len(queue)-1 && queue[at].read && r.IntN(2) == 0 {
 				at++
@@ -112,7 +113,7 @@ func TestSignals(t *testing.T) {
 		require.Zero(t, s.underWay)
 		require.Len(t, w.requests, s.silent)
 		require.Less(t, s.silent, depth, "flush has room")
-		if s.silent > 0 { // an empty Write counts as the last silent request
+		if s.silent > 0 { // an empty Write replaces the last silent request
 			w.complete(s.last)
 		}
 		require.Empty(t, w.requests)

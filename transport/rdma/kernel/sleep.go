@@ -67,7 +67,7 @@ func (d *device) Sleep(until time.Time) {
 	}
 	if d.sources[0].Revents != 0 {
 		var b [8]byte
-		_, _ = unix.Read(d.wakeup, b[:]) // the value counts the calls of wake, and is not used
+		_, _ = unix.Read(d.wakeup, b[:]) // the value is the number of calls of wake, which has no meaning
 	}
 	if d.sources[2].Revents != 0 {
 		d.connections.Stir()

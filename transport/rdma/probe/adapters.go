@@ -21,8 +21,8 @@ type Adapter struct {
 	Fabric string
 	// Address is the first address of its interfaces that other hosts can reach.
 	Address netip.Addr
-	// Near is the percentage of the rank's processors that are local to the adapter
-	// (local_cpulist), or 100 if the host does not provide that list.
+	// Near is the percentage of the rank's processors that are local to the adapter (local_cpulist
+	// in sysfs). It is 100 if the host does not provide this list.
 	Near int
 }
 
@@ -35,9 +35,10 @@ type CPUs interface {
 // Adapters lists the RDMA devices that can probably be used, without opening them. A device can
 // probably be used if it has an active port, and an interface with an address that rdma_cm can
 // bind. The devices nearest to the processors that the rank may use come first. If several devices
-// are equally near, the ranks of a node get them in turn. turn is the rank's number on the node.
-// The second list gives the reason why each other device cannot be used, or says that there is no
-// device at all. On a host without RDMA devices, Adapters reads only one directory.
+// are equally near, the ranks of a node get them in turn. The argument turn is the number of the
+// rank on its node, and may is the set of processors that the rank may use. The second list has a
+// line for each other device with the reason why it cannot be used. If there are no devices, the
+// second list says this. On a host without RDMA devices, Adapters reads only one directory.
 func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) {
 	devices := h.Devices()
 	if len(devices) == 0 {
@@ -79,7 +80,7 @@ func (h *Host) Adapter(name string) (Adapter, bool) {
 	if err != nil {
 		interfaces = nil
 	}
-	address, _ := netip.ParseAddr(name) // if name is no address, address is invalid and equals no address
+	address, _ := netip.ParseAddr(name) // if name is not an address, the result is invalid and matches nothing
 	zone, address := address.Zone(), address.WithZone("").Unmap()
 	for _, d := range h.Devices() {
 		owns := slices.ContainsFunc(interfaces, func(i Interface) bool {
@@ -93,7 +94,7 @@ func (h *Host) Adapter(name string) (Adapter, bool) {
 	return Adapter{}, false
 }
 
-// reachable returns the first address of some interfaces that other hosts can reach.
+// reachable returns the first address of the named interfaces that other hosts can reach.
 func reachable(interfaces []Interface, names []string) netip.Addr {
 	for _, name := range names {
 		for i := range interfaces {
@@ -125,11 +126,11 @@ func (h *Host) fabric(d *Device) string {
 	return "ib-" + strings.ReplaceAll(gid[:prefix], ":", "")
 }
 
-// near returns the share of some processors that are local to a device, in percent.
+// near returns the percentage of the processors in may that are local to a device.
 func (h *Host) near(device string, may CPUs) int {
 	text, err := fs.ReadFile(h.Files, path.Join(deviceClass, device, "device/local_cpulist"))
 	if err != nil || may == nil || may.Count() == 0 {
-		return 100 // a software device has no list
+		return 100 // a device in software has no list
 	}
 	local, err := ranges.Split(strings.TrimSpace(string(text)), ranges.Limits{Below: cpusMax, Count: cpusMax})
 	if err != nil {
@@ -146,6 +147,5 @@ func (h *Host) near(device string, may CPUs) int {
 	return 100 * count / may.Count()
 }
 
-// cpusMax bounds the number of a processor and the count of processors. So it also bounds the loop
-// over them.
+// cpusMax bounds the numbers of processors in a list. So it also bounds the loop over them.
 const cpusMax = 1 << 16

@@ -23,7 +23,7 @@ func cpus(list ...int) *unix.CPUSet {
 	return set
 }
 
-// nic returns an interface of the adapter with these addresses.
+// nic returns a network interface with these addresses.
 func nic(name string, addresses ...string) probe.Interface {
 	i := probe.Interface{Name: name, Up: true}
 	for _, a := range addresses {
@@ -69,7 +69,7 @@ func TestNearestAdapter(t *testing.T) {
 		name string
 		host *probe.Host
 		may  *unix.CPUSet
-		want []string // by the rank's number on the node
+		want []string // the adapter of each rank, by the number of the rank on its node
 	}{
 		{"on the first", two, cpus(1, 2), []string{"mlx5_0 mlx5_1", "mlx5_0 mlx5_1"}},
 		{"on the second", two, cpus(6), []string{"mlx5_1 mlx5_0", "mlx5_1 mlx5_0"}},
@@ -92,8 +92,8 @@ func TestNearestAdapter(t *testing.T) {
 	}
 }
 
-// TestPorts checks that each port of an adapter counts as an adapter of its own. A port also has the interfaces
-// of its VLANs and bonds, and uses the first one that has an address.
+// TestPorts checks that each port of a device counts as an adapter of its own. It also checks that a port has
+// the interfaces of its VLANs and bonds, and that it uses the first interface that has an address.
 func TestPorts(t *testing.T) {
 	device := roce("mlx4_0", "eth0")
 	at := "sys/class/infiniband/mlx4_0/ports/"
@@ -115,8 +115,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestUsableAdapters checks that an adapter that cannot be used has a reason, and that two adapters can be
-// connected only if they are in the same fabric.
+// TestUsableAdapters checks that Adapters gives the reason for each device that cannot be used. It also checks
+// the fabric of each adapter, because two adapters can be connected only in the same fabric.
 func TestUsableAdapters(t *testing.T) {
 	ib := kernel("mlx5_0", "1: CA", "InfiniBand", "4: ACTIVE", "")
 	ib["sys/class/infiniband/mlx5_0/ports/1/gids/0"] = text("fec0:0000:0000:0001:0002:c903:0000:1491")

@@ -50,8 +50,8 @@ const (
 	deviceFiles = "dev/infiniband"
 )
 
-// Devices lists the ports of the RDMA devices of the kernel, including devices that cannot be used:
-// see Kernel.
+// Devices lists the ports of the RDMA devices of the kernel. The list includes devices that cannot
+// be used. Kernel checks whether a device can be used.
 func (h *Host) Devices() []Device {
 	entries, err := fs.ReadDir(h.Files, deviceClass)
 	if err != nil {
@@ -136,15 +136,15 @@ func (h *Host) deviceOf() map[string]string {
 	return of
 }
 
-// library is the file name of the library by which gorun uses the devices that it does not drive in
+// library is the file name of libibverbs, by which gorun uses the devices that it does not drive in
 // Go. libraryDirs are the directories in which distributions install it.
 const library = "libibverbs.so.1"
 
 var libraryDirs = []string{"lib", "lib64", "lib/*", "usr/lib", "usr/lib64", "usr/lib/*", "usr/local/lib", "usr/local/lib64"}
 
-// Kernel returns nil if this process can probably use an RDMA device of the kernel; it opens no
-// device. Otherwise the error gives the reason and the remedy. The error is
-// transport.ErrNotSupported.
+// Kernel returns nil if this process can probably use an RDMA device of the kernel. Kernel opens no
+// device. If no device can be used, the error gives the reason and the remedy, and errors.Is finds
+// transport.ErrNotSupported in it.
 func (h *Host) Kernel() error {
 	missing := func(format string, args ...any) error {
 		return fmt.Errorf("kernel RDMA: %s: %w", fmt.Sprintf(format, args...), transport.ErrNotSupported)

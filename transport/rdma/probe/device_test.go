@@ -52,8 +52,8 @@ func TestDevices(t *testing.T) {
 	require.Empty(t, host().Devices())
 }
 
-// TestKernel removes one requirement at a time. The test checks that the report names what is missing, and how
-// to get it.
+// TestKernel removes one requirement at a time. The test checks that the error of Kernel names the missing
+// requirement and the remedy.
 func TestKernel(t *testing.T) {
 	whole := func() fstest.MapFS { return kernel("irdma0", "4: RNIC", "Ethernet", "4: ACTIVE", "eth0") }
 	without := func(names ...string) fstest.MapFS {
@@ -102,7 +102,7 @@ func TestKernel(t *testing.T) {
 	h.Files = elsewhere
 	require.NoError(t, h.Kernel())
 
-	// A device that the provider drives itself needs no library, even if other devices need it.
+	// A device that gorun drives in Go needs no library, even if another device needs the library.
 	h.Files = beside(whole(), "siw0")
 	require.NoError(t, h.Kernel())
 }

@@ -7,10 +7,11 @@
 //
 // # Choice of the address
 //
-// Package probe chooses one address, never the unspecified one, so that the listener cannot be
-// reached from other networks of the host. Without a preference, it chooses in this order:
+// Package probe chooses one address. It never chooses the unspecified address, because a listener
+// at that address could be reached from all networks of the host. Without a preference, it chooses
+// in this order:
 //
-//  1. interfaces that are up and have an address; loopback addresses after the others, and
+//  1. interfaces that are up and have an address; loopback addresses after all others, and
 //     link-local addresses last, because their zone has no meaning on another host
 //  2. an interface with an RDMA device before an interface without an RDMA device
 //  3. a physical interface before a virtual one (bridges and container networks

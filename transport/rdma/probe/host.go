@@ -59,14 +59,14 @@ type Host struct {
 	Files fs.FS
 	// Interfaces lists the network interfaces, in the kernel's order.
 	Interfaces func() ([]Interface, error)
-	// Access returns nil if this process may read and write the file with that absolute name.
+	// Access returns nil if this process may read and write the file with the given absolute name.
 	Access func(name string) error
 	// Driven reports whether gorun drives a device of the kernel in Go, without a library. gorun
 	// drives siw and rxe in Go.
 	Driven func(device string) bool
 }
 
-// System returns the Host for the machine on which this process runs.
+// System returns the Host on which this process runs.
 func System() *Host {
 	files := os.DirFS("/")
 	return &Host{

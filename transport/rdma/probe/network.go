@@ -14,7 +14,7 @@ import (
 type Choice struct {
 	// Interface is the name of the network interface that has the address.
 	Interface string
-	// Address is a single address; a link-local IPv6 address contains its zone.
+	// Address is the address. A link-local IPv6 address contains its zone.
 	Address netip.Addr
 	// Network is the network to which the address belongs.
 	Network netip.Prefix
@@ -31,8 +31,8 @@ func (c Choice) String() string {
 	return s
 }
 
-// NetworkError reports that no interface matches a preference (-net), and lists the interfaces. It
-// is transport.ErrNotSupported.
+// NetworkError reports that no interface matches a preference (-net), and lists the interfaces.
+// errors.Is finds transport.ErrNotSupported in it.
 type NetworkError struct {
 	// Wish is the preference that no address matches, or "" if there was none.
 	Wish string
@@ -59,11 +59,11 @@ func (e *NetworkError) Error() string {
 	return b.String()
 }
 
-// Is makes a NetworkError a transport.ErrNotSupported.
+// Is makes errors.Is find transport.ErrNotSupported in a NetworkError.
 func (e *NetworkError) Is(target error) bool { return target == transport.ErrNotSupported }
 
 // Network returns the address to use for the preference wish. wish is "" if there is no preference.
-// The error is a *NetworkError, or the error of listing the interfaces.
+// The error is a *NetworkError, or the error that has occurred when the interfaces were listed.
 func (h *Host) Network(wish string) (Choice, error) {
 	all, err := h.Interfaces()
 	if err != nil {
@@ -150,7 +150,7 @@ func parse(all []Interface, wish string) (fits func(*Interface, netip.Addr) bool
 func best(all []Interface, devices map[string]string, fits func(*Interface, netip.Addr) bool) (Choice, bool) {
 	type candidate struct {
 		Choice
-		rank [6]int // smaller is better
+		rank [6]int // in the order of importance; smaller values are better
 	}
 	var found []candidate
 	for at := range all {
@@ -179,7 +179,8 @@ func best(all []Interface, devices map[string]string, fits func(*Interface, neti
 	return slices.MinFunc(found, func(a, b candidate) int { return slices.Compare(a.rank[:], b.rank[:]) }).Choice, true
 }
 
-// count returns 1 if a property speaks against an address, and 0 otherwise.
+// count converts a property that makes an address less suitable to a number: 1 if the address has
+// the property, and 0 otherwise.
 func count(against bool) int {
 	if against {
 		return 1

@@ -124,7 +124,7 @@ func TestInterfacesCannotBeListed(t *testing.T) {
 	require.Contains(t, h.Explain(""), "netlink is gone")
 }
 
-// TestThisHost checks that the address that is chosen on this host can be listened on.
+// TestThisHost checks that a program can listen at the address that is chosen on this host.
 func TestThisHost(t *testing.T) {
 	for _, wish := range []string{"", "127.0.0.0/8"} {
 		c, err := probe.System().Network(wish)

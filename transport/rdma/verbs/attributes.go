@@ -45,13 +45,12 @@ const (
 	// CompletionThreshold is the default: every completion counts toward the
 	// threshold of Wait.
 	CompletionThreshold = provider.CompletionThreshold
-	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose completions are
-	// queued but wake no goroutine. It is here because the manual pages of uDAPL define it. Only
-	// verbstest uses it.
+	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose completions are queued but wake no
+	// goroutine. It exists only because the manual pages of uDAPL define it (see doc.go).
 	CompletionUnsignalled = provider.CompletionUnsignalled
-	// CompletionSolicitedWait is for receives only: the completion of a message that was sent with
-	// FlagSolicited wakes waiters, and the completion of any other message does not. It is here
-	// because the manual pages of uDAPL define it. Only verbstest uses it.
+	// CompletionSolicitedWait is for receives only: the completion of a message that was sent with FlagSolicited
+	// wakes waiters, and the completion of any other message does not. It exists only because the manual pages of
+	// uDAPL define it (see doc.go).
 	CompletionSolicitedWait = provider.CompletionSolicitedWait
 )
 

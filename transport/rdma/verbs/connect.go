@@ -42,7 +42,7 @@ func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
 
 // DupConnect does the same as Connect, but with the address and the flags of the last Connect of
 // another endpoint (dat_ep_dup_connect(3DAT)). The other endpoint must be connected. DupConnect
-// ignores o.Flags. Of the pages (see doc.go): only verbstest calls it.
+// ignores o.Flags. DupConnect exists only because the manual pages of uDAPL define it (see doc.go).
 func (ep *Endpoint) DupConnect(other *Endpoint, o ConnectOptions) error {
 	const op = "dup connect"
 	if err := ep.lock(op); err != nil {

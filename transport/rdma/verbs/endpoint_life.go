@@ -77,8 +77,8 @@ const (
 // their new values. The domain can be changed only in StateUnconnected. The other parameters can
 // also be changed in StateReserved and StatePassiveConnectionPending, that is, until Connect or
 // Accept. Posted receives stay posted. If the posted receives do not fit the new parameters, Modify
-// fails with ErrInvalidState. If Modify fails, the endpoint is unchanged. Of the pages (see
-// doc.go): only verbstest calls it.
+// fails with ErrInvalidState. If Modify fails, the endpoint is unchanged. Modify exists only
+// because the manual pages of uDAPL define it (see doc.go).
 func (ep *Endpoint) Modify(which Parameters, to EndpointConfig) error {
 	const op = "modify"
 	if err := ep.lock(op); err != nil {

@@ -24,7 +24,8 @@ type ListenOptions struct {
 	// service point (dat_psp_create(3DAT)). Otherwise it is a reserved service point
 	// (dat_rsp_create(3DAT)), which takes one request. This request carries the endpoint, so that
 	// Accept uses it. The endpoint must be in StateUnconnected, and Listen moves it to
-	// StateReserved. Of the pages (see doc.go): only verbstest uses reserved service points.
+	// StateReserved. Reserved service points exist only because the manual pages of uDAPL define
+	// them (see doc.go).
 	Endpoint *Endpoint
 	// Service must be one of the adapter's services. Today all adapters have only ServiceReliable,
 	// and Listen fails with ErrModelNotSupported for any other service.

@@ -169,7 +169,7 @@ func TestSingleIsTheOnlyRequest(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)
 	p.Nil(p.actor.Sends.Single())
-	for id := range uint64(40) { // several times around the ring
+	for id := range uint64(40) { // the queue wraps around several times
 		p.NoError(p.endpoint.Post(&verbs.WorkRequest{ID: id, Op: verbs.OpSend}))
 		p.within(func() {
 			r := p.actor.Sends.Single()
@@ -220,7 +220,7 @@ func TestReadsHaveALimitOfTheirOwnForSegments(t *testing.T) {
 func TestInlineBytesAreGathered(t *testing.T) {
 	p := newPlay(t, func(c *verbs.EndpointConfig) { c.Attributes.MaxInline = 8 })
 	p.connect(p.endpoint, p.actor, 1)
-	for range 40 { // several times around the ring
+	for range 40 { // the queue wraps around several times
 		mine := []byte("abcdefgh")
 		p.NoError(p.endpoint.Post(&verbs.WorkRequest{
 			Op: verbs.OpSend, Flags: verbs.FlagInline, Segments: []verbs.Segment{{Data: mine[:3]}, {}, {Data: mine[3:5]}, {Data: mine[5:]}},

@@ -61,7 +61,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // at adds an address to the error of a command.
 func at(peer netip.AddrPort, err error) error {
-	if e, ok := err.(*Error); ok { //nolint:errorlint // the error was just made and is not wrapped
+	if e, ok := err.(*Error); ok { //nolint:errorlint // it was just made, not wrapped
 		e.Peer = peer
 	}
 	return err

@@ -125,7 +125,7 @@ func FuzzDeframer(f *testing.F) {
 		got, err, boundary := follow(t, stream, on, func() int { return 1 + int(random.Uint32()%64) })
 		require.Equal(t, want, got)
 		require.Equal(t, wantBoundary, boundary)
-		if wantErr == mpa.ErrShort { //nolint:errorlint // the model returns ErrShort unwrapped
+		if wantErr == mpa.ErrShort { //nolint:errorlint // the oracle returns it as it is
 			wantErr = nil
 		}
 		require.Equal(t, wantErr, err)

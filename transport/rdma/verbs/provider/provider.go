@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Provider is an implementation of RDMA on this machine. It is safe for concurrent use.
+// Provider is an implementation of RDMA on this host. It is safe for concurrent use.
 type Provider interface {
 	// Name returns the name of the provider. The name is short and in lower case.
 	Name() string
 	// Interfaces lists the names that Open accepts.
 	Interfaces() ([]string, error)
 	// Open opens the interface adapter with a name from Interfaces. The Device belongs to the
-	// adapter a. It may use a from the first call of one of its methods on.
+	// adapter a. The Device must not use a before one of its methods is called.
 	Open(name string, a Adapter) (Device, error)
 }
 
-// Adapter is the interface to a verbs.Adapter that its Device uses.
+// Adapter is the interface by which a Device uses the verbs.Adapter to which it belongs.
 type Adapter interface {
 	// Locker is the adapter's lock. Only Register and Deregister take the lock, because they are
-	// called without it. They hold the lock while they must exclude the other methods.
+	// called without it. They hold it only while no other method may run.
 	sync.Locker
 	// Happened reports an event of the device as a whole. It is called from within Progress.
 	Happened(Event)
@@ -27,9 +27,9 @@ type Adapter interface {
 
 // Device is an open interface adapter.
 //
-// An error of its methods is a Fault or wraps a Fault. An error without a Fault counts as
-// ErrInsufficientResources. Package verbs checks the arguments against Attributes before it calls a
-// method.
+// An error that one of its methods returns is a Fault or wraps a Fault. An error without a Fault
+// counts as ErrInsufficientResources. Package verbs checks the arguments against Attributes before
+// it calls a method.
 type Device interface {
 	// Attributes returns the same value each time. It may be called without the lock.
 	Attributes() Attributes
@@ -58,10 +58,10 @@ type Progress interface {
 	// pollers call it often. An error concerns the device as a whole and ends the adapter.
 	Progress() (int, error)
 	// Idle reports whether there is no work until the kernel reports an event or a completion. If
-	// completions have to be armed to be reported (ibv_req_notify_cq(3)), Idle arms them and then
-	// polls once more. Sleep is called only after Idle has returned true. Other goroutines may call
-	// methods of the device between Idle and Sleep. Work that these calls leave must also end the
-	// Sleep.
+	// the kernel reports completions only of armed queues (ibv_req_notify_cq(3)), Idle arms the
+	// queues and then polls once more. Sleep is called only after Idle has returned true. Other
+	// goroutines may call methods of the device between Idle and Sleep. If such a call leaves work
+	// for Progress, this work must end the Sleep.
 	Idle() bool
 	// Sleep sleeps in the kernel until one of four conditions holds: Progress may have work, a
 	// timer of the device is due, the time until is reached (the zero time means never), or Wake is
@@ -93,8 +93,8 @@ const (
 	// still closes the device and its objects.
 	EventRemoved EventKind = iota + 1
 	// EventPortDown reports that the port has lost its link, and EventPortUp that the port has a
-	// link again. These events do not end connections. If a connection fails for this reason, the
-	// connection reports the failure itself.
+	// link again. These events do not end connections. If a connection fails because of the lost
+	// link, the connection itself reports the failure.
 	EventPortDown
 	EventPortUp
 	// EventAddressChanged reports that the addresses, GIDs or routes of the interface have

@@ -27,13 +27,13 @@ type Arrival struct {
 	Length int
 	// Flags are FlagSolicited, FlagInvalidate and FlagImmediate as the peer set them.
 	Flags RequestFlags
-	// Invalidated is the key of this adapter that the message has revoked, if Flags contains
-	// FlagInvalidate.
+	// Invalidated is the key of this adapter that the message has invalidated. It is valid if Flags
+	// contains FlagInvalidate.
 	Invalidated uint32
-	// Immediate is the number that the message carried, if Flags contains FlagImmediate.
+	// Immediate is the number that the message carried. It is valid if Flags contains FlagImmediate.
 	Immediate uint32
-	// Written is true if a Write with FlagImmediate used the receive. Then the memory of the
-	// receive is unchanged.
+	// Written is true if a Write with FlagImmediate used the receive. Such a Write does not change
+	// the memory of the receive.
 	Written bool
 }
 
@@ -41,16 +41,16 @@ type Arrival struct {
 // received messages to it. The receives of an endpoint with a shared receive queue come from that
 // queue instead.
 type Receives interface {
-	// Next takes and returns the endpoint's oldest receive that was not taken yet. It returns nil
-	// if there is no such receive. A hardware adapter takes receives when it can post them. A stack
-	// in user space takes a receive when the first byte of a message arrives.
+	// Next takes and returns the endpoint's oldest receive that was not taken yet. It returns nil if
+	// there is no such receive. A hardware adapter takes receives when it can post them. A protocol
+	// stack in user space takes a receive when the first byte of a message arrives.
 	Next() *Receive
 	// Peek returns the receive that Next would return, or nil, without taking it.
 	Peek() *Receive
 	// At returns the endpoint's own receive with this number. The receive must be taken and not
 	// done.
 	At(number uint64) *Receive
-	// Deliver does Next and Done in one call, for a message without flags. r is the receive
+	// Deliver does the same as Next and Done together, for a message without flags. r is the receive
 	// that Peek has returned, or a receive of the shared receive queue.
 	Deliver(r *Receive, length int)
 	// Done reports that a message is complete in r. r is a receive that was taken, or a receive of
@@ -58,16 +58,17 @@ type Receives interface {
 	Done(r *Receive, a Arrival)
 	// Fail reports that a message could not be received into r. Upcalls.Broken follows.
 	// StatusFlushed means that the connection ended while the message was arriving. When a queue
-	// pair ends, the provider reports the receives of a shared receive queue that the queue pair
-	// has taken with StatusFlushed. It reports them before the upcall that reports the end, or
-	// within Abort. Package verbs itself flushes an endpoint's own receives.
+	// pair ends, it may have taken receives of a shared receive queue that are not done. The
+	// provider reports these receives with StatusFlushed. It reports them before the upcall that
+	// reports the end, or within Abort. Package verbs itself flushes an endpoint's own receives.
 	Fail(r *Receive, s Status)
 }
 
 // SharedReceiveConfig holds the parameters of Device.NewSharedReceiveQueue.
 type SharedReceiveConfig struct {
 	Domain ProtectionDomain
-	// MaxReceives bounds the posted receives, MaxSegments the segments of each receive.
+	// MaxReceives is the maximum number of posted receives, and MaxSegments the maximum number of
+	// segments of each receive.
 	MaxReceives, MaxSegments int
 }
 

@@ -16,12 +16,12 @@ const (
 	OpBind
 	// OpReceive is the opcode in the completion of a receive that a Send filled.
 	OpReceive
-	// OpFetchAdd adds Request.Swap to the 8 bytes at RemoteAddress, a multiple of 8. The only
-	// segment, of 8 bytes, receives the value before the addition. The remote and the local 8
-	// bytes are integers in the byte order of their machine, as in ibv_post_send(3).
+	// OpFetchAdd adds Request.Swap to the 8 bytes at RemoteAddress, which is a multiple of 8. The
+	// request has one segment of 8 bytes, which receives the value before the addition. The remote
+	// and the local 8 bytes are integers in the byte order of their host, as in ibv_post_send(3).
 	OpFetchAdd
-	// OpCompareSwap replaces the 8 bytes by Request.Swap if they equal Request.Compare. The only
-	// segment receives the value before the replacement, as with OpFetchAdd.
+	// OpCompareSwap replaces the 8 bytes by Request.Swap if they equal Request.Compare. The
+	// segment of the request receives the value before the replacement.
 	OpCompareSwap
 	// OpReceiveWrite is the opcode in the completion of a receive that a Write with
 	// FlagImmediate took.
@@ -53,8 +53,8 @@ const (
 	// FlagInline means that the only segment lies in memory of package verbs. The segment has
 	// no key and is valid until the request is done (IBV_SEND_INLINE).
 	FlagInline
-	// FlagInvalidate on OpSend sends the key in Request.Invalidate to the peer, and the peer
-	// revokes this key.
+	// FlagInvalidate on OpSend sends the key in Request.Invalidate to the peer. The peer
+	// invalidates this key.
 	FlagInvalidate
 	FlagMore
 	// FlagRoom means that the only segment of a Send or of a receive has room for the
@@ -80,8 +80,8 @@ type Request struct {
 	// Length is the total length of Segments, without the room of FlagRoom.
 	Length        int
 	RemoteAddress uint64
-	// Invalidate is the key for FlagInvalidate. Immediate is the number for FlagImmediate. The peer
-	// sees the same number, even if its machine has another byte order.
+	// Invalidate is the key for FlagInvalidate. Immediate is the number for FlagImmediate. The
+	// peer sees the same number, even if its host has another byte order.
 	Invalidate, Immediate uint32
 	// Compare and Swap are the operands of OpCompareSwap. Swap is also the addend of OpFetchAdd.
 	Compare, Swap uint64
@@ -99,9 +99,9 @@ type Sends interface {
 	// FlagFence and a Read or atomic is in flight. Requests go on the wire in the order in which
 	// Next returns them.
 	Next() *Request
-	// Single returns the request that Next would return, if no other request waits behind this
-	// request and no Read or atomic that Next counts is in flight. Otherwise it returns nil. Single
-	// does not take the request. TakeSingle takes it.
+	// Single returns the request that Next would return, on two conditions: no other request waits
+	// behind this request, and no Read or atomic that Next counts is in flight. Otherwise it
+	// returns nil. Single does not take the request. TakeSingle takes it.
 	Single() *Request
 	TakeSingle()
 	// Len returns the number of requests that are posted and not complete.
@@ -112,7 +112,8 @@ type Sends interface {
 	// the request any more. A Send or Write may be reported as soon as the transport has accepted
 	// its bytes. Requests may be done in any order.
 	Done(r *Request)
-	// DoneBefore does Done for all requests with a number below number that are taken and not done.
+	// DoneBefore does the same as Done for all taken requests that are not done and whose number
+	// is less than the argument number.
 	DoneBefore(number uint64)
 	// Fail reports that a taken request has failed. Upcalls.Broken follows. Earlier requests that
 	// have not been reported as done count as flushed. Therefore an adapter that does not signal

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// acceptStatements are the statements of dat_cr_accept(3DAT).
+// acceptStatements contains the statements of dat_cr_accept(3DAT).
 var acceptStatements = []statement{
 	{24, "the_endpoint_is_explicit_or_implied", func(r *rig) {
 		r.talk(r.connected())
@@ -122,7 +122,7 @@ var acceptStatements = []statement{
 		r.connect(ep, l.Address(), param(1, 2))
 		request := r.p.request()
 		r.is("accept", request.Accept(r.p.endpoint(), param(2, 2)), verbs.ErrInvalidParameter)
-		r.ok("accept", request.Accept(r.p.endpoint(), param(1, 1))) // serves fewer Reads than were requested
+		r.ok("accept", request.Accept(r.p.endpoint(), param(1, 1))) // fewer Reads than were requested
 		e := r.a.event(ep)
 		r.that(e.Type == verbs.EventNonPeerRejected || e.Type == verbs.EventEstablished && e.InitiatorDepth == 1, "event %v, depth %d", e.Type, e.InitiatorDepth)
 	}},

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// cmAcceptStatements are the statements of rdma_accept(3).
+// cmAcceptStatements contains the statements of rdma_accept(3).
 var cmAcceptStatements = []statement{
 	{64, "accept_is_on_the_request_and_its_adapter", func(r *rig) {
 		l := r.p.listen()
@@ -138,7 +138,7 @@ var cmAcceptStatements = []statement{
 		r.sameData(r.a, r.a.expect(ep, verbs.EventPeerRejected, verbs.StateDisconnected).PrivateData, private)
 	}},
 	{71, "datagram_lookups_are_not_accepted_either", func(r *rig) {
-		// No service point has the datagram service. A refused Listen has no effect.
+		// No service point supports the datagram service. A refused Listen has no effect.
 		taken := r.p.listen()
 		ep := r.p.endpoint()
 		for _, other := range []verbs.Service{verbs.ServiceDatagram, verbs.ServiceDatagram + 1} {
@@ -149,8 +149,8 @@ var cmAcceptStatements = []statement{
 				r.state(ep, verbs.StateUnconnected)
 			}
 		}
-		// An accepting endpoint cannot have the datagram service either, before or after a request
-		// has arrived.
+		// An accepting endpoint cannot get the datagram service, neither before nor after a
+		// request has arrived.
 		datagrams := r.p.attributes()
 		datagrams.Service = verbs.ServiceDatagram
 		lookup := verbs.EndpointConfig{Attributes: &datagrams}

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// cmConnectStatements are the statements of rdma_connect(3).
+// cmConnectStatements contains the statements of rdma_connect(3).
 var cmConnectStatements = []statement{
 	{52, "reliable_requests_and_datagram_lookups", func(r *rig) {
 		// With the reliable service, a Connect arrives at the peer's consumer as a request.
@@ -28,8 +28,8 @@ var cmConnectStatements = []statement{
 			r.p.done(m.passive, verbs.StreamReceive, id, verbs.StatusSuccess)
 		}
 		r.equal("in order", string(r.p.memory[:n]), string(pattern(2, n)))
-		// There are no datagram lookups: no adapter has the datagram service, and no endpoint
-		// can have it.
+		// There are no datagram lookups, because no adapter supports the datagram service and no
+		// endpoint can get it.
 		r.that(slices.Equal(r.a.limits.Services, []verbs.Service{verbs.ServiceReliable}), "services %v", r.a.limits.Services)
 		for _, other := range []verbs.Service{verbs.ServiceDatagram, verbs.ServiceDatagram + 1} {
 			c := r.a.config()
@@ -147,7 +147,7 @@ var cmConnectStatements = []statement{
 		m := r.connected()
 		r.a.receive(m.active, 1, 0, 8)
 		r.p.receive(m.passive, 2, 0, 8)
-		r.p.send(m.passive, 3, 64, 8) // posted before the first message of the active side
+		r.p.send(m.passive, 3, 64, 8) // the passive side posts before the first message of the active side
 		if !r.a.limits.ActiveSpeaksFirst {
 			r.a.done(m.active, verbs.StreamReceive, 1, verbs.StatusSuccess)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// connectStatements are the statements of dat_ep_connect(3DAT) about parameters and errors.
+// connectStatements contains the statements of dat_ep_connect(3DAT) about parameters and errors.
 var connectStatements = []statement{
 	{1, "the_peer_is_address_and_qualifier", testPeerIsAddressAndQualifier},
 	{2, "success_is_pending_at_once", func(r *rig) {
@@ -35,8 +35,8 @@ var connectStatements = []statement{
 		}
 		r.connect(r.a.endpoint(), l.Address(), data(make([]byte, r.a.limits.MaxRequestData)))
 		r.p.request()
-		// The manual page also has an error for a negative size, which a slice cannot have. So a
-		// size beyond the limit is the only error to test.
+		// The manual page also defines an error for a negative size of the private data. A slice
+		// cannot have a negative size, so the test checks only a size beyond the limit.
 		ep := r.a.endpoint()
 		r.is("too long", ep.Connect(l.Address(), options(data(make([]byte, r.a.limits.MaxRequestData+1)))), verbs.ErrInvalidParameter)
 		r.state(ep, verbs.StateUnconnected)
@@ -104,8 +104,8 @@ var connectStatements = []statement{
 			r.ok("connect", err)
 			r.p.request()
 		}
-		// Only the lowest bit of the flags selects multipath. This is also true between an adapter
-		// with several paths and an adapter with a single path.
+		// Only the lowest bit of the flags selects multipath. The scene tests this between an
+		// adapter with several paths and an adapter with a single path.
 		scene, ok := r.harness.Inject(r, FaultMultipath)
 		if !ok {
 			return

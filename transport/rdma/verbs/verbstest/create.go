@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// createStatements are the statements of dat_ep_create(3DAT) about making an endpoint.
+// createStatements contains the statements of dat_ep_create(3DAT) about making an endpoint.
 var createStatements = []statement{
 	{37, "an_endpoint_is_made_unconnected", func(r *rig) {
 		r.state(r.a.endpoint(), verbs.StateUnconnected)
@@ -56,9 +56,10 @@ var createStatements = []statement{
 	{43, "the_passive_side_may_take_its_attributes_from_the_request", func(r *rig) {
 		passive := r.p.endpoint(func(c *verbs.EndpointConfig) { c.Attributes = nil })
 		l, active := r.p.listen(), r.a.endpoint()
-		// By the consumers' own protocol, the private data of the request hold five values for the
-		// passive side: ORD, IRD, receives, requests and maximum length. Each value is less than
-		// the value on which the providers would agree, and less than the endpoint's present value.
+		// In this test the consumers have a protocol of their own: the private data of the request
+		// hold five values for the passive side, the ORD, the IRD, the numbers of receives and of
+		// requests, and the maximum length. Each value is less than the value on which the
+		// providers would agree, and less than the endpoint's present value.
 		want := []byte{3, 2, 5, 6, 100}
 		r.connect(active, l.Address(), &verbs.ConnParam{PrivateData: want, ResponderResources: 4, InitiatorDepth: 4})
 		request := r.p.request()
@@ -231,7 +232,7 @@ func testCreateErrors(r *rig) {
 		for _, n := range []int{bound.least, bound.most} {
 			ep := r.a.endpoint(func(c *verbs.EndpointConfig) {
 				attributes := *good.Attributes
-				// The counts that the test does not check are small, to save memory.
+				// The test does not check these counts. They are small to save memory.
 				attributes.MaxReceives, attributes.MaxRequests = 1, 1
 				*bound.of(&attributes) = n
 				c.Attributes = &attributes

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// dataRules are the rules about posted work.
+// dataRules contains the rules about posted work.
 var dataRules = []statement{
 	{0, "gather_and_scatter_in_order", func(r *rig) {
 		m := r.connected()
@@ -160,7 +160,7 @@ func testKindsOfSend(r *rig) {
 	window := must[*verbs.MemoryRegion](r, "register")(r.p.domain.Register(make([]byte, 64), verbs.AccessLocalWrite|verbs.AccessRemoteWrite))
 	remote, hides := window.Remote(0, 8), r.a.limits.HidesFlags
 	for i, flags := range []verbs.RequestFlags{0, verbs.FlagSolicited, verbs.FlagInvalidate, verbs.FlagSolicited | verbs.FlagInvalidate} {
-		if i == 3 { // the previous Send has revoked the first key
+		if i == 3 { // the previous Send has invalidated the first key
 			window = must[*verbs.MemoryRegion](r, "register")(r.p.domain.Register(make([]byte, 64), verbs.AccessLocalWrite|verbs.AccessRemoteWrite))
 			remote = window.Remote(0, 8)
 		}
@@ -189,8 +189,8 @@ func testKindsOfSend(r *rig) {
 	r.ok("close", window.Close())
 }
 
-// testOrder posts more Reads than may be in flight at once, and fenced Sends among them. It checks
-// that all requests complete in order.
+// testOrder posts more Reads than may be in flight at once, and fenced Sends between these Reads.
+// It checks that all requests complete in order.
 func testOrder(r *rig) {
 	const rounds, n = 5, 16
 	m := r.meet(r.a.endpoint(), r.p.endpoint(), param(0, 2), nil)

@@ -142,7 +142,7 @@ func (f *frame) write(p *pair) bool {
 	return true
 }
 
-// arrivalFlags are the flags of a request that the receiver's consumer sees.
+// arrivalFlags contains those flags of a request that the receiver's consumer sees.
 const arrivalFlags = verbs.FlagSolicited | verbs.FlagInvalidate | verbs.FlagImmediate
 
 // serve carries out a Read or an atomic and sends the answer. It returns false if the request has
@@ -187,8 +187,9 @@ func (f *frame) refuse(p *pair, s verbs.Status) {
 	p.broken(fmt.Errorf("request of the peer: %v", s))
 }
 
-// finds reports whether a receive is available for the frame. If no receive is available, the frame
-// is held until there is one. If the adapter does not wait for receives, the connection ends.
+// finds reports whether a receive is available for the frame. If no receive is available, there are
+// two cases. If the adapter waits for receives (WaitsForReceive), the frame is held until a receive
+// is posted. Otherwise the connection ends.
 func (f *frame) finds(p *pair) bool {
 	switch {
 	case p.available() > 0:

@@ -18,12 +18,12 @@ type device struct {
 	attributes verbs.Attributes
 	regions    map[uint32]*region
 	key        uint32
-	// pinned is the number of registered bytes. pinMost is its upper bound, or 0 if there is no
-	// bound.
+	// pinned is the number of registered bytes. pinMost is the upper bound of pinned, or 0 if there
+	// is no bound.
 	pinned, pinMost int
-	// stalled are the pairs whose next message waits for a receive.
+	// stalled contains the pairs (queue pairs) whose next received message waits for a receive.
 	stalled []*pair
-	// events are the events that the next Progress reports. inbox guards them.
+	// events contains the events that the next Progress reports. The mutex inbox guards it.
 	events []provider.Event
 
 	inbox  sync.Mutex // guards the next three fields and events
@@ -144,7 +144,7 @@ func (d *domain) Deregister(r provider.Registered) error {
 func (d *domain) Close() error { return nil }
 
 // reach returns the n bytes that a peer names by key and address. It returns false if the peer does
-// not have the access need.
+// not have the access right in the argument need.
 func (d *device) reach(domain *domain, key uint32, address uint64, n int, need verbs.Access) ([]byte, bool) {
 	if n == 0 {
 		return nil, true
@@ -296,8 +296,8 @@ func (d *device) Wake() {
 	}
 }
 
-// retry retries the held messages of stalled pairs, if there is a receive or the time of the retry
-// has come. It returns the number of processed messages.
+// retry retries the held messages of a stalled pair if a receive has been posted or the time of the
+// retry has come. It returns the number of processed messages.
 func (d *device) retry() int {
 	stalled := d.stalled
 	d.stalled = nil

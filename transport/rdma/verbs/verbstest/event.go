@@ -8,13 +8,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// eventStatements are the statements of dat_ep_connect(3DAT) about outcomes and read depths.
+// eventStatements contains the statements of dat_ep_connect(3DAT) about outcomes and read depths.
 var eventStatements = []statement{
 	{8, "a_qos_the_peer_lacks_is_non_peer_rejected", func(r *rig) {
 		scene, ok := r.harness.Inject(r, FaultQoS)
 		if !ok {
-			// Both sides have the same single quality of service. Therefore this side does not
-			// support a quality that the peer lacks.
+			// Both sides support only one quality of service, the same one. Therefore a Connect
+			// with another quality fails on this side, and the peer does not have to refuse it.
 			r.equal("qualities of service", len(r.a.limits.QoS), 1)
 			o := options(nil)
 			o.QoS = 77
@@ -203,13 +203,13 @@ func testNonPeerRejected(r *rig) {
 		e := r.a.expect(ep, verbs.EventNonPeerRejected, verbs.StateDisconnected)
 		r.that(e.Err != nil, "no cause")
 	}
-	// (a) Nothing listens at the address any more.
+	// Case (a): no listener has the address any more.
 	l := r.p.listen()
 	r.ok("close", l.Close())
 	ep := r.a.endpoint()
 	r.connect(ep, l.Address(), nil)
 	refused(ep)
-	// (b) The backlog is full: it has room for two of three requests.
+	// Case (b): the backlog is full. It has room for two of three requests.
 	l = r.p.listen(func(o *verbs.ListenOptions) { o.Backlog = 2 })
 	for range 3 {
 		ep = r.a.endpoint()
@@ -227,7 +227,7 @@ func testNonPeerRejected(r *rig) {
 	r.ok("accept", second.Accept(r.p.endpoint(), nil))
 	r.ok("accept", third.Accept(r.p.endpoint(), nil))
 	r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
-	// (c) The transport fails.
+	// Case (c): the transport fails.
 	if scene, ok := r.harness.Inject(r, FaultTransport); ok {
 		ep = r.a.endpoint()
 		r.connect(ep, scene.Remote, nil)

@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// node is an adapter with one endpoint, one completion queue for everything, and some memory.
+// node is an adapter with one endpoint, some memory, and one completion queue for all completions
+// and events.
 type node struct {
 	adapter  *verbs.Adapter
 	queue    *verbs.CompletionQueue
@@ -47,7 +48,7 @@ func (n node) next() verbs.Completion {
 	return into[0]
 }
 
-// One side listens and receives a message. The other side connects and sends it.
+// One side listens and receives a message. The other side connects and sends this message.
 func Example() {
 	network := verbstest.NewNetwork(verbstest.StyleIWARP)
 	host := func(addr string) *verbstest.Host {

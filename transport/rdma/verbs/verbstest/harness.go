@@ -11,9 +11,9 @@ import (
 // Harness makes the adapters that Run tests. One harness serves one subtest.
 type Harness interface {
 	// Open opens an adapter. All adapters of one harness can connect to each other. The suite
-	// closes them. If the machine lacks a resource that an adapter needs, Open skips the test.
+	// closes them. If the host lacks a resource that an adapter needs, Open skips the test.
 	Open(tb testing.TB) *verbs.Adapter
-	// Inject prepares a fault. It returns false if this provider cannot produce the fault.
+	// Inject prepares a fault. It returns false if the tested provider cannot produce the fault.
 	// The resources of the fault are released when the test tb ends.
 	Inject(tb testing.TB, f Fault) (Scene, bool)
 }
@@ -106,7 +106,8 @@ func (h *memoryHarness) ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int {
 	return h.network.pairs[i.Remote].peer.reads // the passive side of a connection has the port of its listener
 }
 
-// open opens a host with the given particulars, at an address of its own.
+// open opens the adapter of a new host with the given particulars. The host gets an address of
+// its own.
 func (h *memoryHarness) open(tb testing.TB, particulars Host) *verbs.Adapter {
 	tb.Helper()
 	h.hosts++
@@ -130,7 +131,7 @@ func (h *memoryHarness) Inject(tb testing.TB, f Fault) (Scene, bool) {
 	case FaultQoS:
 		s.Adapter, s.QoS = h.open(tb, Host{QoS: []verbs.QoS{verbs.QoSBestEffort}}), verbs.QoSLowLatency
 	case FaultMute:
-		s.Adapter = h.open(tb, Host{}) // no adapter of a Network sends by itself
+		s.Adapter = h.open(tb, Host{}) // no adapter of a Network sends data by itself
 	case FaultMultipath:
 		s.Adapter = h.open(tb, Host{Multipath: true})
 	case FaultDevice:

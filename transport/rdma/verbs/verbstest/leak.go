@@ -25,7 +25,7 @@ func testNothingIsLeft(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	for range 3 {
 		t.Run("again", live)
 	}
-	// The loop waits, because a goroutine that has done its work may need some time to end.
+	// The loop waits because a goroutine that has finished its work may still need some time to end.
 	for end := time.Now().Add(patience); goruntime.NumGoroutine() > goroutines || countDescriptors() > descriptors; goruntime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines and %d descriptors, before %d and %d", goruntime.NumGoroutine(), countDescriptors(), goroutines, descriptors)
@@ -34,7 +34,7 @@ func testNothingIsLeft(t *testing.T, newHarness func(tb testing.TB) Harness) {
 }
 
 // countDescriptors returns the number of open descriptors of the process. It returns 0 if the
-// operating system does not show them.
+// operating system does not list them.
 func countDescriptors() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

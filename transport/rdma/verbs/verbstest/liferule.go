@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// lifeRules are rules on the states of an endpoint.
+// lifeRules contains the rules on the states of an endpoint.
 var lifeRules = []statement{
 	{0, "a_graceful_disconnect_lets_requests_complete", testGraceful},
 	{0, "an_abrupt_disconnect_flushes_in_order", testAbrupt},

@@ -28,7 +28,8 @@ func (r *rig) meet(active, passive *verbs.Endpoint, ask, answer *verbs.ConnParam
 	return m
 }
 
-// connected returns a connection of two new endpoints. changes alter the configurations of both.
+// connected returns a connection of two new endpoints. The functions changes modify the
+// configurations of both endpoints.
 func (r *rig) connected(changes ...func(c *verbs.EndpointConfig)) *meeting {
 	r.Helper()
 	return r.meet(r.a.endpoint(changes...), r.p.endpoint(changes...), nil, nil)
@@ -82,17 +83,17 @@ func (r *rig) speak(from *side, source *verbs.Endpoint, to *side, sink *verbs.En
 	r.equal("bytes", string(to.memory[off:off+n]), string(pattern(key, n)))
 }
 
-// talk sends a message in each direction, from the active side first.
+// talk sends a message in each direction. The active side sends first.
 func (r *rig) talk(m *meeting) {
 	r.Helper()
 	r.speak(r.a, m.active, r.p, m.passive, 10)
 	r.speak(r.p, m.passive, r.a, m.active, 20)
 }
 
-// read makes each side Read from the other, the active side first. Each side posts three times as
-// many Reads as it may have in flight. The responder is not polled before all of them have been
-// posted. Then the responder finds as many Reads at once as the requester may have in flight. One
-// Read more would end the connection.
+// read makes each side post Reads of the other side's memory, first the active side. Each side
+// posts three times as many Reads as it may have in flight. The responder is polled only after all
+// of them have been posted. So the responder finds the maximum number of Reads in flight at once.
+// If the requester had one more Read in flight, the connection would end.
 func (r *rig) read(m *meeting) {
 	r.Helper()
 	r.talk(m) // the passive side may have to wait for this first message

@@ -55,13 +55,13 @@ func NewNetwork(style Style) *Network {
 type Host struct {
 	Network *Network
 	Addr    netip.Addr
-	// QoS, if it is not nil, replaces the adapter's list of qualities of service.
+	// QoS replaces the adapter's list of qualities of service if QoS is not nil.
 	QoS []verbs.QoS
-	// Multipath and PinsMemory are the attributes with these names. PinMost is the maximum number
-	// of bytes that are registered at a time. 0 means that there is no maximum.
+	// Multipath and PinsMemory are the adapter's Attributes with these names. PinMost is the
+	// maximum number of bytes that are registered at a time. 0 means that there is no maximum.
 	Multipath, PinsMemory bool
 	PinMost               int
-	// SinksAreWritable is the attribute with this name.
+	// SinksAreWritable is the field of the adapter's Attributes with this name.
 	SinksAreWritable bool
 }
 
@@ -96,8 +96,8 @@ func attributes(style Style, addr netip.Addr, qos []verbs.QoS) verbs.Attributes 
 	if qos == nil {
 		qos = []verbs.QoS{verbs.QoSBestEffort, verbs.QoSLowLatency}
 	}
-	// No two limits of the adapter are equal, so that a test fails if one limit is used in place of
-	// another.
+	// All limits of the adapter are different, so that a test fails if the code uses the wrong
+	// limit.
 	a := verbs.Attributes{
 		Provider: "memory", Interface: addr.String(), Transport: "frames in memory",
 		Services: []verbs.Service{verbs.ServiceReliable}, QoS: qos,

@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// providerRules are rules on the behaviour in which an adapter in hardware differs from a stack in
-// user space. An adapter in hardware takes work ahead of time, completes work by number, and
-// supports only some of the optional operations.
+// providerRules contains rules about behaviour in which an adapter in hardware differs from a
+// protocol stack in user space. An adapter in hardware takes work ahead of time, completes work by
+// number, and supports only some of the optional operations.
 var providerRules = []statement{
 	{0, "immediate_data_come_with_a_receive", testImmediate},
 	{0, "immediate_data_wait_for_a_receive", testImmediateWaits},
@@ -25,8 +25,10 @@ var providerRules = []statement{
 	{0, "the_removal_of_a_device_ends_everything", testRemoval},
 }
 
-// lacks returns at once if has is true. If has is false, the adapter does not support the operation
-// what. Then lacks checks that the adapter refuses the request w, and skips the rest of the test.
+// lacks begins the test of an optional operation. The argument has says whether the adapter
+// supports the operation, and what is the name of the operation. If has is true, lacks does
+// nothing. If has is false, lacks checks that the adapter refuses the request w, and skips the rest
+// of the test.
 func (r *rig) lacks(what string, has bool, w *verbs.WorkRequest) {
 	r.Helper()
 	if has {
@@ -166,7 +168,8 @@ func testAtomicAccess(r *rig) {
 }
 
 // testSharedOrder sends numbered messages on two connections whose passive endpoints share a
-// receive queue. In each round the messages consume all receives before receives are posted again.
+// receive queue. In each iteration the messages consume all receives before receives are posted
+// again.
 func testSharedOrder(r *rig) {
 	const rounds, slots = 5, 8
 	shared := r.shared(nil)
@@ -238,7 +241,8 @@ func testGranted(r *rig) {
 }
 
 // testUnpolled posts the maximum number of requests and receives on several endpoints of both
-// sides, before it polls the first completion. So it finds completion queues that overflow.
+// sides, before it polls the first completion. The test would find a completion queue that is too
+// small and overflows.
 func testUnpolled(r *rig) {
 	const count = 4
 	pairs := make([]*meeting, 0, count)
@@ -334,7 +338,7 @@ func (r *rig) device() Scene {
 	return scene
 }
 
-// told waits for the next event of the side's adapter.
+// told waits for the next event of the side's adapter as a whole.
 func (s *side) told() *verbs.Event {
 	s.rig.Helper()
 	return s.next("event of the adapter", func(c *logged) bool { return c.Stream == verbs.StreamAdapter }).Event

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// queueRules are rules on shared receive queues, on the allocations of the data path, and on
-// freeing domains, regions and queues.
+// queueRules contains the rules on shared receive queues, on the allocations of the data path, and
+// on freeing domains, regions and queues.
 var queueRules = []statement{
 	{0, "shared_receives_serve_all_endpoints", testSharedReceives},
 	{0, "the_limit_of_a_shared_queue_tells_once", testSharedLimit},
@@ -42,8 +42,9 @@ var queueRules = []statement{
 	}},
 }
 
-// shared makes a shared receive queue of side p. Its limit events go to the queue limits. If the
-// adapter has no shared receive queues, shared checks the error and skips the test.
+// shared makes a shared receive queue of side p. Its limit events go to the completion queue in the
+// argument limits. If the adapter has no shared receive queues, shared checks the error and skips
+// the test.
 func (r *rig) shared(limits *verbs.CompletionQueue) *verbs.SharedReceiveQueue {
 	r.Helper()
 	c := verbs.SharedReceiveConfig{Domain: r.p.domain, Limits: limits, MaxReceives: 8, MaxSegments: 1}

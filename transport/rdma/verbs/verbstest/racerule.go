@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// raceRules are rules on the use of one object by many goroutines. They should run under the race
-// detector.
+// raceRules contains the rules on the use of one object by many goroutines. They should run under
+// the race detector.
 var raceRules = []statement{
 	{0, "concurrent_ends_have_one_event", func(r *rig) {
 		for range 10 {
@@ -61,7 +61,8 @@ var raceRules = []statement{
 	}},
 }
 
-// all calls run in n goroutines at once, and ends the test if any call returns an error.
+// all calls the function run in n goroutines at once, and ends the test if a call returns an
+// error.
 func (r *rig) all(n int, run func(i int) error) {
 	r.Helper()
 	errs := make([]error, n)
@@ -78,8 +79,9 @@ func (r *rig) all(n int, run func(i int) error) {
 	r.ok("concurrent calls", errors.Join(errs...))
 }
 
-// oneWinner runs n attempts at once. It checks that one attempt succeeds and that the other
-// attempts fail with the error loss. It returns the number of the successful attempt.
+// oneWinner calls the function attempt n times at once. It checks that exactly one attempt
+// succeeds and that the other attempts fail with the error loss. It returns the number of the
+// successful attempt.
 func (r *rig) oneWinner(n int, loss error, attempt func(i int) error) int {
 	r.Helper()
 	errs := make([]error, n)

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// patience is the time after which a test that hangs is ended. No statement depends on this
-	// time.
+	// patience is the time after which a test that hangs is ended. No result depends on this time.
 	patience = 60 * time.Second
 	// quietRounds is the number of times that quiet polls all sides, to check that no more entries
 	// come.
@@ -36,7 +35,7 @@ type rig struct {
 	virtual bool
 }
 
-// side is an adapter with a domain, a queue for each stream, and memory.
+// side is an adapter with a protection domain, a completion queue for each stream, and memory.
 type side struct {
 	rig                             *rig
 	adapter                         *verbs.Adapter
@@ -62,8 +61,8 @@ func newRig(tb testing.TB, h Harness) *rig {
 	return r
 }
 
-// bubble runs a test in virtual time, with adapters of its own, if the harness is Virtual.
-// Otherwise it does nothing. A minute of virtual time takes almost no real time.
+// bubble runs a test in virtual time, with adapters of its own, if the harness implements
+// Virtual. Otherwise it does nothing. A minute of virtual time takes almost no real time.
 func (r *rig) bubble(test func(r *rig)) {
 	r.Helper()
 	h, ok := r.harness.(Virtual)
@@ -145,7 +144,7 @@ func (s *side) config() verbs.EndpointConfig {
 	}
 }
 
-// endpoint makes an endpoint. changes alter its configuration.
+// endpoint makes an endpoint. The functions changes modify its configuration.
 func (s *side) endpoint(changes ...func(c *verbs.EndpointConfig)) *verbs.Endpoint {
 	s.rig.Helper()
 	c := s.config()
@@ -257,7 +256,8 @@ func (r *rig) pump(what string, done func() bool) {
 	}
 }
 
-// quiet polls all sides quietRounds times, so that unexpected entries get into the logs.
+// quiet polls all sides quietRounds times, so that unexpected entries get into the logs of the
+// sides.
 func (r *rig) quiet() {
 	r.Helper()
 	for range quietRounds {
@@ -276,7 +276,7 @@ func (r *rig) ok(what string, err error) {
 	}
 }
 
-// is ends the test if err is not target.
+// is ends the test if err does not wrap target.
 func (r *rig) is(what string, err, target error) {
 	r.Helper()
 	if !errors.Is(err, target) {
@@ -284,7 +284,7 @@ func (r *rig) is(what string, err, target error) {
 	}
 }
 
-// that ends the test if holds is false.
+// that ends the test if the argument holds is false.
 func (r *rig) that(holds bool, format string, arguments ...any) {
 	r.Helper()
 	if !holds {

@@ -2,7 +2,7 @@ package verbstest
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs"
 
-// streamStatements are the statements of dat_ep_create(3DAT) on completion flags.
+// streamStatements contains the statements of dat_ep_create(3DAT) on completion flags.
 var streamStatements = []statement{
 	{47, "flags_of_a_stream_are_equal_in_a_queue", func(r *rig) {
 		q := r.a.queue(16)
@@ -66,9 +66,9 @@ func flags(receives, requests *verbs.CompletionQueue, ofReceives, ofRequests ver
 	}
 }
 
-// share makes an endpoint of side a for each change. If legal is true, the last endpoint can be
-// made. If legal is false, share checks that NewEndpoint refuses the last configuration, and that
-// Modify refuses it, too.
+// share makes an endpoint of side a for each of the functions changes. The argument legal says
+// whether the last endpoint may share the queues of the others. If legal is false, share checks
+// that both NewEndpoint and Modify refuse the last configuration.
 func (r *rig) share(legal bool, changes ...func(c *verbs.EndpointConfig)) {
 	r.Helper()
 	for _, change := range changes[:len(changes)-1] {

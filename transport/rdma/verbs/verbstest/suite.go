@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// statement is one of the numbered statements of the manual pages or, with number 0, a rule of
-// docs/connection-model.md.
+// statement is one of the numbered statements of the manual pages. If its number is 0, it is a
+// further rule of docs/connection-model.md.
 type statement struct {
 	number int
 	name   string
@@ -14,9 +14,9 @@ type statement struct {
 }
 
 // Run checks every statement and every rule on adapters of harnesses that newHarness makes. The
-// subtest of a statement is named by its number and a few words, the subtest of a rule is named
-// rule_... If a provider does not support a feature that a statement requires, the subtest checks
-// that the provider returns ErrModelNotSupported.
+// name of a statement's subtest consists of the number of the statement and a few words. The name
+// of a rule's subtest begins with rule_. If a provider does not support a feature that a
+// statement requires, the subtest checks that the provider returns ErrModelNotSupported.
 func Run(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
 	for _, list := range statements() {

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// waitRules are rules on goroutines that sleep until a queue has entries.
+// waitRules contains the rules on goroutines that sleep until a queue has entries.
 var waitRules = []statement{
 	{0, "waiters_are_woken_across_adapters", func(r *rig) { r.pingPong(1) }},
 	{0, "many_waiters_share_one_sleeper", func(r *rig) { r.pingPong(5) }},
