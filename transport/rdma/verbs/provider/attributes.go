@@ -42,7 +42,7 @@ const (
 	CompletionSolicitedWait
 )
 
-// DepthDefault, as a read depth, lets the provider choose the depth. Query of a connected endpoint
+// DepthDefault as a read depth lets the provider choose the depth. Query of a connected endpoint
 // returns the chosen depth. A depth of 0 allows no Reads.
 const DepthDefault = -1
 
