@@ -45,7 +45,10 @@ type group struct {
 	apart bool
 	// weighed is true if the two members of the group have measured whether they exchange long blocks
 	// faster by reading each other's private memory. slower is true if this was not faster.
-	weighed, slower            bool
+	weighed, slower bool
+	// longParts is the method chooseLongParts. Algorithms call it through this field, because Go's
+	// compiler refuses the cycle table, algorithm, chooseLongParts, table.
+	longParts                  func(n *node.Group, longest int) (node.LongParts, error)
 	smallMax, elemMax, laneMax int
 	override                   overrides
 	// fixed is true if reductions must combine from left to right (GORUN_REPRODUCIBLE).
@@ -181,6 +184,7 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
 	g.idle.rank, g.idle.size = g.rank, g.size
 	g.domains.own = runtime.CacheDomain
+	g.longParts = g.chooseLongParts
 	g.place(c.Placement())
 	g.smallMax, g.elemMax, g.laneMax = node.Limits(g.size, g.crowded)
 	return g, nil

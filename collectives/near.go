@@ -169,27 +169,28 @@ func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Gr
 	}
 }
 
-// longParts chooses how an all-to-all on this node copies parts of up to longest bytes, as the table of rules does
-// for parts of equal length.
-func (g *group) longParts(n *node.Group, longest int) (node.LongParts, error) {
-	pair := g.size == 2 && !g.crowded // two members with processors of their own
-	if longest <= apartMax || longest <= pipelineMax && !pair {
-		return node.BySegments, nil
-	}
-	if pair && !g.apart && !g.weighed {
+// chooseLongParts chooses how an AllToAllV on this node copies the parts that are not in a slot. It takes the rule of
+// an AllToAll whose blocks have longest bytes, the length of the longest of these parts.
+func (g *group) chooseLongParts(n *node.Group, longest int) (node.LongParts, error) {
+	s := g.situation(&call{op: message.AllToAll, block: longest})
+	r := choose(&s, automatic, g.table)
+	switch {
+	case g.unmeasured(r):
 		if err := g.weigh(n); err != nil {
 			return 0, err
 		}
-	}
-	if g.crowded || pair && (g.apart || !g.slower) {
-		if able, err := n.CanPull(); able || err != nil {
-			return node.ByReads, err
-		}
-	}
-	if pair && !g.apart {
+		return g.chooseLongParts(n, longest)
+	case r.near == nil:
+		return node.ByMessages, nil
+	case r.must&readable == 0:
 		return node.BySegments, nil
 	}
-	return node.ByMessages, nil
+	able, err := n.CanPull()
+	if able || err != nil {
+		return node.ByReads, err
+	}
+	g.cannotPull()
+	return g.chooseLongParts(n, longest)
 }
 
 // separate copies c.Send if the algorithm of r cannot send from the slice into which it receives, and
@@ -222,7 +223,7 @@ func (g *group) run(k *call) error {
 	if err != nil {
 		return err
 	}
-	if r.best&quicker != 0 && r.must&readable != 0 && !g.weighed {
+	if g.unmeasured(r) {
 		if err := g.weigh(n); err != nil {
 			return err
 		}
@@ -233,9 +234,19 @@ func (g *group) run(k *call) error {
 	if err := r.near(g, n, &g.call); err == nil || !errors.Is(err, errUnreadable) {
 		return err
 	}
-	g.unreadable.Store(true) // so that this call, in g.run below, and later calls choose another algorithm
-	g.last = chosen{}
+	g.cannotPull()
 	return g.run(k)
+}
+
+// cannotPull makes this call, and later calls, choose an algorithm that does not read private memory.
+func (g *group) cannotPull() {
+	g.unreadable.Store(true)
+	g.last = chosen{}
+}
+
+// unmeasured reports whether rule r depends on what weigh measures, and weigh has not measured it yet.
+func (g *group) unmeasured(r *rule) bool {
+	return !g.weighed && r.best&quicker != 0 && r.must&readable != 0
 }
 
 // weigh measures whether two members exchange long blocks faster by reading private memory. The

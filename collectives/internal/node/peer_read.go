@@ -176,7 +176,8 @@ func (l *peerReads) place(parts message.Parts) {
 	}
 }
 
-// pullPart is pull for the whole part of member q's slice that place has assigned to this member.
+// pullPart is pull for the part of member q's slice that place has assigned to this member. The part's offset is
+// valid once member q has exposed its slice.
 func (l *peerReads) pullPart(q int, dst []byte) error {
 	if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
 		return err
