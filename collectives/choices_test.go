@@ -33,7 +33,7 @@ func TestChoices(t *testing.T) {
 			if assert.Len(t, told, 3) {
 				assert.Regexp(t, `^collectives: 3 x barrier of 0 bytes: node-\w+ \(one `, told[0])
 				assert.Equal(t, "collectives: 3 x bcast of 16 bytes: node-small (data and flag are in one cache line)", told[1])
-				assert.Equal(t, "collectives: 1 x bcast of 24 bytes: binomial (short: fewest messages)", told[2])
+				assert.Equal(t, "collectives: 1 x bcast of 24 bytes: k-nomial (short and few ranks: root sends to every rank)", told[2])
 			}
 			told, err = collectives.Choices(c)
 			assert.Contains(t, told, "collectives: 4 x bcast of 8 to 16 bytes: node-small (data and flag are in one cache line)")

@@ -124,14 +124,17 @@ func TestNonblockingRefusals(t *testing.T) {
 }
 
 // Operations in flight at the same time on one communicator do not receive each other's messages,
-// even if the later one completes first. Rank 3 gets the first broadcast from rank 0 through rank 2.
-// Rank 0 starts the first broadcast only after rank 3 has received the second broadcast, whose root is
+// even if the later one completes first. Along a binomial tree, rank 3 gets the first broadcast from rank 0
+// through rank 2. Rank 0 starts the first broadcast only after rank 3 has received the second broadcast, whose root is
 // rank 2.
 func TestOperationsUnderWayDoNotMeet(t *testing.T) {
 	for _, blocking := range []bool{false, true} {
 		t.Run(fmt.Sprintf("blocking=%v", blocking), func(t *testing.T) {
 			world(t, 4, func(w *runtime.Comm) error {
 				c, err := dup(w, true)
+				if err == nil {
+					err = collectives.Override(c, "bcast=binomial")
+				}
 				if err != nil {
 					return err
 				}

@@ -138,7 +138,7 @@ func TestCurves(t *testing.T) {
 	}{
 		"-op barrier -ranks 2,16,128 -alg dissemination":  {1, []string{"barrier in virtual time", "ranks", "dissemination"}},
 		"-op bcast -ranks 8 -bytes 0,8,1K -alg binomial":  {1, []string{"bcast in virtual time, 8 ranks", "bytes", "binomial", "1000"}},
-		"-op gather -ranks 2,4 -bytes 8,1K":               {2, []string{"binomial, 8 bytes", "binomial, 1024 bytes"}},
+		"-op gather -ranks 2,4 -bytes 8,1K":               {4, []string{"binomial, 8 bytes", "linear, 1024 bytes"}},
 		"-op bcast -ranks 4,512 -bytes 8 -messages 10000": {5, []string{"scatter-allgather"}},
 	} {
 		file := filepath.Join(t.TempDir(), "curves.svg")

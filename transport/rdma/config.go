@@ -55,8 +55,9 @@ type Config struct {
 	// registered.
 	CopyBelow int
 
-	// Slot is the size in bytes of the receive of an eager frame; the default is 17 KiB. The size
-	// is reduced if many ranks share the memory for receives.
+	// Slot is the size in bytes of the receive of an eager frame. The default is 65 KiB if the job has at
+	// most 33 ranks and no adapter pins memory, and otherwise 17 KiB. The size is reduced if many ranks
+	// share the memory for receives.
 	Slot int
 	// ReadsIn (IRD) and ReadsOut (ORD) are the numbers of RDMA Reads that a connection serves and
 	// issues at a time. The default is 16, but at most the number that the adapter supports, and 8
@@ -126,6 +127,11 @@ const (
 	// repeatedly.
 	recoveryDefault = 10 * time.Second
 	departDefault   = 250 * time.Millisecond
+	// slotLong is the default of Slot if unused receives occupy no memory, and the job has at most
+	// longSlotPeers+1 ranks, so that every peer can have a long window within credit.BudgetBytes. It is
+	// a message of 64 KiB and the heads.
+	slotLong      = 65 << 10
+	longSlotPeers = 32
 )
 
 // populate checks the configuration and sets the defaults.
@@ -142,10 +148,9 @@ func (c *Config) populate() error {
 	case len(c.Secret) == 0:
 		return errors.New("rdma: Config.Secret is missing: connections could not be told from those of strangers")
 	}
-	if c.Slot <= 0 {
-		c.Slot = slotDefault
+	if c.Slot > 0 {
+		c.Slot = max(c.Slot, slotMin)
 	}
-	c.Slot = max(c.Slot, slotMin)
 	for _, n := range []*int{&c.ReadsIn, &c.ReadsOut} {
 		if *n <= 0 {
 			*n = readsDefault

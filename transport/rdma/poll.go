@@ -117,8 +117,8 @@ func lookAt(rails []*rail, h transport.Handler, left *int, moves bool) int {
 // had other work, look calls completions in every case.
 func (r *rail) look(h transport.Handler, left *int, moves bool) int {
 	if !r.pace.companion {
-		events, _ := r.completions(h, left)
-		return events
+		events, steps := r.completions(h, left)
+		return events + steps
 	}
 	skipped := r.skipped
 	r.skipped = false // skipped is valid only for this Poll

@@ -13,12 +13,11 @@ const (
 	// sendChunk is the number of bytes of buffers that are registered at a time. But at least four
 	// buffers are registered at a time.
 	sendChunk = 64 << 10
-	// classes is the number of sizes of buffers. classSmall is the smallest size in bytes, and
-	// classRatio is the ratio of each size to the next smaller size. No size is larger than the
-	// size of a receive.
-	classes    = 3
-	classSmall = 256
-	classRatio = 8
+	// classes is the number of sizes of buffers: classSmall, classMiddle and slotDefault bytes, and the
+	// size of a receive. No size is larger than the size of a receive.
+	classes     = 4
+	classSmall  = 256
+	classMiddle = 2 << 10
 )
 
 // buffer is registered memory for one frame. It belongs to the caller of take or lend until give
@@ -41,7 +40,7 @@ type sendMemory struct {
 
 func newSendMemory(a *verbs.Adapter, d *verbs.ProtectionDomain, slot int) *sendMemory {
 	m := &sendMemory{domain: d, room: roomOf(a, slot)}
-	m.sizes = [classes]int{min(classSmall, slot), min(classSmall*classRatio, slot), slot}
+	m.sizes = [classes]int{min(classSmall, slot), min(classMiddle, slot), min(slotDefault, slot), slot}
 	return m
 }
 

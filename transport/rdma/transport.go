@@ -122,7 +122,7 @@ func New(c Config) (*Transport, error) {
 
 // openRails opens the adapters and listens on them.
 func (t *Transport) openRails() error {
-	slot := min(t.config.Slot, negotiation.MaxSlot)
+	most := negotiation.MaxSlot
 	for _, c := range t.config.Rails {
 		r, err := t.openRail(c)
 		if err != nil {
@@ -131,9 +131,10 @@ func (t *Transport) openRails() error {
 			}
 			continue
 		}
-		slot = min(slot, r.limits.MaxMessage)
+		most = min(most, r.limits.MaxMessage)
 		t.rails = append(t.rails, r)
 	}
+	slot := min(t.wantedSlot(), most)
 	t.pinned = newPinned(t.rails)
 	t.stripes = t.severalStriped()
 	for _, r := range slices.Clone(t.rails) {
@@ -155,6 +156,18 @@ func (t *Transport) openRails() error {
 		r.pace.companion = t.config.Companion || i > 0
 	}
 	return nil
+}
+
+// wantedSlot returns Config.Slot or its default.
+func (t *Transport) wantedSlot() int {
+	pins := func(r *rail) bool { return r.limits.PinsMemory }
+	switch c := &t.config; {
+	case c.Slot > 0:
+		return c.Slot
+	case c.Size-1 > longSlotPeers || slices.ContainsFunc(t.rails, pins):
+		return slotDefault
+	}
+	return slotLong
 }
 
 // severalStriped reports whether at least two rails carry stripes.

@@ -17,13 +17,21 @@ type turns struct {
 	stranger
 	transport.Sleeper
 	away  bool
-	polls int
+	// remote is true if the endpoint does not know whether the peer has a processor.
+	remote bool
+	polls  int
 	list  []int
 	end   context.CancelFunc
 }
 
-func (s *turns) Endpoint(int) (transport.Endpoint, error) { return s, nil }
-func (s *turns) Away() bool                               { return s.away }
+func (s *turns) Endpoint(int) (transport.Endpoint, error) {
+	if s.remote {
+		return struct{ transport.Endpoint }{s}, nil // it hides the method Away
+	}
+	return s, nil
+}
+
+func (s *turns) Away() bool { return s.away }
 
 func (s *turns) Poll(h transport.Handler, budget int) (int, error) {
 	s.polls++
@@ -38,19 +46,21 @@ func (s *turns) Yield() {
 }
 
 // TestPollsBeforeAYield checks how often a receive polls before it yields when ranks outnumber
-// processors: once if the peer has no processor, and more often if the peer runs. A receive from
-// any source does not know the peer, and polls an intermediate number of times.
+// processors: once if the peer has no processor or is reached through a network, and more often if the
+// peer runs. A receive from any source does not know the peer. It polls an intermediate number of times,
+// or once if all peers are reached through a network.
 func TestPollsBeforeAYield(t *testing.T) {
 	for name, c := range map[string]struct {
-		peer        int
-		away        bool
-		first, next int
+		peer         int
+		away, remote bool
+		first, next  int
 	}{
-		"away": {1, true, 1, 1}, "there": {1, false, 16, 16}, "any": {engine.AnySource, true, 8, 8},
+		"away": {1, true, false, 1, 1}, "there": {1, false, false, 16, 16}, "any": {engine.AnySource, true, false, 8, 8},
+		"remote": {1, false, true, 1, 1}, "any, all of them remote": {engine.AnySource, false, true, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
-			s := &turns{stranger: stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64}, reported: map[int]bool{}}, Sleeper: &transport.ChannelSleeper{}, away: c.away, end: cancel}
+			s := &turns{stranger: stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64}, reported: map[int]bool{}}, Sleeper: &transport.ChannelSleeper{}, away: c.away, remote: c.remote, end: cancel}
 			e, err := engine.New(engine.Config{
 				Size: 2, ChunkBytes: 64, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
 				Sleeper: s, Wait: engine.WaitPolicy{Yield: time.Hour},

@@ -108,6 +108,9 @@ type Engine struct {
 	// the transports. No lock of the engine is taken under it. See guard.go.
 	mu    mutex
 	burst progress.Burst
+	// anyPeer is what the engine knows of the sender that a wait for any sender waits for: Remote until the
+	// engine has an endpoint that is transport.Scheduled, and then Unknown.
+	anyPeer progress.Peer
 	// within counts the calls of transports and the waits that are under way; one of them may be
 	// nested in another. If a panic ends one of them, unlock finds that within is above 0, and ends
 	// the engine.
@@ -168,6 +171,7 @@ func New(cfg Config) (*Engine, error) {
 		barred:  math.MaxUint32,
 	}
 	e.burst.Start(cfg.Wait)
+	e.anyPeer = progress.Remote
 	e.budget.free = cfg.UnexpectedBudget - int64(e.window)*int64(cfg.Size)
 	e.handler = (*arrivals)(e)
 	e.openRecord()

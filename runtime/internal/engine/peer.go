@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -118,6 +119,9 @@ func (e *Engine) meet(rank int) *peer {
 		p.down = err
 	} else {
 		p.ep = ep
+		if _, ok := ep.(transport.Scheduled); ok {
+			e.anyPeer = progress.Unknown
+		}
 	}
 	p.ignored = p.down != nil || e.err != nil
 	return p

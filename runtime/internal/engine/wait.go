@@ -212,8 +212,7 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 }
 
 // lookAt tells whether the rank that w waits for has a processor, as far as the engine knows. This
-// determines how often a burst polls. It returns Unknown if the policy is to spin, or if the engine
-// does not know.
+// determines how often a burst polls. It returns Unknown if the policy is to spin.
 func (e *Engine) lookAt(w *waiter) progress.Peer {
 	switch {
 	case e.burst.Spins():
@@ -221,12 +220,12 @@ func (e *Engine) lookAt(w *waiter) progress.Peer {
 	case w.done != nil:
 		return progress.Word
 	case w.req == nil || w.req.target.source < 0 || e.peers[w.req.target.source] == nil:
-		return progress.Unknown
+		return e.anyPeer
 	}
 	s, ok := e.peers[w.req.target.source].ep.(transport.Scheduled)
 	switch {
 	case !ok:
-		return progress.Unknown
+		return progress.Remote
 	case s.Away():
 		return progress.Away
 	}

@@ -31,6 +31,9 @@ const (
 	// Word means that the wait is for a word of shared memory. The process that changes the word may need
 	// the processor that polling takes.
 	Word
+	// Remote means that the rank is reached through a network. One poll of a network may take as long as a
+	// burst of polls of shared memory, because it may make system calls.
+	Remote
 )
 
 // Burst decides how often a poller polls before it lets other processes run.
@@ -67,7 +70,7 @@ func (b *Burst) Next(p Peer) int {
 		return burstSpinning
 	case p == There:
 		return burstTogether
-	case p == Away, p == Word:
+	case p == Away, p == Word, p == Remote:
 		return burstAway
 	}
 	return burstUnknown

@@ -10,15 +10,15 @@ import (
 )
 
 // TestBurst checks the number of polls before a yield. A goroutine that may spin polls equally
-// often for every peer. Any other goroutine polls once for a peer without a processor, except for
-// an occasional trial, and most often for a peer that runs.
+// often for every peer. Any other goroutine polls once for a peer behind a network or without a
+// processor, except for an occasional trial, and most often for a peer that runs.
 func TestBurst(t *testing.T) {
 	var spins, yields progress.Burst
 	spins.Start(progress.Policy{Spin: time.Microsecond})
 	yields.Start(progress.Policy{Yield: time.Microsecond})
 	require.True(t, spins.Spins())
 	require.False(t, yields.Spins())
-	for _, p := range []progress.Peer{progress.Unknown, progress.There, progress.Away, progress.Word} {
+	for _, p := range []progress.Peer{progress.Unknown, progress.There, progress.Away, progress.Word, progress.Remote} {
 		require.Equal(t, spins.First(progress.Unknown), spins.First(p))
 		require.Equal(t, spins.First(progress.Unknown), spins.Next(p))
 		if p != progress.Away {
@@ -26,6 +26,7 @@ func TestBurst(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, yields.First(progress.Word))
+	require.Equal(t, 1, yields.First(progress.Remote))
 	require.Equal(t, spins.First(progress.Unknown), spins.First(progress.Word))
 	require.LessOrEqual(t, spins.First(progress.Unknown), progress.BurstMost)
 	there, unknown := yields.Next(progress.There), yields.Next(progress.Unknown)
