@@ -16,12 +16,12 @@ import (
 type turns struct {
 	stranger
 	transport.Sleeper
-	away  bool
+	away bool
 	// remote is true if the endpoint does not know whether the peer has a processor.
 	remote bool
 	polls  int
-	list  []int
-	end   context.CancelFunc
+	list   []int
+	end    context.CancelFunc
 }
 
 func (s *turns) Endpoint(int) (transport.Endpoint, error) {
