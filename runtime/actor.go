@@ -13,8 +13,8 @@ import (
 )
 
 // NewMessage returns a message that consists of the whole buffer, to be sent to an actor (see
-// package actors). After the call the message owns the memory, and the Buffer b is dead as after
-// SendBuffer.
+// package actors). After the call the message owns the memory, and the Buffer b cannot be used any
+// more, as after SendBuffer.
 func NewMessage(b *Buffer) (*Message, error) {
 	if b == nil || b.end != bufferLives {
 		return nil, b.refuse()
@@ -37,7 +37,8 @@ var _ port.World = (*actorPort)(nil)
 
 // kept holds the actor system that package actors keeps in a World.
 type kept struct {
-	// mu guards value, closed and over. It is held while Keep makes an actor system.
+	// mu guards value (the actor system), closed (the function that is called at the engine's end)
+	// and over (true after that end). mu is held while Keep makes an actor system.
 	mu     sync.Mutex
 	value  any
 	closed func()
@@ -128,7 +129,7 @@ func (w *actorPort) ActorSystem(log slog.Handler) any {
 // TransportActors implements port.World.
 func (w *actorPort) TransportActors() []port.Actor {
 	var all []port.Actor
-	_ = (*World)(w).ask(func() { all = (*World)(w).transportActors() }) // nil after the end of the engine
+	_ = (*World)(w).ask(func() { all = (*World)(w).transportActors() }) // all stays nil after the end of the engine
 	return all
 }
 

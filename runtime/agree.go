@@ -215,8 +215,8 @@ func (w *World) decided(d *bootstrap.Decision) {
 	w.wake()
 }
 
-// shrunkSerial is the bit that is set in the serial number of a communicator made by Shrink, so that
-// it differs from the serial numbers of all agreements among ranks.
+// shrunkSerial is the bit that is set in the serial number of a communicator made by Shrink, so
+// that this serial number differs from those of all agreements among ranks.
 const shrunkSerial = 1 << 63
 
 // identityOf returns the identity of a communicator: a hash of its members and of the serial number

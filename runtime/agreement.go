@@ -29,9 +29,9 @@ type agreement struct {
 // the proposal, and the serial number.
 const proposalWords = 4
 
-// run agrees on a number that is free at every rank of the group. It also returns the words of all
-// ranks, as allgather does. The number is claimed: the caller makes a communicator with it or
-// releases it.
+// run agrees on a number that is free at every rank of the group. It also exchanges the argument
+// words, and returns the words of all ranks as allgather does. The number is claimed: the caller
+// makes a communicator with it or releases it.
 //
 // Every rank proposes the numbers that are free at this rank, and all ranks compute the lowest number
 // that is free at all of them. Meanwhile, another goroutine of some rank may have taken this number
@@ -86,7 +86,7 @@ func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error
 }
 
 // propose exchanges proposals, serial numbers and words. It returns the number to try, the words of
-// all ranks, and the lowest of the serial numbers, which no other agreement returns.
+// all ranks, and the lowest of the serial numbers. No other agreement returns this serial number.
 func (a *agreement) propose(p proposal, serial uint64, words []uint64) (number uint64, all []uint64, first uint64, err error) {
 	got, err := a.gather(append([]uint64{p.lowest, p.window, p.top, serial}, words...))
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *agreement) propose(p proposal, serial uint64, words []uint64) (number u
 	return common(proposals), all, first, nil
 }
 
-// gather is across if there are two groups, else allgather.
+// gather calls across if there are two groups, else allgather.
 func (a *agreement) gather(mine []uint64) ([]uint64, error) {
 	if a.across != nil {
 		return a.across(mine)

@@ -8,8 +8,8 @@ import (
 // system refuses memory. A length that a peer announces must not end this rank, so allocate checks
 // the limits first.
 const (
-	// allocateFreely is the length in bytes up to which allocate checks nothing, because a process
-	// needs about as much memory for other purposes.
+	// allocateFreely is the length in bytes up to which allocate checks no limit, because a message
+	// of this length is not larger than the memory that a process needs anyway.
 	allocateFreely = 64 << 20
 	// allocateSlack is the number of bytes that the heap may need beyond the message: the heap grows
 	// by multiples of 64 MiB, and needs metadata for the added memory.

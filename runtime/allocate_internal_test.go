@@ -14,8 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// allocate returns zeroed memory of any length that the machine has, and an error for lengths that
-// it does not have.
+// allocate returns zeroed memory if the machine has enough memory, else an error.
 func TestAllocate(t *testing.T) {
 	for _, n := range []int{0, 1, allocateFreely, allocateFreely + 1} {
 		b, err := allocate(n)
@@ -28,8 +27,8 @@ func TestAllocate(t *testing.T) {
 	}
 }
 
-// A length that exceeds a resource limit of the process is an error, and does not end the process.
-// The test sets the limit in a process of its own.
+// A length that exceeds a resource limit of the process leads to an error, and does not end the
+// process. The test sets the limit in a process of its own.
 func TestAllocateUnderALimit(t *testing.T) {
 	const env, more = "GORUN_TEST_LIMITED", 1 << 30
 	if os.Getenv(env) == "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// neighbours is the part of the transport of a node that ranks need to access each other's memory
-// in place. Its methods may be called from any goroutine.
+// neighbours has the methods of the shared-memory transport by which a rank accesses the memory of
+// the other ranks of its node in place. Its methods may be called from any goroutine.
 type neighbours interface {
 	// Arena returns this rank's range of node memory.
 	Arena() transport.Arena
@@ -19,8 +19,8 @@ type neighbours interface {
 	// Ring wakes a rank of the node.
 	Ring(rank int)
 	// Barred reports whether the processors of this process execute a memory barrier whenever the
-	// rank is about to sleep. If so, this process needs no memory barrier between a store and the load
-	// that checks whether that rank sleeps.
+	// rank is about to sleep. If Barred returns true, this process needs no memory barrier between
+	// a store and the load that checks whether that rank sleeps.
 	Barred(rank int) bool
 }
 
@@ -29,15 +29,15 @@ type neighbours interface {
 type memory struct {
 	arena *arena.Arena
 	node  neighbours
-	// base is the address of the arena's first byte, as in a Key.
+	// base is the address of the arena's first byte, as transport.Key.Addr contains it.
 	base uint64
 
 	// losses counts the ranks that are down. A goroutine that waits for a word in shared memory
 	// compares losses with its earlier value, and takes mu only if losses has changed.
 	losses atomic.Uint32
 
-	// mu guards the fields below. The engine's lock may be held when it is taken,
-	// and the arena's mutex may be taken under it.
+	// mu guards the fields below. The engine's lock may be held when mu is taken, and the arena's
+	// mutex may be taken while mu is held.
 	mu sync.Mutex
 	// down holds the cause of the loss of each rank that is down, by world rank.
 	down map[int]error
@@ -55,9 +55,9 @@ type memory struct {
 // arena that the network uses in its place.
 //
 // private reports whether the other ranks are other processes. If private is true, this rank has a
-// memory mapping of its own for the range. guarded requests that access to memory that was given away
-// faults. guarded has an effect only if private is true. If ranks share a process, memory that faults
-// for one rank faults for all of them.
+// memory mapping of its own for the range. guarded requests that an access to memory faults after
+// this rank has given the memory away. guarded has an effect only if private is true. If ranks
+// share a process, memory that faults for one rank faults for all of them.
 func newMemory(node neighbours, own transport.Arena, rank int, private, guarded bool) *memory {
 	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
 	if !private {
@@ -71,17 +71,17 @@ func newMemory(node neighbours, own transport.Arena, rank int, private, guarded 
 	}
 }
 
-// sleeper wraps the rank's Sleeper for the engine. The wrapper announces to the ranks that share
-// memory with this rank that it is going to sleep.
+// sleeper wraps the rank's Sleeper for the engine. When this rank is about to sleep, the wrapper
+// announces the sleep to the ranks that share memory with this rank.
 func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s, m} }
 
 // released records that the rank holder has returned the memory at addr, an address of a Key. If
-// holder does not hold the memory at addr, released changes nothing. It may be called with the
-// engine's lock held.
+// holder does not hold the memory at addr, released changes nothing. released may be called with
+// the engine's lock held.
 func (m *memory) released(holder int, addr uint64) { _ = m.arena.Return(addr-m.base, holder) }
 
-// lost takes back the leases of a rank that is down and whose process was reaped. It may be called
-// with the engine's lock held.
+// lost takes back the leases of a rank that is down and whose process was reaped. lost may be
+// called with the engine's lock held.
 func (m *memory) lost(rank int, cause error) {
 	m.arena.TakeBack(rank)
 	m.mu.Lock()

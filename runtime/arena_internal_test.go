@@ -89,9 +89,8 @@ func TestMemoryComesHome(t *testing.T) {
 				m.Close()
 			}
 		}
-		// A release that was sent before a message arrives before the message, because each pair of
-		// ranks has one lane. Two calls of meet exchange a message between every pair of three
-		// ranks.
+		// Each pair of ranks has one lane, so a release arrives before the messages that its sender
+		// sends later. Two calls of meet exchange a message between every pair of three ranks.
 		if err := errors.Join(meet(w), meet(w)); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// closer appends an element to order, which several closers can share, when it is closed.
+// closer appends an element to order when it is closed. Several closers can share order.
 type closer struct{ order *[]int }
 
 func (c closer) Close() error {

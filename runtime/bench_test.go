@@ -9,8 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// BenchmarkSelf sends 8 bytes to the rank itself and receives them. This takes the whole path through
-// this package without a wait. The subbenchmark Engine does the same without this package.
+// BenchmarkSelf sends 8 bytes to the rank itself and receives them. The messages take the whole
+// path through this package without a wait. The subbenchmark Engine does the same without this
+// package.
 func BenchmarkSelf(b *testing.B) {
 	b.Run("SendRecv", func(b *testing.B) {
 		alone(b, func(c *runtime.Comm) {

@@ -10,10 +10,10 @@ import (
 )
 
 // broken marks a communicator as broken at this rank and ends its operations. For an Intercomm it
-// does the same to the communicator of this rank's own group. Nothing happens if the communicator
-// has failed before. Otherwise, if notice is not nil, the other members are notified in two ways: by
-// the launcher and by messages. The launcher notifies them even if this rank ends now. The messages
-// may be faster.
+// does the same to the communicator of this rank's own group. If the communicator has failed
+// before, broken changes nothing. Otherwise, if notice is not nil, the other members are notified
+// in two ways: by the launcher and by messages. The launcher notifies them even if this rank ends
+// now. The messages may be faster.
 func (w *World) broken(core *commCore, why *BrokenError, notice []byte) {
 	core.breaking.Lock()
 	defer core.breaking.Unlock()
@@ -58,11 +58,11 @@ func (w *World) takeBreak(source, number int, text []byte) {
 	}
 }
 
-// readBreak parses the text of the notice of a break. The notice is about the communicator with this
-// number and, if identity is not 0, with this identity. The result core is nil if the text is too
-// short, if source is not a member, or if the communicator has failed already. If the communicator
-// does not exist at this rank yet, core is also nil, and readBreak keeps the notice for the
-// communicator.
+// readBreak parses the text of the notice of a break. The notice is about the communicator with
+// this number and, if identity is not 0, with this identity. The result core is nil if the text is
+// too short, if source is not a member, or if the communicator has failed already. If the
+// communicator does not exist at this rank yet, core is also nil, and readBreak keeps the notice
+// until the communicator is made.
 func (w *World) readBreak(source, number int, identity uint64, text []byte) (core *commCore, why *BrokenError) {
 	if len(text) < 4 {
 		return nil, nil
@@ -93,7 +93,7 @@ func (core *commCore) blame(why *BrokenError, world int) {
 // appendCause appends the cause of a break to b, in the form in which it is sent to the other
 // members.
 //
-//	varint   1 + world rank whose loss is the cause, 0 if it is not a loss
+//	varint   1 + world rank whose loss is the cause, 0 if the cause is not a loss
 //	rest     text
 func appendCause(b []byte, cause error) []byte {
 	lost := uint64(0)

@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// bridging describes how two groups exchange words: each group gathers its own words, the two
-// leaders exchange them, and each leader broadcasts in its group the words of the other group. All
-// ranks of both groups take part at the same time.
+// bridging describes how two groups exchange words. Each group gathers its own words at its leader,
+// and the two leaders exchange the words. Then each leader broadcasts the other group's words in
+// its own group. All ranks of both groups take part at the same time.
 type bridging struct {
 	local  *Comm
 	leader int // rank of this group's leader in the communicator local

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// ErrBuffer refuses a Buffer that was given away or closed.
+// ErrBuffer is the error of using a Buffer that was given away or closed.
 var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 
 // Buffer is memory whose ownership can be transferred: SendBuffer transfers it to another rank,
@@ -18,7 +18,7 @@ var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 // belongs to one goroutine at a time.
 //
 //	Buffer of          memory of     ends with               memory then goes to
-//	Alloc              this rank     Close, SendBuffer       this rank, the receiver
+//	Alloc              this rank     Close, SendBuffer       this rank after Close, the receiver after SendBuffer
 //	a Message          its sender    Close, SendBuffer       its sender
 //
 // After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
@@ -74,8 +74,8 @@ func (w *World) alloc(n int) (*Buffer, error) {
 // the Buffer's end. View panics if the Buffer is dead or T cannot be an element type.
 func View[T any](b *Buffer) []T { return SharedView[T](b.Bytes()) }
 
-// Bytes returns the buffer as bytes. As with View, the slice ends with the Buffer, and a dead
-// Buffer panics.
+// Bytes returns the buffer as bytes. The slice must not be used after the Buffer's end. Bytes
+// panics if the Buffer is dead.
 func (b *Buffer) Bytes() []byte {
 	if b.end != bufferLives {
 		panic(b.dead())
@@ -113,11 +113,11 @@ func (b *Buffer) dead() error {
 }
 
 // SendBuffer sends the whole buffer as elements of type T and transfers its memory to the receiver.
-// If the receiver is on the same node, only the offset of the memory is sent. SendBuffer never waits
-// for the receiver. When it has returned, the Buffer is dead. The memory returns to this rank when the
-// receiver releases it or, between nodes, when the receiver has its bytes. Any receive can match the
-// message; RecvMessage receives it without a copy. After an error the Buffer still belongs to the
-// caller.
+// If the receiver is on the same node, only the offset of the memory is sent. SendBuffer never
+// waits for the receiver. When it has returned, the Buffer is dead. The memory returns to this rank
+// when the receiver releases it or, between nodes, when the receiver has received the bytes. Any
+// receive can match the message; RecvMessage receives it without a copy. After an error the Buffer
+// still belongs to the caller.
 //
 // If the Buffer came with a message, its memory belongs to another rank. SendBuffer then first
 // copies it to memory of this rank.
@@ -156,7 +156,7 @@ func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 }
 
 // destination checks the arguments of a send of a Buffer, and returns the destination for the
-// engine. Its Peer may be ProcNull.
+// engine. The Peer of the result may be ProcNull.
 func (c *Comm) destination(e *element, dest, tag int) (engine.Match, error) {
 	if !c.ordinary(e, dest, tag) {
 		o, err := c.outgoing(e.bare(), nil, dest, tag)

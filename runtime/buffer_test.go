@@ -13,8 +13,8 @@ import (
 // first returns the address of the first element of a slice.
 func first[T any](s []T) *T { return &s[0] }
 
-// acknowledge and acknowledged send and receive an empty message. When acknowledged returns,
-// everything that the sender did before has happened.
+// acknowledge sends an empty message, and acknowledged receives it. When acknowledged returns,
+// everything that the sender did before its call of acknowledge has happened.
 func acknowledge(c *runtime.Comm, dest int) error {
 	return runtime.Send(c, []byte{}, dest, 99)
 }
@@ -101,8 +101,8 @@ func TestRefusedBufferStaysAlive(t *testing.T) {
 	}))
 }
 
-// A handover copies nothing: the receiver reads at the address at which the sender wrote. After its
-// release the sender gets the same memory from Alloc.
+// A handover copies nothing: the receiver reads at the address at which the sender wrote. After the
+// receiver has released the memory, Alloc returns the same memory at the sender.
 func TestHandoverCopiesNothing(t *testing.T) {
 	const n = 64 << 20 / 8
 	sent := make(chan *uint64, 1)
@@ -256,7 +256,7 @@ func TestPaddingOfABufferTravelsAsZeros(t *testing.T) {
 	}))
 }
 
-// RecvMessage ends with the cause of the end of its context.
+// If the context.Context of its view ends, RecvMessage returns the cause.
 func TestRecvMessageEndsWithItsContext(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		ctx, cancel := context.WithCancelCause(context.Background())
