@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeCaches writes a directory that describes the caches of processors as /sys does. lists has for
-// each processor the list of processors that share its L3 cache, or "" if it has none.
+// fakeCaches writes a directory that describes the caches of processors as /sys does. For each
+// processor, lists has the list of processors that share its L3 cache, or "" if the processor has
+// no L3 cache.
 func fakeCaches(t *testing.T, lists []string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -17,13 +17,15 @@ type Cart struct {
 
 // CreateCart returns a communicator whose ranks form a grid of the sizes dims. Dimension i is
 // periodic if periods[i] is true: then a rank at one border and the rank at the opposite border are
-// neighbors. All members of c call it with the same arguments. If c has more ranks than the grid has
-// points, the last ranks get nil. If reorder is true, ranks may get other numbers, so that the ranks
-// of a node form a block of the grid. They keep their numbers if other numbers would not reduce the
-// pairs of neighbors on different nodes. A grid without dimensions has one point.
+// neighbors. All members of c call it with the same arguments. If c has more ranks than the grid
+// has points, the last ranks get nil. If reorder is true, ranks may get other numbers, so that the
+// ranks of a node form a block of the grid. They keep their numbers if other numbers would not
+// reduce the number of pairs of neighbors on different nodes. A grid without dimensions has one
+// point.
 //
-// The error is ErrArgument if a size is below 1, if the grid has more points than c has ranks, if
-// dims and periods differ in length, or if arguments differ between members.
+// The error is ErrArgument if a size is below 1, or if the grid has more points than c has ranks.
+// The error is also ErrArgument if dims and periods differ in length, or if arguments differ
+// between members.
 func (c *Comm) CreateCart(dims []int, periods []bool, reorder bool) (*Cart, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
@@ -94,7 +96,7 @@ func (t *Cart) Shift(dim, steps int) (source, dest int, err error) {
 	if t.grid.periods[dim] {
 		steps %= n
 	}
-	steps = max(-n, min(n, steps)) // n steps already lead beyond the border; this avoids an overflow
+	steps = max(-n, min(n, steps)) // n steps already lead beyond the border; the limit avoids an overflow
 	return t.grid.step(t.rank, dim, -steps), t.grid.step(t.rank, dim, steps), nil
 }
 
@@ -129,10 +131,10 @@ func (t cartTopology) around(rank int) (sources, dests []int) {
 	return t.grid.neighbors(rank), t.grid.neighbors(rank)
 }
 
-// order returns the order for Comm.SendOrder. In the dests of Neighbors, each dimension has the
-// previous rank at an even index and the next rank at the following odd index. order swaps these two
-// indices: a rank sends first to its next rank. In the sources of that next rank, this rank is the
-// previous rank, which has the first place.
+// order returns the order for Comm.SendOrder. For each dimension, the dests of Neighbors list the
+// previous rank at an even index, followed by the next rank. order swaps the two, so that a rank
+// sends first to its next rank. For each dimension, the sources of that next rank list this rank
+// first.
 func (t cartTopology) order() []int {
 	order := make([]int, 2*len(t.grid.dims))
 	for i := range order {

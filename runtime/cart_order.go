@@ -2,17 +2,17 @@ package runtime
 
 import "slices"
 
-// place returns an order in which ranks become points of the grid so that few neighbors are on
-// different nodes: order[p] is the rank at point p. nodes[r] is the node of rank r. If the grid has n
-// points, only the first n ranks take part.
+// place assigns ranks to the points of the grid so that few neighbors are on different nodes.
+// Element p of the result, the order, is the rank at point p. nodes[r] is the node of rank r. If
+// the grid has n points, only the first n ranks take part.
 //
-// The first two candidates are the order of the ranks and the order of their nodes. If all nodes have
-// the same number of ranks, further candidates divide the grid into equal blocks, with one block for
-// each node. Each possible shape of a block is a candidate. place chooses the candidate with the
-// fewest pairs of neighbors on different nodes. If several candidates have the fewest pairs, place
-// chooses the first of these candidates. The method follows Gropp, "Using Node Information to
-// Implement MPI Cartesian Topologies" (EuroMPI 2018), which considers only the most cubic shape of a
-// block.
+// place compares several orders, the candidates. The first two candidates are the order of the
+// ranks and the order of their nodes. If all nodes have the same number of ranks, further
+// candidates divide the grid into equal blocks, with one block for each node. Each possible shape
+// of a block is a candidate. place chooses the candidate with the fewest pairs of neighbors on
+// different nodes. If several candidates have the fewest pairs, place chooses the first of these
+// candidates. The method follows Gropp, "Using Node Information to Implement MPI Cartesian
+// Topologies" (EuroMPI 2018), which considers only the most cubic shape of a block.
 func (g *grid) place(nodes []uint64) []int {
 	points := g.points()
 	nodes = nodes[:points]
@@ -42,8 +42,8 @@ func orderByNode(nodes []uint64) []int {
 	return sortedBy(len(nodes), func(a, b int) int { return first[nodes[a]] - first[nodes[b]] })
 }
 
-// equalParts returns the number of ranks of each node, or 0 if nodes have different numbers of ranks.
-// byNode are the ranks sorted by node.
+// equalParts returns the number of ranks on a node if all nodes have the same number of ranks, else
+// 0. byNode are the ranks sorted by node.
 func equalParts(byNode []int, nodes []uint64) int {
 	var counts []int
 	for i, rank := range byNode {
@@ -58,7 +58,8 @@ func equalParts(byNode []int, nodes []uint64) int {
 	return counts[0]
 }
 
-// blocks calls visit with every shape of a block of n points into which the grid can be divided.
+// blocks calls visit with every shape of a block of n points for which blocks of this shape fill
+// the grid.
 func (g *grid) blocks(n int, visit func(block []int)) {
 	block := make([]int, len(g.dims))
 	var choose func(dim, left int)

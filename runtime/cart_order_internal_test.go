@@ -95,7 +95,7 @@ func TestVerticesAreReordered(t *testing.T) {
 		slices.Sort(sorted)
 		require.Equal(t, identityOrder(n), sorted)
 	}
-	// Edges count by their weights, and an order that cannot be improved is kept.
+	// An edge between nodes counts with its weight, and an order that cannot be improved is kept.
 	pair := []vertex{{dests: []int{1, 2}, destWeights: []int{1, 9}}, {}, {sources: []int{0}}, {}}
 	require.Equal(t, 9, cutWeight(pair, identityOrder(4), nodesOf(4, 2, false)))
 	require.Equal(t, identityOrder(4), placeVertices(pair, nodesOf(4, 1, false)))

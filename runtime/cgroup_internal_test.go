@@ -54,8 +54,8 @@ func TestCgroupMemory(t *testing.T) {
 	}
 }
 
-// FuzzCgroupMemory requires that cgroupMemory with any contents of these files returns a limit that
-// one of them contains, or no limit.
+// FuzzCgroupMemory requires that cgroupMemory does not panic for any contents of the files, and
+// that it returns unlimited if the file of the limit is empty.
 func FuzzCgroupMemory(f *testing.F) {
 	f.Add("0::/a\n", "a", "1000")
 	f.Add("4:memory:/a/..\n0::", "..", "max")

@@ -22,7 +22,7 @@ var ErrCheck = errors.New("check")
 // CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check). errors.Is reports that
 // it is ErrCheck.
 type CheckError struct {
-	// Rank is the world rank. Findings are its mistakes, each with its source line.
+	// Rank is the world rank. Findings are the mistakes of this rank, each with its source line.
 	Rank     int
 	Findings []string
 	// told is true once the findings have been reported to the launcher, which prints them.
@@ -43,7 +43,7 @@ func (e *CheckError) Is(target error) bool { return target == ErrCheck }
 type check struct {
 	seed maphash.Seed
 
-	// mu guards the fields below it. Nothing is called under it.
+	// mu guards the fields below it. No other lock is taken while mu is held.
 	mu      sync.Mutex
 	pending map[*watched]bool
 	open    map[any]string // objects to close or to receive, each with the finding if the program does not do this
@@ -51,7 +51,7 @@ type check struct {
 	order   []string       // findings in the order of their first occurrence
 }
 
-// newCheck returns the check of a rank, nil without GORUN_CHECK=1.
+// newCheck returns the check of a rank, or nil without GORUN_CHECK=1.
 func newCheck() *check {
 	if setting(envCheck) != "1" {
 		return nil
@@ -77,7 +77,7 @@ func (p *watched) conflicts(q *watched) bool {
 }
 
 // start begins to watch a request, and compares its memory with that of the other watched requests.
-// It returns nil without a check, and for a request that a library makes for its own messages.
+// start returns nil if k is nil, and for a request that a library makes for its own messages.
 func (k *check) start(what string, buf []byte, sends bool) *watched {
 	if k == nil {
 		return nil
@@ -107,7 +107,7 @@ func (k *check) startTask(reads, writes []byte) *watched {
 }
 
 // watch adds p to the pending requests. It is a finding if the memory of p conflicts with that of
-// another one.
+// another pending request.
 func (k *check) watch(p *watched) *watched {
 	p.sum = maphash.Bytes(k.seed, p.reads)
 	k.mu.Lock()
@@ -149,8 +149,8 @@ func (p *watched) end() {
 	}
 }
 
-// opened records something that has to be closed. omission, followed by the line of the call, is
-// the finding if it is not closed.
+// opened records an object that has to be closed. If the object is not closed, the finding consists
+// of omission and the source line of the call.
 func (k *check) opened(thing any, omission string) {
 	if k == nil {
 		return
@@ -164,7 +164,7 @@ func (k *check) opened(thing any, omission string) {
 	k.open[thing] = omission + at
 }
 
-// closed removes what opened recorded.
+// closed removes the record that opened made of an object.
 func (k *check) closed(thing any) {
 	if k == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// grow uses so much stack that the runtime moves the stack of the goroutine.
+// grow uses so much stack that Go's runtime moves the stack of the goroutine.
 func grow(depth int) int {
 	var block [256]int
 	if depth == 0 {

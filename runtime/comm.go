@@ -51,8 +51,8 @@ type commCore struct {
 	// number is the number on which the members have agreed. No member has another communicator with
 	// this number at the same time.
 	number uint32
-	// identity is the same at all members. Every communicator of the job has another identity, even
-	// if it reuses the number.
+	// identity is the same at all members. No two communicators of the job have the same identity,
+	// even if the later one reuses the number.
 	identity uint64
 	// name is the name of the communicator in diagnosis.
 	name string
@@ -65,8 +65,9 @@ type commCore struct {
 	// ranks of the other group. Elsewhere allies is nil.
 	allies []int
 	// In an Intercomm, own is the communicator of this rank's own group; elsewhere it is nil. A
-	// break of the Intercomm breaks own, too: operations on an Intercomm use both communicators,
-	// and members of the group may wait on own for a rank that does not begin the operation.
+	// break of the Intercomm also breaks own, because operations on an Intercomm use both
+	// communicators. Members of the group may wait on own for a rank that does not begin the
+	// operation.
 	own *commCore
 	// failure tells why the communicator cannot be used: it was closed or broken. It is nil while the
 	// communicator can be used.
@@ -84,7 +85,7 @@ type commCore struct {
 	departed map[int]bool
 	agreeing agreeing
 	mourning mourning
-	// topology knows the neighbors of each rank; nil if there is none.
+	// topology returns the neighbors of each rank; nil if the communicator has no topology.
 	topology topology
 	// attributes are values that libraries have stored.
 	attributes attributes
@@ -288,7 +289,8 @@ func (core *commCore) has(world int) bool {
 	return ok || slices.Contains(core.allies, world)
 }
 
-// all returns the world ranks of the members, in an Intercomm of both groups.
+// all returns the world ranks of the members. In an Intercomm, these are the members of both
+// groups.
 func (core *commCore) all() []int {
 	if core.ranks != nil {
 		return append(slices.Clip(core.ranks), core.allies...)
@@ -296,8 +298,9 @@ func (core *commCore) all() []int {
 	return append(identityOrder(core.size), core.allies...)
 }
 
-// ready returns an error if the communicator cannot make other communicators or share memory: it has
-// ended, or it is the Comm of an Intercomm, whose ranks are the ranks of another group.
+// ready returns an error if the communicator cannot make other communicators or share memory.
+// Either it has ended, or it is the Comm of an Intercomm: the ranks of such a Comm are the ranks of
+// another group.
 func (c *Comm) ready() error {
 	if err := c.Err(); err != nil {
 		return err
@@ -324,13 +327,13 @@ func checkTag(tag int) error {
 	return nil
 }
 
-// failed converts the engine's error of an operation into the user's, with the source line
-// of the call.
+// failed converts the engine's error of an operation into the error that the user gets, with the
+// source line of the call.
 func (c *Comm) failed(err error) error { return callsite.At(c.reason(err)) }
 
 // reason converts the world ranks in the engine's error to ranks of the communicator. If the
-// communicator was closed or broken, reason returns ErrCommClosed or the BrokenError instead, because
-// the engine's error is a consequence of that.
+// communicator was closed or broken, reason returns ErrCommClosed or the BrokenError instead,
+// because the engine's error is a consequence of the close or of the break.
 func (c *Comm) reason(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine returns these bare, and only they are rewritten
 	case *MemoryError:
@@ -360,9 +363,9 @@ func (c *Comm) reason(err error) error {
 	return err
 }
 
-// lossBesides returns end, the error of a communicator that was closed or broken, joined with the
-// PeerError in err, if there is one. errors.As finds both errors, no matter which of them this rank
-// detected first.
+// lossBesides returns end, the error of a communicator that was closed or broken. If err is the
+// loss of a rank that end does not name, lossBesides joins err and end. Then errors.As finds both
+// errors, no matter which of them this rank detected first.
 func lossBesides(err, end error) error {
 	var met, known *PeerError
 	if !errors.As(err, &met) || errors.As(end, &known) && known.Rank == met.Rank {

@@ -8,16 +8,16 @@ import (
 
 // comms holds the communicators of a rank, and the numbers that the rank cannot give to new ones.
 //
-// A number is in one of four states: free, claimed by an agreement under way, used by a live
-// communicator, or used by a communicator that was closed at this rank. In the last state, the number
-// becomes free when every other member has notified this rank that it has closed the communicator,
-// too. The notice is sent in the lane of the member, so no message of the old communicator follows
-// it. Messages that arrived earlier are discarded before the number can be claimed. A number stays
-// taken if its agreement failed or its communicator has lost a member, because other ranks may use
-// it.
+// A number has one of four states: free, claimed by an agreement under way, used by a live
+// communicator, or used by a communicator that this rank has closed. In the last state, the number
+// becomes free when every other member has notified this rank that the member has closed the
+// communicator, too. The notice is sent in the lane of the member, so no message of the old
+// communicator follows it. Messages that arrived earlier are discarded before the number can be
+// claimed. A number stays taken if its agreement failed or its communicator has lost a member,
+// because other ranks may use it.
 type comms struct {
-	// mu guards the fields. The engine's lock may be held when mu is taken, hence nothing is called
-	// while mu is held.
+	// mu guards the fields. The engine's lock may be held when mu is taken, hence no other lock is
+	// taken while mu is held.
 	mu    sync.RWMutex
 	taken numbers
 	live  map[uint32]*commCore
@@ -50,9 +50,9 @@ type earlyNotice struct {
 }
 
 // untoldMost bounds how many communicators a rank closes before it notifies the other members. Each
-// member gets one notice of all these communicators. A rank also notifies the other members as soon as
-// it has closed as many communicators as the latest one has members. So a Close costs one notice on
-// average.
+// member gets one notice of all these communicators. A rank also notifies the other members as soon
+// as it has closed as many communicators as the latest closed communicator has members. So a Close
+// costs one notice on average.
 const untoldMost = 32
 
 // add enters a communicator, and applies the notices that have arrived for it.
@@ -211,7 +211,7 @@ func (s *comms) propose(from uint32) proposal {
 	return s.taken.propose(from)
 }
 
-// claim takes a number if it is free at this rank, and reports whether it was.
+// claim takes a number if it is free at this rank, and reports whether the number was free.
 func (s *comms) claim(number uint32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ type localCouncil struct {
 	silent func(rank int) bool
 
 	// mu guards state and dead. Notices to ranks are sent while mu is held, so that every rank gets
-	// them in the same order. Locks of engines are taken under it.
+	// them in the same order. Locks of engines are taken while mu is held.
 	mu    sync.Mutex
 	state *bootstrap.Council
 	dead  map[int]bool
@@ -41,7 +41,7 @@ func newLocalCouncil(worlds []*World, way localjob.Launcher, silent func(rank in
 	return &localCouncil{worlds: worlds, way: way, silent: silent, state: bootstrap.NewCouncil(len(worlds)), dead: make(map[int]bool)}
 }
 
-// of returns the council for the calls of one of its ranks.
+// of returns the access of one rank to the council.
 func (c *localCouncil) of(rank int) council { return &localSeat{c, rank} }
 
 // localSeat is the access of one rank to a localCouncil.
