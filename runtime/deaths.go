@@ -5,11 +5,12 @@ import (
 	"sync"
 )
 
-// deaths are the losses of other ranks that this rank knows of. The launcher reports the end of each
-// rank. A transport may report it earlier, and also reports a rank that cannot be reached any more.
+// deaths are the losses of other ranks that this rank knows of. The launcher reports the end of
+// each rank. A transport may report the end earlier, and also reports a rank that cannot be reached
+// any more.
 type deaths struct {
-	// mu guards the fields. The engine's lock may be held when mu is taken, hence nothing is called
-	// while mu is held.
+	// mu guards the fields. The engine's lock may be held when mu is taken, hence no other lock is
+	// taken while mu is held.
 	mu    sync.Mutex
 	order []int // lost ranks in the order in which they became known
 	cause map[int]error

@@ -39,7 +39,7 @@ func (w *World) forget(numbers []uint32) {
 
 // tell notifies the other members that this rank has closed communicators. Each member gets one
 // notice: the number of the notice is the number of the first communicator, and the text has the
-// other numbers in four bytes each. In the lane of the member, the notice follows all messages of
+// other numbers in four bytes each. In the lane to the member, the notice follows all messages of
 // these communicators.
 func (w *World) tell(cores []*commCore) {
 	numbers := make(map[int][]uint32)
@@ -64,7 +64,8 @@ func (w *World) tell(cores []*commCore) {
 	}
 }
 
-// takeClosed handles a notice of tell. The engine calls it with its lock held.
+// takeClosed handles a notice that tell of another rank has sent. The engine calls takeClosed with
+// its lock held.
 func (w *World) takeClosed(source, number int, text []byte) {
 	w.comms.departed(uint32(number), source)
 	for ; len(text) >= 4; text = text[4:] {

@@ -9,10 +9,10 @@ import (
 )
 
 // DimsCreate returns the sizes of a grid of this many ranks. Sizes in dims that are above 0 are
-// kept. For each 0 in dims a size is chosen. The chosen sizes are as close to each other as
-// possible: they do not increase, the largest is as small as it can be, then the second largest, and
-// so on. The error is ErrArgument if ranks is not positive, a size is negative, or the product of
-// the given sizes does not divide ranks. If dims has no 0, the product must equal ranks.
+// kept. For each 0 in dims a size is chosen. The chosen sizes do not increase, and are as close to
+// each other as possible: the largest is as small as possible, then the second largest, and so on.
+// The error is ErrArgument if ranks is not positive, a size is negative, or the product of the
+// given sizes does not divide ranks. If dims has no 0, the product must equal ranks.
 func DimsCreate(ranks int, dims []int) ([]int, error) {
 	left, open := ranks, 0
 	for _, n := range dims {

@@ -64,9 +64,9 @@
 //
 // # Two groups
 //
-// CreateIntercomm connects two groups of ranks, such as the two parts of a coupled program:
-// messages in the Comm of an Intercomm go to ranks of the other group, and Merge makes a
-// communicator of both.
+// CreateIntercomm connects two groups of ranks, such as the two parts of a coupled program.
+// Messages in the Comm of an Intercomm go to ranks of the other group. Merge makes a communicator
+// of both groups.
 //
 // # Topologies
 //
@@ -155,8 +155,8 @@
 //	GORUN_CRC=0           no checksums on a connection between nodes if both sides set it
 //	GORUN_COMPRESS=0      no compression of payload over TCP to other nodes, including the
 //	                      copies of package checkpoint. If it is not set, a connection compresses
-//	                      while compression makes it faster: if the link is slower than a processor
-//	                      compresses, and the payload gets shorter
+//	                      while compression makes it faster: while the link is slower than the
+//	                      compression, and the payload gets shorter
 //	GORUN_NET_TIMEOUT=20s how long data sent to another node may stay unacknowledged before
 //	                      the connection is made again
 //	GORUN_NET_IDLE=10m    connections between nodes are closed after this time without traffic
@@ -177,10 +177,11 @@
 //	GORUN_COMPARE=0       see package collectives
 //	GORUN_COLL_TABLE      see package collectives
 //
-// Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms. GORUN_SPIN=0 or
-// GORUN_YIELD=0 skips its phase of the wait. Init returns an error for a value with another syntax.
-// By default, a rank with a processor of its own spins for 50us, and a rank that shares a processor
-// does not spin. A rank yields for 100us times the number of ranks per processor.
+// Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms. GORUN_SPIN=0
+// skips the phase of a wait in which the rank spins, and GORUN_YIELD=0 skips the phase in which the
+// rank yields. Init returns an error for a value with another syntax. By default, a rank with a
+// processor of its own spins for 50us, and a rank that shares a processor does not spin. A rank
+// yields for 100us times the number of ranks per processor.
 //
 // The package has the same name as package runtime of the standard library. Programs that need both
 // import the latter as goruntime.

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// elementRecentSize is the number of slots of elementRecent, a power of two. Programs use a handful
-// of types.
+// elementRecentSize is the number of slots of elementRecent, a power of two. Programs use few
+// types, so collisions are rare.
 const elementRecentSize = 256
 
 // elementOf returns the element of T. It looks T up in elementRecent. The address of T's type

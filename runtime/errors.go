@@ -54,11 +54,11 @@ type CallError = callsite.Error
 
 // PeerError ends operations that need a rank that was lost.
 //
-// errors.As finds it in the error of every operation that names the rank. If the loss breaks a
-// communicator, the operations of all its members end. Then errors.As finds the PeerError at each
-// member, and errors.Is finds ErrCommBroken. Both are found whether a rank first detects the loss
-// itself or first receives the notice of another member. If a communicator was broken for another
-// reason, its error has that reason. The fields of a PeerError:
+// errors.As finds the PeerError in the error of every operation that names the rank. If the loss
+// breaks a communicator, the operations of all its members end. Then errors.As finds the PeerError
+// at each member, and errors.Is finds ErrCommBroken. Both are found no matter whether a rank
+// detects the loss itself or receives the notice of another member first. If a communicator was
+// broken for another reason, its error has that reason. The fields of a PeerError:
 //
 //	Rank  int    // the world rank that was lost
 //	Op    string // the operation
@@ -101,7 +101,7 @@ type ElementTypeError struct {
 	Type string
 	// Field is the path of the field that cannot be sent; "" if the type itself cannot be sent.
 	Field string
-	// Kind is the kind of that field: "pointer", "string", "slice", ...
+	// Kind is the kind of that field or type: "pointer", "string", "slice", ...
 	Kind string
 }
 

@@ -132,8 +132,8 @@ func (n *network) explain() []string {
 }
 
 // devices returns the lines about the host's adapters. Only one rank per host prints them. The
-// argument first is true at this rank. The engine's lock is not held, because adapters may answer
-// slowly.
+// argument first is true only at that rank. The engine's lock is not held, because adapters may
+// answer slowly.
 func (n *network) devices(first bool) []string {
 	if f, ok := n.fabric.(interface{ devices() []string }); ok && first {
 		return f.devices()

@@ -42,7 +42,7 @@ func explained(r result, rank int) []string {
 // the system call process_vm_readv, -explain prints the reason.
 func TestExplainedWays(t *testing.T) {
 	for _, c := range []struct{ cma, way string }{
-		{"1", `by (process_vm_readv \(probed\)|staged copy \(process_vm_readv: .+\))`}, // the second one in some containers
+		{"1", `by (process_vm_readv \(probed\)|staged copy \(process_vm_readv: .+\))`}, // staged copy in some containers
 		{"0", `by staged copy \(process_vm_readv: switched off\)`},
 	} {
 		r := launch(t, 3, "sizes", "-explain", "-x", "GORUN_CMA="+c.cma)
@@ -107,8 +107,8 @@ func remark(w *runtime.World) error {
 	return err
 }
 
-// -explain prints the lines of attributes after the lines of the transports, and nothing is printed
-// without it.
+// -explain prints the lines of attributes after the lines of the transports, and without -explain
+// nothing is printed.
 func TestExplainedAttributes(t *testing.T) {
 	r := launch(t, 2, "remark", "-explain")
 	require.Zero(t, r.code, r.errors)
@@ -118,7 +118,7 @@ func TestExplainedAttributes(t *testing.T) {
 }
 
 // intrude makes one rank open a TCP connection to the port at which its peer accepts connections,
-// and send what a browser sends. The rank whose peer does not listen does nothing.
+// and send an HTTP request. The rank whose peer does not listen does nothing.
 func intrude(w *runtime.World) error {
 	if err := greetAll(w); err != nil {
 		return err
@@ -127,7 +127,7 @@ func intrude(w *runtime.World) error {
 	to, _, _ = strings.Cut(to, ",")
 	conn, err := net.Dial("tcp", to)
 	if err != nil {
-		return nil // the peer opened the connection, so that its port does not listen
+		return nil // the peer opened the connection, so it does not listen at the port that Explain shows
 	}
 	if _, err := conn.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != nil {
 		return err

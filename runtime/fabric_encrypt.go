@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// encryption returns the value of bootstrap.EnvEncrypt, and auto if it is not set.
+// encryption returns the value of bootstrap.EnvEncrypt, or auto if the variable is not set.
 func encryption() (string, error) {
 	switch v := setting(bootstrap.EnvEncrypt); v {
 	case "":
@@ -24,7 +24,7 @@ func encryption() (string, error) {
 }
 
 // met is called when the cards of all ranks have arrived. If the environment leaves the choice to
-// gorun (auto), it enables encryption if any rank of the job listens at an address that is not
+// gorun (auto), met enables encryption if any rank of the job listens at an address that is not
 // private. All ranks have the same cards, so all of them decide alike.
 func (f *rdmaFabric) met(w *World, book *bootstrap.Book) error {
 	if v, err := encryption(); err != nil || v != bootstrap.EncryptAuto {

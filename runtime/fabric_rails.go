@@ -21,9 +21,9 @@ const (
 	deviceNone = "none"
 )
 
-// rails returns the rails to open: the adapter of the kernel that was requested by name, or all
-// usable ones, and iWARP over TCP as the last resort. missing has the reasons why other adapters are
-// not among the rails. The argument here is true if all ranks are on this node.
+// rails returns the rails to open: either the requested adapter of the kernel or all usable
+// adapters, followed by iWARP over TCP as the last resort. missing has the reasons why other
+// adapters are not among the rails. The argument here is true if all ranks are on this node.
 func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
 	host := probe.System()
 	switch device := setting(bootstrap.EnvRDMADevice); {
@@ -63,7 +63,8 @@ func (f *rdmaFabric) rails(here bool, localRank int, c iwarp.Config) (rails []rd
 	return rails, missing, nil
 }
 
-// The data of a card has the following fields for each rail except the rail of TCP:
+// The data of a card has the following fields for each rail except the rail of TCP. An offset with
+// a plus sign counts from the end of the field fabric:
 //
 //	offset  bytes  field
 //	0       1      number of the rail
@@ -116,7 +117,7 @@ func locationsOf(c *bootstrap.Card) ([]rdma.Location, error) {
 	return list, nil
 }
 
-// locations returns the locations at which a rank listens. It is the Lookup of package rdma.
+// locations returns the locations at which a rank listens. It is the Lookup of rdma.Config.
 func (w *World) locations(rank int) ([]rdma.Location, error) {
 	if w.session == nil { // in Local, where there are no cards
 		f, ok := w.local.worlds[rank].network.fabric.(*rdmaFabric)

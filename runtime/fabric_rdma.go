@@ -113,8 +113,8 @@ func (f *rdmaFabric) actors() []port.Actor {
 }
 
 // arena returns the arena whose memory the adapters keep registered. If there is no such arena, it
-// returns own. Ranks that share a process have none, because their arenas are pieces of the heap,
-// and adapters do not keep the heap registered.
+// returns own. Ranks that share a process have no such arena, because their arenas are pieces of
+// the heap, and adapters do not keep the heap registered.
 func (f *rdmaFabric) arena(own transport.Arena) transport.Arena {
 	if a := f.Arena(); a != nil {
 		return a

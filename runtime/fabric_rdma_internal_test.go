@@ -39,8 +39,8 @@ func TestEveryRefusalIsExplained(t *testing.T) {
 	}
 }
 
-// A peer that this rank must reach before the cards of all ranks have arrived is reached by
-// network. After they have arrived, a rank without an address in its card cannot be reached.
+// Before the cards of all ranks have arrived, a rank reaches its peers over the network. After the
+// cards have arrived, a peer without an address in its card cannot be reached.
 func TestPeersThatComeBeforeTheirCards(t *testing.T) {
 	t.Setenv(bootstrap.EnvTransport, transportRDMA)
 	require.NoError(t, Local(2, func(w *World) error {

@@ -40,10 +40,11 @@ func init() {
 // containsLine reports whether text contains a line that begins with line.
 func containsLine(text, line string) bool { return strings.Contains("\n"+text, "\n"+line) }
 
-// Each program of failurePrograms gives the survivors the errors that it expects, and they continue
-// as it expects (ULFM's api/err_returns.c, api/err_handler.c, api/err_any.c, api/err_insulation.c,
-// api/getack.c, api/revoke.c, api/shrink.c, api/revshrink.c, api/revshrinkkill.c, api/buddycr.c,
-// stress/isend-err.c, stress/pingpairs.c and stress/sleeptest.c).
+// In each program of failurePrograms, the survivors get the expected errors and continue as
+// expected. The programs follow those of ULFM (api/err_returns.c, api/err_handler.c, api/err_any.c,
+// api/err_insulation.c, api/getack.c, api/revoke.c, api/shrink.c, api/revshrink.c,
+// api/revshrinkkill.c, api/buddycr.c, stress/isend-err.c, stress/pingpairs.c and
+// stress/sleeptest.c).
 func TestFailures(t *testing.T) {
 	soak := os.Getenv("GORUN_SOAK") != ""
 	for i := range failurePrograms {
@@ -145,7 +146,7 @@ func errAny(m mortal) error {
 	return nil
 }
 
-// errInsulation: a death, and what the other members do because of it, does not affect a
+// errInsulation: a death, and the reactions of the other members to it, do not affect a
 // communicator without the dead rank.
 func errInsulation(m mortal) error {
 	half, err := m.Comm().Split(m.Rank()*2/m.Size(), 0)
