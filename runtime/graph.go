@@ -21,11 +21,11 @@ type vertex struct{ sources, sourceWeights, dests, destWeights []int }
 
 // CreateGraphAdjacent returns a communicator whose ranks form a graph. Each member gives its own
 // edges: the ranks from which it receives, and the ranks to which it sends, in the order of the
-// blocks of neighborhood operations. Hence each edge is given by both of its ends. sourceWeights and
-// destWeights are nil or have one weight for each edge; an edge with more data has a larger weight.
-// All members of c call it. If reorder is true, ranks may be renumbered so that the edges between
-// nodes are fewer and lighter. A rank that gets another number also gets the edges that were given
-// under that number.
+// blocks of neighborhood operations. Hence each edge is given by both of its ends. sourceWeights
+// and destWeights are nil, or have one weight for each edge. An edge with more data has a larger
+// weight. All members of c call CreateGraphAdjacent. If reorder is true, ranks may be renumbered so
+// that the edges between nodes have a lower total weight. A member that gets another number also
+// gets the edges that were given by the member with this number in c.
 //
 // The error is ErrRank if a rank is not in c, and ErrArgument if a weight is negative or the number
 // of weights is wrong. If reorder differs between members, the error is ErrArgument at all of them.
@@ -65,10 +65,10 @@ func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []
 }
 
 // CreateGraph is CreateGraphAdjacent, except that any member may give any edges. The caller gives
-// degrees[i] edges from sources[i]; their destinations are the next degrees[i] elements of dests.
-// weights has one weight for each element of dests, or is nil at every member. Neighbors are in the
-// order of the ranks that give the edges, and for each of these ranks in the order in which it gives
-// them.
+// degrees[i] edges from rank sources[i]. The destinations of these edges are the next degrees[i]
+// elements of dests. weights has one weight for each element of dests, or is nil at every member.
+// Comm.Neighbors orders the edges by the rank that gave them. The edges that one rank gave keep
+// their order.
 func (c *Comm) CreateGraph(sources, degrees, dests, weights []int, reorder bool) (*Graph, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)

@@ -2,8 +2,8 @@ package runtime
 
 import "slices"
 
-// placeVertices assigns the vertices to ranks so that the edges between nodes have a low
-// weight: order[v] is the rank that becomes vertex v.
+// placeVertices assigns the vertices to ranks so that the edges between nodes have a low weight.
+// Element v of the result, the order, is the rank that becomes vertex v.
 //
 // It visits the vertices in the order of Cuthill and McKee, "Reducing the bandwidth of sparse
 // symmetric matrices" (1969): breadth first from a vertex of the lowest degree. It assigns them

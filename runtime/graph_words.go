@@ -39,8 +39,8 @@ func (v *vertex) words() []int {
 	return list
 }
 
-// vertexOf decodes a list of the words of a vertex and, at the end, the number of its node. The list
-// comes from another rank and may be malformed in any way.
+// vertexOf decodes a list that consists of the words of a vertex and the number of its node. The
+// list comes from another rank and may be malformed in any way.
 func (c *Comm) vertexOf(list []int) (v vertex, node uint64, err error) {
 	for _, part := range []*[]int{&v.sources, &v.sourceWeights, &v.dests, &v.destWeights} {
 		if len(list) == 0 || list[0] < 0 || list[0] > len(list) {
@@ -62,7 +62,7 @@ func (c *Comm) vertexOf(list []int) (v vertex, node uint64, err error) {
 	return v, uint64(list[0]), nil
 }
 
-// checkList validates a list of the words of a member's edges in CreateGraph and, at the end, the
+// checkList validates a list that consists of the words of a member's edges in CreateGraph and the
 // number of the member's node. The list comes from another rank.
 func (c *Comm) checkList(list []int) error {
 	if len(list)%edgeWords != 1 {

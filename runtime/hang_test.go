@@ -78,7 +78,7 @@ var hangs = map[string]func(c *runtime.Comm) error{
 	},
 	"two of three": func(c *runtime.Comm) error {
 		if c.Rank() == 2 {
-			select {} // there is a deadlock only because this rank never continues
+			select {} // this rank never ends, and is not part of the deadlock
 		}
 		_, err := runtime.Recv(c, make([]int, 1), 1-c.Rank(), 7)
 		return err

@@ -105,8 +105,7 @@ func TestHostileEdges(t *testing.T) {
 	})
 }
 
-// Edges that are exchanged in many rounds arrive unchanged, and more of them than the limit are
-// refused.
+// Edges that are exchanged in many rounds arrive unchanged. More edges than the limit are refused.
 func TestLongEdges(t *testing.T) {
 	require.NoError(t, Local(2, func(w *World) error {
 		c := w.Comm()

@@ -20,8 +20,8 @@ type inquiry struct {
 
 // inquiries are the inquiries of a World that are under way.
 type inquiries struct {
-	// mu guards the fields below it. It may be taken with the engine's lock held, and
-	// nothing is called while it is held.
+	// mu guards the fields below it. It may be taken while the engine's lock is held. No other lock
+	// is taken while mu is held.
 	mu   sync.Mutex
 	last uint32
 	open map[uint32]*inquiry
@@ -79,7 +79,8 @@ func parseQuestion(b []byte) (question, bool) {
 }
 
 // questionsMax bounds how many questions of one other rank wait at this rank for an answer. A
-// correct rank has one question under way for each of its goroutines that reports a mistake.
+// correct rank has one question under way for each of its goroutines that describes an error (see
+// Comm.Inquire).
 const questionsMax = 64
 
 // posed is a question with the number of the communicator that it is about.
@@ -92,8 +93,8 @@ type posed struct {
 // waiting questions, one goroutine answers them in order and ends after the last. So neither
 // a rank that asks many questions nor a slow Answerer delays the answers to other ranks.
 type questions struct {
-	// mu guards waiting. It may be taken with the engine's lock held, and nothing is
-	// called while it is held.
+	// mu guards waiting. It may be taken while the engine's lock is held. No other lock is taken
+	// while mu is held.
 	mu sync.Mutex
 	// waiting holds the questions by the world rank that asked them. For a rank with an
 	// entry, a goroutine runs that answers its questions.
@@ -130,8 +131,8 @@ func (s *questions) next(source int) (posed, bool) {
 	return waiting[0], true
 }
 
-// takeQuestion handles the notice of a question: it enqueues the question and starts the
-// goroutine that answers source if none runs. The engine calls it with its lock held.
+// takeQuestion handles the notice of a question: it enqueues the question and starts the goroutine
+// that answers source if none runs. The engine calls takeQuestion with its lock held.
 func (w *World) takeQuestion(source, number int, text []byte) {
 	q, ok := parseQuestion(text)
 	if ok && w.questions.add(source, posed{q, uint32(number)}) {
@@ -147,8 +148,8 @@ func (w *World) answerAll(source int) {
 	}
 }
 
-// takeAnswer handles the notice of an answer: byte 0 noticeAnswer, bytes 1-4 id, then the
-// text of the answer. The engine calls it with its lock held.
+// takeAnswer handles the notice of an answer: byte 0 noticeAnswer, bytes 1-4 id, then the text of
+// the answer. The engine calls takeAnswer with its lock held.
 func (w *World) takeAnswer(text []byte) {
 	if len(text) < 5 {
 		return

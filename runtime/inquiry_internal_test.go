@@ -34,8 +34,8 @@ func (o *oracle) Answer(subject uint64) []byte {
 }
 
 // If a rank sends questions faster than they are answered, the asked rank answers them in one
-// goroutine and discards excess questions. It still answers other ranks, and later also the first
-// one.
+// goroutine and discards excess questions. It still answers other ranks. Later it also answers new
+// questions of the first rank.
 func TestQuestionsWithoutEnd(t *testing.T) {
 	const asked = 1000
 	everywhere(t, 3, func(w *World) error {

@@ -10,9 +10,9 @@ import (
 )
 
 // Intercomm is a communicator between two groups without a common rank. Its Comm carries the
-// messages between the groups: the destination of a send, the source of a receive and the Source of
-// a Status are ranks of the other group, and Comm.Size is the size of the other group. The names of
-// the operations of package collectives for it begin with Inter. Close ends it.
+// messages between the groups. The destination of a send, the source of a receive and the Source of
+// a Status are ranks of the other group. Comm.Size is the size of the other group. In package
+// collectives, the names of the operations on an Intercomm begin with Inter. Close ends it.
 //
 // The Comm is exported because messages are sent through it (runtime.Send(t.Comm, ...)). The program
 // must not replace the Comm. If it does, or if the Intercomm is nil or the zero value, the methods
@@ -112,8 +112,9 @@ func (b *bridging) connect(op, name string, group func() (*Comm, error), ranks, 
 	return &Intercomm{made, local}, nil
 }
 
-// Err returns nil while the Intercomm can be used. Otherwise it returns ErrCommClosed, a BrokenError,
-// or ErrComm for an Intercomm that is nil, the zero value or has another Comm.
+// Err returns nil while the Intercomm can be used. Otherwise it returns ErrCommClosed, a
+// BrokenError, or ErrComm for an Intercomm that is nil or the zero value, or whose Comm was
+// replaced.
 func (t *Intercomm) Err() error {
 	if t == nil || t.Comm == nil || t.local == nil || t.core.own != t.local.core {
 		return fmt.Errorf("%w: no Intercomm of CreateIntercomm or Dup", ErrComm)

@@ -277,7 +277,7 @@ func TestIntercommInUse(t *testing.T) {
 	})
 }
 
-// Functions of an invalid Intercomm return ErrComm or nothing.
+// Functions of an invalid Intercomm return ErrComm, nil or a zero value.
 func TestNoIntercomm(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		inter, _, _ := halves(t, c, 1, 0)
